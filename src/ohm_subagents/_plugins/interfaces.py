@@ -1,0 +1,231 @@
+"""The plugin contract, whole: what a plugin gives us and what it gets. Everything here is public as `.plugin`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+from typing_extensions import TypeVar
+
+from ohm_subagents.contract.commands import Command, Reply
+from ohm_subagents.contract.errors import OhmError
+from ohm_subagents.contract.events import Event, RunEvent
+from ohm_subagents.contract.ids import SessionId, TaskId
+from ohm_subagents.contract.model_pattern import ModelPattern
+from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.result import Result
+from ohm_subagents.contract.task import Task
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+JsonObject: TypeAlias = dict[str, JsonValue]
+
+
+class Options(BaseModel):
+    """Base of a backend's options, validated from `subagents.backends.<id>` of ohm.json. Unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+OptionsT = TypeVar("OptionsT", bound=Options, default=Options)
+
+
+class Capability(StrEnum):
+    """What a backend can do beyond one prompt, one answer. The engine degrades without it."""
+
+    SESSIONS = "sessions"
+    """Continues a conversation from `RunRequest.checkpoint`."""
+    USAGE = "usage"
+    """Reports what it consumed as `UsageAdded`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """An earlier run of the session: what was asked, what was answered."""
+
+    prompt: str
+    output: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """One prompt for one backend.
+
+    `instructions` says who the subagent is; `prompt` is the user's text, untouched. `tools` are the names the policy
+    resolved. `history` is the session so far, oldest first, and `checkpoint` the newest state this backend recorded.
+    """
+
+    task_id: TaskId
+    session_id: SessionId
+    profile: Profile
+    description: str
+    prompt: str
+    instructions: str
+    cwd: Path
+    tools: tuple[str, ...] = ()
+    model: ModelPattern | None = None
+    mode: str = "smart"
+    history: tuple[Exchange, ...] = ()
+    checkpoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutput:
+    """The whole answer, uncut. `summary` replaces the engine's `<Name>: <description>` when given."""
+
+    text: str
+    summary: str = ""
+
+
+class Sink(Protocol):
+    """Where a backend reports; synchronous, so state never changes half-way and no observer can suspend a backend."""
+
+    def emit(self, event: RunEvent) -> None:
+        """Record one fact about the run. Ignored once the run has returned."""
+        ...
+
+
+class Backend(Protocol):
+    """Turns a RunRequest into events and one result. Knows no task, policy, timeout or batch.
+
+    The law: expected failures are `Err`, never raised. Cancellation is never swallowed. Every run reaches a checkpoint
+    of the event loop. No event after return. Nothing is shared between runs except what `open` created.
+    """
+
+    async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        """Run one prompt to its end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackendSpec(Generic[OptionsT]):
+    """A backend that a plugin offers.
+
+    `open` is entered on first use and closed with the `Ohm`; failing to open is the error of the task that needed it.
+    `label` is what envelopes show as `backend` when that is not the id. `lacks` says in one sentence what is missing
+    to use it, or None; it is asked by `ohm doctor` only.
+    """
+
+    id: str
+    summary: str
+    open: Callable[[OptionsT], AbstractAsyncContextManager[Backend]]
+    options: type[OptionsT]
+    capabilities: frozenset[Capability] = frozenset()
+    label: str = ""
+    lacks: Callable[[], str | None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """A model provider that a plugin offers to the in-process backend.
+
+    `open` makes a pydantic-ai `Model` for a pattern of this provider, or says why not; models are cached and closed
+    with the `Ohm`. `keys` are the environment variables of which one must be set (empty: none needed). `default_model`
+    is the provider's row of the default table, used when one of its keys is there and nothing else names a model.
+    """
+
+    provider: str
+    summary: str
+    open: Callable[[ModelPattern], Result[Model, OhmError]]
+    keys: tuple[str, ...] = ()
+    default_model: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a tool call gives back: `text` for the model, `details` for machines, views for people."""
+
+    text: str
+    details: JsonObject
+    is_error: bool = False
+    view: Callable[[bool, int], str] | None = field(default=None, repr=False, compare=False)
+
+    def render(self, *, expanded: bool = False, width: int = 120) -> str:
+        """The text for a person, `width` terminal cells wide."""
+        return self.text if self.view is None else self.view(expanded, width)
+
+
+OnUpdate: TypeAlias = Callable[[ToolResult], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One call of a tool: its arguments as the model wrote them, and where progress frames go."""
+
+    arguments: JsonValue
+    on_update: OnUpdate | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool of a suite, for any host: name, texts, JSON schema, and `execute`, which never raises for bad input."""
+
+    name: str
+    label: str
+    description: str
+    input_schema: Mapping[str, JsonValue]
+    execute: Callable[[ToolCall], Awaitable[ToolResult]]
+    render_call: Callable[[JsonValue], str]
+
+
+class Observer(Protocol):
+    """Reads every event; changes nothing. One that raises is logged once and muted for that task."""
+
+    def notify(self, task: Task, event: Event) -> None:
+        """`event` has just been applied; `task` is the state after it."""
+        ...
+
+
+class Executor(Protocol):
+    """The engine as a suite sees it."""
+
+    async def execute(self, command: Command, *, observer: Observer | None = None) -> Reply:
+        """Carry out a command; `observer` sees the events of the tasks it starts or touches, and no others."""
+        ...
+
+
+class Settings(Protocol):
+    """What a suite may know of the configuration, read anew at each call."""
+
+    @property
+    def output_max_chars(self) -> int:
+        """Cap of an answer in a payload, in code points."""
+        ...
+
+    @property
+    def options(self) -> Mapping[str, JsonValue]:
+        """`suiteOptions.<name>` of ohm.json."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteContext:
+    """What a suite gets to build its tools. `profiles` is the visible roster, read anew at each call."""
+
+    executor: Executor
+    profiles: Callable[[], tuple[Profile, ...]]
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSuiteSpec:
+    """A tool suite that a plugin offers: `parent` tools delegate, `child` tools are given to subagents."""
+
+    name: str
+    summary: str
+    build: Callable[[SuiteContext], tuple[Tool, ...]]
+    audience: Literal["parent", "child"] = "parent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRowRequest:
+    """A tool event about to be shown as a row."""
+
+    tool: str
+    payload: str

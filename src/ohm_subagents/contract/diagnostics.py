@@ -1,0 +1,27 @@
+"""A diagnostic: something the user should know that did not stop the work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """One clear sentence about a file, a key, a plugin or a model that could not be honoured as written.
+
+    `subject` is what it is about (a plugin name, a config key); `source` is the file, with `line` (1-based) when known.
+    """
+
+    subject: str
+    message: str
+    severity: Severity = "warning"
+    source: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        """`file:line: message`, or just the message."""
+        place = "" if self.source is None else f"{self.source}:{self.line}: " if self.line else f"{self.source}: "
+        return f"{place}{self.message}"

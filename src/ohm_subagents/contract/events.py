@@ -1,0 +1,182 @@
+"""Events: the facts about a run, in a closed union, and the only thing that changes a Task.
+
+A backend emits a `RunEvent`; the engine adds a `LifecycleEvent`. Consume with `match` on the class, with no
+default arm: a new member then shows every place that must learn it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.errors import OhmError
+from ohm_subagents.contract.usage import Usage
+
+ToolStatus = Literal["success", "error", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Succeeded:
+    """The run answered."""
+
+    kind: Literal["succeeded"] = "succeeded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The run ended with an error; what it did until then is in its events."""
+
+    error: OhmError
+    kind: Literal["failed"] = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancelled:
+    """Somebody stopped the run; `reason` says who or why."""
+
+    reason: str
+    kind: Literal["cancelled"] = "cancelled"
+
+
+Outcome = Succeeded | Failed | Cancelled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta:
+    """The next piece of the assistant's answer, exactly as streamed."""
+
+    text: str
+    kind: Literal["text_delta"] = "text_delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingDelta:
+    """The next piece of the model's reasoning."""
+
+    text: str
+    kind: Literal["thinking_delta"] = "thinking_delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStarted:
+    """A tool call began; `args` is its arguments as compact text, or empty."""
+
+    call_id: str
+    tool: str
+    args: str = ""
+    kind: Literal["tool_started"] = "tool_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolUpdated:
+    """A running tool call said something."""
+
+    call_id: str
+    tool: str
+    text: str = ""
+    kind: Literal["tool_updated"] = "tool_updated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolEnded:
+    """A tool call ended. The engine closes calls that a backend left open as `interrupted`."""
+
+    call_id: str
+    tool: str
+    status: ToolStatus
+    text: str = ""
+    kind: Literal["tool_ended"] = "tool_ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteResolved:
+    """Who really does the work; an empty field keeps what is known."""
+
+    provider: str = ""
+    model: str = ""
+    runtime: str = ""
+    route: str = ""
+    kind: Literal["route_resolved"] = "route_resolved"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageAdded:
+    """What the last model request consumed, to be added to the task's total."""
+
+    usage: Usage
+    kind: Literal["usage_added"] = "usage_added"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpointed:
+    """The conversation so far, in the backend's own text format, from which a later run of the session continues."""
+
+    state: str
+    kind: Literal["checkpointed"] = "checkpointed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnosticRaised:
+    """Something was not honoured as written; the run went on."""
+
+    diagnostic: Diagnostic
+    kind: Literal["diagnostic_raised"] = "diagnostic_raised"
+
+
+RunEvent = (
+    TextDelta
+    | ThinkingDelta
+    | ToolStarted
+    | ToolUpdated
+    | ToolEnded
+    | RouteResolved
+    | UsageAdded
+    | Checkpointed
+    | DiagnosticRaised
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskQueued:
+    """The task was admitted and waits for its turn."""
+
+    kind: Literal["task_queued"] = "task_queued"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted:
+    """One prompt was given to the backend."""
+
+    prompt: str
+    kind: Literal["run_started"] = "run_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnded:
+    """The backend returned, failed or was stopped; closes the run, not the task."""
+
+    outcome: Outcome
+    output: str = ""
+    summary: str = ""
+    kind: Literal["run_ended"] = "run_ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSettled:
+    """Nothing more will happen to this task."""
+
+    outcome: Outcome
+    kind: Literal["task_settled"] = "task_settled"
+
+
+LifecycleEvent = TaskQueued | RunStarted | RunEnded | TaskSettled
+Event = RunEvent | LifecycleEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """An event and when it was recorded, in epoch milliseconds."""
+
+    at_ms: int
+    event: Event

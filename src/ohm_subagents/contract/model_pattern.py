@@ -1,0 +1,49 @@
+"""`<provider>/<model>[:<thinking>]` ↔ `ModelPattern` (004, Subagent backend behavior)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok, Result
+
+Thinking = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
+THINKING_LEVELS: Final[tuple[Thinking, ...]] = get_args(Thinking)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPattern:
+    """A model of a provider, with an optional thinking level."""
+
+    provider: str
+    model: str
+    thinking: Thinking | None = None
+
+    def __str__(self) -> str:
+        """The pattern as a user writes it."""
+        suffix = f":{self.thinking}" if self.thinking else ""
+        return f"{self.provider}/{self.model}{suffix}"
+
+
+def parse_model_pattern(text: str) -> Result[ModelPattern, OhmError]:
+    """Split at the first slash; a last `:<level>` is thinking only if it is one of the six levels.
+
+    So `openrouter/deepseek/deepseek-r1:free` and `ollama/qwen3:8b` keep their colons.
+    Returns `invalid_model` when a side is blank.
+    """
+    provider, slash, model = (part.strip() for part in text.partition("/"))
+    if not (provider and slash and model):
+        return Err(
+            OhmError(
+                code=ErrorCode.INVALID_MODEL,
+                message=f"Invalid subagent model {text!r}.",
+                advice="Expected '<provider>/<model>' or '<provider>/<model>:<thinking>', "
+                f"where thinking is one of {', '.join(THINKING_LEVELS)}.",
+            )
+        )
+    name, _, suffix = model.rpartition(":")
+    for level in THINKING_LEVELS:
+        if name.strip() and suffix.strip().lower() == level:
+            return Ok(ModelPattern(provider=provider.lower(), model=name.strip(), thinking=level))
+    return Ok(ModelPattern(provider=provider.lower(), model=model))

@@ -1,0 +1,52 @@
+"""Profile: who does the work. Built-ins and the user's come from the same loader; nothing branches on an id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ohm_subagents.contract.model_pattern import ModelPattern
+
+InputRole = Literal["prompt", "context", "files", "description"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPolicy:
+    """Which child tools a profile may use. `allowed=None` means every tool that exists; a denied tool always loses."""
+
+    allowed: tuple[str, ...] | None = None
+    denied: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputSpec:
+    """One field of a direct tool's input: `prompt` is the main text; the other roles become blocks of the prompt."""
+
+    name: str
+    role: InputRole
+    required: bool = False
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Name, prompt, model and tools of a subagent.
+
+    `model` is the profile's own choice; `fallback_model` is used only when nothing else names a model and no provider
+    key is there. `feature` names the `features.*` flag that has to be on. `source` is the file it was read from.
+    """
+
+    id: str
+    name: str
+    summary: str
+    prompt: str
+    when_to_use: tuple[str, ...] = ()
+    primary: bool = False
+    internal: bool = False
+    model: ModelPattern | None = None
+    fallback_model: ModelPattern | None = None
+    backend: str | None = None
+    tools: ToolPolicy = ToolPolicy()
+    inputs: tuple[InputSpec, ...] = ()
+    feature: str | None = None
+    source: str = ""

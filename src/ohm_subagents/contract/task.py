@@ -1,0 +1,200 @@
+"""Task, and `apply`: the only function that changes one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.errors import OhmError
+from ohm_subagents.contract.events import (
+    Cancelled,
+    Checkpointed,
+    DiagnosticRaised,
+    Event,
+    Failed,
+    Outcome,
+    Recorded,
+    RouteResolved,
+    RunEnded,
+    RunStarted,
+    Succeeded,
+    TaskQueued,
+    TaskSettled,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    ToolUpdated,
+    UsageAdded,
+)
+from ohm_subagents.contract.ids import SessionId, TaskId
+from ohm_subagents.contract.usage import NOTHING_USED, Usage
+
+Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+Invocation = Literal["task-routed", "primary-tool"]
+UNAVAILABLE = "unavailable"
+MAX_EVENTS = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """Who does the work, as shown on every envelope."""
+
+    provider: str = UNAVAILABLE
+    model: str = UNAVAILABLE
+    runtime: str
+    route: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCall:
+    """A tool call that has begun and not ended."""
+
+    call_id: str
+    tool: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One prompt given to one backend. `output` is the whole answer, uncut; None while the run goes on."""
+
+    prompt: str
+    started_ms: int
+    ended_ms: int | None = None
+    outcome: Outcome | None = None
+    output: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """The caller's handle to delegated work. Times are epoch milliseconds.
+
+    `events` are the newest `max_events` facts, `event_total` counts all of them. `text` is what the assistant streamed
+    so far, over all runs; it survives every failure. `checkpoint` is the newest conversation state of the backend.
+    """
+
+    id: TaskId
+    session_id: SessionId
+    profile: str
+    name: str
+    description: str
+    prompt: str
+    invocation: Invocation
+    backend: str
+    route: Route
+    created_ms: int
+    updated_ms: int
+    max_events: int = MAX_EVENTS
+    status: Status = "queued"
+    summary: str
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    runs: tuple[Run, ...] = ()
+    events: tuple[Recorded, ...] = ()
+    event_total: int = 0
+    open_calls: tuple[OpenCall, ...] = ()
+    text: str = ""
+    usage: Usage = NOTHING_USED
+    checkpoint: str | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    error: OhmError | None = None
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether nothing more will happen."""
+        return self.status in {"succeeded", "failed", "cancelled"}
+
+    @property
+    def output(self) -> str:
+        """The answer of the newest run that gave one, or empty."""
+        return next((run.output for run in reversed(self.runs) if run.output), "")
+
+
+def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR0912  one arm an event is the point
+    """The next state of `task`. Pure; never raises. A settled task never changes: a late event returns it as it is."""
+    if task.is_terminal:
+        return task
+    changed = replace(task, updated_ms=at_ms)
+    match event:
+        case TaskQueued():
+            return changed
+        case RunStarted():
+            return _run_started(changed, event, at_ms)
+        case RunEnded():
+            return _run_ended(changed, event, at_ms)
+        case TaskSettled():
+            return _settled(changed, event.outcome, at_ms)
+        case RouteResolved():
+            return replace(changed, route=_merged(task.route, event))
+        case UsageAdded():
+            return replace(changed, usage=task.usage + event.usage)
+        case Checkpointed():
+            return replace(changed, checkpoint=event.state)
+        case DiagnosticRaised():
+            return replace(changed, diagnostics=(*task.diagnostics, event.diagnostic))
+        case ThinkingDelta():
+            return changed
+        case TextDelta():
+            return _recorded(replace(changed, text=task.text + _separator(task) + event.text), event, at_ms)
+        case ToolStarted():
+            opened = OpenCall(call_id=event.call_id, tool=event.tool)
+            return _recorded(replace(changed, open_calls=(*task.open_calls, opened)), event, at_ms)
+        case ToolUpdated():
+            return _recorded(changed, event, at_ms)
+        case ToolEnded():
+            still_open = tuple(call for call in task.open_calls if call.call_id != event.call_id)
+            counted = task.usage + Usage(tool_calls=1)
+            return _recorded(replace(changed, open_calls=still_open, usage=counted), event, at_ms)
+
+
+def _recorded(task: Task, event: Event, at_ms: int) -> Task:
+    kept = (*task.events, Recorded(at_ms=at_ms, event=event))[-task.max_events :]
+    return replace(task, events=kept, event_total=task.event_total + 1)
+
+
+def _separator(task: Task) -> str:
+    """Texts of two assistant turns, told apart by the tool calls between them, never run together."""
+    said_before = task.text and task.events and not isinstance(task.events[-1].event, TextDelta)
+    return "\n\n" if said_before and not task.text.endswith("\n") else ""
+
+
+def _merged(route: Route, event: RouteResolved) -> Route:
+    return Route(
+        provider=event.provider or route.provider,
+        model=event.model or route.model,
+        runtime=event.runtime or route.runtime,
+        route=event.route or route.route,
+    )
+
+
+def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
+    return replace(
+        task,
+        status="running",
+        started_ms=task.started_ms or at_ms,
+        runs=(*task.runs, Run(prompt=event.prompt, started_ms=at_ms)),
+        summary=f"{'Continuing' if task.runs else 'Starting'} {task.name}: {task.description}",
+    )
+
+
+def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
+    """Close the run, and every tool call it left open."""
+    for call in task.open_calls:
+        closing = ToolEnded(call_id=call.call_id, tool=call.tool, status="interrupted")
+        task = apply(task, closing, at_ms=at_ms)
+    if not task.runs:
+        return task
+    ended = replace(task.runs[-1], ended_ms=at_ms, outcome=event.outcome, output=event.output or None)
+    return replace(task, runs=(*task.runs[:-1], ended), summary=event.summary or task.summary)
+
+
+def _settled(task: Task, outcome: Outcome, at_ms: int) -> Task:
+    ended = replace(task, ended_ms=at_ms)
+    match outcome:
+        case Succeeded():
+            return replace(ended, status="succeeded")
+        case Failed(error=error):
+            return replace(ended, status="failed", error=error, summary=error.message)
+        case Cancelled():
+            return replace(ended, status="cancelled", summary=f"Cancelled {task.name}: {task.description}")
