@@ -41,6 +41,8 @@ class Capability(StrEnum):
 
     SESSIONS = "sessions"
     """Continues a conversation from `RunRequest.checkpoint`."""
+    CHILD_TOOLS = "child_tools"
+    """Gives the subagent the tools of `RunRequest.child_tools`."""
     USAGE = "usage"
     """Reports what it consumed as `UsageAdded`."""
 
@@ -58,7 +60,7 @@ class RunRequest:
     """One prompt for one backend.
 
     `instructions` says who the subagent is; `prompt` is the user's text, untouched. `tools` are the names the policy
-    resolved. `history` is the session so far, oldest first, and `checkpoint` the newest state this backend recorded.
+    resolved; `child_tools` are tools that plugins bring for subagents. `history` is the session so far, oldest first, and `checkpoint` the newest state this backend recorded.
     """
 
     task_id: TaskId
@@ -69,6 +71,7 @@ class RunRequest:
     instructions: str
     cwd: Path
     tools: tuple[str, ...] = ()
+    child_tools: tuple[Tool, ...] = ()
     model: ModelPattern | None = None
     mode: str = "smart"
     history: tuple[Exchange, ...] = ()
