@@ -60,7 +60,8 @@ class RunRequest:
     """One prompt for one backend.
 
     `instructions` says who the subagent is; `prompt` is the user's text, untouched. `tools` are the names the policy
-    resolved; `child_tools` are tools that plugins bring for subagents. `history` is the session so far, oldest first, and `checkpoint` the newest state this backend recorded.
+    resolved; `child_tools` are tools that plugins bring for
+    subagents. `history` is the session so far, oldest first, and `checkpoint` the newest state this backend recorded.
     """
 
     task_id: TaskId
