@@ -1,0 +1,72 @@
+"""Contract records as entries of a tree (task-v1, 17.1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ohm_subagents._views.rows import assistant_text, tool_rows
+from ohm_subagents._views.tree import TreeEntry
+from ohm_subagents.contract.truncation import cap
+
+if TYPE_CHECKING:
+    from ohm_subagents.contract.commands import Refused
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.task import Task
+
+
+def entry_of(task: Task, *, expanded: bool, output_max_chars: int) -> TreeEntry:
+    """A task: its prompt, its tool rows and its result: the last line of the answer, or all lines when expanded."""
+    return TreeEntry(
+        status=task.status,
+        title=title(task.profile, task.description) or task.summary,
+        prompt=task.prompt.strip() or task.description.strip() or task.summary,
+        rows=tool_rows(task),
+        result=_result(task, expanded=expanded, output_max_chars=output_max_chars),
+        elapsed_ms=task.updated_ms - (task.started_ms or task.created_ms),
+    )
+
+
+def entry_of_refused(refused: Refused, *, position: int | None = None) -> TreeEntry:
+    """An item that never became a task; `position` is its place in a batch, from 1."""
+    if position is not None:
+        name = refused.error.task_id or f"task_batch_{position}"
+        return entry_of_error(refused.error, title=f"Task {name}", prompt=f"Resolve task {name}")
+    if refused.profile is None:
+        return entry_of_error(refused.error)
+    description = refused.item.description
+    return entry_of_error(refused.error, title=title(refused.profile, description), prompt=description)
+
+
+def entry_of_error(error: OhmError, *, title: str = "", prompt: str = "") -> TreeEntry:
+    """A call that came to nothing: what is not known about it is told by the error's summary."""
+    summary = error.summary or error.message
+    return TreeEntry(status="failed", title=title or summary, prompt=prompt or summary, result=error.message)
+
+
+def title(profile: str, description: str) -> str:
+    """`<Type> · <description>`, or the one that there is."""
+    kind = profile[:1].upper() + profile[1:]
+    return f"{kind} · {description}" if kind and description else kind or description
+
+
+def _result(task: Task, *, expanded: bool, output_max_chars: int) -> str:
+    """What the last child says. Output is shown as it is, never parsed for tool lines (Q39)."""
+    if task.is_terminal and task.output:
+        return _answer(task.output, expanded=expanded, output_max_chars=output_max_chars)
+    message = task.error.message if task.error else ""
+    match task.status:
+        case "queued" | "running":
+            return "Working..."
+        case "failed":
+            return message or "Task failed."
+        case "cancelled":
+            return message or "Task cancelled."
+        case "succeeded":
+            return assistant_text(task) or message or task.summary
+
+
+def _answer(output: str, *, expanded: bool, output_max_chars: int) -> str:
+    capped = cap(output, output_max_chars)
+    lines = [line for line in (line.strip() for line in capped.text.splitlines()) if line] or ["(no output)"]
+    cut = f" (truncated {capped.returned_chars}/{capped.total_chars} chars)" if capped.is_truncated else ""
+    return "\n".join(lines if expanded else lines[-1:]) + cut

@@ -1,0 +1,51 @@
+"""Tool rows: one text a tool event, made from events and never from output. The only builder of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.contract.events import Event, ToolEnded, ToolStarted, ToolUpdated
+from ohm_subagents.contract.truncation import cap
+
+if TYPE_CHECKING:
+    from ohm_subagents.contract.task import Task
+
+STARTED: Final = "○"
+UPDATED: Final = "…"
+DONE: Final = "✓"
+FAILED: Final = "✕"
+PAYLOAD_MAX_CHARS: Final = 90
+
+
+def tool_rows(task: Task) -> tuple[str, ...]:
+    """`○ <tool> <payload>` for a start, `…` for an update, `✓` or `✕` for an end, in the order they happened.
+
+    Newlines inside a payload stay: this is the `tool_rows` of task.v1. A tree shows the first line of a row.
+    """
+    rows = (tool_row(recorded.event) for recorded in task.events)
+    return tuple(row for row in rows if row is not None)
+
+
+def tool_row(event: Event) -> str | None:
+    """The row of one event, or None when it is not about a tool."""
+    match event:
+        case ToolStarted(tool=tool, args=payload):
+            return _row(STARTED, tool, payload)
+        case ToolUpdated(tool=tool, text=payload):
+            return _row(UPDATED, tool, payload)
+        case ToolEnded(tool=tool, text=payload, status=status):
+            return _row(DONE if status == "success" else FAILED, tool, payload)
+        case _:  # the other events are no tool events, and a new one is not either unless it is added above
+            return None
+
+
+def assistant_text(task: Task) -> str:
+    """What the assistant said over all runs, trimmed; empty when nothing was said."""
+    return task.text.strip()
+
+
+def _row(marker: str, tool: str, payload: str) -> str:
+    shown = payload.strip()
+    if len(shown) > PAYLOAD_MAX_CHARS:
+        shown = cap(shown, PAYLOAD_MAX_CHARS - 1).text + "…"
+    return f"{marker} {tool} {shown}".rstrip()

@@ -1,0 +1,117 @@
+"""The inline tree: who works, on what, with which tool calls, to what result (004, Live TUI feedback)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._views.cells import ELLIPSIS, cells, fit, plain, wrap
+from ohm_subagents._views.rows import DONE, FAILED, STARTED, UPDATED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ohm_subagents.contract.task import Status
+
+SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+SPINNER_FRAME_MS: Final = 120
+MIN_WIDTH: Final = 16
+TAIL_ROWS: Final = 4
+
+_BRANCH, _LAST, _DOWN, _BLANK = "    ├── ", "    ╰── ", "    │   ", "        "
+_ROW_MARKERS: Final = (DONE, FAILED, STARTED, UPDATED, *SPINNER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeEntry:
+    """One piece of work as a tree shows it; `elapsed_ms` turns the spinner while it is queued or running."""
+
+    status: Status
+    title: str
+    prompt: str
+    result: str
+    rows: tuple[str, ...] = ()
+    elapsed_ms: int = 0
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it is still queued or running."""
+        return self.status in {"queued", "running"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeLimits:
+    """How many lines of the prompt and of the result, and how many rows, an entry shows."""
+
+    prompt_lines: int
+    rows: int
+    result_lines: int
+
+
+EXPANDED: Final = TreeLimits(prompt_lines=8, rows=20, result_lines=6)
+
+
+def collapsed(tail_rows: int = TAIL_ROWS) -> TreeLimits:
+    """The short form; `tail_rows` is `OHM_SUBAGENTS_TRANSCRIPT_TAIL_LINES`."""
+    return TreeLimits(prompt_lines=2, rows=tail_rows, result_lines=2)
+
+
+def tree_lines(entries: Sequence[TreeEntry], *, limits: TreeLimits, width: int, spaced: bool = True) -> list[str]:
+    """The entries as lines of at most `max(16, width)` cells, without terminal escape codes.
+
+    When there are more rows than `limits` allows the newest stay, below a note that counts the earlier ones.
+    """
+    lines: list[str] = []
+    for entry in entries:
+        if lines and spaced:
+            lines.append("")
+        lines += _entry_lines(entry, limits=limits, width=max(MIN_WIDTH, width))
+    return lines
+
+
+def marker(entry: TreeEntry) -> str:
+    """`✓`, `✕`, `○`, or the spinner's frame for the time elapsed."""
+    match entry.status:
+        case "succeeded":
+            return DONE
+        case "failed":
+            return FAILED
+        case "cancelled":
+            return STARTED
+        case "queued" | "running":
+            return SPINNER[max(0, entry.elapsed_ms) // SPINNER_FRAME_MS % len(SPINNER)]
+
+
+def _entry_lines(entry: TreeEntry, *, limits: TreeLimits, width: int) -> list[str]:
+    inner = width - cells(_BRANCH)
+    title = plain(entry.title).replace("\n", " ")
+    hidden = max(0, len(entry.rows) - limits.rows)
+    children = [_block(entry.prompt, limit=limits.prompt_lines, width=inner)]
+    if hidden:
+        children.append([fit(f"{UPDATED} {hidden} earlier tool call(s)", inner)])
+    children += [_block(_marked(row), limit=1, width=inner) for row in entry.rows[hidden:]]
+    children.append(_block(entry.result, limit=limits.result_lines, width=inner))
+    lines = [fit(f"  {marker(entry)} {title}", width)]
+    for child in children[:-1]:
+        lines += _hung(child, _BRANCH, _DOWN)
+    return lines + _hung(children[-1], _LAST, _BLANK)
+
+
+def _hung(block: list[str], first: str, following: str) -> list[str]:
+    return [first + block[0], *(following + line for line in block[1:])]
+
+
+def _block(text: str, *, limit: int, width: int) -> list[str]:
+    """The first `limit` wrapped lines; the last one says with `…` that there was more."""
+    lines = list(islice(wrap(plain(text).strip(), width), limit + 1))
+    if len(lines) > limit:
+        return [*lines[: limit - 1], fit(lines[limit - 1] + ELLIPSIS, width)]
+    return lines
+
+
+def _marked(row: str) -> str:
+    shown = plain(row).strip()
+    if shown.startswith(_ROW_MARKERS):
+        return shown
+    return f"{DONE} {shown or '(empty tool line)'}"

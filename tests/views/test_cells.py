@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ohm_subagents._views.cells import cells, fit, plain, wrap
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [("", 0), ("abc", 3), ("日本語", 6), ("😀", 2), ("e\u0301", 1), ("a\tb", 5), ("a\x07c", 2), ("👨‍👩‍👧", 2)],
+)
+def test_width_is_counted_in_terminal_cells(text: str, width: int) -> None:
+    assert cells(text) == width
+
+
+@pytest.mark.parametrize(
+    ("line", "width", "shown"),
+    [
+        ("abcdef", 6, "abcdef"),
+        ("abcdefg", 6, "abcde…"),
+        ("日本語日", 7, "日本語…"),
+        ("日本語日", 6, "日本…"),
+        ("ab cdef", 4, "ab…"),
+        ("xxxe\u0301e\u0301", 4, "xxx…"),
+    ],
+)
+def test_a_line_too_wide_is_cut_between_graphemes_and_says_so(line: str, width: int, shown: str) -> None:
+    assert fit(line, width) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "lines"),
+    [
+        ("one two three", 8, ["one two", "three"]),
+        ("a\n\nb", 8, ["a", "", "b"]),
+        ("to " + "x" * 20, 8, ["to", "xxxxxxxx", "xxxxxxxx", "xxxx"]),
+        ("日本語日本語", 5, ["日本", "語日", "本語"]),
+        ("tail   ", 8, ["tail"]),
+        ("  indented", 20, ["  indented"]),
+    ],
+)
+def test_words_wrap_and_a_long_word_is_broken(text: str, width: int, lines: list[str]) -> None:
+    assert list(wrap(text, width)) == lines
+
+
+def test_a_subagent_cannot_drive_the_terminal_of_its_reader() -> None:
+    assert plain("\x1b[31mred\x1b[0m \x1b]0;title\x07done \x1b") == "red done "
+
+
+@settings(deadline=None)
+@given(st.text(), st.integers(min_value=8, max_value=40))
+def test_wrapping_keeps_every_visible_character_and_the_width(text: str, width: int) -> None:
+    lines = list(wrap(text, width))
+    assert all(cells(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+@settings(deadline=None)
+@given(st.text(), st.integers(min_value=8, max_value=40))
+def test_a_fitted_line_fits(text: str, width: int) -> None:
+    assert cells(fit(text, width)) <= width
