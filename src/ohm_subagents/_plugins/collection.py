@@ -1,0 +1,185 @@
+"""Collection: what the registered plugins offer, asked one plugin at a time, and what went wrong on the way."""
+
+from __future__ import annotations
+
+import logging
+import reprlib
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar, cast, get_args
+
+from ohm_subagents._plugins.discovery import described
+from ohm_subagents._plugins.hookspecs import PROJECT
+from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, Observer, ToolRowRequest, ToolSuiteSpec
+from ohm_subagents.contract.diagnostics import Diagnostic, Severity
+from ohm_subagents.contract.policy import Decision, PermissionRequest, Verdict
+from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    import pluggy
+    from pydantic import JsonValue
+
+logger = logging.getLogger(PROJECT)
+T = TypeVar("T")
+VERDICTS: Final = get_args(Verdict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kind(Generic[T]):
+    """Something that plugins offer under a key which only one of them can have."""
+
+    hook: str
+    noun: str
+    type: type[T]
+    key: Callable[[T], str]
+
+    def read(self, results: Iterable[object]) -> Result[list[T], str]:
+        return _items(results, self._accepts, f"a {self.type.__name__} with a name")
+
+    def _accepts(self, item: object) -> TypeGuard[T]:
+        return isinstance(item, self.type) and bool(self.key(item).strip())
+
+
+BACKENDS: Final[_Kind[BackendSpec]] = _Kind(
+    hook="ohm_backends", noun="backend", type=BackendSpec, key=lambda spec: spec.id
+)
+MODELS: Final = _Kind(hook="ohm_models", noun="model provider", type=ModelSpec, key=lambda spec: spec.provider)
+PROFILES: Final = _Kind(hook="ohm_profiles", noun="profile", type=Profile, key=lambda profile: profile.id)
+SUITES: Final = _Kind(hook="ohm_tool_suites", noun="tool suite", type=ToolSuiteSpec, key=lambda spec: spec.name)
+
+
+class Collection:
+    """Each property is collected when first asked for and then kept; the first owner of a key keeps it."""
+
+    def __init__(self, manager: pluggy.PluginManager) -> None:
+        self._manager = manager
+        self._problems: dict[tuple[str, str, str], Diagnostic] = {}
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What went wrong so far, once for each plugin and hook, and for each key that was taken."""
+        return tuple(self._problems.values())
+
+    @cached_property
+    def backends(self) -> Mapping[str, BackendSpec]:
+        return self._keyed(BACKENDS, dict)
+
+    @cached_property
+    def models(self) -> Mapping[str, ModelSpec]:
+        return self._keyed(MODELS, dict)
+
+    @cached_property
+    def tool_suites(self) -> Mapping[str, ToolSuiteSpec]:
+        return self._keyed(SUITES, dict)
+
+    @cached_property
+    def observers(self) -> tuple[Observer, ...]:
+        hook = "ohm_observers"
+        offered: list[Observer] = []
+        for owner in self._owners(hook):
+            offered += self._ask(hook, owner, _observers).unwrap_or([])
+        return tuple(offered)
+
+    def profiles(self, config: Mapping[str, JsonValue]) -> tuple[Profile, ...]:
+        self._problems = {key: problem for key, problem in self._problems.items() if key[0] != PROFILES.hook}
+        written = dict(config)
+        return tuple(self._keyed(PROFILES, lambda: {"config": MappingProxyType(deepcopy(written))}).values())
+
+    def permission(self, request: PermissionRequest) -> tuple[Decision, ...]:
+        hook = "ohm_permission"
+        decisions: list[Decision] = []
+        for owner in self._owners(hook):
+            match self._ask(hook, owner, _decisions, request=request):
+                case Ok(given):
+                    decisions += given
+                case Err(reason):
+                    decisions.append(Decision(verdict="deny", source=owner, reason=f"The plugin {reason}."))
+        return tuple(decisions)
+
+    def tool_row(self, call: ToolRowRequest) -> str | None:
+        hook = "ohm_tool_row"
+        for owner in self._owners(hook):
+            row = self._ask(hook, owner, _row, call=call).unwrap_or(None)
+            if row is not None:
+                return row
+        return None
+
+    def _keyed(self, kind: _Kind[T], arguments: Callable[[], Mapping[str, object]]) -> Mapping[str, T]:
+        """Offers by key. `arguments` are made for each plugin, so that none can change what the next one reads."""
+        offered: dict[str, T] = {}
+        owners: dict[str, str] = {}
+        for owner in self._owners(kind.hook):
+            for item in self._ask(kind.hook, owner, kind.read, **arguments()).unwrap_or([]):
+                key = kind.key(item)
+                if key in offered:
+                    fact = f"offers the {kind.noun} {key!r}, which plugin {owners[key]!r} has."
+                    self._note(kind.hook, owner, f"{fact} The first one is used.", key=key)
+                else:
+                    offered[key], owners[key] = item, owner
+        return MappingProxyType(offered)
+
+    def _owners(self, hook: str) -> tuple[str, ...]:
+        """The plugins with this hook, in order of registration: none can ask for another place."""
+        return tuple(dict.fromkeys(one.plugin_name for one in self._caller(hook).get_hookimpls()))
+
+    def _caller(self, hook: str) -> pluggy.HookCaller:
+        return cast("pluggy.HookCaller", getattr(self._manager.hook, hook))
+
+    def _ask(self, hook: str, owner: str, read: Callable[[Any], Result[T, str]], **arguments: object) -> Result[T, str]:
+        """One plugin's answer as `read` understands it, or in a few words what is wrong with it, which is noted."""
+        others = [one.plugin for one in self._caller(hook).get_hookimpls() if one.plugin_name != owner]
+        alone = self._manager.subset_hook_caller(hook, remove_plugins=others)
+        try:
+            answer = read(alone(**arguments))
+        except Exception as error:  # a plugin that raises costs its own features, and is logged once
+            if (hook, owner, "") not in self._problems:
+                logger.warning("Plugin %r raised in %s.", owner, hook, exc_info=True)
+            answer = Err(f"raised {described(error)}")
+        if isinstance(answer, Err):
+            so = "it counts as deny" if hook == "ohm_permission" else "what it offers there is not used"
+            self._note(hook, owner, f"failed in {hook}: it {answer.err_value}; {so}.")
+        return answer
+
+    def _note(self, hook: str, owner: str, fact: str, *, key: str = "") -> None:
+        severity: Severity = "warning" if key else "error"
+        diagnostic = Diagnostic(subject=owner, message=f"Plugin {owner!r} {fact}", severity=severity)
+        self._problems.setdefault((hook, owner, key), diagnostic)
+
+
+def _items(results: Iterable[object], accepts: Callable[[object], TypeGuard[T]], what: str) -> Result[list[T], str]:
+    """Everything that a plugin's implementations of a hook give, or nothing if one of them gives something else."""
+    items: list[T] = []
+    for result in results:
+        if not isinstance(result, Iterable):
+            return Err(f"gave {reprlib.repr(result)}, which is not an iterable")
+        for item in cast("Iterable[object]", result):  # a generator of the plugin runs here
+            if not accepts(item):
+                return Err(f"gave {reprlib.repr(item)}, which is not {what}")
+            items.append(item)
+    return Ok(items)
+
+
+def _observers(results: Iterable[object]) -> Result[list[Observer], str]:
+    return _items(results, _is_observer, "an object with notify(task, event)")
+
+
+def _is_observer(item: object) -> TypeGuard[Observer]:
+    return not isinstance(item, type) and callable(getattr(item, "notify", None))
+
+
+def _decisions(results: Iterable[object]) -> Result[list[Decision], str]:
+    return _items([results], _is_decision, "a Decision to allow or to deny")
+
+
+def _is_decision(item: object) -> TypeGuard[Decision]:
+    return isinstance(item, Decision) and item.verdict in VERDICTS
+
+
+def _row(result: object) -> Result[str | None, str]:
+    if result is None or isinstance(result, str):
+        return Ok(result)
+    return Err(f"gave {reprlib.repr(result)}, which is not a text")

@@ -1,0 +1,86 @@
+"""Declaration: which hooks a plugin declares, and whether it declares them in a way that the host can honour."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Final
+
+import pluggy
+
+from ohm_subagents._plugins.hookspecs import PROJECT, Hooks
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOOKS: Final[dict[str, tuple[str, ...]]] = {
+    name: tuple(inspect.signature(spec).parameters)[1:]  # without `self`
+    for name, spec in vars(Hooks).items()
+    if name.startswith("ohm_")
+}
+"""Every hook and the arguments it passes, in the order of the specs."""
+
+
+def declared_hooks(plugin: object, label: str) -> Result[tuple[str, ...], OhmError]:
+    """The hooks that `plugin` implements, in the order of the specs; `label` begins the message of an error.
+
+    Returns `plugin_invalid` for an unknown hook, a parameter that the hook does not pass, an implementation that is
+    async, wraps or asks for another place in the order, a forgotten marker, and a plugin without any hook.
+    """
+    objection = next(_objections(plugin), None)
+    if objection is not None:
+        return Err(invalid(f"{label} {objection[0]}", objection[1]))
+    implemented = {name for name, _ in _implementations(plugin)}
+    return Ok(tuple(name for name in HOOKS if name in implemented))
+
+
+def invalid(message: str, advice: str) -> OhmError:
+    return OhmError(code=ErrorCode.PLUGIN_INVALID, message=message, advice=advice)
+
+
+def _implementations(plugin: object) -> list[tuple[str, pluggy.HookImpl]]:
+    """What pluggy would call, found by a manager that knows no spec and is thrown away: nothing is half registered."""
+    scratch = pluggy.PluginManager(PROJECT)
+    scratch.register(plugin, name="candidate")
+    return [
+        (caller.name, implementation)
+        for caller in scratch.get_hookcallers(plugin) or ()
+        for implementation in caller.get_hookimpls()
+    ]
+
+
+def _objections(plugin: object) -> Iterator[tuple[str, str]]:
+    """What is wrong with the plugin: fact and advice."""
+    if type(plugin).__hash__ is None:
+        yield "cannot be hashed, and plugins are told apart by their hash.", "A dataclass needs @dataclass(eq=False)."
+    implementations = _implementations(plugin)
+    for name, implementation in implementations:
+        if name in HOOKS:
+            yield from _objections_to(name, implementation)
+        elif not implementation.optionalhook:
+            yield f"implements the unknown hook {name!r}.", f"Hooks: {', '.join(sorted(HOOKS))}."
+    marked = {name for name, _ in implementations}
+    for name in HOOKS:
+        if name not in marked and inspect.getattr_static(plugin, name, None) is not None:
+            yield f"defines {name} without marking it.", "Put @hookimpl of ohm_subagents.plugin above it."
+    if not marked:
+        hooks = f"Hooks: {', '.join(sorted(HOOKS))}."
+        yield "implements no hook.", f"{hooks} Mark at least one with @hookimpl of ohm_subagents.plugin."
+
+
+def _objections_to(name: str, implementation: pluggy.HookImpl) -> Iterator[tuple[str, str]]:
+    if implementation.wrapper or implementation.hookwrapper:
+        fact = f"wraps {name}, and plugins are asked one at a time, so there is nothing to wrap."
+        yield fact, "To change a run, wrap a backend; to watch it, give an observer."
+    if implementation.tryfirst or implementation.trylast:
+        fact = f"asks for another place in the order of {name}, which is the order of registration."
+        yield fact, "Leave out tryfirst and trylast."
+    if inspect.iscoroutinefunction(implementation.function) or inspect.isasyncgenfunction(implementation.function):
+        fact = f"implements {name} with an async function, and hooks are synchronous."
+        yield fact, "Hand over an object whose own methods are async."
+    for parameter in inspect.signature(implementation.function).parameters.values():
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.name not in HOOKS[name]:
+            fact = f"declares {name} with the parameter {parameter.name!r}, which the host cannot pass."
+            instance = " Register an instance, not the class." if inspect.isclass(implementation.plugin) else ""
+            yield fact, f"Plain parameters it may have: {', '.join(HOOKS[name]) or 'none'}.{instance}"

@@ -1,0 +1,154 @@
+"""Discovery: what is installed under the entry-point group, imported as far as the two lists allow."""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._plugins.hookspecs import PROJECT
+from ohm_subagents.contract.diagnostics import Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOAD_VARIABLE: Final = "OHM_SUBAGENTS_LOAD_PLUGINS"
+BLOCK_VARIABLE: Final = "OHM_SUBAGENTS_BLOCK_PLUGINS"
+logger = logging.getLogger(PROJECT)
+logger.addHandler(logging.NullHandler())  # silent until the host program listens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installed:
+    """An entry point: its name is the plugin's name."""
+
+    name: str
+    distribution: str
+    version: str
+
+    def __str__(self) -> str:
+        """How messages begin."""
+        return f"Plugin {self.name!r} of {self.distribution} {self.version}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """A plugin, imported and not yet registered."""
+
+    installed: Installed
+    plugin: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocked:
+    """A plugin that one of the lists leaves out; it was not imported."""
+
+    installed: Installed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """A plugin that could not be had."""
+
+    installed: Installed
+    diagnostic: Diagnostic
+
+
+Found = Imported | Blocked | Broken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovery:
+    """All entry points of the group by distribution and name, and what is wrong beside them."""
+
+    found: tuple[Found, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def discover(*, load: str | None = None, block: str | None = None) -> Discovery:
+    """Import the installed plugins that the lists leave; never raises for a broken one.
+
+    `load` and `block` are the values of the two variables: names of entry points, separated by commas. `load=None` (not
+    set) is every plugin, an empty value or `none` is no plugin at all; in `block` all three leave nothing out. Block
+    wins. If two distributions use one name, the first by distribution name has it and the other is a diagnostic.
+    """
+    allowed, denied = _names(load), _names(block) or frozenset[str]()
+    diagnostics: list[Diagnostic] = []
+    owners: dict[str, Installed] = {}
+    found: list[Found] = []
+    for installed, entry_point in sorted(_entry_points(diagnostics), key=_by_distribution):
+        if installed.name in denied or (allowed is not None and installed.name not in allowed):
+            found.append(Blocked(installed=installed))
+        elif (owner := owners.setdefault(installed.name, installed)) is not installed:
+            found.append(_broken(installed, f"uses a name that {owner.distribution} has.", "Uninstall one of them."))
+        else:
+            found.append(_imported(installed, entry_point))
+    known = {candidate.installed.name for candidate in found}
+    diagnostics += _unknown_names(LOAD_VARIABLE, allowed or frozenset(), known)
+    diagnostics += _unknown_names(BLOCK_VARIABLE, denied, known)
+    return Discovery(found=tuple(found), diagnostics=tuple(diagnostics))
+
+
+def described(error: BaseException) -> str:
+    """An exception in one line: its type and what it says."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": .")
+
+
+def leave_out(name: str) -> str:
+    """What a user can do about a plugin that is broken."""
+    return f"Repair it, or set {BLOCK_VARIABLE}={name} to leave it out."
+
+
+def _names(listed: str | None) -> frozenset[str] | None:
+    if listed is None:
+        return None
+    return frozenset(name for part in listed.split(",") if (name := part.strip()) and name.lower() != "none")
+
+
+def _entry_points(diagnostics: list[Diagnostic]) -> Iterator[tuple[Installed, metadata.EntryPoint]]:
+    """Each distribution once: the first on the path, as for the import system. Unreadable metadata is passed over."""
+    seen: set[str] = set()
+    for distribution in metadata.distributions():
+        try:
+            mine = [point for point in distribution.entry_points if point.group == PROJECT]
+            name, version = (distribution.name, distribution.version) if mine else ("", "")
+        except Exception as error:  # anybody's metadata: one unreadable file must not cost every plugin
+            logger.warning("Metadata of an installed distribution cannot be read.", exc_info=True)
+            message = f"The metadata of an installed distribution cannot be read: {described(error)}."
+            diagnostics.append(Diagnostic(subject=PROJECT, message=message))
+            continue
+        normalized = re.sub(r"[-_.]+", "-", name).lower()
+        if mine and normalized not in seen:
+            seen.add(normalized)
+            yield from ((Installed(name=point.name, distribution=name, version=version), point) for point in mine)
+
+
+def _by_distribution(entry: tuple[Installed, metadata.EntryPoint]) -> tuple[str, str]:
+    return entry[0].distribution.lower(), entry[0].name
+
+
+def _imported(installed: Installed, entry_point: metadata.EntryPoint) -> Found:
+    try:
+        plugin: object = entry_point.load()
+    except (Exception, SystemExit) as error:  # somebody else's module; it may even call exit()
+        logger.warning("%s could not be imported.", installed, exc_info=True)
+        return _broken(installed, f"could not be imported: {described(error)}.", leave_out(installed.name))
+    return Imported(installed=installed, plugin=plugin)
+
+
+def _broken(installed: Installed, fact: str, advice: str) -> Broken:
+    diagnostic = Diagnostic(subject=installed.name, message=f"{installed} {fact} {advice}", severity="error")
+    return Broken(installed=installed, diagnostic=diagnostic)
+
+
+def _unknown_names(variable: str, listed: frozenset[str], known: set[str]) -> list[Diagnostic]:
+    return [
+        Diagnostic(
+            subject=variable,
+            message=f"{variable} names {name!r}, which is not installed. "
+            f"Installed plugins: {', '.join(sorted(known)) or 'none'}.",
+        )
+        for name in sorted(listed - known)
+    ]

@@ -1,0 +1,185 @@
+"""PluginHost: the typed face of one pluggy manager. Built-ins and third parties come in by the same call."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import pluggy
+
+from ohm_subagents._plugins.collection import Collection
+from ohm_subagents._plugins.declaration import declared_hooks, invalid
+from ohm_subagents._plugins.discovery import (
+    Blocked,
+    Broken,
+    Imported,
+    Installed,
+    described,
+    discover,
+    leave_out,
+)
+from ohm_subagents._plugins.hookspecs import PROJECT, Hooks
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, Observer, ToolRowRequest, ToolSuiteSpec
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.policy import Decision, PermissionRequest
+    from ohm_subagents.contract.profile import Profile
+
+logger = logging.getLogger(PROJECT)
+Origin = Literal["builtin", "entry point", "passed in"]
+State = Literal["loaded", "blocked", "failed"]
+
+
+class PluginInvalidError(Exception):
+    """A plugin that was registered by hand cannot be: a bug in calling code. `error` is the same as a value."""
+
+    def __init__(self, error: OhmError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginInfo:
+    """A row of `ohm plugins`. `distribution` and `version` are there for an entry point, `hooks` for a loaded one."""
+
+    name: str
+    origin: Origin
+    state: State
+    distribution: str | None = None
+    version: str | None = None
+    hooks: tuple[str, ...] = ()
+
+
+class PluginHost:
+    """Registers plugins, asks them one at a time, and turns what is wrong with one into a diagnostic with its name.
+
+    What plugins offer is collected once, when first asked for, and again after a registration. Order is the order of
+    registration, and the first owner of an id keeps it: register built-ins first.
+    """
+
+    def __init__(self) -> None:
+        self._manager = pluggy.PluginManager(PROJECT)
+        self._manager.add_hookspecs(Hooks)
+        self._plugins: list[PluginInfo] = []
+        self._diagnostics: list[Diagnostic] = []
+        self._collection = Collection(self._manager)
+
+    def register(self, plugin: object, name: str | None = None, *, origin: Origin = "passed in") -> None:
+        """Register a module or an object; raises `PluginInvalidError` when it is not declared as the hooks demand.
+
+        Without a `name` it is the plugin's `__name__`, or the name of its class.
+        """
+        name = name or _own_name(plugin)
+        match self._admitted(plugin, name, f"Plugin {name!r}"):
+            case Ok(hooks):
+                self._plugins.append(PluginInfo(name=name, origin=origin, state="loaded", hooks=hooks))
+            case Err(error):
+                raise PluginInvalidError(error)
+
+    def register_installed(self, *, load: str | None = None, block: str | None = None) -> None:
+        """Register what is installed under the entry-point group, as far as the lists allow (see `discover`).
+
+        Never raises: a plugin that cannot be imported or is misdeclared is one diagnostic, and costs nothing else.
+        """
+        discovery = discover(load=load, block=block)
+        self._diagnostics += discovery.diagnostics
+        for found in discovery.found:
+            match found:
+                case Blocked(installed=installed):
+                    self._list(installed, "blocked")
+                case Broken(installed=installed, diagnostic=diagnostic):
+                    self._list(installed, "failed")
+                    self._diagnostics.append(diagnostic)
+                case Imported(installed=installed, plugin=plugin):
+                    self._register_imported(installed, plugin)
+
+    @property
+    def plugins(self) -> tuple[PluginInfo, ...]:
+        """Every plugin that is registered, left out or broken, in order."""
+        return tuple(self._plugins)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What is wrong with plugins, as far as they have been asked; `subject` is the plugin's name."""
+        return (*self._diagnostics, *self._collection.diagnostics)
+
+    def backends(self) -> Mapping[str, BackendSpec]:
+        """Backends by id."""
+        return self._collection.backends
+
+    def models(self) -> Mapping[str, ModelSpec]:
+        """Model providers by name."""
+        return self._collection.models
+
+    def tool_suites(self) -> Mapping[str, ToolSuiteSpec]:
+        """Tool suites by name."""
+        return self._collection.tool_suites
+
+    def observers(self) -> tuple[Observer, ...]:
+        """Observers of every task."""
+        return self._collection.observers
+
+    def profiles(self, config: Mapping[str, JsonValue]) -> tuple[Profile, ...]:
+        """Profiles for a configuration, asked anew at each call. `config` is what is written under `subagents`."""
+        return self._collection.profiles(config)
+
+    def permission(self, request: PermissionRequest) -> tuple[Decision, ...]:
+        """What the plugins that have an opinion say. One that raises or answers with something else denies."""
+        return self._collection.permission(request)
+
+    def tool_row(self, call: ToolRowRequest) -> str | None:
+        """The first plugin's wording of a tool row, or None."""
+        return self._collection.tool_row(call)
+
+    def _register_imported(self, installed: Installed, plugin: object) -> None:
+        try:
+            admitted = self._admitted(plugin, installed.name, str(installed))
+        except Exception as error:  # plugin collection: an object may answer anything to being looked at
+            logger.warning("%s could not be registered.", installed, exc_info=True)
+            admitted = Err(invalid(f"{installed} could not be registered: {described(error)}.", ""))
+        match admitted:
+            case Ok(hooks):
+                self._list(installed, "loaded", hooks)
+            case Err(refusal):
+                self._list(installed, "failed")
+                message = f"{refusal} {leave_out(installed.name)}"
+                self._diagnostics.append(Diagnostic(subject=installed.name, message=message, severity="error"))
+
+    def _list(self, installed: Installed, state: State, hooks: tuple[str, ...] = ()) -> None:
+        self._plugins.append(
+            PluginInfo(
+                name=installed.name,
+                origin="entry point",
+                state=state,
+                distribution=installed.distribution,
+                version=installed.version,
+                hooks=hooks,
+            )
+        )
+
+    def _admitted(self, plugin: object, name: str, label: str) -> Result[tuple[str, ...], OhmError]:
+        """Hand the plugin to pluggy, or say why not."""
+        registered = self._manager.get_name(plugin)
+        if registered is not None:
+            return Err(invalid(f"{label} is registered already, as {registered!r}.", "Register a plugin once."))
+        if self._manager.has_plugin(name):
+            taken = ", ".join(sorted(other for other, _ in self._manager.list_name_plugin()))
+            return Err(invalid(f"{label} uses a name that is taken.", f"Taken: {taken}. Give it another name."))
+        declared = declared_hooks(plugin, label)
+        if isinstance(declared, Ok):
+            self._manager.register(plugin, name)
+            self._collection = Collection(self._manager)
+        return declared
+
+
+def _own_name(plugin: object) -> str:
+    name = getattr(plugin, "__name__", None)
+    return name if isinstance(name, str) else type(plugin).__name__
