@@ -41,6 +41,8 @@ class Capability(StrEnum):
 
     SESSIONS = "sessions"
     """Continues a conversation from `RunRequest.checkpoint`."""
+    FILES = "files"
+    """Works in the task's cwd, which therefore has to be a readable directory."""
     CHILD_TOOLS = "child_tools"
     """Gives the subagent the tools of `RunRequest.child_tools`."""
     USAGE = "usage"
@@ -200,6 +202,11 @@ class Settings(Protocol):
     @property
     def output_max_chars(self) -> int:
         """Cap of an answer in a payload, in code points."""
+        ...
+
+    @property
+    def onupdate_throttle_ms(self) -> int:
+        """Least time between two progress frames of one call."""
         ...
 
     @property

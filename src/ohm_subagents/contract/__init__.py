@@ -12,6 +12,7 @@ from ohm_subagents.contract.commands import (
     StartItem,
 )
 from ohm_subagents.contract.diagnostics import Diagnostic, Severity
+from ohm_subagents.contract.envelope import ADDITIONS, BatchEnvelope, BatchStatus, Envelope, Item, UsageBlock
 from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
 from ohm_subagents.contract.events import (
     Cancelled,
@@ -48,8 +49,11 @@ from ohm_subagents.contract.truncation import Capped, cap
 from ohm_subagents.contract.usage import Usage
 
 __all__ = [
+    "ADDITIONS",
     "THINKING_LEVELS",
     "Accepted",
+    "BatchEnvelope",
+    "BatchStatus",
     "Cancelled",
     "Capped",
     "Category",
@@ -59,6 +63,7 @@ __all__ = [
     "Decision",
     "Diagnostic",
     "DiagnosticRaised",
+    "Envelope",
     "Err",
     "ErrorCode",
     "Event",
@@ -66,6 +71,7 @@ __all__ = [
     "InputRole",
     "InputSpec",
     "Invocation",
+    "Item",
     "ItemReply",
     "LifecycleEvent",
     "Limits",
@@ -108,6 +114,7 @@ __all__ = [
     "ToolUpdated",
     "Usage",
     "UsageAdded",
+    "UsageBlock",
     "Verdict",
     "apply",
     "cap",

@@ -38,11 +38,12 @@ Command = Start
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """An item that was never admitted. `profile` is the resolved id, or what the caller typed."""
+    """An item that was never admitted. `profile` is the id of its profile once that was found."""
 
     item: StartItem
-    profile: str
     error: OhmError
+    profile: str | None = None
+    invocation: Invocation | None = None
     kind: Literal["refused"] = "refused"
 
 
@@ -59,7 +60,7 @@ ItemReply = Accepted | Refused
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """One reply an item, in input order; `backend` is the configured one's label."""
+    """One reply an item, in input order; `backend` is the label of the configured backend."""
 
     items: tuple[ItemReply, ...]
     backend: str
@@ -68,7 +69,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
-    """The whole command was refused."""
+    """The whole command was refused before any item was looked at."""
 
     error: OhmError
     backend: str

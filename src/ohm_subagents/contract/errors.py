@@ -33,23 +33,23 @@ class ErrorCode(StrEnum):
     INVALID_TASK_PAYLOAD = "invalid_task_tool_payload", Category.VALIDATION
     UNKNOWN_TOOL = "unknown_tool", Category.NOT_FOUND
     UNKNOWN_SUBAGENT_TYPE = "unknown_subagent_type", Category.NOT_FOUND
-    OPERATION_NOT_SUPPORTED = "task_operation_not_supported", Category.VALIDATION
-    ASYNC_DISABLED = "task_async_disabled", Category.POLICY
+    OPERATION_NOT_SUPPORTED = "task_operation_not_supported", Category.RUNTIME
+    ASYNC_DISABLED = "task_async_disabled", Category.RUNTIME
     INVALID_MODEL = "invalid_model", Category.VALIDATION
     CWD_UNREADABLE = "cwd_unreadable", Category.VALIDATION
 
     # What the configuration and the policy say
-    CONFIG_INVALID = "task_config_load_failed", Category.VALIDATION
+    CONFIG_INVALID = "task_config_load_failed", Category.RUNTIME
     PROFILE_INVALID = "profile_invalid", Category.VALIDATION
-    SUBAGENTS_DISABLED = "subagents_disabled", Category.POLICY
-    SUBAGENT_UNAVAILABLE = "subagent_unavailable", Category.POLICY
+    SUBAGENTS_DISABLED = "subagents_disabled", Category.RUNTIME
+    SUBAGENT_UNAVAILABLE = "subagent_unavailable", Category.RUNTIME
     PERMISSION_DENIED = "task_permission_denied", Category.POLICY
     INTERNAL_SUBAGENT_HIDDEN = "task_internal_subagent_hidden", Category.POLICY
     UNKNOWN_CHILD_TOOL = "unknown_child_tool", Category.VALIDATION
 
     # What a plugin is
     PLUGIN_INVALID = "plugin_invalid", Category.VALIDATION
-    UNSUPPORTED_BACKEND = "unsupported_subagent_backend", Category.VALIDATION
+    UNSUPPORTED_BACKEND = "unsupported_subagent_backend", Category.RUNTIME
     BACKEND_OPTIONS_INVALID = "backend_options_invalid", Category.VALIDATION
 
     # What a run met
@@ -82,25 +82,46 @@ class ErrorCode(StrEnum):
 class OhmError:
     """An expected failure.
 
-    `message` is one sentence of fact that quotes the offending value and ends with a full stop; `advice` says what is
-    allowed and what to do. A plugin may bring its own `code`; its category is `runtime` unless it says otherwise.
-    `task_id` names the task whose record holds the partial work, when there is one.
+    `message` is one sentence of fact that quotes the offending value; `advice` says what is allowed and what to do;
+    `summary` is a shorter form of the message where a document fixes one. A plugin may bring its own `code`: without a
+    `category` it gets the one its name tells (004's rule). `task_id` names the task that holds the partial work.
     """
 
     code: str
     message: str
     advice: str = ""
-    category: Category = Category.RUNTIME
+    summary: str = ""
+    category: Category | None = None
     retryable: bool = False
     task_id: str | None = None
 
     def __post_init__(self) -> None:
-        """Take the category of one of our codes from its declaration, and never leave the message empty."""
-        if isinstance(self.code, ErrorCode):
-            object.__setattr__(self, "category", self.code.category)
+        """Never leave the message empty."""
         if not self.message.strip():
             object.__setattr__(self, "message", f"Failed with {self.code} and no message.")
 
     def __str__(self) -> str:
         """The whole text for a person: the fact, then the advice."""
-        return f"{self.message} {self.advice}".strip()
+        if not self.advice:
+            return self.message
+        return f"{self.message.rstrip('.')}. {self.advice}"
+
+    @property
+    def resolved_category(self) -> Category:
+        """The declared category of one of our codes, else the plugin's own, else what the code's name tells."""
+        if isinstance(self.code, ErrorCode):
+            return self.code.category
+        return self.category or _told_by(self.code)
+
+
+_TELLING = (
+    (Category.NOT_FOUND, ("not_found",)),
+    (Category.VALIDATION, ("invalid_", "validation", "payload")),
+    (Category.POLICY, ("permission", "policy")),
+    (Category.PERSISTENCE, ("persistence", "corrupt", "retention")),
+)
+
+
+def _told_by(code: str) -> Category:
+    """The category that task.v1 gives to a code it does not know."""
+    return next((category for category, words in _TELLING if any(word in code for word in words)), Category.RUNTIME)

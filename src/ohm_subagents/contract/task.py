@@ -179,14 +179,10 @@ def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
 
 
 def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
-    """Close the run, and every tool call it left open."""
-    for call in task.open_calls:
-        closing = ToolEnded(call_id=call.call_id, tool=call.tool, status="interrupted")
-        task = apply(task, closing, at_ms=at_ms)
     if not task.runs:
         return task
     ended = replace(task.runs[-1], ended_ms=at_ms, outcome=event.outcome, output=event.output or None)
-    return replace(task, runs=(*task.runs[:-1], ended), summary=event.summary or task.summary)
+    return replace(task, runs=(*task.runs[:-1], ended), open_calls=(), summary=event.summary or task.summary)
 
 
 def _settled(task: Task, outcome: Outcome, at_ms: int) -> Task:

@@ -1,1 +1,22 @@
-"""."""
+"""Doubles and conformance kits for hosts and plugin authors. Only `BackendConformance` needs pytest."""
+
+from typing import TYPE_CHECKING
+
+from ohm_subagents.testing.observer import EventLog
+from ohm_subagents.testing.quick import HERMETIC, quick_ohm
+from ohm_subagents.testing.scripted import ScriptedBackend, Step
+
+if TYPE_CHECKING:
+    from ohm_subagents.testing.conformance import BackendConformance, Scenarios
+
+__all__ = ["HERMETIC", "BackendConformance", "EventLog", "Scenarios", "ScriptedBackend", "Step", "quick_ohm"]
+
+
+def __getattr__(name: str) -> object:
+    """Import pytest only for those who ask for the kit."""
+    if name in {"BackendConformance", "Scenarios"}:
+        from ohm_subagents.testing import conformance  # noqa: PLC0415  needs pytest
+
+        return getattr(conformance, name)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)

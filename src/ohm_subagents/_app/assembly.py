@@ -1,0 +1,123 @@
+"""Everything an `Ohm` is made of before it has an event loop: configuration, plugins, profiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ohm_subagents._backends.hooks import BuiltinBackends
+from ohm_subagents._backends.in_process.providers import CompatibleModel, CompatibleProvider
+from ohm_subagents._config.env import config_dir
+from ohm_subagents._config.load import LoadedConfig, load_config
+from ohm_subagents._config.schema import OhmConfig
+from ohm_subagents._orchestrator.observe import LogObserver
+from ohm_subagents._plugins.hookspecs import hookimpl
+from ohm_subagents._plugins.host import PluginHost
+from ohm_subagents._profiles.catalog import Catalog, load_catalog
+from ohm_subagents._surfaces import hooks as builtin_suites
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._backends.in_process.models import ModelBook
+    from ohm_subagents._config.schema import Provider
+    from ohm_subagents._orchestrator.observe import Logger
+    from ohm_subagents._plugins.interfaces import Observer
+    from ohm_subagents.contract.diagnostics import Diagnostic
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.profile import Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembly:
+    """The parts. `loaded` is an `Err` when the configuration cannot be trusted: then nothing may start."""
+
+    cwd: Path
+    loaded: Result[LoadedConfig, OhmError]
+    config: OhmConfig
+    host: PluginHost
+    backends: BuiltinBackends
+    catalog: Catalog
+
+    @property
+    def diagnostics(self) -> Iterator[Diagnostic]:
+        """Everything that was not honoured as written, in the order in which it was read."""
+        if isinstance(self.loaded, Ok):
+            yield from self.loaded.ok_value.diagnostics
+        yield from self.catalog.diagnostics
+        yield from self.host.diagnostics
+
+    def model_book(self) -> ModelBook:
+        """A book over every model provider, not opened."""
+        return self.backends.model_book()
+
+
+class _BuiltinObservers:
+    """structlog, offered like anybody's observer."""
+
+    def __init__(self, logger: Logger) -> None:
+        self._logger = logger
+
+    @hookimpl
+    def ohm_observers(self) -> Iterable[Observer]:
+        return (LogObserver(self._logger),)
+
+
+def assemble(
+    *,
+    cwd: Path,
+    config: Mapping[str, JsonValue] | Path | None,
+    env: Mapping[str, str],
+    plugins: Iterable[object],
+    profiles: Iterable[Profile] | None,
+    logger: Logger,
+) -> Assembly:
+    """Load the configuration, register built-ins, then what is installed, then `plugins`, and read the profiles."""
+    loaded = load_config(cwd=cwd, config=config, env=env)
+    settled = loaded.ok_value.config if isinstance(loaded, Ok) else OhmConfig()
+    host = PluginHost()
+    backends = BuiltinBackends(env=env, providers=_providers(settled.providers), models=host.models)
+    for name, plugin in (("backends", backends), ("suites", builtin_suites), ("log", _BuiltinObservers(logger))):
+        host.register(plugin, name, origin="builtin")
+    if not isinstance(loaded, Err):
+        host.register_installed(load=_listed(settled.load_plugins), block=_listed(settled.block_plugins))
+    for plugin in plugins:
+        host.register(plugin)
+    return Assembly(
+        cwd=cwd,
+        loaded=loaded,
+        config=settled,
+        host=host,
+        backends=backends,
+        catalog=_catalog(cwd, env, host, settled) if profiles is None else Catalog.of(profiles),
+    )
+
+
+def _catalog(cwd: Path, env: Mapping[str, str], host: PluginHost, config: OhmConfig) -> Catalog:
+    written = config.subagents.model_dump(mode="json", by_alias=True)
+    return load_catalog(cwd=cwd, config_dir=config_dir(env), plugin_profiles=host.profiles(written))
+
+
+def _providers(providers: Mapping[str, Provider]) -> tuple[CompatibleProvider, ...]:
+    return tuple(
+        CompatibleProvider(
+            name=name,
+            base_url=provider.base_url,
+            api_key_env=provider.api_key_env,
+            models=tuple(
+                CompatibleModel(
+                    id=model.id, supports_thinking=model.supports_thinking, context_window=model.context_window
+                )
+                for model in provider.models
+            ),
+        )
+        for name, provider in providers.items()
+    )
+
+
+def _listed(names: tuple[str, ...] | None) -> str | None:
+    return None if names is None else ",".join(names)

@@ -1,0 +1,48 @@
+"""The built-in backends and model providers, offered through the same hooks as anybody's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ohm_subagents._backends.echo import ECHO
+from ohm_subagents._backends.in_process.models import ModelBook
+from ohm_subagents._backends.in_process.providers import builtin_model_specs, custom_model_specs
+from ohm_subagents._backends.in_process.search_model import search_model_spec
+from ohm_subagents._backends.in_process.spec import interactive_sdk_spec
+from ohm_subagents._plugins.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from ohm_subagents._backends.in_process.providers import CompatibleProvider
+    from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec
+
+
+class BuiltinBackends:
+    """`none` and `interactive-sdk`; `models` are what all plugins offer, asked for when the first run needs one."""
+
+    def __init__(
+        self,
+        *,
+        env: Mapping[str, str],
+        providers: Iterable[CompatibleProvider],
+        models: Callable[[], Mapping[str, ModelSpec]],
+    ) -> None:
+        self._env = env
+        self._providers = tuple(providers)
+        self._models = models
+
+    @hookimpl
+    def ohm_backends(self) -> Iterable[BackendSpec]:
+        """Hand over the backends."""
+        return (interactive_sdk_spec(self.model_book), ECHO)
+
+    @hookimpl
+    def ohm_models(self) -> Iterable[ModelSpec]:
+        """Hand over the user's own providers, then ours, the embedded one last."""
+        own = custom_model_specs(self._providers, self._env)
+        return (*own, *builtin_model_specs(self._env), search_model_spec())
+
+    def model_book(self) -> ModelBook:
+        """A book over every provider there is, not opened yet."""
+        return ModelBook(self._models().values(), self._env)

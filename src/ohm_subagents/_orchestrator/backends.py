@@ -1,0 +1,109 @@
+"""The open backends of an `Ohm`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import anyio
+from pydantic import ValidationError
+
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyio.abc import TaskGroup
+
+    from ohm_subagents._plugins.interfaces import BackendSpec, JsonObject, Options
+
+Opened = Result["Backend", OhmError]
+CLOSE_GRACE_S = 10.0
+
+
+class _Host:
+    """One backend and the task that opened it: a context manager that holds a task group must be closed where it was
+    opened, so neither the caller's task nor a run may do it."""
+
+    def __init__(self) -> None:
+        self.opened: Opened | None = None
+        self.ready = anyio.Event()
+        self._closing = anyio.Event()
+        self._closed = anyio.Event()
+        self._shell = anyio.CancelScope()
+
+    async def serve(self, spec: BackendSpec, options: Options) -> None:
+        try:
+            with self._shell:
+                async with spec.open(options) as backend:
+                    self._shell.shield = True  # from here on it ends by `close`, which lets it clean up in peace
+                    self.opened = Ok(backend)
+                    self.ready.set()
+                    await self._closing.wait()
+        except Exception as exc:  # noqa: BLE001  a backend that fails to open or close costs its own tasks only
+            self.opened = Err(
+                OhmError(code=ErrorCode.BACKEND_FAILED, message=f"Backend '{spec.id}' failed to open: {exc}.")
+            )
+        finally:
+            self.ready.set()
+            self._closed.set()
+
+    async def close(self) -> None:
+        self._shell.deadline = anyio.current_time() + CLOSE_GRACE_S
+        self._closing.set()
+        await self._closed.wait()
+
+
+class BackendPool:
+    """Opens a backend on first use, in a task of its own, and closes all of them in reverse order."""
+
+    def __init__(self, group: TaskGroup, specs: Mapping[str, BackendSpec], options: Mapping[str, JsonObject]) -> None:
+        self._group = group
+        self._specs = specs
+        self._options = options
+        self._hosts: dict[str, _Host] = {}
+
+    async def backend(self, backend_id: str) -> Opened:
+        """The open backend, or why there is none; a failure to open is tried anew by the next task."""
+        spec = self._specs.get(backend_id)
+        if spec is None:
+            return Err(_unsupported(backend_id, self._specs))
+        host = self._hosts.get(backend_id)
+        if host is None:
+            try:
+                options = spec.options.model_validate(self._options.get(backend_id, {}))
+            except ValidationError as exc:
+                return Err(_invalid_options(backend_id, exc))
+            host = self._hosts[backend_id] = _Host()
+            self._group.start_soon(host.serve, spec, options)
+        await host.ready.wait()
+        if not isinstance(host.opened, Ok):
+            self._hosts.pop(backend_id, None)
+        return host.opened or Err(OhmError(code=ErrorCode.TASK_ABORTED, message=f"Backend '{backend_id}' was closed."))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_exc: object) -> None:
+        """Close every backend, the newest first, even when the owner is being cancelled."""
+        with anyio.CancelScope(shield=True):
+            for host in reversed(tuple(self._hosts.values())):
+                await host.close()
+
+
+def _unsupported(backend_id: str, specs: Mapping[str, BackendSpec]) -> OhmError:
+    return OhmError(
+        code=ErrorCode.UNSUPPORTED_BACKEND,
+        message=f"No plugin offers the subagent backend '{backend_id}'.",
+        advice=f"Set subagentBackend to one of: {', '.join(sorted(specs))}.",
+    )
+
+
+def _invalid_options(backend_id: str, invalid: ValidationError) -> OhmError:
+    first = invalid.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in ("subagents", "backends", backend_id, *first["loc"]))
+    return OhmError(
+        code=ErrorCode.BACKEND_OPTIONS_INVALID,
+        message=f"{key} of ohm.json is {first['input']!r}: {first['msg']}.",
+        advice="Correct it or remove it.",
+    )

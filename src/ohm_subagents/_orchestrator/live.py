@@ -1,0 +1,82 @@
+"""What exists only while a task runs: its newest state, its scope, and who waits for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from ohm_subagents.contract.events import Cancelled, RunEnded, TaskSettled, ToolEnded
+from ohm_subagents.contract.task import apply
+
+if TYPE_CHECKING:
+    from ohm_subagents._orchestrator.observe import Audience
+    from ohm_subagents._orchestrator.plan import Plan
+    from ohm_subagents._plugins.interfaces import RunOutput
+    from ohm_subagents._store.protocol import Store
+    from ohm_subagents.contract.events import Event, Outcome, RunEvent
+    from ohm_subagents.contract.ids import Clock
+    from ohm_subagents.contract.task import Task
+
+
+class LiveTask:
+    """The only writer of a task: every event goes apply → store → observers, in that order and at once."""
+
+    def __init__(self, task: Task, plan: Plan, *, clock: Clock, store: Store, audience: Audience) -> None:
+        self.task = task
+        self.plan = plan
+        self.settled = anyio.Event()
+        self.scope = anyio.CancelScope()
+        self._clock = clock
+        self._store = store
+        self._audience = audience
+
+    def record(self, event: Event) -> None:
+        """Apply one event; nothing happens once the task has settled."""
+        before = self.task
+        self.task = apply(before, event, at_ms=self._clock())
+        if self.task is before:
+            return
+        self._store.save(self.task, event)
+        self._audience.notify(self.task, event)
+        if self.task.is_terminal:
+            self.settled.set()
+
+    def end_run(self, outcome: Outcome, output: RunOutput | None = None) -> None:
+        """Close the run, and first the tool calls that it left open."""
+        for call in self.task.open_calls:
+            self.record(ToolEnded(call_id=call.call_id, tool=call.tool, status="interrupted"))
+        text, summary = ("", "") if output is None else (output.text, output.summary)
+        self.record(RunEnded(outcome=outcome, output=text, summary=summary))
+
+    def settle(self, outcome: Outcome) -> None:
+        """End the task, and the run that is still open, if any."""
+        if self.task.runs and self.task.runs[-1].outcome is None:
+            self.end_run(outcome)
+        self.record(TaskSettled(outcome=outcome))
+
+    def log_crash(self, error: Exception) -> None:
+        """A backend broke its law: the host should see the traceback, the caller only the message."""
+        self._audience.logger.error("backend.raised", task_id=self.task.id, backend=self.plan.backend, exc_info=error)
+
+    def cancel(self, reason: str) -> None:
+        """Cancelled on the record at once; the backend is told, and whatever it still says is ignored."""
+        if not self.task.is_terminal:
+            self.settle(Cancelled(reason=reason))
+            self.scope.cancel()
+
+
+class RunSink:
+    """The sink of one run; deaf once the run has returned."""
+
+    def __init__(self, live: LiveTask) -> None:
+        self._live: LiveTask | None = live
+
+    def emit(self, event: RunEvent) -> None:
+        """Record one fact about the run."""
+        if self._live is not None:
+            self._live.record(event)
+
+    def close(self) -> None:
+        """The run has returned."""
+        self._live = None

@@ -1,0 +1,137 @@
+"""Observers, and structlog as one of them: events become log lines here and nowhere else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from ohm_subagents.contract.events import (
+    Checkpointed,
+    DiagnosticRaised,
+    Event,
+    Failed,
+    RouteResolved,
+    RunEnded,
+    RunStarted,
+    TaskQueued,
+    TaskSettled,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    ToolUpdated,
+    UsageAdded,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ohm_subagents._plugins.interfaces import Observer
+    from ohm_subagents.contract.task import Task
+
+LOGGER_NAME = "ohm_subagents"
+
+
+class Logger(Protocol):
+    """What we need of a structlog logger."""
+
+    def info(self, event: str, **fields: object) -> object: ...
+    def warning(self, event: str, **fields: object) -> object: ...
+    def error(self, event: str, **fields: object) -> object: ...
+    def exception(self, event: str, **fields: object) -> object: ...
+
+
+def silent_logger() -> Logger:
+    """structlog over the stdlib logger `ohm_subagents`: says nothing until the host listens, never prints."""
+    import logging  # noqa: PLC0415  with structlog, needed only when nobody brought a logger
+
+    import structlog  # noqa: PLC0415  its import costs more than all of ours
+
+    target = logging.getLogger(LOGGER_NAME)
+    if not target.handlers:
+        target.addHandler(logging.NullHandler())
+    logger: Logger = structlog.wrap_logger(
+        target,
+        processors=[structlog.stdlib.filter_by_level, structlog.stdlib.render_to_log_kwargs],
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
+    return logger
+
+
+class Audience:
+    """The observers of one task. One that raises is logged once and muted for that task."""
+
+    def __init__(self, observers: Iterable[Observer], logger: Logger) -> None:
+        self._observers = list(observers)
+        self.logger = logger
+
+    def notify(self, task: Task, event: Event) -> None:
+        """Tell everyone, in order."""
+        for observer in tuple(self._observers):
+            try:
+                observer.notify(task, event)
+            except Exception:
+                self._observers.remove(observer)
+                self.logger.exception("observer.muted", observer=repr(observer), task_id=task.id)
+
+
+EVENT_NAMES: dict[type[Event], str] = {
+    TaskQueued: "task.queued",
+    RunStarted: "run.started",
+    RouteResolved: "route.resolved",
+    ToolStarted: "tool.started",
+    ToolEnded: "tool.ended",
+    DiagnosticRaised: "diagnostic.raised",
+    RunEnded: "run.ended",
+    TaskSettled: "task.settled",
+}
+"""What is logged, and how it is called. Streamed text, tool payloads and usage steps are not log lines."""
+
+UNLOGGED: tuple[type[Event], ...] = (TextDelta, ThinkingDelta, ToolUpdated, UsageAdded, Checkpointed)
+
+
+class LogObserver:
+    """Events → structlog lines with one set of fields. Prompts, answers and tool payloads never leave through here."""
+
+    def __init__(self, logger: Logger) -> None:
+        self._logger = logger
+
+    def notify(self, task: Task, event: Event) -> None:
+        """Write the line of this event, if it has one."""
+        name = EVENT_NAMES.get(type(event))
+        if name is None:
+            return
+        failed = isinstance(event, RunEnded | TaskSettled) and isinstance(event.outcome, Failed)
+        write = self._logger.warning if failed or isinstance(event, DiagnosticRaised) else self._logger.info
+        write(name, **_fields(task, event))
+
+
+def _fields(task: Task, event: Event) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "task_id": task.id,
+        "session_id": task.session_id,
+        "run": len(task.runs),
+        "profile": task.profile,
+        "backend": task.backend,
+        "provider": task.route.provider,
+        "model": task.route.model,
+        "runtime": task.route.runtime,
+        "route": task.route.route,
+        "status": task.status,
+    }
+    match event:
+        case ToolStarted() | ToolEnded():
+            fields |= {"tool": event.tool, "call_id": event.call_id}
+            if isinstance(event, ToolEnded):
+                fields["tool_status"] = event.status
+        case DiagnosticRaised(diagnostic=diagnostic):
+            fields |= {"subject": diagnostic.subject, "diagnostic": diagnostic.message}
+        case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):
+            fields |= {"outcome": outcome.kind, "duration_ms": task.updated_ms - (task.started_ms or task.created_ms)}
+            if isinstance(outcome, Failed):
+                fields |= {
+                    "error_code": str(outcome.error.code),
+                    "error_category": str(outcome.error.resolved_category),
+                }
+        case _:
+            pass
+    return fields

@@ -1,0 +1,160 @@
+"""Admission of one item: profile, feature, permission, tools, model and limits, decided before anything runs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ohm_subagents._orchestrator.prompt import instructions
+from ohm_subagents._plugins.interfaces import Capability
+from ohm_subagents._policy.permissions import decide, visible
+from ohm_subagents._policy.tools import resolve_tools
+from ohm_subagents.contract.commands import Refused, StartItem
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.limits import Limits
+from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
+from ohm_subagents.contract.policy import PermissionRequest
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from ohm_subagents._config.schema import OhmConfig
+    from ohm_subagents._plugins.host import PluginHost
+    from ohm_subagents._plugins.interfaces import BackendSpec, Tool
+    from ohm_subagents._profiles.catalog import Catalog
+    from ohm_subagents.contract.diagnostics import Diagnostic
+    from ohm_subagents.contract.profile import Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What admission looks at: all of it immutable for the time of one command, but the plugins' answers."""
+
+    config: OhmConfig
+    catalog: Catalog
+    host: PluginHost
+    cwd: Path
+    backends: Mapping[str, BackendSpec]
+    child_tools: Mapping[str, Tool]
+
+    def visible_ids(self) -> tuple[str, ...]:
+        """What a caller may be told of, sorted."""
+        roster = visible(self.catalog.profiles, self.config.subagents.permissions)
+        return tuple(sorted(profile.id for profile in roster))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One admitted item: everything a run needs but its ids."""
+
+    profile: Profile
+    item: StartItem
+    backend: str
+    label: str
+    cwd: Path
+    mode: str
+    instructions: str
+    limits: Limits
+    max_events: int
+    model: ModelPattern | None
+    tools: tuple[str, ...]
+    child_tools: tuple[Tool, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def summary(self) -> str:
+        """What a success is called when its backend has no better word."""
+        description = self.item.description
+        cut = description if len(description) <= 72 else f"{description[:71]}…"
+        return f"{self.profile.name}: {cut}"
+
+
+def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
+    """Admit an item, or say why not: unknown profile, feature off, denied, bad tools, bad model, unreadable cwd."""
+    profile = world.catalog.find(item.profile)
+    if profile is None:
+        return Err(Refused(item=item, error=_unknown(item.profile, world)))
+
+    def refused(error: OhmError) -> Err[Refused]:
+        return Err(Refused(item=item, error=error, profile=profile.id, invocation=item.invocation))
+
+    own = world.config.subagents.entry(profile.id)
+    if profile.feature is not None and not world.config.features.is_on(profile.feature):
+        return refused(_feature_off(profile.id, profile.feature))
+    tools = resolve_tools(profile.tools, own.tools, offered=tuple(world.child_tools))
+    if isinstance(tools, Err):
+        return refused(tools.err_value)
+    request = PermissionRequest(
+        profile=profile, description=item.description, prompt=item.prompt, cwd=world.cwd, tools=tools.ok_value.names
+    )
+    verdict = decide(
+        profile=profile, permissions=world.config.subagents.permissions, opinions=world.host.permission(request)
+    )
+    if isinstance(verdict, Err):
+        return refused(verdict.err_value)
+    model = _model(item, own.model or profile.model or world.config.subagents.model)
+    if isinstance(model, Err):
+        return refused(model.err_value)
+    backend = item.backend or own.backend or profile.backend or world.config.subagent_backend
+    spec = world.backends.get(backend)
+    if spec is not None and Capability.FILES in spec.capabilities and not _is_readable(world.cwd):
+        return refused(_unreadable(world.cwd))
+    return Ok(
+        Plan(
+            profile=profile,
+            item=item,
+            backend=backend,
+            label=label(backend, world.backends),
+            cwd=world.cwd,
+            mode=world.config.default_mode,
+            instructions=instructions(profile, world.cwd),
+            limits=item.limits or own.limits or Limits(soft_ms=world.config.backend_timeout_ms),
+            max_events=world.config.task_max_events,
+            model=model.ok_value,
+            tools=tools.ok_value.names,
+            child_tools=tuple(tool for name, tool in world.child_tools.items() if name in tools.ok_value.names),
+            diagnostics=tools.ok_value.diagnostics,
+        )
+    )
+
+
+def label(backend: str, specs: Mapping[str, BackendSpec]) -> str:
+    """What envelopes call a backend."""
+    spec = specs.get(backend)
+    return backend if spec is None else spec.label or spec.id
+
+
+def _model(item: StartItem, configured: ModelPattern | None) -> Result[ModelPattern | None, OhmError]:
+    return Ok(configured) if item.model is None else parse_model_pattern(item.model)
+
+
+def _is_readable(cwd: Path) -> bool:
+    return cwd.is_dir() and os.access(cwd, os.R_OK | os.X_OK)
+
+
+def _unknown(typed: str, world: World) -> OhmError:
+    return OhmError(
+        code=ErrorCode.UNKNOWN_SUBAGENT_TYPE,
+        summary=f"Unknown subagent_type '{typed}'",
+        message=f"No subagent profile found for '{typed}'.",
+        advice=f"Available profiles: {', '.join(world.visible_ids())}.",
+    )
+
+
+def _feature_off(profile: str, feature: str) -> OhmError:
+    return OhmError(
+        code=ErrorCode.SUBAGENT_UNAVAILABLE,
+        message=f"Subagent '{profile}' is disabled by feature flag '{feature}'",
+        advice=f"Set features.{feature} to true in ohm.json to enable it.",
+    )
+
+
+def _unreadable(cwd: Path) -> OhmError:
+    return OhmError(
+        code=ErrorCode.CWD_UNREADABLE,
+        message=f"The working directory '{cwd}' is not a readable directory.",
+        advice="Give an existing directory that this process may read.",
+    )

@@ -1,0 +1,24 @@
+"""Who the subagent is, in words for its model (task-v1, 21.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ohm_subagents.contract.profile import Profile
+
+
+def instructions(profile: Profile, cwd: Path) -> str:
+    """The system text: what the subagent is for, how it works, where it is, and who reads its answer."""
+    uses = "\n".join(f"- {use}" for use in profile.when_to_use)
+    sections = [
+        f"You are {profile.name}, a subagent: {profile.summary}",
+        f"When to use:\n{uses}" if uses else "",
+        profile.prompt.strip(),
+        f"Working directory: {cwd}",
+        "You work alone on one task and cannot ask back. Only your last message reaches the caller: make it complete, "
+        "with concrete findings, and do not repeat the task.",
+    ]
+    return "\n\n".join(section for section in sections if section)

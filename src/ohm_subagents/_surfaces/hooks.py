@@ -1,0 +1,19 @@
+"""The built-in tool suites, offered through the same hook as anybody's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ohm_subagents._plugins.hookspecs import hookimpl
+from ohm_subagents._surfaces.task.suite import task_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ohm_subagents._plugins.interfaces import ToolSuiteSpec
+
+
+@hookimpl
+def ohm_tool_suites() -> Iterable[ToolSuiteSpec]:
+    """Hand over the suites."""
+    return (task_suite(),)

@@ -1,0 +1,107 @@
+"""The task.v1 envelope of a reply: what hosts and models read (004). Absent keys are really absent."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from ohm_subagents.contract.errors import Category
+from ohm_subagents.contract.task import Invocation, Status
+
+BatchStatus = Literal["accepted", "partial", "completed", "rejected"]
+
+ADDITIONS = frozenset({"usage", "duration_ms", "session_id", "diagnostics", "error_advice"})
+"""The keys that we add to task.v1; none of them changes a documented one."""
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    def payload(self) -> dict[str, JsonValue]:
+        """Plain JSON, without the keys that do not apply."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+class UsageBlock(_Record):
+    """What the task consumed, over all its runs; `cost_usd` only when the model has a price."""
+
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    tool_calls: int
+    cost_usd: str | None = None
+
+
+class _Failure(_Record):
+    error_code: str | None = None
+    error_category: Category | None = None
+    error_message: str | None = None
+    error_advice: str | None = None
+
+
+class _Work(_Failure):
+    """What is known of one task, in a single result and in an item alike."""
+
+    subagent_type: str | None = None
+    prompt: str | None = None
+    description: str | None = None
+    invocation: Invocation | None = None
+    output_available: bool | None = None
+    output: str | None = None
+    output_truncated: bool | None = None
+    output_total_chars: int | None = None
+    output_returned_chars: int | None = None
+    tool_rows: list[str] | None = None
+    event_count: int | None = None
+    assistant_text: str | None = None
+    usage: UsageBlock | None = None
+    duration_ms: int | None = None
+    session_id: str | None = None
+    diagnostics: list[str] | None = None
+
+
+class _Head(_Record):
+    contract_version: Literal["task.v1"] = "task.v1"
+    op: Literal["start"] = "start"
+    status: Status
+    summary: str
+    backend: str
+    provider: str
+    model: str
+    runtime: str
+    route: str
+
+
+class Envelope(_Work, _Head):
+    """The result of one task, or of a refused call."""
+
+    task_id: str | None = None
+
+
+class Item(_Work):
+    """One task of a batch, in input order; a refused one has no status and no backend."""
+
+    id: str
+    found: bool
+    status: Status | None = None
+    summary: str
+    backend: str | None = None
+    provider: str
+    model: str
+    runtime: str
+    route: str
+    updated_at_epoch_ms: int | None = None
+    ended_at_epoch_ms: int | None = None
+
+
+class BatchEnvelope(_Failure, _Head):
+    """The result of a batch: its items and how they add up."""
+
+    items: list[Item]
+    total_count: int
+    accepted_count: int
+    rejected_count: int
+    batch_status: BatchStatus
+    diagnostics: list[str] | None = None

@@ -1,0 +1,97 @@
+"""A backend that does what its script says, for tests of anything that delegates."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from ohm_subagents._plugins.hookspecs import hookimpl
+from ohm_subagents._plugins.interfaces import Backend, BackendSpec, Capability, Options, RunOutput
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable
+
+    from ohm_subagents._plugins.interfaces import RunRequest, Sink
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.events import RunEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one run does: emit `events`, wait, then raise `crash`, fail with `error`, or answer `text`.
+
+    It waits for `gate` if there is one, then for `delay_s` seconds of the event loop's clock, which a test may control.
+    """
+
+    text: str = ""
+    summary: str = ""
+    events: tuple[RunEvent, ...] = ()
+    gate: anyio.Event | None = None
+    delay_s: float = 0
+    error: OhmError | None = None
+    crash: Exception | None = None
+
+
+class ScriptedBackend:
+    """Runs `steps` in order, one a run; a text is short for `Step(text=...)`. Pass it in `Ohm.open(plugins=[...])`.
+
+    `calls` are the requests it got. A run beyond the script fails, and `assert_done` raises for it and for leftovers.
+    """
+
+    def __init__(self, *steps: Step | str, id: str = "scripted", default: Step | None = None) -> None:
+        self.id = id
+        self.calls: list[RunRequest] = []
+        self._steps = deque(Step(text=step) if isinstance(step, str) else step for step in steps)
+        self._default = default
+        self._surplus = 0
+
+    @property
+    def spec(self) -> BackendSpec:
+        """How a plugin offers it."""
+        return BackendSpec(
+            id=self.id,
+            summary="Runs a script.",
+            options=Options,
+            open=self._open,
+            capabilities=frozenset({Capability.SESSIONS}),
+        )
+
+    @hookimpl
+    def ohm_backends(self) -> Iterable[BackendSpec]:
+        """Offer it as a plugin."""
+        return (self.spec,)
+
+    async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        """Do the next step."""
+        self.calls.append(request)
+        step = self._steps.popleft() if self._steps else self._default
+        if step is None:
+            self._surplus += 1
+            surplus = f"Run {len(self.calls)} has no step in the script."
+            raise AssertionError(surplus)
+        await checkpoint()
+        for event in step.events:
+            sink.emit(event)
+        if step.gate is not None:
+            await step.gate.wait()
+        if step.delay_s:
+            await anyio.sleep(step.delay_s)
+        if step.crash is not None:
+            raise step.crash
+        return Err(step.error) if step.error is not None else Ok(RunOutput(text=step.text, summary=step.summary))
+
+    def assert_done(self) -> None:
+        """Raise unless the script was played exactly."""
+        if self._steps or self._surplus:
+            difference = f"{len(self._steps)} steps were never run, {self._surplus} runs had no step."
+            raise AssertionError(difference)
+
+    @asynccontextmanager
+    async def _open(self, _options: Options) -> AsyncGenerator[Backend]:
+        yield self
