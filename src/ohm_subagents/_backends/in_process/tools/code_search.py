@@ -1,0 +1,87 @@
+"""`code_search`: the places in a tree that best match a question, ranked."""
+
+from collections import OrderedDict
+from pathlib import Path
+from threading import Lock
+
+from anyio import to_thread
+from pydantic import Field
+from pydantic_ai import RunContext, Tool
+
+from ohm_subagents._backends.in_process.tools.arguments import Arguments
+from ohm_subagents._backends.in_process.tools.excerpt import clip, head
+from ohm_subagents._backends.in_process.tools.failure import fail
+from ohm_subagents._backends.in_process.tools.index import Hit, Index
+from ohm_subagents._backends.in_process.tools.place import locate
+from ohm_subagents._backends.in_process.tools.tree import TreeSearch
+
+_LIMIT = 8
+_MAX_LIMIT = 30
+_SNIPPET_LINES = 3
+_SNIPPET_CHARS = 200
+_MAX_FILES = 20_000
+_MAX_INDEXES = 4
+_DESCRIPTION = (
+    "Find where something is done: ranks functions, classes, constants and text by the words of a question. Ask in "
+    "words that the code or its comments would use. Gives path:start-end and the best lines of each place."
+)
+
+
+class CodeSearchArguments(Arguments):
+    query: str = Field(description="Question or words, such as: where are retries counted.", min_length=1)
+    path: str | None = Field(default=None, description="Directory or file to search (default: working directory).")
+    limit: int = Field(default=_LIMIT, ge=1, description=f"How many places to show, at most {_MAX_LIMIT}.")
+
+
+class Indexes:
+    """The indexes of the trees searched last, in memory; subagents may share them. A changed file is read anew."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[Path, str], tuple[Lock, Index]] = OrderedDict()
+        self._lock = Lock()
+
+    def report(self, root: Path, start: str, paths: list[str], query: str, limit: int) -> str:
+        """Bring the tree's index up to date and answer from it. Blocks: call it in a worker thread."""
+        with self._lock:
+            entry = self._kept.setdefault((root, start), (Lock(), Index(root)))
+            self._kept.move_to_end((root, start))
+            while len(self._kept) > _MAX_INDEXES:
+                self._kept.popitem(last=False)
+        lock, index = entry
+        with lock:
+            index.refresh(paths[:_MAX_FILES])
+            hits = index.search(query, limit)
+            rows = [row for rank, hit in enumerate(hits, start=1) for row in _rows(rank, hit, index)]
+        parts = ["\n".join(head(rows).lines) or f'[No place matches "{clip(query, _SNIPPET_CHARS)}"]']
+        if len(paths) > _MAX_FILES:
+            parts.append(f"[Only the first {_MAX_FILES} of {len(paths)} files were searched; give a path]")
+        return "\n\n".join(parts)
+
+
+def _rows(rank: int, hit: Hit, index: Index) -> list[str]:
+    """`1. path:start-end  kind name — summary`, then the best lines as `   line: text`."""
+    place = f"{rank}. {hit.path}:{hit.unit.start}-{hit.unit.end}  {hit.unit.title}"
+    lines = index.best_lines(hit, _SNIPPET_LINES)
+    return [place, *(f"   {number}: {clip(text, _SNIPPET_CHARS)}" for number, text in lines)]
+
+
+def tool(search: TreeSearch, indexes: Indexes) -> Tool[object]:
+    """Build the tool over a tree search and the indexes it may reuse."""
+
+    async def code_search(ctx: RunContext[object], arguments: CodeSearchArguments) -> str:
+        place = await locate(ctx.workspace, arguments.path or ".")
+        if not await ctx.workspace.exists(str(place.path)):
+            fail(f'There is no file or directory "{place.shown}".')
+        paths = await search.files(place.root, place.shown)
+        report = await to_thread.run_sync(
+            indexes.report,
+            place.root,
+            place.shown,
+            paths,
+            arguments.query,
+            min(arguments.limit, _MAX_LIMIT),
+            abandon_on_cancel=True,
+        )
+        return f"{report}\n\n{search.note}" if search.note else report
+
+    return Tool(code_search, name="code_search", description=_DESCRIPTION)

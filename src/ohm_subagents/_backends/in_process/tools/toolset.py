@@ -1,0 +1,81 @@
+"""The subagent's own tools as one pydantic-ai toolset, and the workspace they run in."""
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic_ai import RunContext, Tool
+from pydantic_ai.capabilities import LocalWorkspace
+from pydantic_ai.exceptions import ModelRetry, ToolFailed
+from pydantic_ai.toolsets import FunctionToolset, ToolsetTool
+from pydantic_ai.workspaces import WorkspaceError
+
+from ohm_subagents._backends.in_process.tools import bash, code_search, edit, find, grep, ls, read, write
+from ohm_subagents._backends.in_process.tools.code_search import Indexes
+from ohm_subagents._backends.in_process.tools.failure import fail, sentence
+from ohm_subagents._backends.in_process.tools.tree import TreeSearch, find_ripgrep, tree_search
+
+_TIMEOUT_S: Final = 120.0
+_MAX_RETRIES: Final = 5  # wrong arguments are told to the model; a model that never learns must end somewhere
+
+_PLAIN: Final[Mapping[str, Callable[[], Tool[object]]]] = {
+    "read": read.tool,
+    "bash": bash.tool,
+    "edit": edit.tool,
+    "write": write.tool,
+    "ls": ls.tool,
+}
+_SEARCHING: Final[Mapping[str, Callable[[TreeSearch, Indexes], Tool[object]]]] = {
+    "grep": lambda search, _: grep.tool(search),
+    "find": lambda search, _: find.tool(search),
+    "code_search": code_search.tool,
+}
+_CHANGING: Final = frozenset({"bash", "edit", "write"})
+
+CHILD_TOOLS: Final = ("read", "bash", "edit", "write", "grep", "find", "ls", "code_search")
+
+
+class ChildToolset(FunctionToolset[object]):
+    """A toolset in which no failure ends the run: the model reads one sentence and goes on."""
+
+    async def call_tool(
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[object],
+        tool: ToolsetTool[object],
+    ) -> Any:  # noqa: ANN401  pydantic-ai's signature
+        try:
+            return await super().call_tool(name, tool_args, ctx, tool)
+        except (ToolFailed, ModelRetry):
+            raise
+        except (OSError, WorkspaceError) as error:
+            fail(sentence(error, await ctx.workspace.working_dir()), error)
+        except Exception as error:  # noqa: BLE001  a bug of a tool costs its call, not the run
+            fail(
+                f"The tool {name} broke ({type(error).__name__}); this is a fault of the tool: try another way.",
+                error,
+            )
+
+
+def child_toolset(
+    names: Collection[str], *, indexes: Indexes | None = None, ripgrep: str | None = None, python_walk: bool = False
+) -> ChildToolset:
+    """The tools of `CHILD_TOOLS` that `names` lists, and nothing else; names of other tools are left to others.
+
+    Pass the same `indexes` for every run, so that `code_search` reads a tree once. `ripgrep` is found when not given;
+    `python_walk` does without it.
+    """
+    search = tree_search(None if python_walk else ripgrep or find_ripgrep())
+    shared = Indexes() if indexes is None else indexes
+    tools = [build() for name, build in _PLAIN.items() if name in names]
+    tools += [build(search, shared) for name, build in _SEARCHING.items() if name in names]
+    return ChildToolset(tools, timeout=_TIMEOUT_S, max_retries=_MAX_RETRIES, id="ohm_child_tools")
+
+
+def child_workspace(cwd: Path, names: Collection[str]) -> LocalWorkspace[object]:
+    """The capability a run needs beside `child_toolset`: a workspace at `cwd`, read-only when no named tool changes it.
+
+    Its commands see PATH, HOME, LANG, LC_ALL and LC_CTYPE of this process, and no other variable.
+    """
+    return LocalWorkspace(cwd, read_only=_CHANGING.isdisjoint(names))
