@@ -172,7 +172,11 @@ class PluginHost:
             return Err(invalid(f"{label} is registered already, as {registered!r}.", "Register a plugin once."))
         if self._manager.has_plugin(name):
             taken = ", ".join(sorted(other for other, _ in self._manager.list_name_plugin()))
-            return Err(invalid(f"{label} uses a name that is taken.", f"Taken: {taken}. Give it another name."))
+            return Err(
+                invalid(
+                    f"{label} uses a name that is taken.", f"Taken: {taken}. Pass another name, or set its `__name__`."
+                )
+            )
         declared = declared_hooks(plugin, label)
         if isinstance(declared, Ok):
             self._manager.register(plugin, name)

@@ -1,0 +1,202 @@
+"""Discovery against metadata on disk, as installers write it."""
+
+import importlib.metadata
+import logging
+import sys
+from pathlib import Path
+
+import pytest
+
+from ohm_subagents._plugins.discovery import Blocked, Broken, Imported, discover
+from ohm_subagents._plugins.host import PluginHost
+from ohm_subagents.plugin import hookimpl
+
+GOOD = """
+from ohm_subagents.plugin import hookimpl
+
+@hookimpl
+def ohm_backends():
+    return ()
+"""
+ODD = """
+PLUGIN = 42
+
+class Odd(type):
+    def __dir__(cls):
+        raise OSError
+
+class CLASS(metaclass=Odd): ...
+"""
+
+
+class Site:
+    """A directory on the path into which distributions are written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def add(self, distribution: str, entry_points: str, **modules: str) -> None:
+        info = self.path / f"{distribution.replace('-', '_')}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[ohm_subagents]\n{entry_points}\n")
+        for name, source in modules.items():
+            (self.path / f"{name}.py").write_text(source)
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    return Site(tmp_path)
+
+
+def states(load: str | None, block: str | None = None) -> dict[str, str]:
+    found = discover(load=load, block=block).found
+    return {one.installed.name: type(one).__name__ for one in found if one.installed.distribution.startswith("t-")}
+
+
+def test_the_two_lists_decide_what_is_imported(site: Site) -> None:
+    site.add("t-a", "a = t_a\nb = t_b\nc = t_c", t_a=GOOD, t_b=GOOD, t_c=GOOD)
+    everything = {"a": "Imported", "b": "Imported", "c": "Imported"}
+    nothing = {"a": "Blocked", "b": "Blocked", "c": "Blocked"}
+    assert states(None) == everything
+    assert states("") == states("none") == states(" NONE ") == nothing
+    assert states("b, a") == {"a": "Imported", "b": "Imported", "c": "Blocked"}
+    assert states(None, "b") == {"a": "Imported", "b": "Blocked", "c": "Imported"}
+    assert states(None, "") == states(None, "none") == everything
+    assert states("a,b", "b,c") == {"a": "Imported", "b": "Blocked", "c": "Blocked"}
+
+
+def test_a_blocked_module_is_not_imported(site: Site) -> None:
+    site.add("t-a", "a = t_blocked", t_blocked="raise AssertionError('imported')")
+    assert states(None, "a") == {"a": "Blocked"}
+    assert "t_blocked" not in sys.modules
+
+
+def test_a_listed_name_that_is_not_installed_is_a_diagnostic(site: Site) -> None:
+    site.add("t-a", "a = t_a", t_a=GOOD)
+    installed = ", ".join(
+        sorted({"a", *(point.name for point in importlib.metadata.entry_points(group="ohm_subagents"))})
+    )
+    assert [str(diagnostic) for diagnostic in discover(load="a,typo", block="tpyo").diagnostics] == [
+        f"OHM_SUBAGENTS_LOAD_PLUGINS names 'typo', which is not installed. Installed plugins: {installed}.",
+        f"OHM_SUBAGENTS_BLOCK_PLUGINS names 'tpyo', which is not installed. Installed plugins: {installed}.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("import nothing_like_this", "ModuleNotFoundError: No module named 'nothing_like_this'"),
+        ("def", "SyntaxError: invalid syntax (t_bad.py, line 1)"),
+        ("raise RuntimeError('two\\nlines.')", "RuntimeError: two lines"),
+        ("raise ValueError", "ValueError"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+    ],
+)
+def test_whatever_an_import_raises_is_one_diagnostic(
+    site: Site, source: str, error: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    site.add("t-a", "bad = t_bad\ngood = t_good", t_bad=source, t_good=GOOD)
+    with caplog.at_level(logging.WARNING, "ohm_subagents"):
+        bad, good = discover(load="bad,good").found[-2:]
+    assert isinstance(good, Imported)
+    assert isinstance(bad, Broken)
+    assert str(bad.diagnostic) == (
+        f"Plugin 'bad' of t-a 1.0 could not be imported: {error}. "
+        "Repair it, or set OHM_SUBAGENTS_BLOCK_PLUGINS=bad to leave it out."
+    )
+    (record,) = caplog.records
+    assert record.exc_info is not None
+
+
+def test_an_attribute_that_is_not_there_is_one_diagnostic(site: Site) -> None:
+    site.add("t-a", "bad = t_bad:Plugin", t_bad=GOOD)
+    assert states("bad") == {"bad": "Broken"}
+
+
+def test_an_interrupted_import_is_not_a_plugin_failure(site: Site) -> None:
+    site.add("t-a", "bad = t_bad", t_bad="raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        discover(load="bad")
+
+
+def test_a_name_of_two_distributions_goes_to_the_first_by_distribution_name(site: Site) -> None:
+    site.add("t-z", "same = t_z", t_z="raise AssertionError('imported')")
+    site.add("t-a", "same = t_a", t_a=GOOD)
+    first, second = discover(load="same").found[-2:]
+    assert isinstance(first, Imported)
+    assert first.installed.distribution == "t-a"
+    assert isinstance(second, Broken)
+    assert str(second.diagnostic) == "Plugin 'same' of t-z 1.0 uses a name that t-a has. Uninstall one of them."
+
+
+def test_the_same_distribution_twice_on_the_path_counts_once(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nearer = Site(tmp_path / "nearer")
+    nearer.path.mkdir()
+    monkeypatch.syspath_prepend(nearer.path)
+    site.add("t.a", "old = t_old", t_old=GOOD)
+    nearer.add("t-a", "new = t_new", t_new=GOOD)
+    assert states(None) == {"new": "Imported"}
+
+
+def test_unreadable_metadata_of_a_stranger_costs_no_plugin(site: Site) -> None:
+    site.add("t-a", "good = t_good", t_good=GOOD)
+    site.add("t-b", "this is no entry point")
+    discovery = discover(load="good")
+    assert [one.installed.name for one in discovery.found if isinstance(one, Imported)] == ["good"]
+    (diagnostic,) = discovery.diagnostics
+    assert diagnostic.message.startswith("The metadata of an installed distribution cannot be read: ")
+
+
+def test_a_host_registers_what_is_found_and_lists_the_rest(site: Site) -> None:
+    site.add(
+        "t-a",
+        "bad = t_bad\ngood = t_good\nleft = t_left\nodd = t_odd:PLUGIN\nodder = t_odd:CLASS",
+        t_bad="import nothing_like_this",
+        t_good=GOOD,
+        t_left=GOOD,
+        t_odd=ODD,
+    )
+    host = PluginHost()
+    host.register_installed(load="bad,good,left,odd,odder", block="left")
+    assert {info.name: info.state for info in host.plugins if info.distribution == "t-a"} == {
+        "bad": "failed",
+        "good": "loaded",
+        "left": "blocked",
+        "odd": "failed",
+        "odder": "failed",
+    }
+    assert [diagnostic.subject for diagnostic in host.diagnostics] == ["bad", "odd", "odder"]
+    assert str(host.diagnostics[1]).startswith("Plugin 'odd' of t-a 1.0 implements no hook. Hooks: ")
+    assert str(host.diagnostics[2]).startswith("Plugin 'odder' of t-a 1.0 could not be registered: OSError. Repair it")
+
+
+def test_an_installed_plugin_does_not_take_the_name_of_a_registered_one(site: Site) -> None:
+    class Ours:
+        @hookimpl
+        def ohm_backends(self) -> tuple[()]:
+            return ()
+
+    site.add("t-a", "echo = t_echo", t_echo=GOOD)
+    host = PluginHost()
+    host.register(Ours(), "echo", origin="builtin")
+    host.register_installed(load="echo")
+    assert [(info.origin, info.state) for info in host.plugins if info.name == "echo"] == [
+        ("builtin", "loaded"),
+        ("entry point", "failed"),
+    ]
+    assert str(host.diagnostics[0]) == (
+        "Plugin 'echo' of t-a 1.0 uses a name that is taken. Taken: echo. Pass another name, or set its `__name__`. "
+        "Repair it, or set OHM_SUBAGENTS_BLOCK_PLUGINS=echo to leave it out."
+    )
+
+
+def test_what_is_blocked_is_still_known(site: Site) -> None:
+    site.add("t-a", "a = t_a", t_a=GOOD)
+    (blocked,) = (one for one in discover(load="none").found if one.installed.name == "a")
+    assert isinstance(blocked, Blocked)
+    assert (blocked.installed.distribution, blocked.installed.version) == ("t-a", "1.0")

@@ -1,0 +1,139 @@
+"""The example in each hook's docstring is a whole plugin: it is extracted, registered and called."""
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import ClassVar
+
+import anyio
+import pytest
+
+from ohm_subagents._plugins.declaration import HOOKS
+from ohm_subagents._plugins.hookspecs import Hooks
+from ohm_subagents._plugins.host import PluginHost
+from ohm_subagents.plugin import (
+    Decision,
+    Ok,
+    PermissionRequest,
+    Profile,
+    RunRequest,
+    SuiteContext,
+    TextDelta,
+    ToolCall,
+    ToolRowRequest,
+)
+
+PROFILE = Profile(id="finder", name="Finder", summary="Finds.", prompt="Find.")
+
+
+def example(hook: str) -> ModuleType:
+    documentation = inspect.getdoc(getattr(Hooks, hook)) or ""
+    (code,) = re.findall(r"```python\n(.*?)```", documentation, re.DOTALL)
+    module = ModuleType(f"example_of_{hook}")
+    exec(compile(code, f"<example of {hook}>", "exec"), module.__dict__)  # our own text, and the point of this test
+    return module
+
+
+def backends(host: PluginHost, _: ModuleType) -> None:
+    spec = host.backends()["shout"]
+    heard: list[object] = []
+
+    class Heard:
+        def emit(self, event: object) -> None:
+            heard.append(event)
+
+    async def run() -> str:
+        request = RunRequest(
+            task_id="t", session_id="s", profile=PROFILE, description="", prompt="hi", instructions="", cwd=Path.cwd()
+        )
+        async with spec.open(spec.options()) as backend:
+            return (await backend.run(request, Heard())).unwrap().text
+
+    assert anyio.run(run) == "HI"
+    assert heard == [TextDelta(text="HI")]
+
+
+def models(host: PluginHost, _: ModuleType) -> None:
+    from ohm_subagents.contract import parse_model_pattern
+
+    spec = host.models()["canned"]
+    assert isinstance(spec.open(parse_model_pattern("canned/anything").unwrap()), Ok)
+
+
+def profiles(host: PluginHost, _: ModuleType) -> None:
+    assert host.profiles({}) == ()
+    (profile,) = host.profiles({"reviewer": {}})
+    assert profile.tools.allowed == ("read", "grep")
+
+
+def tool_suites(host: PluginHost, _: ModuleType) -> None:
+    class Unused:
+        output_max_chars = 1
+        options: ClassVar[dict[str, object]] = {}
+
+        async def execute(self, command: object, *, observer: object = None) -> None:
+            raise AssertionError
+
+    (tool,) = host.tool_suites()["roster"].build(
+        SuiteContext(executor=Unused(), profiles=lambda: (PROFILE,), settings=Unused())
+    )
+    result = anyio.run(lambda: tool.execute(ToolCall(arguments={})))
+    assert (result.text, result.details) == ("finder", {"ids": ["finder"]})
+    assert tool.render_call({}) == "roster"
+
+
+def permission(host: PluginHost, _: ModuleType) -> None:
+    def decisions(directory: str) -> tuple[Decision, ...]:
+        return host.permission(
+            PermissionRequest(profile=PROFILE, description="", prompt="", cwd=Path(directory), tools=("bash",))
+        )
+
+    assert decisions("/srv/staging") == ()
+    assert decisions("/srv/production") == (
+        Decision(verdict="deny", source="no-shell", reason="no shell in production"),
+    )
+
+
+def observers(host: PluginHost, plugin: ModuleType) -> None:
+    (observer,) = host.observers()
+    observer.notify(None, TextDelta(text="x"))
+    assert plugin.seen == {"text_delta": 1}
+
+
+def tool_row(host: PluginHost, _: ModuleType) -> None:
+    assert host.tool_row(ToolRowRequest(tool="web_search", payload="pluggy")) == "Asked the web for pluggy"
+    assert host.tool_row(ToolRowRequest(tool="read", payload="x")) is None
+
+
+CHECKS: dict[str, Callable[[PluginHost, ModuleType], None]] = {
+    "ohm_backends": backends,
+    "ohm_models": models,
+    "ohm_profiles": profiles,
+    "ohm_tool_suites": tool_suites,
+    "ohm_permission": permission,
+    "ohm_observers": observers,
+    "ohm_tool_row": tool_row,
+}
+
+
+def test_every_hook_has_an_example_and_a_check() -> None:
+    assert list(CHECKS) == list(HOOKS)
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_the_example_of_a_hook_works_as_it_stands(hook: str) -> None:
+    host = PluginHost()
+    plugin = example(hook)
+    host.register(plugin)
+    CHECKS[hook](host, plugin)
+    assert host.plugins[0].hooks == (hook,)
+    assert host.diagnostics == ()
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_hook_says_when_it_is_called_what_it_passes_what_none_means_and_what_an_error_costs(hook: str) -> None:
+    documentation = inspect.getdoc(getattr(Hooks, hook)) or ""
+    assert re.findall(r"\*\*(\w+)\*\*", documentation) == ["Called", "Arguments", "None", "Errors"]
+    assert all(f"`{argument}`" in documentation for argument in HOOKS[hook])
