@@ -1,0 +1,102 @@
+"""Rules of the house that no linter knows."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Callable
+from typing import TypeAlias
+
+Sources: TypeAlias = Callable[..., dict[str, str]]
+EVERYWHERE = ("src/**/*.py", "plugins/**/*.py", "tests/**/*.py", "examples/**/*.py")
+MAX_LINES = 300
+SUPPRESSION = re.compile(
+    r"#\s*(?P<tool>noqa:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*|(?:type|pyright):\s*ignore\[[\w\-, ]+\])[\s#]*(?P<reason>.*)"
+)
+BLANKET = re.compile(r"#\s*(noqa(?!:\s*[A-Z])|(type|pyright):\s*ignore(?!\[))|#\s*(ruff|flake8|mypy):", re.IGNORECASE)
+
+
+def test_a_module_has_at_most_300_lines(sources: Sources) -> None:
+    lengths = {file: len(text.splitlines()) for file, text in sources("src/**/*.py", "plugins/*/src/**/*.py").items()}
+    assert {file: length for file, length in lengths.items() if length > MAX_LINES} == {}, "look for the missing noun"
+
+
+def test_every_suppression_names_its_rule_and_its_reason(sources: Sources) -> None:
+    assert {file: bad for file, text in sources(*EVERYWHERE).items() if (bad := unexplained(text))} == {}
+
+
+def unexplained(source: str) -> list[str]:
+    """Comments that silence a checker without saying why; a run of lines may share the reason of its first line."""
+    bad: list[str] = []
+    explained: dict[int, str] = {}
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        line = token.start[0]
+        found = SUPPRESSION.search(token.string)
+        if found and (len(found["reason"].split()) > 1 or explained.get(line - 1) == found["tool"]):
+            explained[line] = found["tool"]
+        elif found or BLANKET.search(token.string):
+            bad.append(f"{line}: {token.string}")
+    return bad
+
+
+def test_a_suppression_without_a_reason_is_seen() -> None:
+    silenced = [
+        "a = 1  # noqa: E501",
+        "b = 1  # noqa",
+        "c = 1  # type: ignore",
+        "d = 1  # type: ignore[arg-type]",
+        "# ruff: noqa",
+        "e = 1  # pyright: ignore[reportX]",
+    ]
+    explained = [
+        "f = 1  # noqa: E501  it is a long story",
+        "g = 1  # noqa: E501",
+        "h = 1  # type: ignore[arg-type]  # the stub is wrong",
+        "text = '# noqa'",
+    ]
+    assert len(unexplained("\n".join(silenced))) == len(silenced)
+    assert unexplained("\n".join(explained)) == []
+
+
+def test_a_test_is_never_skipped_without_saying_why(sources: Sources) -> None:
+    assert {file: lines for file, text in sources(*EVERYWHERE).items() if (lines := silent_skips(text))} == {}
+
+
+def silent_skips(source: str) -> list[int]:
+    """Lines of `pytest.skip`, `xfail` and their marks that give no reason in words."""
+    tree = ast.parse(source)
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    lines: list[int] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and is_skip(node.func):
+            is_mark = ".mark." in ast.unparse(node.func)
+            reasons = [keyword.value for keyword in node.keywords if keyword.arg == "reason"]
+            reasons += [] if is_mark and not ast.unparse(node.func).endswith(".skip") else node.args
+            if not any(not isinstance(reason, ast.Constant) or is_words(reason.value) for reason in reasons):
+                lines.append(node.lineno)
+        elif isinstance(node, ast.Attribute) and is_skip(node) and id(node) not in called:
+            lines.append(node.lineno)
+    return lines
+
+
+def is_skip(function: ast.expr) -> bool:
+    name = ast.unparse(function)
+    return name in {"pytest.skip", "pytest.xfail"} or bool(re.search(r"\bmark\.(skip|skipif|xfail)$", name))
+
+
+def is_words(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def test_a_silent_skip_is_seen() -> None:
+    silent = ["pytest.skip()", "pytest.skip('')", "x = pytest.mark.skip", "pytest.mark.skipif(True)", "pytest.xfail()"]
+    spoken = [
+        "pytest.skip('no network here')",
+        "pytest.mark.skipif(True, reason='no network here')",
+        "pytest.skip(f'{name} is not there')",
+        "pytest.mark.skip(reason='later')",
+    ]
+    assert silent_skips("\n".join(silent)) == [1, 2, 3, 4, 5]
+    assert silent_skips("\n".join(spoken)) == []
