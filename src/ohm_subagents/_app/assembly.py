@@ -81,8 +81,9 @@ def assemble(
     settled = loaded.ok_value.config if isinstance(loaded, Ok) else OhmConfig()
     host = PluginHost()
     backends = BuiltinBackends(env=env, providers=_providers(settled.providers), models=host.models)
-    for name, plugin in (("backends", backends), ("suites", builtin_suites), ("log", _BuiltinObservers(logger))):
-        host.register(plugin, name, origin="builtin")
+    host.register(backends, "backends", origin="builtin")
+    host.register(builtin_suites, "suites", origin="builtin")
+    host.register(_BuiltinObservers(logger), "log", origin="builtin")
     if not isinstance(loaded, Err):
         host.register_installed(load=_listed(settled.load_plugins), block=_listed(settled.block_plugins))
     for plugin in plugins:

@@ -8,7 +8,7 @@ from ohm_subagents._backends.echo import ECHO
 from ohm_subagents._backends.in_process.models import ModelBook
 from ohm_subagents._backends.in_process.providers import builtin_model_specs, custom_model_specs
 from ohm_subagents._backends.in_process.search_model import search_model_spec
-from ohm_subagents._backends.in_process.spec import interactive_sdk_spec
+from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents._plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class BuiltinBackends:
         self._models = models
 
     @hookimpl
-    def ohm_backends(self) -> Iterable[BackendSpec]:
+    def ohm_backends(self) -> Iterable[BackendSpec[InProcessOptions] | BackendSpec]:
         """Hand over the backends."""
         return (interactive_sdk_spec(self.model_book), ECHO)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 import anyio
 from pydantic import ValidationError
 
+from ohm_subagents._plugins.interfaces import Backend
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.interfaces import BackendSpec, JsonObject, Options
 
-Opened = Result["Backend", OhmError]
+Opened = Result[Backend, OhmError]
 CLOSE_GRACE_S = 10.0
 
 

@@ -17,65 +17,78 @@ class Category(StrEnum):
     NOT_FOUND = "not_found"
 
 
+class _Declared(str):
+    """A wire code with its category. A plain tuple as enum value would make type checkers refuse `code == member`."""
+
+    __slots__ = ("category",)
+    category: Category
+
+
+def _code(value: str, category: Category) -> str:
+    declared = _Declared(value)
+    declared.category = category
+    return declared
+
+
 class ErrorCode(StrEnum):
     """Every code that the library itself returns; the value is the wire code, the category is declared."""
 
     category: Category
 
-    def __new__(cls, value: str, category: Category = Category.RUNTIME) -> Self:
-        """Attach the declared category to the member."""
+    def __new__(cls, value: str) -> Self:
+        """Take the category from the declaration."""
         member = str.__new__(cls, value)
-        member._value_ = value
-        member.category = category
+        member._value_ = str(value)
+        member.category = value.category if isinstance(value, _Declared) else Category.RUNTIME
         return member
 
     # What the caller asked
-    INVALID_TASK_PAYLOAD = "invalid_task_tool_payload", Category.VALIDATION
-    UNKNOWN_TOOL = "unknown_tool", Category.NOT_FOUND
-    UNKNOWN_SUBAGENT_TYPE = "unknown_subagent_type", Category.NOT_FOUND
-    OPERATION_NOT_SUPPORTED = "task_operation_not_supported", Category.RUNTIME
-    ASYNC_DISABLED = "task_async_disabled", Category.RUNTIME
-    INVALID_MODEL = "invalid_model", Category.VALIDATION
-    CWD_UNREADABLE = "cwd_unreadable", Category.VALIDATION
+    INVALID_TASK_PAYLOAD = _code("invalid_task_tool_payload", Category.VALIDATION)
+    UNKNOWN_TOOL = _code("unknown_tool", Category.NOT_FOUND)
+    UNKNOWN_SUBAGENT_TYPE = _code("unknown_subagent_type", Category.NOT_FOUND)
+    OPERATION_NOT_SUPPORTED = _code("task_operation_not_supported", Category.RUNTIME)
+    ASYNC_DISABLED = _code("task_async_disabled", Category.RUNTIME)
+    INVALID_MODEL = _code("invalid_model", Category.VALIDATION)
+    CWD_UNREADABLE = _code("cwd_unreadable", Category.VALIDATION)
 
     # What the configuration and the policy say
-    CONFIG_INVALID = "task_config_load_failed", Category.RUNTIME
-    PROFILE_INVALID = "profile_invalid", Category.VALIDATION
-    SUBAGENTS_DISABLED = "subagents_disabled", Category.RUNTIME
-    SUBAGENT_UNAVAILABLE = "subagent_unavailable", Category.RUNTIME
-    PERMISSION_DENIED = "task_permission_denied", Category.POLICY
-    INTERNAL_SUBAGENT_HIDDEN = "task_internal_subagent_hidden", Category.POLICY
-    UNKNOWN_CHILD_TOOL = "unknown_child_tool", Category.VALIDATION
+    CONFIG_INVALID = _code("task_config_load_failed", Category.RUNTIME)
+    PROFILE_INVALID = _code("profile_invalid", Category.VALIDATION)
+    SUBAGENTS_DISABLED = _code("subagents_disabled", Category.RUNTIME)
+    SUBAGENT_UNAVAILABLE = _code("subagent_unavailable", Category.RUNTIME)
+    PERMISSION_DENIED = _code("task_permission_denied", Category.POLICY)
+    INTERNAL_SUBAGENT_HIDDEN = _code("task_internal_subagent_hidden", Category.POLICY)
+    UNKNOWN_CHILD_TOOL = _code("unknown_child_tool", Category.VALIDATION)
 
     # What a plugin is
-    PLUGIN_INVALID = "plugin_invalid", Category.VALIDATION
-    UNSUPPORTED_BACKEND = "unsupported_subagent_backend", Category.RUNTIME
-    BACKEND_OPTIONS_INVALID = "backend_options_invalid", Category.VALIDATION
+    PLUGIN_INVALID = _code("plugin_invalid", Category.VALIDATION)
+    UNSUPPORTED_BACKEND = _code("unsupported_subagent_backend", Category.RUNTIME)
+    BACKEND_OPTIONS_INVALID = _code("backend_options_invalid", Category.VALIDATION)
 
     # What a run met
-    DUPLICATE_TASK_ID = "duplicate_task_id", Category.RUNTIME
-    BACKEND_FAILED = "task_backend_execution_failed", Category.RUNTIME
-    BACKEND_TIMEOUT = "task_backend_timeout", Category.RUNTIME
-    TASK_ABORTED = "task_aborted", Category.RUNTIME
-    EVENT_LOOP_UNSUPPORTED = "event_loop_unsupported", Category.RUNTIME
+    DUPLICATE_TASK_ID = _code("duplicate_task_id", Category.RUNTIME)
+    BACKEND_FAILED = _code("task_backend_execution_failed", Category.RUNTIME)
+    BACKEND_TIMEOUT = _code("task_backend_timeout", Category.RUNTIME)
+    TASK_ABORTED = _code("task_aborted", Category.RUNTIME)
+    EVENT_LOOP_UNSUPPORTED = _code("event_loop_unsupported", Category.RUNTIME)
 
     # What a model provider answered
-    MODEL_MISSING = "task_model_missing", Category.RUNTIME
-    MODEL_UNKNOWN = "model_unknown", Category.NOT_FOUND
-    MODEL_KEY_MISSING = "model_key_missing", Category.RUNTIME
-    PROVIDER_NOT_INSTALLED = "provider_not_installed", Category.RUNTIME
-    PROVIDER_AUTHENTICATION = "provider_authentication_failed", Category.RUNTIME
-    PROVIDER_RATE_LIMITED = "provider_rate_limited", Category.RUNTIME
-    PROVIDER_QUOTA_EXCEEDED = "provider_quota_exceeded", Category.RUNTIME
-    PROVIDER_UNAVAILABLE = "provider_unavailable", Category.RUNTIME
-    PROVIDER_REQUEST_REJECTED = "provider_request_rejected", Category.RUNTIME
-    PROVIDER_CONNECTION_FAILED = "provider_connection_failed", Category.RUNTIME
-    PROVIDER_TIMEOUT = "provider_timeout", Category.RUNTIME
-    PROVIDER_MALFORMED_RESPONSE = "provider_malformed_response", Category.RUNTIME
-    PROVIDER_EMPTY_RESPONSE = "provider_empty_response", Category.RUNTIME
-    CONTEXT_WINDOW_EXCEEDED = "context_window_exceeded", Category.RUNTIME
-    CONTENT_FILTERED = "content_filtered", Category.POLICY
-    USAGE_LIMIT_EXCEEDED = "usage_limit_exceeded", Category.RUNTIME
+    MODEL_MISSING = _code("task_model_missing", Category.RUNTIME)
+    MODEL_UNKNOWN = _code("model_unknown", Category.NOT_FOUND)
+    MODEL_KEY_MISSING = _code("model_key_missing", Category.RUNTIME)
+    PROVIDER_NOT_INSTALLED = _code("provider_not_installed", Category.RUNTIME)
+    PROVIDER_AUTHENTICATION = _code("provider_authentication_failed", Category.RUNTIME)
+    PROVIDER_RATE_LIMITED = _code("provider_rate_limited", Category.RUNTIME)
+    PROVIDER_QUOTA_EXCEEDED = _code("provider_quota_exceeded", Category.RUNTIME)
+    PROVIDER_UNAVAILABLE = _code("provider_unavailable", Category.RUNTIME)
+    PROVIDER_REQUEST_REJECTED = _code("provider_request_rejected", Category.RUNTIME)
+    PROVIDER_CONNECTION_FAILED = _code("provider_connection_failed", Category.RUNTIME)
+    PROVIDER_TIMEOUT = _code("provider_timeout", Category.RUNTIME)
+    PROVIDER_MALFORMED_RESPONSE = _code("provider_malformed_response", Category.RUNTIME)
+    PROVIDER_EMPTY_RESPONSE = _code("provider_empty_response", Category.RUNTIME)
+    CONTEXT_WINDOW_EXCEEDED = _code("context_window_exceeded", Category.RUNTIME)
+    CONTENT_FILTERED = _code("content_filtered", Category.POLICY)
+    USAGE_LIMIT_EXCEEDED = _code("usage_limit_exceeded", Category.RUNTIME)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

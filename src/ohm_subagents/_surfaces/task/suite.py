@@ -81,7 +81,7 @@ def _description(context: SuiteContext) -> str:
             *(f"  - {use}" for use in profile.when_to_use),
         )
     ]
-    text = files(__package__).joinpath("description.md").read_text(encoding="utf-8")
+    text = files("ohm_subagents._surfaces.task").joinpath("description.md").read_text(encoding="utf-8")
     return "\n".join([text.rstrip(), *roster])
 
 
