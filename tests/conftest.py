@@ -1,0 +1,17 @@
+"""Every async test runs on both event loops; on trio, time is virtual and jumps when nobody is busy."""
+
+import pytest
+import trio.testing
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request):
+    if request.param == "asyncio":
+        return "asyncio"
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+@pytest.fixture
+def virtual_time():
+    """An event loop whose clock jumps, for tests about time."""
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}

@@ -1,0 +1,157 @@
+"""`apply`, the only function that changes a task."""
+
+import pytest
+
+from ohm_subagents.contract import (
+    Cancelled,
+    Checkpointed,
+    Diagnostic,
+    DiagnosticRaised,
+    ErrorCode,
+    Failed,
+    OhmError,
+    Route,
+    RouteResolved,
+    RunEnded,
+    RunStarted,
+    SessionId,
+    Succeeded,
+    Task,
+    TaskId,
+    TaskSettled,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    Usage,
+    UsageAdded,
+    apply,
+)
+
+ERROR = OhmError(code=ErrorCode.BACKEND_FAILED, message="It broke.")
+
+
+def queued(**changes):
+    fields = {
+        "id": TaskId("task_1"),
+        "session_id": SessionId("session_1"),
+        "profile": "finder",
+        "name": "Finder",
+        "description": "scan",
+        "prompt": "look",
+        "invocation": "task-routed",
+        "backend": "none",
+        "route": Route(runtime="none", route="none"),
+        "created_ms": 1,
+        "updated_ms": 1,
+        "summary": "Queued Finder: scan",
+    }
+    return Task(**(fields | changes))
+
+
+def after(*events, task=None):
+    task = task or queued()
+    for at_ms, event in enumerate(events, start=10):
+        task = apply(task, event, at_ms=at_ms)
+    return task
+
+
+def test_a_run_takes_a_task_from_queued_to_running():
+    task = after(RunStarted(prompt="look"))
+
+    assert (task.status, task.started_ms, task.summary) == ("running", 10, "Starting Finder: scan")
+    assert [run.prompt for run in task.runs] == ["look"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "summary"),
+    [
+        (Succeeded(), "succeeded", "Found it."),
+        (Failed(error=ERROR), "failed", "It broke."),
+        (Cancelled(reason="stop"), "cancelled", "Cancelled Finder: scan"),
+    ],
+)
+def test_settling_decides_the_status_and_the_summary(outcome, status, summary):
+    ended = RunEnded(outcome=outcome, output="text", summary="Found it.")
+
+    task = after(RunStarted(prompt="look"), ended, TaskSettled(outcome=outcome))
+
+    assert (task.status, task.summary, task.ended_ms, task.output) == (status, summary, 12, "text")
+    assert task.error == (ERROR if status == "failed" else None)
+
+
+def test_a_task_between_two_runs_is_not_settled():
+    task = after(RunStarted(prompt="look"), RunEnded(outcome=Succeeded(), output="one"), RunStarted(prompt="more"))
+
+    assert (task.status, task.summary) == ("running", "Continuing Finder: scan")
+    assert [run.output for run in task.runs] == ["one", None]
+    assert task.output == "one"
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        TextDelta(text="late"),
+        RunStarted(prompt="again"),
+        RunEnded(outcome=Succeeded()),
+        TaskSettled(outcome=Failed(error=ERROR)),
+        ToolStarted(call_id="1", tool="read"),
+        UsageAdded(usage=Usage(requests=1)),
+    ],
+)
+def test_a_settled_task_never_changes(late):
+    settled = after(RunStarted(prompt="look"), TaskSettled(outcome=Succeeded()))
+
+    assert apply(settled, late, at_ms=99) is settled
+
+
+def test_only_streamed_facts_are_kept_as_events_and_only_the_newest():
+    deltas = [TextDelta(text=str(number)) for number in range(5)]
+
+    task = after(RunStarted(prompt="look"), *deltas, task=queued(max_events=3))
+
+    assert [recorded.event.text for recorded in task.events] == ["2", "3", "4"]
+    assert (task.event_total, task.text) == (5, "01234")
+
+
+def test_texts_of_two_turns_are_told_apart():
+    call = {"call_id": "1", "tool": "read"}
+
+    task = after(
+        TextDelta(text="Let me "),
+        TextDelta(text="look."),
+        ToolStarted(**call),
+        ToolEnded(**call, status="success"),
+        TextDelta(text="Done."),
+    )
+
+    assert task.text == "Let me look.\n\nDone."
+
+
+def test_open_calls_are_known_until_they_end_and_each_counts_once():
+    started = [ToolStarted(call_id=call_id, tool="read") for call_id in ("a", "b")]
+
+    task = after(*started, ToolEnded(call_id="a", tool="read", status="error"))
+
+    assert [call.call_id for call in task.open_calls] == ["b"]
+    assert task.usage.tool_calls == 1
+
+
+def test_usage_adds_up_and_an_empty_route_keeps_what_is_known():
+    task = after(
+        RouteResolved(provider="acme", model="m1", runtime="pi-sdk", route="interactive-sdk"),
+        RouteResolved(model="m2"),
+        UsageAdded(usage=Usage(requests=1, input_tokens=10, output_tokens=2, cached_tokens=5)),
+        UsageAdded(usage=Usage(requests=1, input_tokens=20, output_tokens=3)),
+    )
+
+    assert task.route == Route(provider="acme", model="m2", runtime="pi-sdk", route="interactive-sdk")
+    assert task.usage == Usage(requests=2, input_tokens=30, output_tokens=5, cached_tokens=5)
+
+
+def test_checkpoints_diagnostics_and_thinking_leave_the_event_log_alone():
+    diagnostic = Diagnostic(subject="model", message="No thinking.")
+
+    task = after(Checkpointed(state="{}"), DiagnosticRaised(diagnostic=diagnostic), ThinkingDelta(text="hm"))
+
+    assert (task.checkpoint, task.diagnostics, task.events) == ("{}", (diagnostic,), ())
