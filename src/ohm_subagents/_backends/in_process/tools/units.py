@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeGuard
 
 _WINDOW_LINES: Final = 60
 _SUMMARY_CHARS: Final = 160
@@ -41,7 +41,7 @@ def sources(path: str, text: str) -> list[Source]:
     lines = text.splitlines()
     if path.endswith((".py", ".pyi")):
         try:
-            return list(_python(ast.parse(text), lines))
+            return list(_python(path, ast.parse(text), lines))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             pass
     return list(_windows(lines))
@@ -55,16 +55,36 @@ def _windows(lines: Sequence[str]) -> Iterator[Source]:
         yield Source(unit, "", "\n".join(window))
 
 
-def _python(module: ast.Module, lines: list[str]) -> Iterator[Source]:
+def _python(path: str, module: ast.Module, lines: list[str]) -> Iterator[Source]:
     rest = _Rest(lines)
+    for node in ast.walk(module):
+        if _names_only(node):
+            rest.take(node.lineno, node.end_lineno or node.lineno)
     inner = list(_definitions(module.body, "", rest))
     docstring = ast.get_docstring(module) or ""
     rest.take_docstring(module)
     if docstring or rest.text(1, len(lines)).strip():
         last = min((source.unit.start for source in inner), default=len(lines) + 1) - 1
-        unit = Unit("module", "", "", _summary(docstring), 1, max(last, 1))
+        unit = Unit("module", _module_name(path), "", _summary(docstring), 1, max(last, 1))
         yield Source(unit, docstring, rest.text(1, len(lines)))
     yield from inner
+
+
+def _names_only(node: ast.AST) -> TypeGuard[ast.stmt]:
+    """Whether this only names what is done elsewhere: an import, `__all__`, an overload."""
+    match node:
+        case ast.FunctionDef(decorator_list=marks) | ast.AsyncFunctionDef(decorator_list=marks):
+            return any(ast.unparse(mark).rpartition(".")[2] == "overload" for mark in marks)
+        case ast.Import() | ast.ImportFrom() | ast.Assign(targets=[ast.Name(id="__all__")]):
+            return True
+        case _:
+            return False
+
+
+def _module_name(path: str) -> str:
+    *packages, file = path.split("/")
+    name = file.rpartition(".")[0]
+    return packages[-1] if name == "__init__" and packages else name
 
 
 class _Rest:
@@ -90,6 +110,8 @@ class _Rest:
 def _definitions(body: Sequence[ast.stmt], scope: str, rest: _Rest) -> Iterator[Source]:
     for node in body:
         match node:
+            case _ if _names_only(node):
+                pass
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield _definition("method" if scope else "function", node, scope, rest)
             case ast.ClassDef():
