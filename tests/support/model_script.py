@@ -1,0 +1,154 @@
+"""What a `ModelServer` may answer: the words of its scripts."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio.to_thread
+
+PATIENCE_S = 20
+"""How long a wait for the other side may block before it calls the test failed."""
+
+
+class Gate:
+    """Holds a stream at one place until `open()`. `wait_reached()` returns once the stream is there."""
+
+    def __init__(self) -> None:
+        self._out, self._in = socket.socketpair()
+        self._reached = threading.Event()
+
+    def open(self) -> None:
+        """Let every stream that waits here, now or later, go on."""
+        self._in.send(b"o")
+
+    def wait_reached(self) -> None:
+        assert self._reached.wait(PATIENCE_S), "no stream reached the gate"
+
+    async def reached(self) -> None:
+        await anyio.to_thread.run_sync(self.wait_reached)
+
+    def close(self) -> None:
+        self._out.close()
+        self._in.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+@dataclass(frozen=True)
+class Think:
+    """The next piece of reasoning (`reasoning_content`)."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call; its arguments are streamed in two pieces. `raw` replaces the JSON text of the arguments."""
+
+    name: str
+    args: dict[str, Any] = field(default_factory=dict[str, Any])
+    id: str = ""
+    raw: str | None = None
+
+
+@dataclass(frozen=True)
+class Wire:
+    """Bytes put on the stream as they are, to break it."""
+
+    data: bytes
+
+
+class Stall:
+    """Say nothing more, until the client goes away or the server closes."""
+
+
+class Drop:
+    """Reset the connection."""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What the usage chunk at the end of a stream says."""
+
+    prompt: int = 100
+    completion: int = 20
+    cached: int = 40
+
+
+Step = str | Think | Call | Wire | Gate | Stall | Drop
+
+
+class Say:
+    """A streamed answer: pieces of text, thinking, tool calls, gates and breakages, then usage and `[DONE]`."""
+
+    def __init__(self, *steps: Step, tokens: Tokens | None = Tokens(), finish: str | None = None) -> None:
+        self.steps = steps
+        self.tokens = tokens
+        calls = any(isinstance(step, Call) for step in steps)
+        self.finish = finish or ("tool_calls" if calls else "stop")
+
+
+@dataclass(frozen=True)
+class Status:
+    """An HTTP error with a JSON body in OpenAI's form, or `body` as it is."""
+
+    code: int
+    message: str = "the server said so"
+    error_code: str | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+
+    def payload(self) -> bytes:
+        error = {"message": self.message, "type": self.error_code or "error", "code": self.error_code}
+        return json.dumps({"error": error}).encode() if self.body is None else self.body
+
+
+@dataclass(frozen=True)
+class Body:
+    """200 with any body, for example a page of HTML or nothing at all."""
+
+    data: bytes = b""
+    content_type: str = "text/event-stream"
+
+
+Reply = Say | Status | Body | Stall | Drop
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client sent. Header names are lower-case."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        return self.body["messages"]
+
+    @property
+    def prompt(self) -> str:
+        """The newest user text."""
+        return next(text_of(message) for message in reversed(self.messages) if message["role"] == "user")
+
+    @property
+    def tool_results(self) -> list[str]:
+        return [text_of(message) for message in self.messages if message["role"] == "tool"]
+
+    @property
+    def tool_names(self) -> list[str]:
+        return [tool["function"]["name"] for tool in self.body.get("tools", [])]
+
+
+def text_of(message: dict[str, Any]) -> str:
+    content = message["content"]
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+Script = Callable[[Request], Reply]

@@ -1,0 +1,107 @@
+"""Runs of the in-process backend against a `ModelServer`, for tests."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ohm_subagents._backends.in_process.models import ModelBook
+from ohm_subagents._backends.in_process.providers import CompatibleModel, CompatibleProvider, custom_model_specs
+from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
+from ohm_subagents._plugins.interfaces import Backend, RunOutput, RunRequest, Tool, ToolCall, ToolResult
+from ohm_subagents.contract import (
+    Err,
+    Event,
+    ModelPattern,
+    OhmError,
+    Ok,
+    Profile,
+    Result,
+    SessionId,
+    TaskId,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
+    from model_server import ModelServer
+    from pydantic import JsonValue
+
+KEY = "sk-acme-0123456789"
+ENV = {"ACME_KEY": KEY}
+PROFILE = Profile(id="finder", name="Finder", summary="Finds code.", prompt="You find code.")
+E = TypeVar("E", bound=Event)
+
+
+class EventLog:
+    """A sink that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def emit(self, event: Event) -> None:
+        self.events.append(event)
+
+    def of(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+def request(prompt: str = "Where is it?", **changes: Any) -> RunRequest:
+    plain = RunRequest(
+        task_id=TaskId("task_1_0001"),
+        session_id=SessionId("session"),
+        profile=PROFILE,
+        description="find it",
+        prompt=prompt,
+        instructions="You are the finder.",
+        cwd=Path.cwd(),
+        model=ModelPattern(provider="acme", model="m1"),
+    )
+    return replace(plain, **changes)
+
+
+def acme(server: ModelServer, *models: CompatibleModel, name: str = "acme") -> CompatibleProvider:
+    return CompatibleProvider(name=name, base_url=server.url, api_key_env="ACME_KEY", models=models)
+
+
+@asynccontextmanager
+async def opened(
+    *providers: CompatibleProvider, env: Mapping[str, str] = ENV, **options: Any
+) -> AsyncGenerator[Backend]:
+    """The backend as its plugin opens it, over custom providers."""
+    spec = interactive_sdk_spec(lambda: ModelBook(custom_model_specs(providers, env), env))
+    async with spec.open(InProcessOptions(**options)) as backend:
+        yield backend
+
+
+def answer(outcome: Result[RunOutput, OhmError]) -> str:
+    assert isinstance(outcome, Ok), outcome
+    return outcome.ok_value.text
+
+
+def error(outcome: Result[RunOutput, OhmError]) -> OhmError:
+    assert isinstance(outcome, Err), outcome
+    return outcome.err_value
+
+
+def child_tool(name: str, *results: ToolResult, calls: list[Any] | None = None) -> Tool:
+    """A tool of a plugin that answers with `results`, in order; each but the last of a call is a progress frame."""
+
+    async def execute(call: ToolCall) -> ToolResult:
+        if calls is not None:
+            calls.append(call.arguments)
+        for frame in results[:-1]:
+            assert call.on_update is not None
+            call.on_update(frame)
+        return results[-1]
+
+    schema: dict[str, JsonValue] = {"type": "object", "properties": {"ctx": {"type": "string"}}}
+    return Tool(
+        name=name, label=name, description="A tool.", input_schema=schema, execute=execute, render_call=lambda _: name
+    )
+
+
+def kinds(events: Sequence[Event]) -> list[str]:
+    return [event.kind for event in events]
