@@ -1,0 +1,199 @@
+"""The model providers that come with us, and the OpenAI-compatible ones of ohm.json, as `ModelSpec`s.
+
+Nothing is read from the process's environment: keys and base URLs come from the mapping that is given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from typing import TYPE_CHECKING, Final, cast
+
+from ohm_subagents._plugins.interfaces import ModelSpec
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pydantic_ai.models import Model
+    from pydantic_ai.providers import Provider
+
+    from ohm_subagents.contract.model_pattern import ModelPattern
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompatibleModel:
+    """A model of a custom provider. `context_window` is in tokens."""
+
+    id: str
+    supports_thinking: bool = False
+    context_window: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompatibleProvider:
+    """An OpenAI-compatible service (`providers.<name>` of ohm.json).
+
+    `api_key_env` names the variable that holds its key; None means it takes none. Empty `models` allows any name.
+    """
+
+    name: str
+    base_url: str
+    api_key_env: str | None = None
+    models: tuple[CompatibleModel, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BuiltIn:
+    """`extra`: our distribution's extra that brings its SDK. `url_env`: overrides `url`, the base URL of the API."""
+
+    provider: str
+    label: str
+    keys: tuple[str, ...]
+    default: str | None
+    extra: str = "openai"
+    url: str | None = None
+    url_env: str | None = None
+
+
+# In the order in which a key decides the default model.
+_BUILT_IN: Final = (
+    _BuiltIn(
+        provider="anthropic",
+        label="Anthropic",
+        keys=("ANTHROPIC_API_KEY",),
+        default="claude-sonnet-5-5",
+        extra="anthropic",
+        url="https://api.anthropic.com",
+        url_env="ANTHROPIC_BASE_URL",
+    ),
+    _BuiltIn(
+        provider="openai",
+        label="OpenAI (Responses API)",
+        keys=("OPENAI_API_KEY",),
+        default="gpt-6.1-terra",
+        url="https://api.openai.com/v1",
+        url_env="OPENAI_BASE_URL",
+    ),
+    _BuiltIn(
+        provider="google",
+        label="Google Gemini",
+        keys=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+        default="gemini-3.8-flash",
+        extra="google",
+    ),
+    _BuiltIn(provider="openrouter", label="OpenRouter", keys=("OPENROUTER_API_KEY",), default="~openai/gpt-latest"),
+    _BuiltIn(provider="deepseek", label="DeepSeek", keys=("DEEPSEEK_API_KEY",), default="deepseek-v4-pro"),
+    _BuiltIn(provider="xai", label="xAI", keys=("XAI_API_KEY",), default="grok-4.7", extra="xai"),
+    _BuiltIn(
+        provider="mistral",
+        label="Mistral",
+        keys=("MISTRAL_API_KEY",),
+        default="mistral-medium-latest",
+        extra="mistral",
+        url="https://api.mistral.ai",
+    ),
+    _BuiltIn(
+        provider="groq",
+        label="Groq",
+        keys=("GROQ_API_KEY",),
+        default="openai/gpt-oss-120b",
+        extra="groq",
+        url="https://api.groq.com",
+        url_env="GROQ_BASE_URL",
+    ),
+    # No key and no default: it is there for everybody, so it must be asked for by name.
+    _BuiltIn(
+        provider="ollama",
+        label="Ollama (local server)",
+        keys=(),
+        default=None,
+        url="http://127.0.0.1:11434/v1",
+        url_env="OLLAMA_BASE_URL",
+    ),
+)
+
+
+def builtin_model_specs(env: Mapping[str, str]) -> tuple[ModelSpec, ...]:
+    """The providers we know by name, in the order of the default table."""
+    return tuple(
+        ModelSpec(
+            provider=row.provider,
+            summary=row.label,
+            open=partial(_open_builtin, row, env),
+            keys=row.keys,
+            default_model=row.default,
+        )
+        for row in _BUILT_IN
+    )
+
+
+def custom_model_specs(providers: Iterable[CompatibleProvider], env: Mapping[str, str]) -> tuple[ModelSpec, ...]:
+    """The OpenAI-compatible services of ohm.json. None of them is a default: their models are named."""
+    return tuple(
+        ModelSpec(
+            provider=provider.name.lower(),
+            summary=f"OpenAI-compatible service at {provider.base_url}",
+            open=partial(_open_compatible, provider, env),
+            keys=() if provider.api_key_env is None else (provider.api_key_env,),
+        )
+        for provider in providers
+    )
+
+
+def _open_builtin(row: _BuiltIn, env: Mapping[str, str], pattern: ModelPattern) -> Result[Model, OhmError]:
+    from pydantic_ai.models import infer_model  # noqa: PLC0415  loaded by the first run, not by `import ohm_subagents`
+    from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415  as above
+
+    key = next((env[name].strip() for name in row.keys if env.get(name, "").strip()), "no-key")
+    url = (env.get(row.url_env, "").strip() if row.url_env else "") or row.url
+
+    def provider(name: str) -> Provider[object]:
+        provider_class = cast("Callable[..., Provider[object]]", infer_provider_class(name))
+        return provider_class(api_key=key) if url is None else provider_class(api_key=key, base_url=url)
+
+    try:
+        return Ok(infer_model(f"{row.provider}:{pattern.model}", provider))
+    except ImportError:
+        return Err(
+            OhmError(
+                code=ErrorCode.PROVIDER_NOT_INSTALLED,
+                message=f'The SDK of provider "{row.provider}" of model "{pattern}" is not installed.',
+                advice=f"Install it: pip install 'ohm-subagents[{row.extra}]'.",
+            )
+        )
+
+
+def _open_compatible(
+    provider: CompatibleProvider, env: Mapping[str, str], pattern: ModelPattern
+) -> Result[Model, OhmError]:
+    known = next((model for model in provider.models if model.id == pattern.model), None)
+    if provider.models and known is None:
+        return Err(_unknown_model(provider, pattern))
+    from ohm_subagents._backends.in_process.compatible import compatible_model  # noqa: PLC0415  loads an SDK
+
+    key = env.get(provider.api_key_env, "").strip() if provider.api_key_env else ""
+    return Ok(
+        compatible_model(
+            name=pattern.model,
+            provider=provider.name.lower(),
+            base_url=provider.base_url,
+            api_key=key,
+            supports_thinking=None if known is None else known.supports_thinking,
+            context_window=None if known is None else known.context_window,
+        )
+    )
+
+
+def _unknown_model(provider: CompatibleProvider, pattern: ModelPattern) -> OhmError:
+    names = sorted(model.id for model in provider.models)
+    close = get_close_matches(pattern.model, names, n=1)
+    hint = f' Did you mean "{pattern.provider}/{close[0]}"?' if close else ""
+    return OhmError(
+        code=ErrorCode.MODEL_UNKNOWN,
+        message=f'Unknown model "{pattern.model}" of provider "{pattern.provider}".{hint}',
+        advice=f"Available models: {', '.join(names)}. They are listed under "
+        f"providers.{provider.name}.models in ohm.json.",
+    )
