@@ -1,0 +1,131 @@
+"""`interactive-sdk`: a subagent as a pydantic-ai agent in this process. Imports pydantic_ai, so import it late."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pydantic_ai
+from anyio.lowlevel import checkpoint as yield_to_others
+from anyio.lowlevel import current_token
+from pydantic_ai import Agent
+from pydantic_ai.exceptions import AgentRunError, FallbackExceptionGroup, UserError
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import UsageLimits
+
+from ohm_subagents._backends.in_process.bridge import Bridge
+from ohm_subagents._backends.in_process.child_tools import offered
+from ohm_subagents._backends.in_process.conversation import checkpoint, conversation_of
+from ohm_subagents._backends.in_process.failures import empty_answer, failure
+from ohm_subagents._backends.in_process.honesty import model_diagnostics
+from ohm_subagents._backends.in_process.patience import PatientModel
+from ohm_subagents._backends.in_process.spec import BACKEND_ID, InProcessOptions
+from ohm_subagents._plugins.interfaces import RunOutput
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised, RouteResolved
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+    from ohm_subagents._backends.in_process.equipment import Equip, Equipment
+    from ohm_subagents._backends.in_process.models import ModelBook
+    from ohm_subagents._plugins.interfaces import RunRequest, Sink
+    from ohm_subagents.contract.model_pattern import ModelPattern
+
+RUNTIME: Final = "pi-sdk"
+TOOL_RETRIES: Final = 3
+"""How often the model may correct the arguments of one tool before the run fails."""
+
+pydantic_ai.BANNER_ENABLED = False
+
+
+class InProcessBackend:
+    """Runs each prompt with an agent of its own on a shared, open model.
+
+    One attempt a request: the SDK's own retries are off, so a failing provider is reported at once; only a short
+    `Retry-After` of a rate limit is waited for (`PatientModel`). asyncio only, because pydantic-ai is.
+    """
+
+    def __init__(self, models: ModelBook, options: InProcessOptions, equip: Equip) -> None:
+        self._models = models
+        self._options = options
+        self._equip = equip
+
+    async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        await yield_to_others()
+        if not _on_asyncio():
+            return Err(_WRONG_LOOP)
+        chosen = self._models.choose(request.model, request.profile)
+        if isinstance(chosen, Err):
+            return chosen
+        pattern = chosen.ok_value
+        sink.emit(RouteResolved(provider=pattern.provider, model=pattern.model, runtime=RUNTIME, route=BACKEND_ID))
+        opened = await self._models.open(pattern)
+        if isinstance(opened, Err):
+            return opened
+        equipment = self._equip(request)
+        for diagnostic in (*model_diagnostics(opened.ok_value, pattern), *equipment.diagnostics):
+            sink.emit(DiagnosticRaised(diagnostic=diagnostic))
+        bridge = Bridge(sink)
+        try:
+            answer = await self._converse(request, opened.ok_value, pattern, equipment, bridge)
+        except (AgentRunError, UserError, FallbackExceptionGroup) as error:
+            if isinstance(error, AgentRunError) and _is_about_emptiness(error, bridge):
+                return Err(empty_answer(pattern))
+            return Err(failure(error, pattern, self._models.secrets()))
+        return Ok(RunOutput(text=answer)) if answer.strip() else Err(empty_answer(pattern))
+
+    async def _converse(
+        self, request: RunRequest, model: Model, pattern: ModelPattern, equipment: Equipment, bridge: Bridge
+    ) -> str:
+        agent = Agent(
+            PatientModel(model),
+            name=request.profile.id,
+            instructions=request.instructions or None,
+            tools=[offered(tool, bridge.sink) for tool in request.child_tools],
+            toolsets=equipment.toolsets,
+            capabilities=[*equipment.capabilities, bridge],
+            retries={"tools": TOOL_RETRIES, "output": 1},
+        )
+        async with agent.iter(
+            request.prompt,
+            conversation=conversation_of(request, bridge.sink),
+            model_settings=self._settings(model, pattern),
+            usage_limits=UsageLimits(request_limit=self._options.request_limit),
+        ) as run:
+            async for node in run:
+                # A turn is over when its tools have run: the next request, not yet part of the messages, has them.
+                if Agent.is_model_request_node(node) and bridge.response is not None:
+                    state = checkpoint([*run.all_messages(), node.request], run.conversation_id)
+                    bridge.sink.emit(Checkpointed(state=state))
+            bridge.sink.emit(Checkpointed(state=checkpoint(run.all_messages(), run.conversation_id)))
+        return "" if run.result is None else run.result.output
+
+    def _settings(self, model: Model, pattern: ModelPattern) -> ModelSettings:
+        settings = ModelSettings()
+        # A model that ignores one of these two would warn at each request.
+        if "timeout" not in model.unsupported_settings:
+            settings["timeout"] = self._options.read_timeout_ms / 1000
+        if "max_retries" not in model.unsupported_settings:
+            settings["max_retries"] = 0
+        if pattern.thinking is not None:
+            settings["thinking"] = False if pattern.thinking == "off" else pattern.thinking
+        return settings
+
+
+def _is_about_emptiness(error: AgentRunError, bridge: Bridge) -> bool:
+    """Upstream says the same of a model that never stops saying nothing, and of a stream without an event."""
+    return type(error) is pydantic_ai.UnexpectedModelBehavior and (
+        bridge.said_nothing or "ended without content" in error.message
+    )
+
+
+def _on_asyncio() -> bool:
+    return "asyncio" in current_token().backend_class.__module__
+
+
+_WRONG_LOOP: Final = OhmError(
+    code=ErrorCode.EVENT_LOOP_UNSUPPORTED,
+    message=f'Backend "{BACKEND_ID}" runs on asyncio only, because pydantic-ai does.',
+    advice="Start the program with asyncio (anyio.run(main) does by default), or use another backend.",
+)

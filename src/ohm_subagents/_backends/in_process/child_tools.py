@@ -1,0 +1,38 @@
+"""Our `Tool`s as pydantic-ai tools. Imports pydantic_ai, so import it late."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.tools import RunContext
+from pydantic_ai.tools import Tool as UpstreamTool
+
+from ohm_subagents._plugins.interfaces import ToolCall, ToolResult
+from ohm_subagents.contract.events import ToolUpdated
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.interfaces import Sink, Tool
+
+
+def offered(tool: Tool, sink: Sink) -> UpstreamTool[object]:
+    """`tool`, for the model: it validates its own arguments, reports progress to `sink`, and may fail in words."""
+
+    async def execute(ctx: RunContext[object], /, **arguments: JsonValue) -> str:
+        def on_update(frame: ToolResult) -> None:
+            sink.emit(ToolUpdated(call_id=ctx.tool_call_id or "", tool=tool.name, text=frame.text))
+
+        result = await tool.execute(ToolCall(arguments=arguments, on_update=on_update))
+        if result.is_error:
+            raise ToolFailed(result.text)
+        return result.text
+
+    return UpstreamTool[object].from_schema(
+        execute,
+        name=tool.name,
+        description=tool.description,
+        json_schema=dict(tool.input_schema),
+        takes_ctx=True,
+    )

@@ -1,0 +1,49 @@
+"""What a run works with. Imports pydantic_ai, so import it late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._backends.in_process.tools import WITHOUT_RIPGREP, Indexes, child_toolset, child_workspace
+from ohm_subagents._backends.in_process.tools import find_ripgrep as find_on_disk
+from ohm_subagents._plugins.interfaces import RunRequest
+from ohm_subagents.contract.diagnostics import Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.toolsets import AbstractToolset
+
+_SEARCHING: Final = frozenset({"grep", "find", "code_search"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equipment:
+    """The file and shell tools that the policy allows, the workspace they act on, and what is missing for them."""
+
+    toolsets: Sequence[AbstractToolset[object]] = ()
+    capabilities: Sequence[AbstractCapability[object]] = ()
+    diagnostics: Sequence[Diagnostic] = ()
+
+
+Equip = Callable[[RunRequest], Equipment]
+
+
+def child_equipment(find_ripgrep: Callable[[], str | None] = find_on_disk) -> Equip:
+    """Equips runs with the child tools of `request.tools`, confined to `request.cwd`. Runs share the search indexes."""
+    indexes = Indexes()
+    ripgrep = find_ripgrep()
+    slow = Diagnostic(subject="ripgrep", message=WITHOUT_RIPGREP)
+
+    def equip(request: RunRequest) -> Equipment:
+        searches = not _SEARCHING.isdisjoint(request.tools)
+        return Equipment(
+            toolsets=[child_toolset(request.tools, indexes=indexes, ripgrep=ripgrep, python_walk=ripgrep is None)],
+            capabilities=[child_workspace(request.cwd, request.tools)],
+            diagnostics=[slow] if searches and ripgrep is None else [],
+        )
+
+    return equip

@@ -1,0 +1,244 @@
+"""What went wrong with a model, as one of our errors. Imports pydantic_ai, so import it late."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from pydantic_ai import exceptions as upstream
+
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ohm_subagents.contract.model_pattern import ModelPattern
+
+_KEY_SHAPES: Final = re.compile(r"(?:\bsk-|\bgsk_|\bxai-|\bAIza|\bBearer\s+)[\w*.\-]{4,}")
+_MAX_DETAIL: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """`says` continues `Model "<provider>/<model>" …`; `quotes` adds what the provider wrote."""
+
+    error: type[Exception]
+    code: ErrorCode
+    says: str
+    advice: str
+    retryable: bool = False
+    quotes: bool = True
+
+
+_TRY_AGAIN: Final = "Try again later, or choose another model."
+
+# The first row whose type matches, so a subclass stands before its parent.
+_TABLE: Final[tuple[_Row, ...]] = (
+    _Row(
+        upstream.UsageLimitExceeded,
+        ErrorCode.USAGE_LIMIT_EXCEEDED,
+        "was stopped by the request limit of this backend",
+        'Raise subagents.backends."interactive-sdk".requestLimit in ohm.json, or give a smaller task.',
+        quotes=False,
+    ),
+    _Row(
+        upstream.ContentFilterError,
+        ErrorCode.CONTENT_FILTERED,
+        "did not answer because its provider's content filter stopped it",
+        "Rephrase the prompt, or choose another model.",
+        quotes=False,
+    ),
+    _Row(
+        # Its parent for every truncated answer is not in the oldest pydantic-ai that we run on.
+        getattr(upstream, "OutputTokenLimitExceeded", upstream.IncompleteToolCall),
+        ErrorCode.USAGE_LIMIT_EXCEEDED,
+        "reached its output token limit before it had answered",
+        "Ask for less at once, lower the thinking level, or choose a model with a larger limit.",
+        quotes=False,
+    ),
+    _Row(
+        upstream.ModelAuthenticationError,
+        ErrorCode.PROVIDER_AUTHENTICATION,
+        "refused the key",
+        "Check the provider's key and that it may use this model.",
+        quotes=False,  # providers repeat parts of the key here
+    ),
+    _Row(
+        upstream.ModelQuotaExceededError,
+        ErrorCode.PROVIDER_QUOTA_EXCEEDED,
+        "refused because the quota or credit of the account is used up",
+        "Add credit at the provider, or choose another provider.",
+    ),
+    _Row(upstream.ModelRateLimitError, ErrorCode.PROVIDER_RATE_LIMITED, "is rate-limited", _TRY_AGAIN, retryable=True),
+    _Row(
+        upstream.ModelContextWindowExceededError,
+        ErrorCode.CONTEXT_WINDOW_EXCEEDED,
+        "cannot take this much text: the conversation exceeds its context window",
+        "Start a new session, narrow the task, or choose a model with a larger window.",
+    ),
+    _Row(
+        upstream.ModelNotFoundError,
+        ErrorCode.MODEL_UNKNOWN,
+        "is not known to its provider",
+        "Check the model's name, and the provider's base URL.",
+    ),
+    _Row(
+        upstream.ModelRequestRejectedError,
+        ErrorCode.PROVIDER_REQUEST_REJECTED,
+        "rejected the request",
+        "Sending it again will not help; choose another model, or report it with the text above.",
+    ),
+    _Row(
+        upstream.ModelUnavailableError,
+        ErrorCode.PROVIDER_UNAVAILABLE,
+        "is unavailable or overloaded",
+        _TRY_AGAIN,
+        retryable=True,
+    ),
+    _Row(
+        upstream.ModelServerError,
+        ErrorCode.PROVIDER_UNAVAILABLE,
+        "failed inside its provider",
+        _TRY_AGAIN,
+        retryable=True,
+    ),
+    _Row(
+        upstream.ModelTimeoutError,
+        ErrorCode.PROVIDER_TIMEOUT,
+        "sent nothing for too long",
+        'Try again, or raise subagents.backends."interactive-sdk".readTimeoutMs in ohm.json.',
+        retryable=True,
+        quotes=False,
+    ),
+    _Row(
+        upstream.ModelRequestTimeout,
+        ErrorCode.PROVIDER_TIMEOUT,
+        "did not answer in time",
+        _TRY_AGAIN,
+        retryable=True,
+        quotes=False,
+    ),
+    _Row(
+        upstream.ModelConnectionError,
+        ErrorCode.PROVIDER_CONNECTION_FAILED,
+        "could not be reached, or broke the connection",
+        "Check the network and the provider's base URL, then try again.",
+        retryable=True,
+        quotes=False,
+    ),
+)
+
+_BY_STATUS: Final[Mapping[int, _Row]] = {
+    HTTPStatus.REQUEST_TIMEOUT: _Row(
+        upstream.ModelHTTPError, ErrorCode.PROVIDER_TIMEOUT, "did not answer in time", _TRY_AGAIN, retryable=True
+    ),
+    HTTPStatus.CONFLICT: _Row(
+        upstream.ModelHTTPError,
+        ErrorCode.PROVIDER_UNAVAILABLE,
+        "could not take the request right now",
+        _TRY_AGAIN,
+        retryable=True,
+    ),
+}
+_OTHER_STATUS: Final = _Row(
+    upstream.ModelHTTPError, ErrorCode.PROVIDER_REQUEST_REJECTED, "rejected the request", _TRY_AGAIN
+)
+_MALFORMED: Final = _Row(
+    upstream.ModelAPIError,
+    ErrorCode.PROVIDER_MALFORMED_RESPONSE,
+    "sent an answer that cannot be read",
+    "Check that the base URL is an API of this kind, then try again.",
+    retryable=True,
+    quotes=False,
+)
+_BROKE_OFF: Final = _Row(
+    upstream.ModelAPIError,
+    ErrorCode.PROVIDER_MALFORMED_RESPONSE,
+    "ended its stream before the answer was complete",
+    "Try again; if it happens every time, the service does not follow the OpenAI protocol.",
+    retryable=True,
+    quotes=False,
+)
+_MISBEHAVED: Final = _Row(
+    upstream.UnexpectedModelBehavior,
+    ErrorCode.PROVIDER_MALFORMED_RESPONSE,
+    "answered in a way that cannot be used",
+    "Choose a model that is good at calling tools, or reword the task.",
+)
+_MISUSED: Final = _Row(
+    Exception,
+    ErrorCode.BACKEND_FAILED,
+    "could not be run",
+    "Check the model's settings and the tools of this subagent.",
+)
+
+
+def failure(error: Exception, pattern: ModelPattern, secrets: Sequence[str]) -> OhmError:
+    """The error of a run on `pattern` that ended with `error`; `secrets` are cut out of what the provider wrote."""
+    if isinstance(error, upstream.FallbackExceptionGroup):
+        return failure(error.exceptions[-1], pattern, secrets)
+    row = _row(error)
+    status = f" (HTTP {error.status_code})" if isinstance(error, upstream.ModelHTTPError) else ""
+    detail = _detail(error, secrets) if row.quotes else ""
+    return OhmError(
+        code=row.code,
+        message=f'Model "{pattern.provider}/{pattern.model}" {row.says}{status}{detail}.',
+        advice=row.advice,
+        retryable=row.retryable,
+    )
+
+
+def empty_answer(pattern: ModelPattern) -> OhmError:
+    """The model ended its turn without a word."""
+    return OhmError(
+        code=ErrorCode.PROVIDER_EMPTY_RESPONSE,
+        message=f'Model "{pattern.provider}/{pattern.model}" gave an empty answer.',
+        advice="Try again, check the provider's base URL, or choose another model.",
+        retryable=True,
+    )
+
+
+def _row(error: Exception) -> _Row:
+    match error:
+        case upstream.ModelHTTPError(status_code=status) if status in _BY_STATUS:
+            return _BY_STATUS[status]
+        case _:
+            pass
+    for row in _TABLE:
+        if isinstance(error, row.error):
+            return row
+    match error:
+        case upstream.ModelHTTPError():
+            return _OTHER_STATUS
+        case upstream.ModelAPIError():
+            return _BROKE_OFF if "finish_reason" in error.message else _MALFORMED
+        case upstream.UnexpectedModelBehavior():
+            return _MISBEHAVED
+        case _:
+            return _MISUSED
+
+
+def _detail(error: Exception, secrets: Sequence[str]) -> str:
+    """`: what was said`, on one line, without keys, capped."""
+    match error:
+        case upstream.ModelHTTPError(body=body):
+            said = _said(body)
+        case upstream.UnexpectedModelBehavior(message=message):
+            said = message.partition(". ")[0]  # what follows is advice about upstream's own settings
+        case _:
+            said = str(error).partition("\n")[0]
+    for secret in secrets:
+        said = said.replace(secret, "***")
+    said = " ".join(_KEY_SHAPES.sub("***", said).split()).rstrip(".")
+    cut = f"{said[:_MAX_DETAIL]}…" if len(said) > _MAX_DETAIL else said
+    return f": {cut}" if cut else ""
+
+
+def _said(body: object) -> str:
+    match body:
+        case {"error": {"message": str(message)}} | {"message": str(message)} | {"error": str(message)}:
+            return message
+        case _:
+            return ""

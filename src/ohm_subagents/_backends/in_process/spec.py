@@ -1,0 +1,62 @@
+"""The `interactive-sdk` backend as a plugin offers it. Cheap to import: the work is loaded when it is opened."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+from anyio import to_thread
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from ohm_subagents._plugins.interfaces import Backend, BackendSpec, Capability, Options
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from ohm_subagents._backends.in_process.models import ModelBook
+
+BACKEND_ID: Final = "interactive-sdk"
+
+
+class InProcessOptions(Options):
+    """`subagents.backends."interactive-sdk"` of ohm.json.
+
+    `requestLimit`: model requests one run may make, null for no limit. `readTimeoutMs`: how long a model may be
+    silent, in milliseconds.
+    """
+
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+
+    request_limit: int | None = Field(default=None, ge=1)
+    read_timeout_ms: int = Field(default=120_000, ge=1)
+
+
+def interactive_sdk_spec(new_model_book: Callable[[], ModelBook]) -> BackendSpec[InProcessOptions]:
+    """The backend; `new_model_book` is called when it is opened, and the book lives as long as the backend."""
+
+    @asynccontextmanager
+    async def open_backend(options: InProcessOptions) -> AsyncGenerator[Backend]:
+        # Half a second of imports, kept off the event loop.
+        await to_thread.run_sync(import_module, "ohm_subagents._backends.in_process.backend")
+        from ohm_subagents._backends.in_process.backend import InProcessBackend  # noqa: PLC0415  loads pydantic_ai
+        from ohm_subagents._backends.in_process.equipment import child_equipment  # noqa: PLC0415  as above
+
+        async with new_model_book() as models:
+            yield InProcessBackend(models, options, child_equipment())
+
+    return BackendSpec(
+        id=BACKEND_ID,
+        summary="Runs the subagent in this process on pydantic-ai, with any model provider.",
+        open=open_backend,
+        options=InProcessOptions,
+        capabilities=frozenset({Capability.SESSIONS, Capability.FILES, Capability.USAGE, Capability.CHILD_TOOLS}),
+        lacks=_lacks,
+    )
+
+
+def _lacks() -> str | None:
+    missing = [name for name in ("pydantic_ai", "openai") if find_spec(name) is None]
+    return f"The package {' and '.join(missing)} is not installed; reinstall ohm-subagents." if missing else None

@@ -1,0 +1,158 @@
+"""Whatever a model provider does wrong is a typed error with a sentence; never a success, never an exception."""
+
+import anyio
+import pytest
+from model_server import Body, Call, Drop, ModelServer, Reply, Say, Stall, Status, Think, Wire
+from subagent_runs import KEY, EventLog, acme, answer, child_tool, error, opened, request
+
+from ohm_subagents._backends.in_process.providers import CompatibleProvider
+from ohm_subagents._plugins.interfaces import ToolResult
+from ohm_subagents.contract import ErrorCode, TextDelta
+
+pytestmark = pytest.mark.anyio
+
+STALL_MS = 150
+QUOTA = Status(429, "You exceeded your current quota", error_code="insufficient_quota")
+CONTEXT = Status(400, "This model's maximum context length is 10 tokens", error_code="context_length_exceeded")
+TRUNCATED = b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m1","choices":[%s]}\n\n'
+HALF = TRUNCATED % b'{"index":0,"delta":{"content":"half"},"finish_reason":null}'
+
+TABLE = [
+    ("400", Status(400), ErrorCode.PROVIDER_REQUEST_REJECTED, "(HTTP 400)", False),
+    ("401", Status(401), ErrorCode.PROVIDER_AUTHENTICATION, "(HTTP 401)", False),
+    ("402", Status(402), ErrorCode.PROVIDER_QUOTA_EXCEEDED, "(HTTP 402)", False),
+    ("403", Status(403), ErrorCode.PROVIDER_AUTHENTICATION, "(HTTP 403)", False),
+    ("404", Status(404), ErrorCode.MODEL_UNKNOWN, "(HTTP 404)", False),
+    ("408", Status(408), ErrorCode.PROVIDER_TIMEOUT, "(HTTP 408)", True),
+    ("409", Status(409), ErrorCode.PROVIDER_UNAVAILABLE, "(HTTP 409)", True),
+    ("422", Status(422), ErrorCode.PROVIDER_REQUEST_REJECTED, "(HTTP 422)", False),
+    ("429", Status(429), ErrorCode.PROVIDER_RATE_LIMITED, "(HTTP 429)", True),
+    ("quota", QUOTA, ErrorCode.PROVIDER_QUOTA_EXCEEDED, "(HTTP 429)", False),
+    ("context", CONTEXT, ErrorCode.CONTEXT_WINDOW_EXCEEDED, "context window", False),
+    ("500", Status(500), ErrorCode.PROVIDER_UNAVAILABLE, "(HTTP 500)", True),
+    ("500-html", Status(500, body=b"<html>oops</html>"), ErrorCode.PROVIDER_UNAVAILABLE, "(HTTP 500)", True),
+    ("503", Status(503), ErrorCode.PROVIDER_UNAVAILABLE, "(HTTP 503)", True),
+    ("529", Status(529), ErrorCode.PROVIDER_UNAVAILABLE, "(HTTP 529)", True),
+    ("reset", Drop(), ErrorCode.PROVIDER_CONNECTION_FAILED, "broke the connection", True),
+    ("reset-mid-stream", Say("half", Drop()), ErrorCode.PROVIDER_CONNECTION_FAILED, "broke the connection", True),
+    ("stall", Stall(), ErrorCode.PROVIDER_TIMEOUT, "sent nothing for too long", True),
+    ("stall-mid-stream", Say("half", Stall()), ErrorCode.PROVIDER_TIMEOUT, "sent nothing for too long", True),
+    (
+        "malformed-json",
+        Say("half", Wire(b"data: {oops\n\n")),
+        ErrorCode.PROVIDER_MALFORMED_RESPONSE,
+        "cannot be read",
+        True,
+    ),
+    ("broken-off", Body(HALF), ErrorCode.PROVIDER_MALFORMED_RESPONSE, "before the answer was complete", True),
+    ("html", Body(b"<html>hi</html>", "text/html"), ErrorCode.PROVIDER_EMPTY_RESPONSE, "empty answer", True),
+    ("empty-stream", Body(), ErrorCode.PROVIDER_EMPTY_RESPONSE, "empty answer", True),
+    ("only-done", Body(b"data: [DONE]\n\n"), ErrorCode.PROVIDER_EMPTY_RESPONSE, "empty answer", True),
+    ("no-text", Say(), ErrorCode.PROVIDER_EMPTY_RESPONSE, "empty answer", True),
+    ("blank-text", Say(" \n"), ErrorCode.PROVIDER_EMPTY_RESPONSE, "empty answer", True),
+    ("content-filter", Say(finish="content_filter"), ErrorCode.CONTENT_FILTERED, "content filter", False),
+    (
+        "output-limit",
+        Say(Think("long"), finish="length"),
+        ErrorCode.USAGE_LIMIT_EXCEEDED,
+        "output token limit",
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("reply", "code", "says", "retryable"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
+)
+async def test_a_failing_provider_is_a_typed_error(reply: Reply, code: ErrorCode, says: str, retryable: bool) -> None:
+    async with ModelServer(lambda _: reply) as server, opened(acme(server), read_timeout_ms=STALL_MS) as backend:
+        failed = error(await backend.run(request(), EventLog()))
+    assert failed.code == code
+    assert failed.message.startswith('Model "acme/m1" ')
+    assert says in failed.message
+    assert failed.message.endswith(".")
+    assert failed.advice.endswith(".")
+    assert failed.retryable is retryable
+
+
+@pytest.mark.parametrize("reply", [Status(500), Status(503), Status(429), Status(401), Drop()])
+async def test_a_failure_is_reported_after_one_attempt(reply: Reply) -> None:
+    async with ModelServer(lambda _: reply) as server, opened(acme(server)) as backend:
+        error(await backend.run(request(), EventLog()))
+    assert len(server.requests) == 1
+
+
+async def test_a_short_retry_after_is_honoured() -> None:
+    limited = Status(429, headers=(("Retry-After", "0"),))
+    async with ModelServer(limited, limited, Say("ok")) as server, opened(acme(server)) as backend:
+        assert answer(await backend.run(request(), EventLog())) == "ok"
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(("wait", "attempts"), [("0", 3), ("30", 1)])
+async def test_a_rate_limit_is_waited_for_at_most_twice_and_never_long(wait: str, attempts: int) -> None:
+    limited = Status(429, headers=(("Retry-After", wait),))
+    async with ModelServer(lambda _: limited) as server, opened(acme(server)) as backend:
+        assert error(await backend.run(request(), EventLog())).code == ErrorCode.PROVIDER_RATE_LIMITED
+    assert len(server.requests) == attempts
+
+
+async def test_a_refused_connection_is_a_connection_failure() -> None:
+    async with ModelServer() as server:
+        nobody = CompatibleProvider(name="acme", base_url=server.url)
+    async with opened(nobody) as backend:
+        failed = error(await backend.run(request(), EventLog()))
+    assert failed.code == ErrorCode.PROVIDER_CONNECTION_FAILED
+
+
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 429, 500])
+async def test_a_key_that_the_provider_repeats_is_never_shown(code: int) -> None:
+    said = f"Bad key {KEY}, like sk-other-9876543210 or Bearer abcdef123456."
+    async with ModelServer(lambda _: Status(code, said)) as server, opened(acme(server)) as backend:
+        failed = error(await backend.run(request(), EventLog()))
+    shown = f"{failed} {failed!r}"
+    assert KEY not in shown
+    assert "9876543210" not in shown
+    assert "abcdef123456" not in shown
+
+
+async def test_what_the_provider_says_is_quoted_on_one_line_and_cut() -> None:
+    async with ModelServer(Status(400, "Bad\nfield. " + "x" * 5000)) as server, opened(acme(server)) as backend:
+        failed = error(await backend.run(request(), EventLog()))
+    assert "rejected the request (HTTP 400): Bad field. xxx" in failed.message
+    assert "\n" not in failed.message
+    assert len(failed.message) < 400
+
+
+async def test_a_model_that_never_learns_the_arguments_of_a_tool_fails_typed() -> None:
+    look = child_tool("look", ToolResult(text="seen", details={}))
+    async with ModelServer(lambda _: Say(Call("look", raw='{"ctx":'))) as server, opened(acme(server)) as backend:
+        failed = error(await backend.run(request(child_tools=(look,)), EventLog()))
+    assert failed.code == ErrorCode.PROVIDER_MALFORMED_RESPONSE
+    assert "look" in failed.message
+    assert len(server.requests) == 4
+
+
+async def test_malformed_arguments_are_corrected_by_the_model() -> None:
+    look = child_tool("look", ToolResult(text="seen", details={}))
+    script = (Say(Call("look", raw='{"ctx":')), Say(Call("look")), Say("ok"))
+    async with ModelServer(*script) as server, opened(acme(server)) as backend:
+        assert answer(await backend.run(request(child_tools=(look,)), EventLog())) == "ok"
+
+
+async def test_what_was_streamed_before_a_reset_was_reported() -> None:
+    log = EventLog()
+    async with ModelServer(Say("half an ", Drop())) as server, opened(acme(server)) as backend:
+        error(await backend.run(request(), log))
+    assert [delta.text for delta in log.of(TextDelta)] in ([], ["half an "]), "a reset may overtake what was sent"
+
+
+def test_trio_is_refused_in_a_sentence() -> None:
+    async def main() -> None:
+        async with ModelServer() as server, opened(acme(server)) as backend:
+            failed = error(await backend.run(request(), EventLog()))
+            assert failed.code == ErrorCode.EVENT_LOOP_UNSUPPORTED
+            assert "asyncio" in failed.message
+            assert server.requests == []
+
+    anyio.run(main, backend="trio")

@@ -1,0 +1,219 @@
+"""Which model runs, and what is said when none can."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Self
+
+import anyio
+import pytest
+from model_server import ModelServer, Say
+from pydantic import ValidationError
+from pydantic_ai.models.test import TestModel
+from subagent_runs import PROFILE, EventLog, acme, answer, error, opened, request
+
+from ohm_subagents._backends.in_process.honesty import model_diagnostics
+from ohm_subagents._backends.in_process.models import ModelBook
+from ohm_subagents._backends.in_process.providers import (
+    CompatibleModel,
+    CompatibleProvider,
+    builtin_model_specs,
+    custom_model_specs,
+)
+from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
+from ohm_subagents._plugins.interfaces import ModelSpec
+from ohm_subagents.contract import Err, ErrorCode, ModelPattern, OhmError, Ok, Result
+
+pytestmark = pytest.mark.anyio
+
+NAMED = ModelPattern(provider="acme", model="m1")
+FALLBACK = replace(PROFILE, fallback_model=ModelPattern(provider="local", model="search"))
+
+
+def book(env: dict[str, str]) -> ModelBook:
+    return ModelBook(builtin_model_specs(env), env)
+
+
+def test_a_named_model_wins_over_every_key() -> None:
+    assert book({"OPENAI_API_KEY": "k"}).choose(NAMED, FALLBACK) == Ok(NAMED)
+
+
+def test_a_key_chooses_the_default_of_its_provider() -> None:
+    chosen = book({"OPENAI_API_KEY": "k"}).choose(None, FALLBACK)
+    assert isinstance(chosen, Ok)
+    assert chosen.ok_value.provider == "openai"
+
+
+def test_the_first_provider_of_the_table_with_a_key_wins() -> None:
+    chosen = book({"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}).choose(None, PROFILE)
+    assert isinstance(chosen, Ok)
+    assert chosen.ok_value.provider == "anthropic"
+
+
+def test_any_key_of_a_provider_counts_and_a_blank_one_does_not() -> None:
+    chosen = book({"OPENAI_API_KEY": "  ", "GEMINI_API_KEY": "k"}).choose(None, PROFILE)
+    assert isinstance(chosen, Ok)
+    assert chosen.ok_value.provider == "google"
+
+
+def test_without_a_key_the_fallback_of_the_profile_is_used() -> None:
+    assert book({}).choose(None, FALLBACK) == Ok(ModelPattern(provider="local", model="search"))
+
+
+def test_without_any_model_one_sentence_names_the_settings_and_the_keys() -> None:
+    chosen = book({}).choose(None, PROFILE)
+    assert isinstance(chosen, Err)
+    assert chosen.err_value.code == ErrorCode.MODEL_MISSING
+    for name in ("OHM_MODEL", "subagents.model", "subagents.finder.model", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        assert name in chosen.err_value.message
+    assert chosen.err_value.message.count(". ") == 0
+
+
+async def test_a_run_without_a_model_says_so() -> None:
+    async with opened(env={}) as backend:
+        assert error(await backend.run(request(model=None), EventLog())).code == ErrorCode.MODEL_MISSING
+
+
+async def test_an_unknown_provider_lists_the_ones_there_are() -> None:
+    async with book({}) as models:
+        unknown = await models.open(ModelPattern(provider="opnai", model="gpt-5.5"))
+    assert isinstance(unknown, Err)
+    assert unknown.err_value.code == ErrorCode.MODEL_UNKNOWN
+    assert 'Unknown model provider "opnai" in "opnai/gpt-5.5". Did you mean "openai/gpt-5.5"?' in str(unknown.err_value)
+    assert "anthropic, deepseek, google" in unknown.err_value.advice
+
+
+async def test_a_missing_key_names_the_variable() -> None:
+    async with book({}) as models:
+        missing = await models.open(ModelPattern(provider="google", model="gemini-3.8-flash"))
+    assert isinstance(missing, Err)
+    assert missing.err_value.code == ErrorCode.MODEL_KEY_MISSING
+    assert "GOOGLE_API_KEY or GEMINI_API_KEY" in missing.err_value.message
+
+
+async def test_an_unknown_model_of_a_custom_provider_lists_what_it_has() -> None:
+    provider = CompatibleProvider(
+        name="Acme", base_url="http://127.0.0.1:1/v1", models=(CompatibleModel(id="quick-1"), CompatibleModel(id="big"))
+    )
+    async with ModelBook(custom_model_specs([provider], {}), {}) as models:
+        unknown = await models.open(ModelPattern(provider="acme", model="quik-1"))
+    assert isinstance(unknown, Err)
+    assert unknown.err_value.code == ErrorCode.MODEL_UNKNOWN
+    assert 'Did you mean "acme/quick-1"?' in unknown.err_value.message
+    assert "Available models: big, quick-1." in unknown.err_value.advice
+
+
+async def test_an_sdk_that_is_not_installed_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic_ai.providers.anthropic", None)
+    env = {"ANTHROPIC_API_KEY": "secret-value"}
+    async with book(env) as models:
+        missing = await models.open(ModelPattern(provider="anthropic", model="claude-sonnet-5-5"))
+    assert isinstance(missing, Err)
+    assert missing.err_value.code == ErrorCode.PROVIDER_NOT_INSTALLED
+    assert "pip install 'ohm-subagents[anthropic]'" in missing.err_value.advice
+    assert "secret-value" not in str(missing.err_value)
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "google", "openrouter", "deepseek"])
+async def test_the_default_of_a_provider_opens_with_the_key_given_and_is_in_the_price_list(
+    provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    specs = {spec.provider: spec for spec in builtin_model_specs({})}
+    for spec in specs.values():
+        for key in spec.keys:
+            monkeypatch.delenv(key, raising=False)
+    env = {specs[provider].keys[0]: "key"}
+    async with book(env) as models:
+        chosen = models.choose(None, PROFILE)
+        assert isinstance(chosen, Ok)
+        model = await models.open(chosen.ok_value)
+        assert isinstance(model, Ok)
+        assert list(model_diagnostics(model.ok_value, chosen.ok_value)) == []
+
+
+async def test_ollama_needs_no_key_and_runs_at_the_address_given() -> None:
+    async with ModelServer(Say("ok")) as server:
+        env = {"OLLAMA_BASE_URL": server.url}
+        spec = interactive_sdk_spec(lambda: ModelBook(builtin_model_specs(env), env))
+        async with spec.open(InProcessOptions()) as backend:
+            pattern = ModelPattern(provider="ollama", model="qwen3:8b")
+            assert answer(await backend.run(request(model=pattern), EventLog())) == "ok"
+    assert server.requests[0].body["model"] == "qwen3:8b"
+
+
+async def test_the_key_of_a_custom_provider_is_sent_to_it_and_no_other() -> None:
+    env = {"ACME_KEY": "k-acme", "OPENAI_API_KEY": "k-openai"}
+    async with ModelServer(lambda _: Say("ok")) as server:
+        keyless = CompatibleProvider(name="free", base_url=server.url)
+        async with opened(acme(server), keyless, env=env) as backend:
+            await backend.run(request(), EventLog())
+            await backend.run(request(model=ModelPattern(provider="free", model="m")), EventLog())
+    assert [asked.headers["authorization"] for asked in server.requests] == ["Bearer k-acme", "Bearer no-key"]
+
+
+class CountingModel(TestModel):
+    """Knows in which task it was entered and left."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tasks: list[int] = []
+
+    async def __aenter__(self) -> Self:
+        self.tasks.append(anyio.get_current_task().id)
+        await anyio.lowlevel.checkpoint()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self.tasks.append(anyio.get_current_task().id)
+
+
+async def test_a_model_is_opened_once_for_all_thinking_levels_and_closed_by_the_task_that_opened_it() -> None:
+    made: list[CountingModel] = []
+
+    def make(_: ModelPattern) -> Result[CountingModel, OhmError]:
+        made.append(CountingModel())
+        return Ok(made[-1])
+
+    spec = ModelSpec(provider="plug", summary="A plugin's.", open=make)
+    async with ModelBook([spec], {}) as models:
+        async with anyio.create_task_group() as tasks:
+            for level in (None, "off", "high"):
+                pattern = ModelPattern(provider="plug", model="m", thinking=level)  # type: ignore[arg-type]  # levels
+                tasks.start_soon(models.open, pattern)
+        assert len(made) == 1
+        assert len(made[0].tasks) == 1
+    assert len(made[0].tasks) == 2
+    assert len(set(made[0].tasks)) == 1
+
+
+async def test_a_model_that_failed_to_open_is_asked_again() -> None:
+    answers: list[Result[TestModel, OhmError]] = [
+        Err(OhmError(code="busy", message="Not now.")),
+        Ok(TestModel()),
+    ]
+    spec = ModelSpec(provider="plug", summary="A plugin's.", open=lambda _: answers.pop(0))
+    async with ModelBook([spec], {}) as models:
+        pattern = ModelPattern(provider="plug", model="m")
+        assert isinstance(await models.open(pattern), Err)
+        assert isinstance(await models.open(pattern), Ok)
+
+
+def test_the_options_are_those_of_the_file() -> None:
+    options = InProcessOptions.model_validate({"requestLimit": 5, "readTimeoutMs": 1000})
+    assert (options.request_limit, options.read_timeout_ms) == (5, 1000)
+    with pytest.raises(ValidationError):
+        InProcessOptions.model_validate({"requestlimit": 5})
+
+
+def test_the_backend_lacks_nothing_here() -> None:
+    assert interactive_sdk_spec(lambda: book({})).lacks() is None
+
+
+def test_importing_the_backend_loads_no_sdk() -> None:
+    code = (
+        "import sys, ohm_subagents._backends.in_process.spec, ohm_subagents._backends.in_process.models, "
+        "ohm_subagents._backends.in_process.providers as p; p.builtin_model_specs({});"
+        "print([name for name in ('pydantic_ai', 'openai', 'anthropic', 'httpx2') if name in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert shown.stdout.strip() == "[]"

@@ -1,0 +1,81 @@
+"""A session goes on: from its checkpoint, or from what was said."""
+
+import pytest
+from model_server import Call, ModelServer, Say, Status
+from subagent_runs import EventLog, acme, answer, child_tool, error, opened, request
+
+from ohm_subagents._plugins.interfaces import Exchange, ToolResult
+from ohm_subagents.contract import Checkpointed, DiagnosticRaised, ErrorCode, UsageAdded
+
+pytestmark = pytest.mark.anyio
+
+LOOK = child_tool("look", ToolResult(text="in cap.py", details={}))
+
+
+async def test_a_later_run_continues_from_the_checkpoint() -> None:
+    log = EventLog()
+    async with ModelServer(Say(Call("look")), Say("It is in cap.py."), Say("Line 3.")) as server:
+        async with opened(acme(server)) as backend:
+            await backend.run(request("Where?", child_tools=(LOOK,)), log)
+        state = log.of(Checkpointed)[-1].state
+        async with opened(acme(server)) as another:
+            outcome = await another.run(request("Which line?", child_tools=(LOOK,), checkpoint=state), EventLog())
+    assert answer(outcome) == "Line 3."
+    assert [message["role"] for message in server.requests[2].messages] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+    ]
+    assert server.requests[2].tool_results == ["in cap.py"]
+    assert server.requests[2].prompt == "Which line?"
+
+
+async def test_a_run_that_failed_after_its_tools_can_be_continued() -> None:
+    log = EventLog()
+    async with (
+        ModelServer(Say(Call("look")), Status(500), Say("Recovered.")) as server,
+        opened(acme(server)) as backend,
+    ):
+        error(await backend.run(request("Where?", child_tools=(LOOK,)), log))
+        state = log.of(Checkpointed)[-1].state
+        outcome = await backend.run(request("Go on.", child_tools=(LOOK,), checkpoint=state), EventLog())
+    assert answer(outcome) == "Recovered."
+    assert server.requests[2].tool_results == ["in cap.py"]
+
+
+async def test_usage_of_a_continued_session_starts_anew() -> None:
+    log = EventLog()
+    async with ModelServer(lambda _: Say("ok")) as server, opened(acme(server), request_limit=1) as backend:
+        for _ in range(3):
+            state = log.of(Checkpointed)[-1].state if log.events else None
+            answer(await backend.run(request(checkpoint=state), log))
+    assert [added.usage.requests for added in log.of(UsageAdded)] == [1, 1, 1]
+
+
+async def test_an_unreadable_checkpoint_is_said_and_the_history_is_used() -> None:
+    log = EventLog()
+    history = (Exchange(prompt="Where?", output="In cap.py."), Exchange(prompt="Failed.", output=""))
+    async with ModelServer(Say("Line 3.")) as server, opened(acme(server)) as backend:
+        outcome = await backend.run(request("Which line?", history=history, checkpoint='{"messages": 3}'), log)
+    assert answer(outcome) == "Line 3."
+    assert "cannot be read" in log.of(DiagnosticRaised)[0].diagnostic.message
+    said = [(message["role"], message["content"]) for message in server.requests[0].messages]
+    assert said[1:3] == [("user", "Where?"), ("assistant", "In cap.py.")]
+    assert server.requests[0].prompt.endswith("Which line?")
+
+
+async def test_history_without_a_checkpoint_is_seen() -> None:
+    history = (Exchange(prompt="Where?", output="In cap.py."),)
+    async with ModelServer(Say("ok")) as server, opened(acme(server)) as backend:
+        await backend.run(request("And?", history=history), EventLog())
+    assert [message["content"] for message in server.requests[0].messages[1:]] == ["Where?", "In cap.py.", "And?"]
+
+
+async def test_a_failed_first_request_leaves_no_checkpoint() -> None:
+    log = EventLog()
+    async with ModelServer(Status(401)) as server, opened(acme(server)) as backend:
+        assert error(await backend.run(request(), log)).code == ErrorCode.PROVIDER_AUTHENTICATION
+    assert log.of(Checkpointed) == []
