@@ -4,7 +4,8 @@
 authors in `ohm_subagents.plugin`, test doubles and conformance kits in `ohm_subagents.testing`.
 """
 
-from ohm_subagents._app.ohm import Ohm, run_sync
+from ohm_subagents._app.ohm import Ohm
+from ohm_subagents._app.script import run_sync
 from ohm_subagents.contract.envelope import Envelope
 from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
 from ohm_subagents.contract.limits import Limits

@@ -1,6 +1,7 @@
 """The door for plugin authors: everything a backend, model, suite or observer plugin needs, in one import."""
 
 from ohm_subagents._plugins.hookspecs import hookimpl
+from ohm_subagents._plugins.host import PluginInvalidError
 from ohm_subagents._plugins.interfaces import (
     Backend,
     BackendSpec,
@@ -72,6 +73,7 @@ __all__ = [
     "OnUpdate",
     "Options",
     "PermissionRequest",
+    "PluginInvalidError",
     "Profile",
     "Result",
     "RouteResolved",

@@ -23,7 +23,12 @@ def test_a_longer_text_keeps_its_head_and_reports_both_counts():
 
 @pytest.mark.parametrize(
     ("text", "limit", "kept"),
-    [(f"ab{FAMILY}cd", 4, "ab"), (f"ab{FAMILY}cd", 7, f"ab{FAMILY}"), ("e\u0301e\u0301", 3, "e\u0301"), ("🇩🇪🇫🇷", 3, "🇩🇪")],
+    [
+        (f"ab{FAMILY}cd", 4, "ab"),
+        (f"ab{FAMILY}cd", 7, f"ab{FAMILY}"),
+        ("e\u0301e\u0301", 3, "e\u0301"),
+        ("🇩🇪🇫🇷", 3, "🇩🇪"),
+    ],
 )
 def test_a_cut_never_splits_what_a_reader_sees_as_one_character(text, limit, kept):
     assert cap(text, limit).text == kept

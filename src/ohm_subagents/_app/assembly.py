@@ -15,7 +15,7 @@ from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginHost
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._surfaces import hooks as builtin_suites
-from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.result import Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -76,7 +76,7 @@ def assemble(
     profiles: Iterable[Profile] | None,
     logger: Logger,
 ) -> Assembly:
-    """Load the configuration, register built-ins, then what is installed, then `plugins`, and read the profiles."""
+    """Load the configuration, register built-ins, `plugins` and what is installed, read the profiles."""
     loaded = load_config(cwd=cwd, config=config, env=env)
     settled = loaded.ok_value.config if isinstance(loaded, Ok) else OhmConfig()
     host = PluginHost()
@@ -84,10 +84,10 @@ def assemble(
     host.register(backends, "backends", origin="builtin")
     host.register(builtin_suites, "suites", origin="builtin")
     host.register(_BuiltinObservers(logger), "log", origin="builtin")
-    if not isinstance(loaded, Err):
-        host.register_installed(load=_listed(settled.load_plugins), block=_listed(settled.block_plugins))
     for plugin in plugins:
         host.register(plugin)
+    if isinstance(loaded, Ok):  # while it cannot be read, nobody knows which plugins it blocks
+        host.register_installed(load=_listed(settled.load_plugins), block=_listed(settled.block_plugins))
     return Assembly(
         cwd=cwd,
         loaded=loaded,

@@ -255,26 +255,6 @@ class Ohm:
         )
 
 
-def run_sync(
-    profile: str,
-    prompt: str,
-    *,
-    cwd: Path | str | None = None,
-    config: Mapping[str, JsonValue] | Path | str | None = None,
-    env: Mapping[str, str] | None = None,
-    plugins: Iterable[object] = (),
-    model: str | None = None,
-    backend: str | None = None,
-) -> Result[Envelope, OhmError]:
-    """`Ohm.run` for scripts: opens an `Ohm`, runs one task, closes it. Not for use inside an event loop."""
-
-    async def main() -> Result[Envelope, OhmError]:
-        async with Ohm.open(cwd=cwd, config=config, env=env, plugins=plugins) as ohm:
-            return await ohm.run(profile, prompt, model=model, backend=backend)
-
-    return anyio.run(main)
-
-
 def _system_clock() -> int:
     return time.time_ns() // 1_000_000
 

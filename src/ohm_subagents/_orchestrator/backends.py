@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import anyio
@@ -63,23 +65,26 @@ class BackendPool:
         self._specs = specs
         self._options = options
         self._hosts: dict[str, _Host] = {}
+        self._turns: defaultdict[str, anyio.Lock] = defaultdict(partial(anyio.Lock, fast_acquire=True))
 
     async def backend(self, backend_id: str) -> Opened:
         """The open backend, or why there is none; a failure to open is tried anew by the next task."""
         spec = self._specs.get(backend_id)
         if spec is None:
             return Err(_unsupported(backend_id, self._specs))
-        host = self._hosts.get(backend_id)
-        if host is None:
-            try:
-                options = spec.options.model_validate(self._options.get(backend_id, {}))
-            except ValidationError as exc:
-                return Err(_invalid_options(backend_id, exc))
-            host = self._hosts[backend_id] = _Host()
-            self._group.start_soon(host.serve, spec, options)
-        await host.ready.wait()
-        if not isinstance(host.opened, Ok):
-            self._hosts.pop(backend_id, None)
+        async with self._turns[backend_id]:  # first come, first served: runs begin in the order of their tasks
+            host = self._hosts.get(backend_id)
+            if host is None:
+                try:
+                    options = spec.options.model_validate(self._options.get(backend_id, {}))
+                except ValidationError as exc:
+                    return Err(_invalid_options(backend_id, exc))
+                host = self._hosts[backend_id] = _Host()
+                self._group.start_soon(host.serve, spec, options)
+            if host.opened is None:
+                await host.ready.wait()
+            if not isinstance(host.opened, Ok):
+                del self._hosts[backend_id]
         return host.opened or Err(OhmError(code=ErrorCode.TASK_ABORTED, message=f"Backend '{backend_id}' was closed."))
 
     async def __aenter__(self) -> Self:

@@ -14,6 +14,7 @@ from ohm_subagents.contract.events import Cancelled, DiagnosticRaised, Failed, R
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
 
     from ohm_subagents._orchestrator.backends import BackendPool
@@ -23,25 +24,28 @@ if TYPE_CHECKING:
 OWNER_CLOSED = Cancelled(reason="The owner of the task was closed.")
 
 
-async def drive(live: LiveTask, pool: BackendPool, slot: AbstractAsyncContextManager[object]) -> None:
-    """Run a task to its end, once there is a `slot`. However it ends, the record says so."""
+async def drive(
+    live: LiveTask, pool: BackendPool, slot: AbstractAsyncContextManager[object], begun: Callable[[], None]
+) -> None:
+    """Run a task to its end, once there is a `slot`; `begun` is called when it runs. The record says how it ended."""
     outcome: Outcome = OWNER_CLOSED
     try:
         with live.scope:
             async with slot:
                 if live.task.is_terminal:  # cancelled while it waited
                     return
-                outcome = await _run(live, pool)
+                outcome = await _run(live, pool, begun)
     finally:
         live.settle(outcome)
 
 
-async def _run(live: LiveTask, pool: BackendPool) -> Outcome:
+async def _run(live: LiveTask, pool: BackendPool, begun: Callable[[], None]) -> Outcome:
     """Give the prompt to the backend under the task's deadline; record how that went."""
     plan = live.plan
     live.record(RunStarted(prompt=plan.item.prompt))
     for diagnostic in plan.diagnostics:
         live.record(DiagnosticRaised(diagnostic=diagnostic))
+    begun()
     result: Result[RunOutput, OhmError] = Err(_timed_out(live))
     with anyio.move_on_after(plan.limits.soft_ms / 1000):
         result = await _ask(live, pool)

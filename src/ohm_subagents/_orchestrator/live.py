@@ -45,7 +45,7 @@ class LiveTask:
     def end_run(self, outcome: Outcome, output: RunOutput | None = None) -> None:
         """Close the run, and first the tool calls that it left open."""
         for call in self.task.open_calls:
-            self.record(ToolEnded(call_id=call.call_id, tool=call.tool, status="interrupted"))
+            self.record(ToolEnded(call_id=call.call_id, tool=call.tool, status="interrupted", text="interrupted"))
         text, summary = ("", "") if output is None else (output.text, output.summary)
         self.record(RunEnded(outcome=outcome, output=text, summary=summary))
 

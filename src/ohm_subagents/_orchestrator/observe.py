@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Protocol
 
+from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents.contract.events import (
     Checkpointed,
     DiagnosticRaised,
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.interfaces import Observer
     from ohm_subagents.contract.task import Task
 
-LOGGER_NAME = "ohm_subagents"
-
 
 class Logger(Protocol):
     """What we need of a structlog logger."""
@@ -42,15 +42,10 @@ class Logger(Protocol):
 
 def silent_logger() -> Logger:
     """structlog over the stdlib logger `ohm_subagents`: says nothing until the host listens, never prints."""
-    import logging  # noqa: PLC0415  with structlog, needed only when nobody brought a logger
-
     import structlog  # noqa: PLC0415  its import costs more than all of ours
 
-    target = logging.getLogger(LOGGER_NAME)
-    if not target.handlers:
-        target.addHandler(logging.NullHandler())
     logger: Logger = structlog.wrap_logger(
-        target,
+        logging.getLogger(PROJECT),
         processors=[structlog.stdlib.filter_by_level, structlog.stdlib.render_to_log_kwargs],
         wrapper_class=structlog.stdlib.BoundLogger,
     )

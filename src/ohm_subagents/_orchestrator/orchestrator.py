@@ -107,9 +107,9 @@ class Orchestrator:
                 self._live[task_id] = live
                 return live
 
-    async def _drive(self, live: LiveTask) -> None:
+    async def _drive(self, live: LiveTask, begun: Callable[[], None]) -> None:
         try:
-            await drive(live, self._pool, self._slots or nullcontext())
+            await drive(live, self._pool, self._slots or nullcontext(), begun)
         finally:
             del self._live[live.task.id]
 
