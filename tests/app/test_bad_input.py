@@ -1,0 +1,223 @@
+"""Bad input: one clear sentence, a code, a category, and nothing raised."""
+
+import anyio
+import pytest
+
+from ohm_subagents import Err, ErrorCode, Ohm
+from ohm_subagents.plugin import Decision, PluginInvalidError, hookimpl
+from ohm_subagents.testing import HERMETIC, quick_ohm
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    ("payload", "path", "complaint"),
+    [
+        (None, "", "The payload must be a JSON object, not null."),
+        ("start", "", 'The payload must be a JSON object, not "start".'),
+        ({}, "op", "'op' is null; allowed:"),
+        ({"op": "  "}, "op", "'op' is \"  \"; allowed:"),
+        ({"op": 3}, "op", "'op' is 3; allowed:"),
+        (
+            {"op": "start", "subagent_type": "finder", "description": "d"},
+            "prompt",
+            "'prompt' is missing; give a non-blank text.",
+        ),
+        (
+            {"op": "start", "subagent_type": "finder", "description": "d", "prompt": 7},
+            "prompt",
+            "'prompt' is 7; allowed: a non-blank text.",
+        ),
+        (
+            {"op": "start", "subagent_type": "finder", "description": " ", "prompt": "p"},
+            "description",
+            "'description' is \" \"; allowed: a non-blank text.",
+        ),
+        (
+            {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "p", "async": "true"},
+            "async",
+            "'async' is \"true\"; allowed: true or false.",
+        ),
+        ({"op": "start", "tasks": []}, "tasks", "'tasks' is []; allowed: a list of at least one task."),
+        (
+            {"op": "start", "tasks": [{"subagent_type": "finder", "description": "d", "prompt": "p"}, 3]},
+            "tasks.1",
+            "'tasks.1' is 3; allowed: an object with subagent_type, description and prompt.",
+        ),
+        (
+            {"op": "start", "tasks": [{"subagent_type": "finder", "description": "d", "prompt": None}]},
+            "tasks.0.prompt",
+            "'tasks.0.prompt' is null; allowed: a non-blank text.",
+        ),
+    ],
+)
+async def test_a_wrong_payload_names_the_field_the_value_and_what_is_allowed(payload, path, complaint):
+    async with quick_ohm() as ohm:
+        result = await ohm.call("task", payload)
+
+    assert result.is_error
+    assert result.details["error_code"] == "invalid_task_tool_payload"
+    assert result.details["error_category"] == "validation"
+    assert result.details["summary"] == "Task tool payload failed validation" + (f" at {path}" if path else "")
+    assert complaint in result.details["error_advice"]
+    assert complaint in result.text
+
+
+async def test_an_unknown_tool_lists_the_mounted_ones():
+    async with quick_ohm() as ohm:
+        result = await ohm.call("tusk", {})
+
+    assert (result.is_error, result.details["error_code"], result.details["error_category"]) == (
+        True,
+        "unknown_tool",
+        "not_found",
+    )
+    assert result.text.startswith("No tool is called 'tusk'. Mounted tools: ")
+
+
+async def test_an_unknown_profile_lists_the_available_ones():
+    async with quick_ohm() as ohm:
+        error = (await ohm.run("code-reviewer", "x")).err_value
+
+    assert (error.code, error.resolved_category) == (ErrorCode.UNKNOWN_SUBAGENT_TYPE, "not_found")
+    assert str(error) == (
+        "No subagent profile found for 'code-reviewer'. Available profiles: finder, librarian, oracle, painter, task."
+    )
+
+
+async def test_a_model_that_is_no_pattern_is_refused_before_anything_starts():
+    async with quick_ohm() as ohm:
+        error = (await ohm.run("finder", "x", model="gpt-4o")).err_value
+
+    assert (error.code, error.resolved_category, error.task_id) == (ErrorCode.INVALID_MODEL, "validation", None)
+    assert error.message == "Invalid subagent model 'gpt-4o'."
+
+
+async def test_a_broken_ohm_json_stops_every_start_and_says_where(tmp_path):
+    (tmp_path / "ohm.json").write_text('{\n  "subagents": {"permissions": {"default": "deny"},}\n  "features": {}\n}\n')
+    async with Ohm.open(env=HERMETIC | {"PI_CONFIG_DIR": str(tmp_path)}, cwd=tmp_path) as ohm:
+        result = await ohm.call("task", {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "p"})
+        error = (await ohm.run("finder", "x")).err_value
+
+    assert result.details["error_code"] == "task_config_load_failed"
+    assert result.details["error_message"] == "Failed to load runtime config for task tool"
+    assert f"{tmp_path / 'ohm.json'}:3:3" in str(error) or "line 3, column 3" in str(error)
+
+
+async def test_a_backend_that_nobody_offers_lists_the_registered_ones():
+    async with Ohm.open(env=HERMETIC, config={"subagentBackend": "custom-plugin"}) as ohm:
+        error = (await ohm.run("finder", "x")).err_value
+
+    assert error.code == ErrorCode.UNSUPPORTED_BACKEND
+    assert str(error) == (
+        "No plugin offers the subagent backend 'custom-plugin'. Set subagentBackend to one of: interactive-sdk, none."
+    )
+
+
+async def test_wrong_backend_options_name_the_key_and_the_value():
+    config = {"subagentBackend": "none", "subagents": {"backends": {"none": {"speed": 3}}}}
+    async with Ohm.open(env=HERMETIC, config=config) as ohm:
+        error = (await ohm.run("finder", "x")).err_value
+
+    assert (error.code, error.resolved_category) == (ErrorCode.BACKEND_OPTIONS_INVALID, "validation")
+    assert error.message.startswith("subagents.backends.none.speed of ohm.json is 3: ")
+
+
+class TestOnAsyncio:
+    """pydantic-ai runs on asyncio only."""
+
+    @pytest.fixture
+    def anyio_backend(self):
+        return "asyncio"
+
+    async def test_an_unreadable_cwd_is_refused_by_a_backend_that_works_on_files(self, tmp_path):
+        async with Ohm.open(env=HERMETIC, cwd=tmp_path / "missing") as ohm:
+            error = (await ohm.run("finder", "x")).err_value
+
+        assert (error.code, error.resolved_category) == (ErrorCode.CWD_UNREADABLE, "validation")
+        assert error.message == f"The working directory '{tmp_path / 'missing'}' is not a readable directory."
+
+    async def test_a_profile_without_a_model_names_the_setting_and_the_keys(self, tmp_path):
+        async with Ohm.open(env=HERMETIC, cwd=tmp_path) as ohm:
+            error = (await ohm.run("task", "x")).err_value
+
+        assert (error.code, error.resolved_category) == (ErrorCode.MODEL_MISSING, "runtime")
+        for word in ("OHM_MODEL", "subagents.model", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+            assert word in error.message
+
+    @pytest.mark.parametrize(
+        ("model", "code", "words"),
+        [
+            ("opneai/gpt-4o", ErrorCode.MODEL_UNKNOWN, ("opneai", "openai")),
+            ("anthropic/claude-sonnet-4-5", ErrorCode.MODEL_KEY_MISSING, ("ANTHROPIC_API_KEY",)),
+            ("local/guess", ErrorCode.MODEL_UNKNOWN, ("local/search",)),
+        ],
+    )
+    async def test_a_model_that_cannot_be_had_says_why(self, tmp_path, model, code, words):
+        async with Ohm.open(env=HERMETIC, cwd=tmp_path) as ohm:
+            error = (await ohm.run("finder", "x", model=model)).err_value
+
+        assert error.code == code
+        assert all(word in str(error) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("config", "code"),
+    [
+        ({"features": {"subagents": False}}, ErrorCode.SUBAGENTS_DISABLED),
+        ({"subagents": {"permissions": {"subagents": {"finder": "deny"}}}}, ErrorCode.PERMISSION_DENIED),
+        ({"subagents": {"permissions": {"subagents": {"finder": "denied"}}}}, ErrorCode.PERMISSION_DENIED),
+        ({"subagents": {"permissions": {"default": "deny"}}}, ErrorCode.PERMISSION_DENIED),
+    ],
+)
+async def test_policy_refuses_before_anything_starts(config, code):
+    async with quick_ohm(config=config) as ohm:
+        refused = await ohm.run("finder", "x")
+
+    assert isinstance(refused, Err)
+    assert (refused.err_value.code, refused.err_value.task_id) == (code, None)
+
+
+async def test_a_feature_that_is_off_takes_its_profile_away():
+    async with quick_ohm(config={"features": {"painterImagegen": False}}) as ohm:
+        error = (await ohm.run("painter", "x")).err_value
+
+    assert error.message == "Subagent 'painter' is disabled by feature flag 'painterImagegen'"
+
+
+async def test_a_plugin_can_deny_and_its_allow_opens_nothing():
+    class Rule:
+        def __init__(self, verdict):
+            self.__name__, self.verdict = verdict, verdict
+
+        @hookimpl
+        def ohm_permission(self, request):
+            return Decision(verdict=self.verdict, source=self.__name__)
+
+    deny_finder = {"subagents": {"permissions": {"subagents": {"finder": "deny"}}}}
+    async with quick_ohm(plugins=[Rule("deny"), Rule("allow")]) as ohm:
+        assert (await ohm.run("finder", "x")).err_value.code == ErrorCode.PERMISSION_DENIED
+    async with quick_ohm(plugins=[Rule("allow")], config=deny_finder) as ohm:
+        assert (await ohm.run("finder", "x")).err_value.code == ErrorCode.PERMISSION_DENIED
+
+
+async def test_a_background_start_is_refused_with_the_documents_words():
+    payload = {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "p", "async": True}
+    async with quick_ohm() as ohm:
+        details = (await ohm.call("task", payload)).details
+
+    assert (details["error_code"], details["summary"]) == (
+        "task_async_disabled",
+        "Async/background subagent execution is disabled",
+    )
+
+
+async def test_a_misdeclared_plugin_that_is_passed_in_is_a_bug_of_the_program():
+    class Typo:
+        @hookimpl
+        def ohm_backend(self):
+            return []
+
+    with pytest.raises(PluginInvalidError, match="ohm_backend"):
+        async with Ohm.open(env=HERMETIC, plugins=[Typo()]):
+            await anyio.lowlevel.checkpoint()
