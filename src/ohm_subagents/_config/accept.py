@@ -1,0 +1,123 @@
+"""Keep what the schema accepts of raw values, name the rest."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeGuard, get_args, get_origin
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from ohm_subagents._config.values import SECRET, allowed, shown
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+    from ohm_subagents._config.jsonc import KeyPath
+    from ohm_subagents._config.layers import Place
+    from ohm_subagents.contract.diagnostics import Diagnostic
+
+
+def accepted(
+    schema: type[BaseModel],
+    values: Mapping[str, JsonValue],
+    place: Callable[[KeyPath], Place],
+    *,
+    complete: bool,
+) -> tuple[dict[str, JsonValue], tuple[Diagnostic, ...]]:
+    """Drop each value that is wrong and each key that is unknown, with a diagnostic.
+
+    While layers are still apart (`complete=False`), a missing key is no fault: another layer may have it.
+    """
+    kept = copy.deepcopy(dict(values))
+    found: list[Diagnostic] = []
+    while True:
+        errors = _errors(schema, kept, complete=complete)
+        if not errors:
+            return kept, tuple(found)
+        at = {_existing(kept, error["loc"]): error for error in errors}
+        for path, error in sorted(at.items(), key=lambda item: [_order(part) for part in item[0]], reverse=True):
+            found.append(_diagnostic(schema, error, place(tuple(str(part) for part in path))))
+            _drop(kept, path)
+
+
+def _errors(schema: type[BaseModel], values: dict[str, JsonValue], *, complete: bool) -> list[ErrorDetails]:
+    try:
+        schema.model_validate(values, by_alias=True, by_name=False)
+    except ValidationError as error:
+        return [
+            one for one in error.errors(include_url=False, include_context=True) if complete or one["type"] != "missing"
+        ]
+    return []
+
+
+def _existing(values: dict[str, JsonValue], location: Sequence[int | str]) -> tuple[int | str, ...]:
+    """The part of an error's location that the values really have; a missing key is a fault of what lacks it.
+
+    Short forms are skipped: `tools.allow.0` is `tools.0` where `tools` is a list.
+    """
+    path: list[int | str] = []
+    at: JsonValue = values
+    for part in location:
+        inner = _inner(at, part)
+        if inner is not None:
+            at = inner[0]
+            path.append(part)
+    return tuple(path)
+
+
+def _inner(values: JsonValue, part: int | str) -> tuple[JsonValue] | None:
+    match values, part:
+        case dict(), str() if part in values:
+            return (values[part],)
+        case list(), int():
+            return (values[part],)
+        case _:
+            return None
+
+
+def _drop(values: dict[str, JsonValue], path: tuple[int | str, ...]) -> None:
+    at: JsonValue = values
+    for part in path[:-1]:
+        inner = _inner(at, part)
+        at = inner[0] if inner else None
+    if isinstance(at, dict):
+        at.pop(str(path[-1]), None)
+    elif isinstance(at, list):
+        del at[int(path[-1])]
+
+
+def _order(part: int | str) -> tuple[int, str]:
+    return (part, "") if isinstance(part, int) else (-1, part)
+
+
+def known_keys(schema: type[BaseModel], location: Sequence[int | str]) -> tuple[str, ...]:
+    """The keys of the object that holds the last part of `location`, as they are written in a file."""
+    inside_collection = False
+    for part in location[:-1]:
+        if inside_collection:
+            inside_collection = False
+            continue
+        annotation = next(field.annotation for field in schema.model_fields.values() if field.alias == part)
+        inside_collection = get_origin(annotation) in {Mapping, tuple}
+        schema = next(one for one in (annotation, *get_args(annotation)) if _is_schema(one))
+    return tuple(sorted(field.alias or name for name, field in schema.model_fields.items()))
+
+
+def _is_schema(annotation: object) -> TypeGuard[type[BaseModel]]:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _diagnostic(schema: type[BaseModel], error: ErrorDetails, place: Place) -> Diagnostic:
+    match error["type"]:
+        case "extra_forbidden":
+            keys = ", ".join(known_keys(schema, error["loc"]))
+            return place.diagnostic(f"'{place.key}' is not a known key, and is ignored. Known here: {keys}.")
+        case "missing":
+            return place.diagnostic(f"'{place.key}' lacks '{error['loc'][-1]}'; it is ignored.")
+        case type_ if type_ == SECRET:
+            return place.diagnostic(f"'{place.key}' has to be {allowed(error)}; it is ignored.")
+        case _:
+            return place.diagnostic(
+                f"'{place.key}' is {shown(error['input'])}, but has to be {allowed(error)}; it is ignored."
+            )

@@ -1,0 +1,89 @@
+"""`subagents.<id>` and `subagents.profiles.<id>` as one map by folded id; provider names folded as well."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from pydantic.alias_generators import to_camel
+
+from ohm_subagents._config.schema import RESERVED_IDS, Subagents
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._config.jsonc import KeyPath
+    from ohm_subagents._config.layers import Layer, Place
+    from ohm_subagents.contract.diagnostics import Diagnostic
+
+_FIELDS: Final = frozenset(to_camel(name) for name in Subagents.model_fields)
+
+
+def folded(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
+    """The layer with every entry under `subagents.profiles.<folded id>`, places included; the short form wins."""
+    wrong: list[Diagnostic] = []
+    values = dict(layer.values)
+    places = dict(layer.places)
+    providers = values.get("providers")
+    if isinstance(providers, dict):
+        for name in providers:
+            _move(layer, places, ("providers", name), ("providers", _fold(name)))
+        values["providers"] = {_fold(name): provider for name, provider in providers.items()}
+    section = values.get("subagents")
+    if isinstance(section, dict):
+        kept = {key: value for key, value in section.items() if key in _FIELDS}
+        profiles = section.get("profiles", {})
+        if isinstance(profiles, dict):
+            entries: dict[str, JsonValue] = {}
+            long_form: list[KeyPath] = [("subagents", "profiles", key) for key in profiles]
+            short_form: list[KeyPath] = [("subagents", key) for key in section if key not in _FIELDS]
+            for path in (*long_form, *short_form):
+                value = profiles[path[-1]] if len(path) == 3 else section[path[-1]]
+                reason = _refusal(path, value)
+                if reason:
+                    place = layer.place(path)
+                    wrong.append(place.diagnostic(f"'{place.key}' {reason}"))
+                    continue
+                profile_id = _fold(path[-1])
+                _move(layer, places, path, ("subagents", "profiles", profile_id))
+                entries[profile_id] = merged(entries.get(profile_id), value)
+            kept["profiles"] = entries
+        values["subagents"] = kept
+    return replace(layer, values=values, places=places), tuple(wrong)
+
+
+def merged(lower: JsonValue, upper: JsonValue) -> JsonValue:
+    """Two objects key by key; anything else is the upper one."""
+    if not isinstance(lower, dict) or not isinstance(upper, dict):
+        return upper
+    return {**lower, **{key: merged(lower.get(key), value) for key, value in upper.items()}}
+
+
+def _refusal(path: KeyPath, value: JsonValue) -> str:
+    profile_id = _fold(path[-1])
+    if profile_id in RESERVED_IDS:
+        exact = next(name for name in _FIELDS if name.lower() == profile_id)
+        return f"is a reserved key and cannot be a subagent; it is ignored. The setting is 'subagents.{exact}'."
+    if not profile_id:
+        return "names no subagent; it is ignored."
+    if len(path) == 2 and not isinstance(value, dict):
+        return (
+            "is not known, and is ignored. A subagent's entry is an object; the settings are: "
+            f"{', '.join(sorted(_FIELDS))}."
+        )
+    return ""
+
+
+def _move(layer: Layer, places: dict[KeyPath, Place], old: KeyPath, new: KeyPath) -> None:
+    """Make the places of everything below `old` known below `new`, with the keys as they were written."""
+    if old != new:
+        below: Mapping[KeyPath, Place] = {
+            (*new, *path[len(old) :]): place for path, place in layer.places.items() if path[: len(old)] == old
+        }
+        places.update(below)
+
+
+def _fold(name: str) -> str:
+    return name.strip().lower()

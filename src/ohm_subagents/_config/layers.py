@@ -1,0 +1,122 @@
+"""One source of configuration, its raw values, and the place of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ohm_subagents._config.jsonc import KeyPath, SyntaxFault, parse_jsonc
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a value was written, and its key as it was written there."""
+
+    source: str
+    key: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return self.source if self.line is None else f"{self.source}:{self.line}"
+
+    def diagnostic(self, message: str) -> Diagnostic:
+        source = None if self.source == f"env {self.key}" else self.source
+        return Diagnostic(subject=self.key, message=message, source=source, line=self.line)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """The values of one source. `repeated` are the keys that it gives twice."""
+
+    kind: Literal["user", "project", "given", "environment"]
+    source: str
+    values: Mapping[str, JsonValue]
+    places: Mapping[KeyPath, Place]
+    repeated: tuple[KeyPath, ...] = ()
+
+    def place(self, path: KeyPath) -> Place:
+        """The place of a value, or of the nearest value around it."""
+        if path in self.places:
+            return self.places[path]
+        around = next((self.places[path[:n]] for n in range(len(path) - 1, 0, -1) if path[:n] in self.places), None)
+        line = around.line if around else None
+        return Place(source=self.source, key=".".join(path), line=line)
+
+
+def leaves(values: Mapping[str, JsonValue], path: KeyPath = ()) -> Iterator[KeyPath]:
+    """The paths of everything that is not an object."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from leaves(value, (*path, key))
+        else:
+            yield (*path, key)
+
+
+def read_file(path: Path, kind: Literal["user", "project", "given"]) -> Result[Layer | None, OhmError]:
+    """The layer of a file, None if there is no such file.
+
+    A file that cannot be read whole is an error: what it denies must not vanish with it.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return Ok(None)
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        column = error.start - error.object.rfind(b"\n", 0, error.start)
+        return Err(_unusable(str(path), SyntaxFault(problem="it is not UTF-8 text", line=line, column=column)))
+    except OSError as error:
+        problem = (error.strerror or type(error).__name__).lower()
+        return Err(_unusable(str(path), SyntaxFault(problem=problem, line=0, column=0)))
+    return _layer(text, str(path), kind, numbered=True)
+
+
+def read_mapping(values: Mapping[str, JsonValue]) -> Result[Layer, OhmError]:
+    """The layer of a mapping that a program gives: a copy, so that later changes do not reach it."""
+    try:
+        text = json.dumps(values, default=_as_dict, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        return Err(_unusable("`config`", SyntaxFault(problem=f"it is not JSON ({error})", line=0, column=0)))
+    return _layer(text, "config", "given", numbered=False)
+
+
+def _as_dict(value: object) -> dict[str, object]:
+    if isinstance(value, Mapping):
+        return {**value}
+    msg = f"a value is of type {type(value).__name__}"
+    raise TypeError(msg)
+
+
+def _layer(
+    text: str, source: str, kind: Literal["user", "project", "given"], *, numbered: bool
+) -> Result[Layer, OhmError]:
+    parsed = parse_jsonc(text)
+    if isinstance(parsed, Err):
+        return Err(_unusable(source, parsed.err_value))
+    document = parsed.ok_value
+    if not isinstance(document.value, dict):
+        return Err(_unusable(source, SyntaxFault(problem="the text has to be an object in braces", line=1, column=1)))
+    places = {
+        path: Place(source=source, key=".".join(path), line=lines[-1] if numbered else None)
+        for path, lines in document.lines.items()
+    }
+    return Ok(Layer(kind=kind, source=source, values=document.value, places=places, repeated=document.repeated))
+
+
+def _unusable(source: str, fault: SyntaxFault) -> OhmError:
+    where = f" at line {fault.line}, column {fault.column}" if fault.line else ""
+    return OhmError(
+        code=ErrorCode.CONFIG_INVALID,
+        message=f"Cannot read the configuration {source}: {fault.problem}{where}.",
+        advice="Correct it or remove it; it may hold rules that deny, so nothing runs without it.",
+    )

@@ -1,0 +1,170 @@
+"""defaults ← user file ← project file ← environment, as one frozen value (house 9.10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._config.accept import accepted
+from ohm_subagents._config.entries import folded, merged
+from ohm_subagents._config.env import config_dir, environment
+from ohm_subagents._config.layers import Layer, Place, leaves, read_file, read_mapping
+from ohm_subagents._config.permissions import Permissions, Rules, merge
+from ohm_subagents._config.rules import PATH, loosening, read_rules
+from ohm_subagents._config.schema import OhmConfig
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._config.jsonc import KeyPath
+    from ohm_subagents.contract.diagnostics import Diagnostic
+
+FILE_NAME: Final = "ohm.json"
+_NOT_FOR_PROJECTS: Final = ("loadPlugins", "blockPlugins")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedConfig:
+    """The configuration in force, what was wrong on the way, and where each value that is not a default comes from."""
+
+    config: OhmConfig
+    diagnostics: tuple[Diagnostic, ...]
+    loaded_from: tuple[str, ...]
+    origins: Mapping[str, str]
+
+    def origin(self, key: str) -> str:
+        """`file:line`, `env NAME`, `config` or `default` of a dotted key."""
+        return self.origins.get(key, "default")
+
+
+def load_config(
+    *, cwd: Path, config: Mapping[str, JsonValue] | Path | None, env: Mapping[str, str]
+) -> Result[LoadedConfig, OhmError]:
+    """Read, check and merge the layers.
+
+    `config=None` reads the user's and the project's ohm.json; a mapping or a path stands for both. The environment is
+    above all. Returns `task_config_load_failed` for a file that cannot be read whole, or a path that does not exist;
+    a wrong value is a diagnostic, and the value below it stays.
+    """
+    read = _files(cwd, env) if config is None else _given(config)
+    if isinstance(read, Err):
+        return Err(read.err_value)
+    files = read.ok_value
+    rules = [read_rules(layer) for layer in files]
+    permissions = merge(one for one, _ in rules)
+    diagnostics: list[Diagnostic] = []
+    for layer, (one, wrong) in zip(files, rules, strict=True):
+        diagnostics += [*_repeated(layer), *wrong, *loosening(layer, one, permissions)]
+    values: dict[str, JsonValue] = {}
+    places: dict[KeyPath, Place] = {}
+    for raw in (*map(_without_permissions, files), environment(env)):
+        layer, ignored = _checked(raw)
+        diagnostics += ignored
+        values = _as_object(merged(values, {**layer.values}))
+        places |= layer.places
+        places |= {path: layer.place(path) for path in leaves(layer.values)}
+    source = Layer(kind="given", source="", values=values, places=places)
+    values, lacking = accepted(OhmConfig, values, source.place, complete=True)
+    origins = {".".join(path): str(source.place(path)) for path in leaves(values)} | _rule_origins(permissions, rules)
+    loaded_from = tuple(layer.source for layer in files)
+    section = _as_object(values.setdefault("subagents", {}))
+    complete = OhmConfig.model_validate({**values, "subagents": {**section, "permissions": permissions}})
+    return Ok(
+        LoadedConfig(
+            config=complete,
+            diagnostics=_in_reading_order((*diagnostics, *lacking), loaded_from),
+            loaded_from=loaded_from,
+            origins=origins,
+        )
+    )
+
+
+def _files(cwd: Path, env: Mapping[str, str]) -> Result[tuple[Layer, ...], OhmError]:
+    user, project = config_dir(env) / FILE_NAME, cwd / ".pi" / FILE_NAME
+    layers: list[Layer] = []
+    for path, kind in ((user, "user"), (project, "project")):
+        if kind == "project" and path.resolve() == user.resolve():
+            continue
+        read = read_file(path, "user" if kind == "user" else "project")
+        if isinstance(read, Err):
+            return Err(read.err_value)
+        if read.ok_value is not None:
+            layers.append(read.ok_value)
+    return Ok(tuple(layers))
+
+
+def _given(config: Mapping[str, JsonValue] | Path) -> Result[tuple[Layer, ...], OhmError]:
+    if not isinstance(config, Path):
+        mapping = read_mapping(config)
+        return mapping if isinstance(mapping, Err) else Ok((mapping.ok_value,))
+    read = read_file(config, "given")
+    if isinstance(read, Err):
+        return Err(read.err_value)
+    if read.ok_value is None:
+        return Err(
+            OhmError(
+                code=ErrorCode.CONFIG_INVALID,
+                message=f"The configuration file '{config}' does not exist.",
+                advice="Correct the path, or leave it out to read the user's and the project's ohm.json.",
+            )
+        )
+    return Ok((read.ok_value,))
+
+
+def _checked(raw: Layer) -> tuple[Layer, list[Diagnostic]]:
+    layer, wrong_entries = folded(raw)
+    values, wrong_values = accepted(OhmConfig, layer.values, layer.place, complete=False)
+    refused = [key for key in _NOT_FOR_PROJECTS if layer.kind == "project" and values.pop(key, None) is not None]
+    return replace(layer, values=values), [
+        *wrong_entries,
+        *wrong_values,
+        *(
+            layer.place((key,)).diagnostic(
+                f"'{key}' cannot be set by a project, and is ignored; set it in the user's file."
+            )
+            for key in refused
+        ),
+    ]
+
+
+def _without_permissions(layer: Layer) -> Layer:
+    section = layer.values.get(PATH[0])
+    if not isinstance(section, dict):
+        return layer
+    rest = {key: value for key, value in section.items() if key != PATH[1]}
+    return replace(layer, values={**layer.values, PATH[0]: rest})
+
+
+def _repeated(layer: Layer) -> Iterable[Diagnostic]:
+    for path in layer.repeated:
+        place = layer.place(path)
+        yield place.diagnostic(
+            f"'{place.key}' is given twice; objects are merged, of other values the last one counts."
+        )
+
+
+def _in_reading_order(found: tuple[Diagnostic, ...], sources: tuple[str, ...]) -> tuple[Diagnostic, ...]:
+    def place(diagnostic: Diagnostic) -> tuple[int, int]:
+        source = sources.index(diagnostic.source) if diagnostic.source in sources else len(sources)
+        return source, diagnostic.line or 0
+
+    return tuple(sorted(found, key=place))
+
+
+def _rule_origins(permissions: Permissions, rules: Iterable[tuple[Rules, object]]) -> dict[str, str]:
+    prefix = ".".join(PATH)
+    origins = {f"{prefix}.subagents.{name}": rule.source for name, rule in permissions.subagents.items()}
+    if any(one.default for one, _ in rules):
+        origins[f"{prefix}.default"] = permissions.default.source
+    if permissions.routing_source != "default":
+        origins[f"{prefix}.allowInternalRouting"] = permissions.routing_source
+    return origins
+
+
+def _as_object(value: JsonValue) -> dict[str, JsonValue]:
+    return value if isinstance(value, dict) else {}

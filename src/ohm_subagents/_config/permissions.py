@@ -1,0 +1,105 @@
+"""`subagents.permissions`: what each file says, and what they say together.
+
+A later file can tighten, never loosen: a profile runs only if every file that has an opinion on it agrees. A file's
+opinion is its rule for the profile, else its own default. Whatever cannot be understood is a deny (house 9.10, 9.11).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.contract.policy import Decision
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydantic import JsonValue
+
+NO_RULE: Final = Decision(verdict="allow", source="default", reason="no rule says otherwise")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permissions:
+    """The rules in force. Every decision names the `file:line` and the key that it comes from."""
+
+    default: Decision = NO_RULE
+    subagents: Mapping[str, Decision] = field(default_factory=dict[str, Decision])
+    allow_internal_routing: bool = False
+    routing_source: str = "default"
+
+    def decision(self, profile_id: str) -> Decision:
+        """The rule for a profile; ids are trimmed and folded."""
+        return self.subagents.get(profile_id.strip().lower(), self.default)
+
+    def as_json(self) -> dict[str, JsonValue]:
+        """The form that ohm.json has."""
+        return {
+            "default": self.default.verdict,
+            "subagents": {name: rule.verdict for name, rule in self.subagents.items()},
+            "allowInternalRouting": self.allow_internal_routing,
+        }
+
+    @staticmethod
+    def json_schema() -> dict[str, JsonValue]:
+        """JSON Schema of that form."""
+        verdict: dict[str, JsonValue] = {"enum": ["allow", "deny"]}
+        return {
+            "type": "object",
+            "properties": {
+                "default": {**verdict, "default": "allow", "description": "For a subagent without a rule of its own."},
+                "subagents": {
+                    "type": "object",
+                    "additionalProperties": {**verdict, "description": "For one subagent, by its id."},
+                },
+                "allowInternalRouting": {
+                    "type": "boolean",
+                    "default": False,
+                    "description": "Whether internal subagents are shown and may run.",
+                },
+            },
+            "additionalProperties": False,
+        }
+
+
+OPEN: Final = Permissions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What one file says; None where it says nothing."""
+
+    default: Decision | None = None
+    subagents: Mapping[str, Decision] = field(default_factory=dict[str, Decision])
+    routing: bool | None = None
+    routing_source: str = ""
+
+    def opinion(self, profile_id: str) -> Decision | None:
+        return self.subagents.get(profile_id, self.default)
+
+
+def merge(layers: Iterable[Rules]) -> Permissions:
+    """The rules of several files, in reading order, as one."""
+    layers = tuple(layers)
+    ids = dict.fromkeys(profile_id for rules in layers for profile_id in rules.subagents)
+    routing = [rules for rules in layers if rules.routing is not None]
+    deciding = next((rules for rules in routing if not rules.routing), routing[-1] if routing else None)
+    return Permissions(
+        default=_strictest(rules.default for rules in layers),
+        subagents={
+            # Every layer gives its opinion; the files that name the profile speak last, so that an allow names one.
+            profile_id: _strictest(
+                rules.opinion(profile_id) for rules in sorted(layers, key=lambda one: profile_id in one.subagents)
+            )
+            for profile_id in ids
+        },
+        allow_internal_routing=bool(deciding and deciding.routing),
+        routing_source=deciding.routing_source if deciding else "default",
+    )
+
+
+def _strictest(opinions: Iterable[Decision | None]) -> Decision:
+    """The first deny, else the last allow."""
+    given = [opinion for opinion in opinions if opinion is not None]
+    denies = [opinion for opinion in given if opinion.verdict == "deny"]
+    return denies[0] if denies else given[-1] if given else NO_RULE

@@ -1,0 +1,135 @@
+"""What one file's `subagents.permissions` says. Whatever is wrong in it denies, and is named (house 9.10)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, get_args
+
+from ohm_subagents._config.permissions import Permissions, Rules
+from ohm_subagents._config.values import shown, switch
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.policy import Decision, Verdict
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ohm_subagents._config.jsonc import KeyPath
+    from ohm_subagents._config.layers import Layer
+
+PATH: Final[KeyPath] = ("subagents", "permissions")
+_KEYS: Final = ("allowInternalRouting", "default", "subagents")
+_VERDICTS: Final = "Allowed: 'allow', 'deny'."
+
+
+def read_rules(layer: Layer) -> tuple[Rules, tuple[Diagnostic, ...]]:
+    """The rules of a layer, and what is wrong with them."""
+    subagents = layer.values.get("subagents")
+    if not isinstance(subagents, dict) or PATH[-1] not in subagents:
+        return Rules(), ()
+    reader = _Reader(layer)
+    rules = reader.section(subagents[PATH[-1]])
+    return rules, tuple(reader.wrong)
+
+
+class _Reader:
+    def __init__(self, layer: Layer) -> None:
+        self._layer = layer
+        self.wrong: list[Diagnostic] = []
+
+    def section(self, value: JsonValue) -> Rules:
+        if not isinstance(value, dict):
+            return Rules(
+                default=self._denied(PATH, f"is {shown(value)}, but has to be an object; every subagent is denied.")
+            )
+        default = self._verdict((*PATH, "default"), value["default"]) if "default" in value else None
+        for key in value.keys() - set(_KEYS):
+            default = self._denied(
+                (*PATH, key),
+                f"is not a key of permissions (allowed: {', '.join(_KEYS)}); until it is corrected, every subagent "
+                "without a rule of its own is denied.",
+            )
+        rules: dict[str, Decision] = {}
+        entries = value.get("subagents", {})
+        if isinstance(entries, dict):
+            rules = self._entries(entries)
+        else:
+            default = self._denied(
+                (*PATH, "subagents"),
+                f"is {shown(entries)}, but has to be an object; every subagent is denied.",
+            )
+        routing_path = (*PATH, "allowInternalRouting")
+        return Rules(
+            default=default,
+            subagents=rules,
+            routing=self._routing(routing_path, value["allowInternalRouting"]) if routing_path[-1] in value else None,
+            routing_source=str(self._layer.place(routing_path)),
+        )
+
+    def _entries(self, entries: dict[str, JsonValue]) -> dict[str, Decision]:
+        """Ids are trimmed and folded; of two spellings of one id, the deny stands."""
+        rules: dict[str, Decision] = {}
+        for written, value in entries.items():
+            profile_id = written.strip().lower()
+            path = (*PATH, "subagents", written)
+            if not profile_id:
+                self._note(path, "names no subagent; the rule is ignored.")
+                continue
+            rule = self._verdict(path, value)
+            if profile_id not in rules or rule.verdict == "deny":
+                rules[profile_id] = rule
+        return rules
+
+    def _verdict(self, path: KeyPath, value: JsonValue) -> Decision:
+        if path in self._layer.repeated:
+            return self._denied(path, f"is given twice; it counts as 'deny'. {_VERDICTS}")
+        if value == "ask":
+            return self._denied(path, f"is 'ask', which is no longer supported; it counts as 'deny'. {_VERDICTS}")
+        for verdict in get_args(Verdict):
+            if value == verdict:
+                place = self._layer.place(path)
+                return Decision(verdict=verdict, source=str(place), reason=f"{place.key} is '{verdict}'")
+        return self._denied(path, f"is {shown(value)}; it counts as 'deny'. {_VERDICTS}")
+
+    def _routing(self, path: KeyPath, value: JsonValue) -> bool:
+        meaning = switch(value)
+        if meaning is None or path in self._layer.repeated:
+            self._note(path, f"is {shown(value)}, but has to be true or false, once; it counts as false.")
+            return False
+        return meaning
+
+    def _denied(self, path: KeyPath, message: str) -> Decision:
+        self._note(path, message)
+        place = self._layer.place(path)
+        return Decision(verdict="deny", source=str(place), reason=f"{place.key} cannot be followed as written")
+
+    def _note(self, path: KeyPath, message: str) -> None:
+        place = self._layer.place(path)
+        self.wrong.append(place.diagnostic(f"'{place.key}' {message}"))
+
+
+def loosening(layer: Layer, rules: Rules, merged: Permissions) -> tuple[Diagnostic, ...]:
+    """Names each 'allow' of a project that the user's file makes void."""
+    if layer.kind != "project":
+        return ()
+    allows = [((*PATH, "default"), rules.default, merged.default)]
+    allows += [((*PATH, "subagents", name), rule, merged.subagents[name]) for name, rule in rules.subagents.items()]
+    found = [
+        Diagnostic(
+            subject=".".join(path),
+            message=f"'{'.'.join(path)}' is 'allow', which has no effect: {stands.source} denies it.",
+            source=layer.source,
+            line=_line_of(rule, layer),
+        )
+        for path, rule, stands in allows
+        if rule is not None and rule.verdict == "allow" and stands.verdict == "deny"
+    ]
+    if rules.routing and not merged.allow_internal_routing:
+        place = layer.place((*PATH, "allowInternalRouting"))
+        found.append(
+            place.diagnostic(f"'{place.key}' is true, which has no effect: {merged.routing_source} says false.")
+        )
+    return tuple(found)
+
+
+def _line_of(rule: Decision, layer: Layer) -> int | None:
+    number = rule.source.removeprefix(f"{layer.source}:")
+    return int(number) if number.isdigit() else None

@@ -1,0 +1,222 @@
+"""ohm.json as frozen models: snake_case inside, the documented camelCase as aliases (004; house 9.9 to 9.11)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    JsonValue,
+    PlainSerializer,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from ohm_subagents._config.permissions import OPEN, Permissions
+from ohm_subagents._config.values import Line, Model, PositiveInt, Switch, VariableName, WebAddress
+from ohm_subagents.contract.limits import Limits
+from ohm_subagents.contract.model_pattern import ModelPattern
+from ohm_subagents.contract.profile import ToolPolicy
+
+Mode: TypeAlias = Literal["rush", "smart", "deep"]
+JsonObject: TypeAlias = dict[str, JsonValue]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+
+class Features(_Section):
+    handoff: Switch = Field(default=True, description="Reserved by the document; nothing here depends on it.")
+    subagents: Switch = Field(default=True, description="Whether tasks may be started at all.")
+    session_thread_search: Switch = Field(
+        default=True, description="Reserved by the document; nothing here depends on it."
+    )
+    handoff_visualizer: Switch = Field(
+        default=True, description="Reserved by the document; nothing here depends on it."
+    )
+    painter_imagegen: Switch = Field(default=True, description="Whether the `painter` subagent is available.")
+
+    def is_on(self, name: str) -> bool:
+        """Whether the flag that a profile names as its `feature` is on; a flag that does not exist is off."""
+        return bool(self.model_dump(by_alias=True).get(name, False))
+
+
+FEATURES: Final = tuple(to_camel(name) for name in Features.model_fields)
+
+
+class GooglePainter(_Section):
+    enabled: Switch = Field(default=True, description="Whether Google's image model may be used.")
+    model: str = Field(default="gemini-2.5-flash-image-preview", description="Google's image model.")
+
+
+class OpenAIPainter(_Section):
+    enabled: Switch = Field(default=True, description="Whether OpenAI's image model may be used.")
+    model: str = Field(default="gpt-image-1", description="OpenAI's image model.")
+
+
+class AzurePainter(_Section):
+    enabled: Switch = Field(default=False, description="Whether an Azure image deployment may be used.")
+    deployment: str = Field(default="", description="Name of the Azure deployment.")
+    endpoint: str = Field(default="", description="Address of the Azure resource.")
+    api_version: str = Field(default="2025-04-01-preview", description="Version of the Azure API.")
+
+
+class Painter(_Section):
+    google_nano_banana: GooglePainter = GooglePainter()
+    openai: OpenAIPainter = OpenAIPainter()
+    azure_openai: AzurePainter = AzurePainter()
+
+
+class ToolOverride(_Section):
+    """`["read", "grep"]` is short for `{"allow": ["read", "grep"]}`."""
+
+    allow: tuple[Line, ...] | None = Field(
+        default=None, description="Exactly these child tools, instead of the profile's; a list alone is short for this."
+    )
+    deny: tuple[Line, ...] = Field(default=(), description="Not these child tools.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_list(cls, value: JsonValue) -> JsonValue:
+        return {"allow": value} if isinstance(value, list) else value
+
+
+class LimitsOverride(_Section):
+    soft_ms: PositiveInt | None = Field(
+        default=None, description="How long one run of this subagent may take, in milliseconds."
+    )
+
+
+class SubagentEntry(_Section):
+    """`subagents.<id>` as it is written."""
+
+    model: Model | None = Field(default=None, description="The model of this subagent.")
+    backend: Line | None = Field(default=None, description="The backend of this subagent.")
+    tools: ToolOverride | None = Field(default=None, description="The child tools of this subagent.")
+    limits: LimitsOverride = LimitsOverride()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileSettings:
+    """What the configuration changes about one profile; None leaves it as it is."""
+
+    model: ModelPattern | None = None
+    backend: str | None = None
+    tools: ToolPolicy | None = None
+    limits: Limits | None = None
+
+
+class Subagents(_Section):
+    task_max_concurrency: PositiveInt = Field(
+        default=3, description="How many tasks of one parallel batch run at once."
+    )
+    max_running: PositiveInt | None = Field(default=None, description="How many tasks run at once over all calls.")
+    task_retention_ms: PositiveInt = Field(
+        default=86_400_000, description="How long a finished task can be looked up, in milliseconds."
+    )
+    model: Model | None = Field(default=None, description="The model of every subagent that has none of its own.")
+    send_to_finished: Literal["refuse", "resume"] = Field(
+        default="refuse", description="Whether `send` to a finished task continues it as a new task."
+    )
+    async_start: Literal["refuse", "allow"] = Field(
+        default="refuse", description="Whether `async: true` starts in the background."
+    )
+    store: Literal["sqlite", "snapshot", "memory"] = Field(default="memory", description="Where tasks are kept.")
+    permissions: Annotated[
+        InstanceOf[Permissions],
+        PlainSerializer(Permissions.as_json, return_type=JsonObject),
+        WithJsonSchema(Permissions.json_schema()),
+    ] = Field(default=OPEN, description="Which subagents may run.")
+    profiles: Mapping[str, SubagentEntry] = Field(
+        default={}, description="The long form of `subagents.<id>`; the short form wins."
+    )
+    backends: Mapping[str, JsonObject] = Field(default={}, description="Options of backends, by backend id.")
+
+    def entry(self, profile_id: str) -> ProfileSettings:
+        """What is configured for a profile; ids are trimmed and folded."""
+        written = self.profiles.get(profile_id.strip().lower(), SubagentEntry())
+        tools, soft_ms = written.tools, written.limits.soft_ms
+        return ProfileSettings(
+            model=written.model,
+            backend=written.backend,
+            tools=None if tools is None else ToolPolicy(allowed=tools.allow, denied=tools.deny),
+            limits=None if soft_ms is None else Limits(soft_ms=soft_ms),
+        )
+
+
+RESERVED_IDS: Final = frozenset(to_camel(name).lower() for name in Subagents.model_fields)
+"""Keys of `subagents` that cannot be profile ids, lower-cased."""
+
+
+class ProviderModel(_Section):
+    """`"name"` is short for `{"id": "name"}`."""
+
+    id: Line = Field(description="The model's name at the provider.")
+    supports_thinking: Switch = Field(default=False, description="Whether the model takes a thinking level.")
+    context_window: PositiveInt | None = Field(default=None, description="Size of the context, in tokens.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: JsonValue) -> JsonValue:
+        return {"id": value} if isinstance(value, str) else value
+
+
+class Provider(_Section):
+    """An OpenAI-compatible service."""
+
+    base_url: WebAddress = Field(description="Address of the OpenAI-compatible service.")
+    api_key_env: VariableName | None = Field(default=None, description="The environment variable that holds its key.")
+    models: tuple[ProviderModel, ...] = Field(default=(), description="Its models; empty means that any name is tried.")
+
+
+class OhmConfig(_Section):
+    """The whole configuration: an immutable value."""
+
+    default_mode: Mode = Field(default="smart", description="How thorough a subagent should be.")
+    subagent_backend: Line = Field(
+        default="interactive-sdk", description="The backend of every subagent that has none of its own."
+    )
+    features: Features = Features()
+    painter: Painter = Painter()
+    subagents: Subagents = Subagents()
+    providers: Mapping[str, Provider] = Field(default={}, description="OpenAI-compatible providers, by name.")
+    suites: tuple[Line, ...] = Field(default=("task", "primary"), description="The tool suites that are mounted.")
+    suite_options: Mapping[str, JsonObject] = Field(default={}, description="Options of tool suites, by suite name.")
+    output_max_chars: PositiveInt = Field(default=8000, description="Cap of an answer in a payload, in characters.")
+    onupdate_throttle_ms: PositiveInt = Field(
+        default=120, description="Least time between two live updates, in milliseconds."
+    )
+    backend_timeout_ms: PositiveInt = Field(
+        default=180_000, description="How long one run may take, in milliseconds; waiting in the queue is free."
+    )
+    task_max_events: PositiveInt = Field(default=120, description="How many events are kept of one task.")
+    task_max_entries: PositiveInt = Field(
+        default=200, description="How many tasks are kept; old finished ones go first."
+    )
+    task_max_expired_entries: PositiveInt = Field(default=500, description="How many reasons of expiry are remembered.")
+    result_preview_lines: PositiveInt = Field(default=12, description="Lines of an answer in a collapsed view.")
+    transcript_tail_lines: PositiveInt = Field(default=4, description="Newest tool rows in a collapsed view.")
+    sdk_fallback_to_cli: Switch = Field(
+        default=False, description="Whether `interactive-sdk` that cannot start is replaced by `interactive-shell`."
+    )
+    debug: Switch = Field(default=False, description="Whether views show every field of a result.")
+    ui_mode: Literal["off", "compact", "verbose"] = Field(
+        default="off", description="The live widget below a host's prompt."
+    )
+    ui_update_ms: PositiveInt = Field(
+        default=150, description="Least time between two widget updates, in milliseconds."
+    )
+    ui_idle_grace_ms: PositiveInt = Field(
+        default=2000, description="How long a finished task stays in the widget, in milliseconds."
+    )
+    load_plugins: tuple[Line, ...] | None = Field(
+        default=None, description="The only installed plugins to load; not for project files."
+    )
+    block_plugins: tuple[Line, ...] = Field(
+        default=(), description="Installed plugins that are not loaded; not for project files."
+    )

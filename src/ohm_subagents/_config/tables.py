@@ -1,0 +1,118 @@
+"""The README's tables and the JSON Schema of ohm.json, made from the schema and the table of variables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._config.env import DEFAULT_DIRECTORY, DIRECTORY_VARIABLES, VARIABLES
+from ohm_subagents._config.schema import OhmConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._config.jsonc import KeyPath
+
+_TEXT: Final[JsonValue] = {"type": "string"}
+_MEMBER: Final[Mapping[str, str]] = {"providers": "<name>"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    path: KeyPath
+    accepted: str
+    default: str
+    meaning: str
+
+
+def config_schema() -> dict[str, JsonValue]:
+    """JSON Schema of ohm.json, short forms included."""
+    schema: dict[str, JsonValue] = OhmConfig.model_json_schema()
+    definitions = _object(schema["$defs"])
+    _object(definitions["Subagents"])["additionalProperties"] = {"$ref": "#/$defs/SubagentEntry"}
+    definitions["ToolOverride"] = {"anyOf": [definitions["ToolOverride"], {"type": "array", "items": _TEXT}]}
+    definitions["ProviderModel"] = {"anyOf": [definitions["ProviderModel"], _TEXT]}
+    return schema
+
+
+def config_table() -> str:
+    """Markdown: every field of ohm.json, what it accepts, its default, its meaning."""
+    rows = (f"| `{'.'.join(row.path)}` | {row.accepted} | {row.default} | {row.meaning} |" for row in _rows())
+    return "\n".join(("| field | accepts | default | meaning |", "| --- | --- | --- | --- |", *rows))
+
+
+def env_table() -> str:
+    """Markdown: every variable, the field that it sets, its default, its meaning."""
+    fields = {row.path: row for row in _rows()}
+    rows = [
+        f"| `{one.name}` | `{'.'.join(one.path)}` | {fields[one.path].default} | {fields[one.path].meaning} |"
+        for one in VARIABLES
+    ]
+    rows += [
+        f"| `{name}` | | `{DEFAULT_DIRECTORY}` | Holds the user's ohm.json and `subagents/*.md`; {rank} of three. |"
+        for name, rank in zip(DIRECTORY_VARIABLES, ("first", "second", "third"), strict=True)
+    ]
+    return "\n".join(("| variable | field | default | meaning |", "| --- | --- | --- | --- |", *rows))
+
+
+def _rows() -> tuple[_Row, ...]:
+    schema = config_schema()
+    definitions = _object(schema["$defs"])
+    return tuple(_walk(schema, (), definitions))
+
+
+def _walk(schema: Mapping[str, JsonValue], path: KeyPath, definitions: Mapping[str, JsonValue]) -> Iterator[_Row]:
+    schema = _resolved(schema, definitions)
+    members = _object(schema.get("additionalProperties"))
+    properties = _object(schema.get("properties"))
+    inner = _resolved(members, definitions)
+    if properties or inner.get("properties"):
+        for name, one in properties.items():
+            if "$ref" not in members or name != "profiles":  # the long form of `subagents.<id>`
+                yield from _walk(_object(one), (*path, name), definitions)
+        if members:
+            yield from _walk(members, (*path, _MEMBER.get(path[-1], "<id>")), definitions)
+    elif inner.get("enum"):
+        yield from _walk(members, (*path, "<id>"), definitions)
+    else:
+        yield _Row(path=path, accepted=_accepted(schema), default=_default(schema), meaning=_meaning(schema))
+
+
+def _resolved(schema: Mapping[str, JsonValue], definitions: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """The schema behind a reference or an `X or null`, with its own description and default kept."""
+    options = schema.get("anyOf")
+    if isinstance(options, list):
+        some = next(_object(one) for one in options if _object(one).get("type") != "null")
+        return {**_resolved(some, definitions), **{key: value for key, value in schema.items() if key != "anyOf"}}
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        return {**_resolved(_object(definitions[reference.rpartition("/")[2]]), definitions), **schema}
+    return schema
+
+
+def _accepted(schema: Mapping[str, JsonValue]) -> str:
+    choices = schema.get("enum")
+    if isinstance(choices, list):
+        return ", ".join(f"`{choice}`" for choice in choices)
+    if "minimum" in schema:
+        return "positive integer"
+    if "format" in schema:
+        return f"`{schema['format']}`"
+    names = {"boolean": "`true`, `false`", "string": "text", "array": "list", "object": "object"}
+    return names[str(schema["type"])]
+
+
+def _default(schema: Mapping[str, JsonValue]) -> str:
+    value = schema.get("default")
+    return "" if value is None or value in ("", [], {}) else f"`{json.dumps(value)}`"
+
+
+def _meaning(schema: Mapping[str, JsonValue]) -> str:
+    return str(schema.get("description", ""))
+
+
+def _object(value: JsonValue) -> dict[str, JsonValue]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,115 @@
+"""Field types of ohm.json: each says what it accepts, in the words of a diagnostic."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from ohm_subagents.contract.model_pattern import THINKING_LEVELS, ModelPattern, parse_model_pattern
+from ohm_subagents.contract.result import Err
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_INTEGER: Final = 2**53 - 1
+SECRET: Final = "ohm_secret"  # noqa: S105  the type of an error whose value must not be shown
+_ON: Final = frozenset({"1", "true", "yes", "on", "enabled"})
+_OFF: Final = frozenset({"0", "false", "no", "off", "disabled"})
+
+
+def expected(what: str, *, kind: str = "ohm") -> PydanticCustomError:
+    """The error of a value that should have been `what`."""
+    return PydanticCustomError(kind, "{what}", {"what": what})  # pyright: ignore[reportArgumentType] LiteralString
+
+
+def switch(value: object) -> bool | None:
+    """The meaning of true, false, and the words for them; None for anything else."""
+    if isinstance(value, bool):
+        return value
+    word = value.strip().lower() if isinstance(value, str) else ""
+    return True if word in _ON else False if word in _OFF else None
+
+
+def _switch(value: object) -> bool:
+    meaning = switch(value)
+    if meaning is None:
+        raise expected("true or false")
+    return meaning
+
+
+def _positive_integer(value: object) -> int:
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    if isinstance(whole, bool) or not isinstance(whole, int) or not 0 < whole <= MAX_INTEGER:
+        raise expected("a positive integer")
+    return whole
+
+
+def _line(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise expected("a text that is not blank")
+    return value.strip()
+
+
+def _model(value: object) -> ModelPattern:
+    if isinstance(value, ModelPattern):
+        return value
+    parsed = parse_model_pattern(value) if isinstance(value, str) else None
+    if parsed is None or isinstance(parsed, Err):
+        raise expected(
+            "'<provider>/<model>' or '<provider>/<model>:<thinking>', thinking being one of "
+            + ", ".join(THINKING_LEVELS)
+        )
+    return parsed.ok_value
+
+
+def _web_address(value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"https?://\S+", value.strip()):
+        raise expected("an address that begins with http:// or https://")
+    return value.strip()
+
+
+def _variable_name(value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value.strip()):
+        raise expected("the name of an environment variable, never a key itself", kind=SECRET)
+    return value.strip()
+
+
+Switch: TypeAlias = Annotated[bool, BeforeValidator(_switch)]
+PositiveInt: TypeAlias = Annotated[
+    int, BeforeValidator(_positive_integer), WithJsonSchema({"type": "integer", "minimum": 1})
+]
+Line: TypeAlias = Annotated[str, BeforeValidator(_line)]
+Model: TypeAlias = Annotated[
+    ModelPattern,
+    BeforeValidator(_model),
+    PlainSerializer(str),
+    WithJsonSchema({"type": "string", "format": "<provider>/<model>[:<thinking>]"}),
+]
+WebAddress: TypeAlias = Annotated[str, BeforeValidator(_web_address)]
+VariableName: TypeAlias = Annotated[str, BeforeValidator(_variable_name)]
+
+_ALLOWED: Final[Mapping[str, str]] = {
+    "model_type": "an object",
+    "dict_type": "an object",
+    "tuple_type": "a list",
+    "string_type": "a text",
+}
+
+
+def allowed(error: ErrorDetails) -> str:
+    """What a field accepts, from the error it gave."""
+    expected = error.get("ctx", {}).get("expected")
+    return f"one of {expected}" if expected else _ALLOWED.get(error["type"], error["msg"])
+
+
+def shown(value: object) -> str:
+    """A bad value as a message quotes it: short, on one line."""
+    try:
+        text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):  # YAML has keys and cycles that JSON has not
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 60 else f"{text[:59]}…"

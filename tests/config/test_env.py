@@ -1,0 +1,108 @@
+"""The table of variables, and what each may hold."""
+
+from pathlib import Path
+
+import pytest
+
+from ohm_subagents._config.env import VARIABLES, config_dir, process_env
+from ohm_subagents._config.load import load_config
+from ohm_subagents._config.schema import OhmConfig
+from ohm_subagents.contract.result import Err
+
+INTEGERS = [one for one in VARIABLES if one.kind == "integer"]
+
+
+def load(**env: str):
+    loaded = load_config(cwd=Path("/nowhere"), config={}, env=env)
+    assert not isinstance(loaded, Err)
+    return loaded.ok_value
+
+
+def field(config: OhmConfig, path):
+    value = config.model_dump(mode="json", by_alias=True)
+    for part in path:
+        value = value[part]
+    return value
+
+
+@pytest.mark.parametrize("variable", INTEGERS, ids=lambda one: one.name)
+def test_an_integer_variable_sets_its_field_over_any_file(variable):
+    loaded = load(**{variable.name: " 4321 "})
+    assert field(loaded.config, variable.path) == 4321
+    assert loaded.diagnostics == ()
+    assert loaded.origin(".".join(variable.path)) == f"env {variable.name}"
+
+
+@pytest.mark.parametrize("text", ["3xyz", "2.9", "1e3", "0x3", "0", "-1", "1_000", "٣", "99999999999999999999"])
+@pytest.mark.parametrize("variable", INTEGERS, ids=lambda one: one.name)
+def test_only_positive_integers_count_and_the_default_is_kept(variable, text):
+    loaded = load(**{variable.name: text})
+    assert loaded.config == OhmConfig()
+    (told,) = loaded.diagnostics
+    assert str(told).startswith(f"'{variable.name}' is ")
+    assert "has to be a positive integer" in str(told)
+    assert text[:9] in str(told)
+
+
+@pytest.mark.parametrize("variable", VARIABLES, ids=lambda one: one.name)
+def test_a_blank_variable_is_an_unset_one(variable):
+    loaded = load(**{variable.name: "  "})
+    assert (loaded.config, loaded.diagnostics) == (OhmConfig(), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "on"), [("1", True), ("TRUE", True), ("yes", True), ("on", True), ("0", False), ("off", False)]
+)
+def test_switches_are_words(text, on):
+    config = load(OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI=text, OHM_DEBUG=text).config
+    assert (config.sdk_fallback_to_cli, config.debug) == (on, on)
+
+
+def test_a_switch_that_is_no_known_word_stays_off_and_is_named():
+    loaded = load(OHM_DEBUG="maybe")
+    assert loaded.config.debug is False
+    assert [str(one) for one in loaded.diagnostics] == [
+        "'OHM_DEBUG' is 'maybe', but has to be true or false; it is ignored."
+    ]
+
+
+def test_plugins_are_lists_of_names():
+    config = load(OHM_SUBAGENTS_LOAD_PLUGINS="a, b,,", OHM_SUBAGENTS_BLOCK_PLUGINS="c").config
+    assert (config.load_plugins, config.block_plugins) == (("a", "b"), ("c",))
+
+
+def test_ohm_model_is_the_model_of_every_subagent():
+    assert str(load(OHM_MODEL="Acme/big:high").config.subagents.model) == "acme/big:high"
+    loaded = load(OHM_MODEL="big")
+    assert loaded.config.subagents.model is None
+    assert "<provider>/<model>" in str(loaded.diagnostics[0])
+
+
+@pytest.mark.parametrize(
+    ("env", "expected"),
+    [
+        ({}, "/home/me/.pi/agent"),
+        ({"PI_CONFIG_DIR": "/a", "PI_CODING_AGENT_DIR": "/b", "PI_AGENT_DIR": "/c"}, "/a"),
+        ({"PI_CODING_AGENT_DIR": "/b", "PI_AGENT_DIR": "/c"}, "/b"),
+        ({"PI_AGENT_DIR": "/c"}, "/c"),
+        ({"PI_CONFIG_DIR": "  ", "PI_AGENT_DIR": "/c"}, "/c"),
+        ({"PI_CONFIG_DIR": "", "PI_CODING_AGENT_DIR": " "}, "/home/me/.pi/agent"),
+        ({"PI_CONFIG_DIR": "  /a  "}, "/a"),
+        ({"PI_CONFIG_DIR": "~"}, "/home/me"),
+        ({"PI_CONFIG_DIR": " ~/x y"}, "/home/me/x y"),
+        ({"PI_CONFIG_DIR": "/a/~"}, "/a/~"),
+    ],
+)
+def test_the_directory_is_the_first_variable_that_is_set(env, expected):
+    assert config_dir({"HOME": "/home/me", **env}) == Path(expected)
+
+
+def test_without_a_home_the_users_own_is_taken():
+    assert config_dir({}) == Path.home() / ".pi" / "agent"
+
+
+def test_the_process_environment_is_a_copy(monkeypatch):
+    monkeypatch.setenv("OHM_MODEL", "a/b")
+    env = process_env()
+    monkeypatch.setenv("OHM_MODEL", "c/d")
+    assert env["OHM_MODEL"] == "a/b"

@@ -1,0 +1,350 @@
+"""ohm.json and the environment, merged; what is wrong is named and never silently obeyed."""
+
+import json
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from ohm_subagents._config.load import load_config
+from ohm_subagents._config.schema import OhmConfig, ProfileSettings
+from ohm_subagents.contract.errors import ErrorCode
+from ohm_subagents.contract.limits import Limits
+from ohm_subagents.contract.model_pattern import ModelPattern
+from ohm_subagents.contract.profile import ToolPolicy
+from ohm_subagents.contract.result import Err
+
+
+def given(config, **env):
+    loaded = load_config(cwd=Path("/nowhere"), config=config, env=env)
+    assert not isinstance(loaded, Err), loaded
+    return loaded.ok_value
+
+
+def test_without_files_everything_is_the_default(home):
+    loaded = home.load()
+    assert loaded.config == OhmConfig()
+    assert (loaded.diagnostics, loaded.loaded_from, loaded.origin("outputMaxChars")) == ((), (), "default")
+
+
+def test_a_later_layer_wins_key_by_key(home):
+    home.write(
+        user='{"subagentBackend": "none", "defaultMode": "rush", "features": {"handoff": false, "subagents": false}}',
+        project='{\n"subagentBackend": "interactive-shell", "features": {"subagents": true}}',
+    )
+    loaded = home.load(OHM_SUBAGENTS_OUTPUT_MAX_CHARS="50")
+    config = loaded.config
+    assert (config.subagent_backend, config.default_mode, config.output_max_chars) == ("interactive-shell", "rush", 50)
+    assert (config.features.handoff, config.features.subagents) == (False, True)
+    assert loaded.origin("subagentBackend") == f"{home.cwd}/.pi/ohm.json:2"
+    assert loaded.origin("defaultMode") == f"{home.user}/ohm.json:1"
+    assert loaded.origin("outputMaxChars") == "env OHM_SUBAGENTS_OUTPUT_MAX_CHARS"
+
+
+def test_ohm_json_may_have_comments_trailing_commas_and_a_byte_order_mark(home):
+    home.write(project='\ufeff{\n  // which engine\n  "subagentBackend": "none",\n}\n')
+    loaded = home.load()
+    assert loaded.config.subagent_backend == "none"
+    assert loaded.diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (
+            '{\n  "subagents": {\n    "permissions": { "default": "deny" \n',
+            "expecting ',' delimiter at line 4, column 1",
+        ),
+        ('{\n  "a": 1\n  "b": 2\n}', "expecting ',' delimiter at line 3, column 3"),
+        ("", "expecting value at line 1, column 1"),
+        ("[]", "the text has to be an object in braces at line 1, column 1"),
+        ("null", "the text has to be an object in braces at line 1, column 1"),
+    ],
+)
+@pytest.mark.parametrize("which", ["user", "project"])
+def test_a_file_that_is_not_a_jsonc_object_is_an_error_with_line_and_column(home, which, text, what):
+    home.write(**{which: text})
+    error = home.fail()
+    path = home.user / "ohm.json" if which == "user" else home.cwd / ".pi" / "ohm.json"
+    assert error.code == ErrorCode.CONFIG_INVALID
+    assert error.message == f"Cannot read the configuration {path}: {what}."
+
+
+def test_a_file_that_is_not_utf8_is_an_error_with_its_line(home):
+    (home.user / "ohm.json").write_bytes(b'{\n"a": "\xff"}')
+    assert home.fail().message.endswith("it is not UTF-8 text at line 2, column 7.")
+
+
+def test_a_file_that_cannot_be_read_is_an_error(home):
+    (home.user / "ohm.json").mkdir()
+    assert home.fail().message == f"Cannot read the configuration {home.user}/ohm.json: is a directory."
+
+
+def test_a_project_whose_pi_is_a_file_has_no_ohm_json(home):
+    (home.cwd / ".pi").write_text("not a directory")
+    assert home.load().diagnostics == ()
+
+
+def test_one_file_that_is_both_the_users_and_the_projects_is_read_once(home):
+    home.write(project='{"subagents": {"permissions": {"default": "deny", "subagents": {"finder": "allow"}}}}')
+    loaded = home.load(PI_CONFIG_DIR=str(home.cwd / ".pi"))
+    assert loaded.loaded_from == (f"{home.cwd}/.pi/ohm.json",)
+    assert loaded.config.subagents.permissions.decision("finder").verdict == "allow"
+
+
+WRONG = [
+    (
+        '{"defaultMode": "quick"}',
+        "'defaultMode' is 'quick', but has to be one of 'rush', 'smart' or 'deep'; it is ignored.",
+    ),
+    ('{"defaultMode": null}', "'defaultMode' is null, but has to be one of 'rush', 'smart' or 'deep'; it is ignored."),
+    ('{"outputMaxChars": 0}', "'outputMaxChars' is 0, but has to be a positive integer; it is ignored."),
+    ('{"outputMaxChars": "9"}', "'outputMaxChars' is '9', but has to be a positive integer; it is ignored."),
+    ('{"outputMaxChars": true}', "'outputMaxChars' is true, but has to be a positive integer; it is ignored."),
+    ('{"outputMaxChars": 1.5}', "'outputMaxChars' is 1.5, but has to be a positive integer; it is ignored."),
+    ('{"outputMaxChars": 1e300}', "'outputMaxChars' is 1e+300, but has to be a positive integer; it is ignored."),
+    ('{"features": {"subagents": 1}}', "'features.subagents' is 1, but has to be true or false; it is ignored."),
+    ('{"features": []}', "'features' is [], but has to be an object; it is ignored."),
+    ('{"subagents": [1]}', "'subagents' is [1], but has to be an object; it is ignored."),
+    ('{"suites": "task"}', "'suites' is 'task', but has to be a list; it is ignored."),
+    ('{"suites": ["task", 3]}', "'suites.1' is 3, but has to be a text that is not blank; it is ignored."),
+    ('{"subagentBackend": " "}', "'subagentBackend' is ' ', but has to be a text that is not blank; it is ignored."),
+    (
+        '{"subagents": {"backends": {"none": 3}}}',
+        "'subagents.backends.none' is 3, but has to be an object; it is ignored.",
+    ),
+    (
+        '{"subagents": {"Finder": {"model": "gpt"}}}',
+        "'subagents.Finder.model' is 'gpt', but has to be '<provider>/<model>' or '<provider>/<model>:<thinking>', "
+        "thinking being one of off, minimal, low, medium, high, xhigh; it is ignored.",
+    ),
+    (
+        '{"subagents": {"profiles": {"finder": {"tools": ["read", 3]}}}}',
+        "'subagents.profiles.finder.tools.1' is 3, but has to be a text that is not blank; it is ignored.",
+    ),
+    (
+        '{"subagents": {"finder": {"limits": {"softMs": -1}}}}',
+        "'subagents.finder.limits.softMs' is -1, but has to be a positive integer; it is ignored.",
+    ),
+    ('{"outputMaxChar": 9}', "'outputMaxChar' is not a known key, and is ignored. Known here: backendTimeoutMs, "),
+    (
+        '{"output_max_chars": 9}',
+        "'output_max_chars' is not a known key, and is ignored. Known here: backendTimeoutMs, ",
+    ),
+    ('{"$schema": "x"}', "'$schema' is not a known key, and is ignored. Known here: backendTimeoutMs, "),
+    (
+        '{"subagents": {"finder": {"modle": "a/b"}}}',
+        "'subagents.finder.modle' is not a known key, and is ignored. Known here: backend, limits, model, tools.",
+    ),
+    (
+        '{"providers": {"acme": {"baseUrl": "http://x", "models": [{"id": "m", "thinking": true}]}}}',
+        "'providers.acme.models.0.thinking' is not a known key, and is ignored. "
+        "Known here: contextWindow, id, supportsThinking.",
+    ),
+    (
+        '{"subagents": {"maxRuning": 3}}',
+        "'subagents.maxRuning' is not known, and is ignored. A subagent's entry is an object; the settings are: ",
+    ),
+    (
+        '{"subagents": {"profiles": {"Permissions": {"model": "a/b"}}}}',
+        "'subagents.profiles.Permissions' is a reserved key and cannot be a subagent; it is ignored. "
+        "The setting is 'subagents.permissions'.",
+    ),
+    (
+        '{"subagents": {"taskmaxconcurrency": 4}}',
+        "'subagents.taskmaxconcurrency' is a reserved key and cannot be a subagent; it is ignored. "
+        "The setting is 'subagents.taskMaxConcurrency'.",
+    ),
+    ('{"subagents": {" ": {}}}', "'subagents. ' names no subagent; it is ignored."),
+    (
+        '{"suites": [], "suites": ["todos"]}',
+        "'suites' is given twice; objects are merged, of other values the last one counts.",
+    ),
+    ('{"providers": {"acme": {}}}', "'providers.acme' lacks 'baseUrl'; it is ignored."),
+    (
+        '{"providers": {"acme": {"baseUrl": "http://x", "models": [{}]}}}',
+        "'providers.acme.models.0' lacks 'id'; it is ignored.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), WRONG)
+def test_what_is_wrong_is_ignored_and_named_with_file_line_key_value_and_what_is_allowed(home, text, sentence):
+    home.write(project="// first line\n" + text)
+    loaded = home.load()
+    (told,) = home.told(loaded)
+    assert told.startswith(f".pi/ohm.json:2: {sentence}")
+    assert loaded.loaded_from == (f"{home.cwd}/.pi/ohm.json",)
+
+
+def test_a_wrong_value_leaves_the_value_of_the_layer_below(home):
+    home.write(
+        user='{"outputMaxChars": 100, "defaultMode": "rush"}', project='{"outputMaxChars": -1, "defaultMode": 3}'
+    )
+    loaded = home.load(OHM_SUBAGENTS_OUTPUT_MAX_CHARS="many")
+    assert (loaded.config.output_max_chars, loaded.config.default_mode) == (100, "rush")
+    assert len(loaded.diagnostics) == 3
+
+
+def test_all_wrong_values_are_named_in_reading_order(home):
+    home.write(user='{\n"x": 1,\n"suites": [1, 2, "task"],\n"defaultMode": 3}', project='{"y": 1}')
+    told = [line.partition(" ")[0] for line in home.told(home.load(OHM_SUBAGENTS_UI_MODE="huge"))]
+    assert told == [
+        "~/ohm.json:2:",
+        "~/ohm.json:3:",
+        "~/ohm.json:3:",
+        "~/ohm.json:4:",
+        ".pi/ohm.json:1:",
+        "'OHM_SUBAGENTS_UI_MODE'",
+    ]
+    assert home.load().config.suites == ("task",)
+
+
+def test_a_provider_with_a_wrong_address_is_left_out(home):
+    home.write(user='{"providers": {\n"Acme": {"baseUrl": "ftp://x"}}}')
+    loaded = home.load()
+    assert loaded.config.providers == {}
+    assert home.told(loaded) == [
+        "~/ohm.json:2: 'providers.Acme.baseUrl' is 'ftp://x', but has to be an address that begins with "
+        "http:// or https://; it is ignored.",
+        "~/ohm.json:2: 'providers.Acme' lacks 'baseUrl'; it is ignored.",
+    ]
+
+
+def test_a_key_pasted_where_its_variable_belongs_is_never_shown(home):
+    home.write(user='{"providers": {"acme": {"baseUrl": "http://x", "apiKeyEnv": "sk-live-123"}}}')
+    loaded = home.load()
+    assert "sk-live" not in str(loaded.diagnostics)
+    assert home.told(loaded) == [
+        "~/ohm.json:1: 'providers.acme.apiKeyEnv' has to be the name of an environment variable, never a key itself; "
+        "it is ignored."
+    ]
+    home.write(user='{"providers": {"acme": {"baseUrl": "http://x", "apiKey": "sk-live-123"}}}')
+    assert "sk-live" not in str(home.load().diagnostics)
+
+
+def test_a_provider_may_be_completed_by_another_layer(home):
+    home.write(
+        user='{"providers": {"Acme": {"baseUrl": "https://acme.test/v1", "apiKeyEnv": "ACME_KEY"}}}',
+        project="""{"providers": {"acme": {
+            "models": ["small", {"id": "big", "supportsThinking": true, "contextWindow": 1e5}]}}}""",
+    )
+    loaded = home.load()
+    assert loaded.diagnostics == ()
+    provider = loaded.config.providers["acme"]
+    assert (provider.base_url, provider.api_key_env) == ("https://acme.test/v1", "ACME_KEY")
+    assert [(m.id, m.supports_thinking, m.context_window) for m in provider.models] == [
+        ("small", False, None),
+        ("big", True, 100_000),
+    ]
+
+
+def test_a_subagents_entry_has_a_long_and_a_short_form_and_the_short_one_wins(home):
+    home.write(
+        user='{"subagents": {"finder": {"model": "a/b", "backend": "none"}}}',
+        project="""{"subagents": {
+            "profiles": {"Finder": {"model": "c/d", "limits": {"softMs": 5}}, "oracle": {"model": "E/f:HIGH"}},
+            " FINDER ": {"model": "g/h", "tools": ["read"]}}}""",
+    )
+    loaded = home.load()
+    assert loaded.diagnostics == ()
+    assert loaded.config.subagents.entry(" Finder") == ProfileSettings(
+        model=ModelPattern(provider="g", model="h"),
+        backend="none",
+        tools=ToolPolicy(allowed=("read",)),
+        limits=Limits(soft_ms=5),
+    )
+    assert loaded.config.subagents.entry("oracle").model == ModelPattern(provider="e", model="f", thinking="high")
+    assert loaded.config.subagents.entry("task") == ProfileSettings()
+    assert loaded.origin("subagents.profiles.finder.model") == f"{home.cwd}/.pi/ohm.json:3"
+    assert loaded.origin("subagents.profiles.finder.backend") == f"{home.user}/ohm.json:1"
+
+
+def test_null_resets_what_a_lower_layer_chose(home):
+    home.write(user='{"subagents": {"model": "a/b"}}', project='{"subagents": {"model": null}}')
+    loaded = home.load()
+    assert loaded.config.subagents.model is None
+    assert loaded.diagnostics == ()
+
+
+def test_a_project_cannot_choose_the_plugins(home):
+    home.write(user='{"blockPlugins": ["a"]}', project='{"blockPlugins": [], "loadPlugins": ["evil"]}')
+    loaded = home.load()
+    assert (loaded.config.block_plugins, loaded.config.load_plugins) == (("a",), None)
+    assert all("cannot be set by a project" in line for line in home.told(loaded))
+    assert len(loaded.diagnostics) == 2
+
+
+def test_a_mapping_replaces_both_files_but_not_the_environment(home):
+    home.write(user='{"defaultMode": "deep"}', project="not JSON at all")
+    loaded = load_config(cwd=home.cwd, config={"subagentBackend": "none"}, env=home.env(OHM_DEBUG="1"))
+    assert not isinstance(loaded, Err)
+    config = loaded.ok_value.config
+    assert (config.default_mode, config.subagent_backend, config.debug) == ("smart", "none", True)
+    assert loaded.ok_value.loaded_from == ("config",)
+    assert loaded.ok_value.origin("subagentBackend") == "config"
+
+
+def test_a_mapping_is_checked_like_a_file():
+    loaded = given({"defaultMode": "quick", "subagents": {" Finder ": {"model": 3}}})
+    assert [str(one).partition(" is ")[0] for one in loaded.diagnostics] == [
+        "config: 'subagents. Finder .model'",
+        "config: 'defaultMode'",
+    ]
+
+
+def test_a_mapping_changed_later_changes_nothing():
+    options = {"url": "a"}
+    mapping = MappingProxyType({"subagents": {"backends": {"http": options}}})
+    loaded = given(mapping)
+    options["url"] = "b"
+    assert loaded.config.subagents.backends == {"http": {"url": "a"}}
+
+
+@pytest.mark.parametrize("value", [object(), float("nan"), {1, 2}, b"x"])
+def test_a_mapping_that_is_not_json_is_an_error(value):
+    loaded = load_config(cwd=Path("/nowhere"), config={"suites": value}, env={})
+    assert isinstance(loaded, Err)
+    assert loaded.err_value.code == ErrorCode.CONFIG_INVALID
+    assert loaded.err_value.message.startswith("Cannot read the configuration `config`: it is not JSON")
+
+
+def test_a_path_replaces_both_files(home, tmp_path):
+    home.write(user='{"defaultMode": "deep"}')
+    own = tmp_path / "own.jsonc"
+    own.write_text('{"subagentBackend": "none", /* mine */}')
+    loaded = load_config(cwd=home.cwd, config=own, env=home.env())
+    assert not isinstance(loaded, Err)
+    assert (loaded.ok_value.config.subagent_backend, loaded.ok_value.config.default_mode) == ("none", "smart")
+    assert loaded.ok_value.loaded_from == (str(own),)
+
+
+def test_a_path_that_does_not_exist_is_an_error(tmp_path):
+    loaded = load_config(cwd=tmp_path, config=tmp_path / "gone.json", env={})
+    assert isinstance(loaded, Err)
+    assert loaded.err_value.message == f"The configuration file '{tmp_path}/gone.json' does not exist."
+
+
+def test_the_configuration_is_a_printable_immutable_value(home):
+    home.write(user='{"subagents": {"finder": {"model": "A/b:low"}, "permissions": {"subagents": {"task": "deny"}}}}')
+    config = home.load().config
+    with pytest.raises(ValueError, match="frozen"):
+        config.default_mode = "deep"
+    written = json.loads(json.dumps(config.model_dump(mode="json", by_alias=True)))
+    assert written["subagents"]["profiles"]["finder"]["model"] == "a/b:low"
+    assert written["subagents"]["permissions"] == {
+        "default": "allow",
+        "subagents": {"task": "deny"},
+        "allowInternalRouting": False,
+    }
+    assert given(written).config == given(written).config
+    assert given(written).diagnostics == ()
+
+
+def test_features_are_flags_and_a_flag_that_does_not_exist_is_off():
+    features = given({"features": {"painterImagegen": " Off ", "handoff": "enabled"}}).config.features
+    assert (features.is_on("painterImagegen"), features.is_on("handoff"), features.is_on("teleport")) == (
+        False,
+        True,
+        False,
+    )

@@ -1,0 +1,35 @@
+"""The README's tables come from the schema, so every field and variable has to be in them."""
+
+from ohm_subagents._config.env import DIRECTORY_VARIABLES, VARIABLES
+from ohm_subagents._config.schema import OhmConfig
+from ohm_subagents._config.tables import config_schema, config_table, env_table
+
+
+def cells(table: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def test_every_variable_has_a_row_with_its_field_its_default_and_a_meaning():
+    rows = {row[0].strip("`"): row for row in cells(env_table())}
+    assert [*rows] == [*(one.name for one in VARIABLES), *DIRECTORY_VARIABLES]
+    assert rows["OHM_SUBAGENTS_OUTPUT_MAX_CHARS"][1:3] == ["`outputMaxChars`", "`8000`"]
+    assert all(row[3] for row in rows.values())
+
+
+def test_every_field_has_a_row_with_what_it_accepts_and_a_meaning():
+    rows = {row[0].strip("`"): row for row in cells(config_table())}
+    assert rows["subagents.taskMaxConcurrency"][1:3] == ["positive integer", "`3`"]
+    assert rows["defaultMode"][1] == "`rush`, `smart`, `deep`"
+    assert rows["subagents.permissions.subagents.<id>"][1] == "`allow`, `deny`"
+    assert rows["providers.<name>.apiKeyEnv"][1] == "text"
+    assert {"subagents.<id>.model", "subagents.<id>.tools.allow", "subagents.<id>.limits.softMs"} <= set(rows)
+    assert all(row[1] and row[3] for row in rows.values())
+    tops = {key.partition(".")[0] for key in rows}
+    assert tops == {field.alias for field in OhmConfig.model_fields.values()}
+
+
+def test_the_json_schema_knows_the_short_forms():
+    definitions = config_schema()["$defs"]
+    assert definitions["Subagents"]["additionalProperties"] == {"$ref": "#/$defs/SubagentEntry"}
+    assert {one["type"] for one in definitions["ToolOverride"]["anyOf"]} == {"object", "array"}
+    assert {one["type"] for one in definitions["ProviderModel"]["anyOf"]} == {"object", "string"}
