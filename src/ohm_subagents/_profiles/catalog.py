@@ -1,0 +1,142 @@
+"""The catalogue: built-ins ← plugins ← the user's files ← the project's files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final, Self
+
+from ohm_subagents._config.schema import RESERVED_IDS
+from ohm_subagents._profiles.markdown import parse_profile
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.result import Err
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from ohm_subagents.contract.profile import Profile
+
+BUILTIN: Final = ("librarian", "oracle", "finder", "task", "painter")
+"""In catalogue order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """Every profile there is, in order, and what was wrong with the files."""
+
+    profiles: tuple[Profile, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @classmethod
+    def of(cls, profiles: Iterable[Profile]) -> Self:
+        """Exactly these profiles; of two with one id the first stays, and a reserved id is refused."""
+        shelf = _Shelf()
+        shelf.put(profiles)
+        return cls(profiles=tuple(shelf.profiles.values()), diagnostics=tuple(shelf.diagnostics))
+
+    def find(self, text: str) -> Profile | None:
+        """The profile of an id as a caller types it: trimmed and folded."""
+        wanted = _fold(text)
+        return next((profile for profile in self.profiles if _fold(profile.id) == wanted), None)
+
+    def available(self) -> tuple[str, ...]:
+        """All ids, sorted."""
+        return tuple(sorted(profile.id for profile in self.profiles))
+
+
+def load_catalog(*, cwd: Path, config_dir: Path, plugin_profiles: Iterable[Profile]) -> Catalog:
+    """Read every source. A later one overrides by id, keeping its place; a broken file is a diagnostic."""
+    shelf = _Shelf()
+    shelf.put(builtin_profiles())
+    shelf.put(plugin_profiles)
+    user, project = config_dir / "subagents", cwd / ".pi" / "subagents"
+    shelf.put(_read(user, shelf.diagnostics))
+    if project.resolve() != user.resolve():
+        shelf.put(_read(project, shelf.diagnostics))
+    return Catalog(profiles=tuple(shelf.profiles.values()), diagnostics=tuple(shelf.diagnostics))
+
+
+@cache
+def builtin_profiles() -> tuple[Profile, ...]:
+    """The profiles that ship, in catalogue order."""
+    folder = files("ohm_subagents._profiles").joinpath("builtin")
+    found: list[Profile] = []
+    for name in BUILTIN:
+        text = folder.joinpath(f"{name}.md").read_text(encoding="utf-8")
+        parsed = parse_profile(text, source=f"builtin/{name}.md", stem=name)
+        if isinstance(parsed, Err):
+            raise AssertionError(str(parsed.err_value))  # noqa: TRY004  it is our own file that is wrong
+        found.append(parsed.ok_value.profile)
+    return tuple(found)
+
+
+class _Shelf:
+    """Profiles by folded id while the sources are read, lowest first."""
+
+    def __init__(self) -> None:
+        self.profiles: dict[str, Profile] = {}
+        self.diagnostics: list[Diagnostic] = []
+
+    def put(self, source: Iterable[Profile]) -> None:
+        """Add one source; within it the first of two equal ids stays."""
+        seen: dict[str, Profile] = {}
+        for profile in source:
+            key = _fold(profile.id)
+            if key in RESERVED_IDS or not key:
+                self._refuse(profile, f"the id {profile.id!r} is reserved: it is a key of 'subagents' in ohm.json")
+            elif key in seen:
+                first = seen[key].source or "another profile"
+                self._refuse(profile, f"the id {profile.id!r} is taken by {first}")
+            else:
+                seen[key] = profile
+        self.profiles |= seen
+
+    def _refuse(self, profile: Profile, why: str) -> None:
+        self.diagnostics.append(
+            Diagnostic(
+                subject=profile.id,
+                message=f"A profile is left out because {why}. Give it another id.",
+                severity="error",
+                source=profile.source or None,
+            )
+        )
+
+
+def _read(folder: Path, diagnostics: list[Diagnostic]) -> Iterable[Profile]:
+    """The profiles of a folder's Markdown files, by file name. No folder, no profiles."""
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.suffix == ".md")
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        diagnostics.append(_unreadable(folder, error.strerror or type(error).__name__))
+        return
+    for path in paths:
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            diagnostics.append(_unreadable(path, "it is not UTF-8 text"))
+            continue
+        except OSError as error:
+            diagnostics.append(_unreadable(path, error.strerror or type(error).__name__))
+            continue
+        parsed = parse_profile(text, source=str(path), stem=path.stem)
+        if isinstance(parsed, Err):
+            diagnostics.append(Diagnostic(subject=path.stem, message=str(parsed.err_value), severity="error"))
+            continue
+        diagnostics += parsed.ok_value.diagnostics
+        yield parsed.ok_value.profile
+
+
+def _unreadable(path: Path, problem: str) -> Diagnostic:
+    return Diagnostic(
+        subject=path.stem,
+        message=f"Cannot read profiles from '{path}': {problem[:1].lower()}{problem[1:]}.",
+        severity="error",
+    )
+
+
+def _fold(text: str) -> str:
+    return text.strip().casefold()

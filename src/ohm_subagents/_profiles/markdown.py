@@ -1,0 +1,94 @@
+"""A profile from Markdown with YAML front matter: built-ins, the user's and the project's read alike."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
+
+from pydantic import ValidationError
+
+from ohm_subagents._config.accept import known_keys
+from ohm_subagents._config.values import allowed, shown
+from ohm_subagents._profiles.front_matter import FrontMatter
+from ohm_subagents._profiles.yaml_text import parse_yaml
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+    from ohm_subagents.contract.profile import Profile
+
+_FENCED: Final = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedProfile:
+    """The profile, and what in its file was ignored."""
+
+    profile: Profile
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def parse_profile(text: str, *, source: str, stem: str) -> Result[ParsedProfile, OhmError]:
+    """Read one file. `source` is its name in messages, `stem` the id if it gives none.
+
+    Returns `profile_invalid` with file, line, key, value and what is allowed. Unknown keys are diagnostics.
+    """
+    fenced = _FENCED.fullmatch(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    if fenced is None:
+        return _invalid(f"{source}:1", "has no front matter", "Begin the file with '---', the keys, and '---'.")
+    read = parse_yaml(fenced.group(1))
+    if isinstance(read, Err):
+        fault = read.err_value
+        return _invalid(
+            f"{source}:{fault.line + 1}", "is not valid YAML", f"{fault.problem[:1].upper()}{fault.problem[1:]}."
+        )
+    matter_text = read.ok_value
+    values = _by_text(matter_text.values)
+    if values is None:
+        return _invalid(f"{source}:2", "has front matter that is not a list of keys", "Write 'key: value'.")
+    prompt = fenced.group(2).strip()
+    if not prompt:
+        return _invalid(source, "has no prompt", "Write the subagent's instructions below the front matter.")
+    try:
+        matter = FrontMatter.model_validate({"id": stem, **values})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        return _invalid(f"{source}:{matter_text.line(first['loc']) + 1}", *_sentence(first))
+    unknown = tuple(_ignored(key, source=source, line=matter_text.line((key,)) + 1) for key in matter.unknown)
+    return Ok(ParsedProfile(profile=matter.profile(prompt=prompt, source=source), diagnostics=unknown))
+
+
+def _sentence(error: ErrorDetails) -> tuple[str, str]:
+    key = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "missing":
+        return f"lacks '{key}'", "Add it to the front matter."
+    if error["type"] == "extra_forbidden":
+        return f"has the unknown key '{key}'", f"Known there: {', '.join(known_keys(FrontMatter, error['loc']))}."
+    if error["type"] == "value_error":
+        return f"has a wrong '{key}'", f"{error['msg'].removeprefix('Value error, ')}."
+    return f"has {shown(error['input'])} as '{key}'", f"It has to be {allowed(error)}."
+
+
+def _by_text(values: object) -> dict[str, object] | None:
+    """The members of an object; a key without a value is a key that is not there."""
+    if not isinstance(values, dict):
+        return None
+    members = cast("dict[object, object]", values)
+    return {str(key): value for key, value in members.items() if value is not None}
+
+
+def _ignored(key: str, *, source: str, line: int) -> Diagnostic:
+    return Diagnostic(
+        subject=key,
+        message=f"'{key}' is not a key of a profile, and is ignored. Known: {', '.join(sorted(FrontMatter.keys()))}.",
+        source=source,
+        line=line,
+    )
+
+
+def _invalid(place: str, fact: str, advice: str) -> Err[OhmError]:
+    return Err(OhmError(code=ErrorCode.PROFILE_INVALID, message=f"The profile {place} {fact}.", advice=advice))

@@ -1,0 +1,175 @@
+"""Built-ins ← plugins ← user ← project, by one loader."""
+
+import subprocess
+import sys
+
+import pytest
+
+from ohm_subagents._config.schema import RESERVED_IDS
+from ohm_subagents._profiles.catalog import Catalog, builtin_profiles, load_catalog
+from ohm_subagents.contract.model_pattern import ModelPattern
+from ohm_subagents.contract.profile import Profile
+
+READ_ONLY = ("read", "grep", "find", "ls", "code_search")
+
+
+def profile(profile_id: str, summary: str = "S", source: str = "") -> Profile:
+    return Profile(id=profile_id, name=profile_id, summary=summary, prompt="P", source=source)
+
+
+@pytest.fixture
+def load(tmp_path):
+    user, cwd = tmp_path / "user", tmp_path / "project"
+
+    def load(*, user_files=(), project_files=(), plugins=()):
+        for folder, written in ((user / "subagents", user_files), (cwd / ".pi" / "subagents", project_files)):
+            folder.mkdir(parents=True)
+            for name, text in dict(written).items():
+                (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        return load_catalog(cwd=cwd, config_dir=user, plugin_profiles=plugins)
+
+    return load
+
+
+def test_five_profiles_ship_in_catalogue_order():
+    ids = [one.id for one in builtin_profiles()]
+    assert ids == ["librarian", "oracle", "finder", "task", "painter"]
+    assert [one.id for one in builtin_profiles() if one.primary] == ["librarian"]
+    assert not any(one.internal for one in builtin_profiles())
+    assert all(one.summary and one.when_to_use and one.prompt for one in builtin_profiles())
+
+
+def test_built_ins_have_the_least_tools_that_do_the_work():
+    tools = {one.id: one.tools.allowed for one in builtin_profiles()}
+    assert tools == {
+        "librarian": READ_ONLY,
+        "oracle": READ_ONLY,
+        "finder": READ_ONLY,
+        "task": ("read", "bash", "edit", "write", "grep", "find", "ls", "code_search"),
+        "painter": ("read", "write", "ls"),
+    }
+
+
+def test_the_inputs_are_those_of_the_document():
+    inputs = {one.id: [(field.name, field.role, field.required) for field in one.inputs] for one in builtin_profiles()}
+    description = ("description", "description", False)
+    assert inputs == {
+        "librarian": [("query", "prompt", True), ("context", "context", False), description],
+        "oracle": [("task", "prompt", True), ("context", "context", False), ("files", "files", False), description],
+        "finder": [("query", "prompt", True), description],
+        "task": [],
+        "painter": [],
+    }
+
+
+def test_only_search_profiles_fall_back_to_the_embedded_model():
+    search = ModelPattern(provider="local", model="search")
+    assert {one.id: one.fallback_model for one in builtin_profiles() if one.fallback_model} == {
+        "librarian": search,
+        "finder": search,
+    }
+    assert {one.id: one.feature for one in builtin_profiles() if one.feature} == {"painter": "painterImagegen"}
+
+
+def test_no_built_in_has_a_reserved_id():
+    assert not RESERVED_IDS & {one.id for one in builtin_profiles()}
+
+
+def test_later_sources_override_by_id_and_keep_the_place_in_the_order(load):
+    catalog = load(
+        plugins=[profile("scout", "plugin", "a plugin"), profile("finder", "plugin")],
+        user_files={"finder.md": "---\nsummary: user\n---\nP", "own.md": "---\nsummary: user\n---\nP"},
+        project_files={"anything.md": "---\nid: Scout\nsummary: project\n---\nP", "notes.txt": "no profile"},
+    )
+    assert catalog.diagnostics == ()
+    assert [(one.id, one.summary) for one in catalog.profiles if one.summary in {"plugin", "user", "project"}] == [
+        ("finder", "user"),
+        ("scout", "project"),
+        ("own", "user"),
+    ]
+    assert [one.id for one in catalog.profiles][:5] == ["librarian", "oracle", "finder", "task", "painter"]
+    assert catalog.available() == ("finder", "librarian", "oracle", "own", "painter", "scout", "task")
+
+
+def test_a_broken_file_is_one_diagnostic_and_costs_nothing_else(load, tmp_path):
+    catalog = load(
+        user_files={
+            "broken.md": "---\nsummary: [\n---\nP",
+            "binary.md": b"---\nsummary: \xff\n---\nP",
+            "good.md": "---\nsummary: S\ncolour: red\n---\nP",
+            "none.md": "no front matter",
+        }
+    )
+    folder = tmp_path / "user" / "subagents"
+    told = [str(one) for one in catalog.diagnostics]
+    assert len(told) == 4
+    assert told[0] == f"Cannot read profiles from '{folder}/binary.md': it is not UTF-8 text."
+    assert told[1].startswith(f"The profile {folder}/broken.md:")
+    assert told[2].startswith(f"{folder}/good.md:3: 'colour' is not a key of a profile")
+    assert told[3].startswith(f"The profile {folder}/none.md:1 has no front matter.")
+    assert catalog.find("good") is not None
+    assert len(catalog.profiles) == 6
+
+
+@pytest.mark.parametrize("reserved", ["permissions", "profiles", "backends", "model", "store", "taskmaxconcurrency"])
+def test_a_reserved_id_is_refused_from_every_source(load, reserved):
+    catalog = load(
+        plugins=[profile(reserved, source="plugin x")], project_files={f"{reserved}.md": "---\nsummary: S\n---\nP"}
+    )
+    assert len(catalog.profiles) == 5
+    assert len(catalog.diagnostics) == 2
+    assert all(f"the id '{reserved}' is reserved" in one.message for one in catalog.diagnostics)
+    assert catalog.diagnostics[0].source == "plugin x"
+
+
+def test_within_one_source_the_first_of_two_equal_ids_stays(load):
+    catalog = load(
+        user_files={"a.md": "---\nid: x\nsummary: first\n---\nP", "b.md": "---\nid: X\nsummary: second\n---\nP"}
+    )
+    assert catalog.find("x").summary == "first"
+    (told,) = catalog.diagnostics
+    assert "the id 'x' is taken by" in told.message
+    assert told.message.endswith("a.md. Give it another id.")
+
+
+def test_a_folder_that_is_both_the_users_and_the_projects_is_read_once(tmp_path):
+    (tmp_path / ".pi" / "subagents").mkdir(parents=True)
+    (tmp_path / ".pi" / "subagents" / "bad.md").write_text("x")
+    catalog = load_catalog(cwd=tmp_path, config_dir=tmp_path / ".pi", plugin_profiles=())
+    assert len(catalog.diagnostics) == 1
+
+
+def test_a_folder_that_is_a_file_is_no_folder(tmp_path):
+    (tmp_path / "subagents").write_text("x")
+    assert load_catalog(cwd=tmp_path, config_dir=tmp_path, plugin_profiles=()).diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("finder", "finder"),
+        (" FINDER ", "finder"),
+        ("Finder\n", "finder"),
+        ("", None),
+        ("nobody", None),
+        ("find", None),
+    ],
+)
+def test_lookup_trims_and_folds(typed, found):
+    catalog = Catalog.of(builtin_profiles())
+    profile = catalog.find(typed)
+    assert (profile.id if profile else None) == found
+
+
+def test_a_catalogue_may_be_made_of_given_profiles():
+    catalog = Catalog.of([profile("a"), profile("b"), profile("A"), profile("permissions")])
+    assert [one.id for one in catalog.profiles] == ["a", "b"]
+    assert len(catalog.diagnostics) == 2
+
+
+def test_yaml_is_imported_only_when_a_file_is_read():
+    code = (
+        "import sys, ohm_subagents._profiles.catalog as catalog; assert 'ruamel.yaml' not in sys.modules;"
+        "catalog.builtin_profiles(); assert 'ruamel.yaml' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
