@@ -1,0 +1,63 @@
+"""May this profile run? The most restrictive opinion wins (004, Task permission policy; house 9.11)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ohm_subagents._config.permissions import Permissions
+    from ohm_subagents.contract.policy import Decision
+    from ohm_subagents.contract.profile import Profile
+
+
+def decide(*, profile: Profile, permissions: Permissions, opinions: Iterable[Decision]) -> Result[Decision, OhmError]:
+    """The configuration's decision, unless it or any of the `opinions` of plugins denies.
+
+    Returns `task_internal_subagent_hidden` for an internal profile while routing to those is off, even if a rule
+    allows it, and `task_permission_denied` for a deny; the advice names who denied. The words are 004's.
+    """
+    if profile.internal and not permissions.allow_internal_routing:
+        return Err(
+            OhmError(
+                code=ErrorCode.INTERNAL_SUBAGENT_HIDDEN,
+                message=f"Subagent '{profile.id}' is internal and unavailable by current policy",
+                advice="Set subagents.permissions.allowInternalRouting to true in ohm.json to allow it"
+                + (f"; {permissions.routing_source} says false." if permissions.routing_source != "default" else "."),
+            )
+        )
+    rule = permissions.decision(profile.id)
+    denied = next((one for one in (rule, *opinions) if one.verdict == "deny"), None)
+    if denied is None:
+        return Ok(rule)
+    because = f" ({denied.reason})" if denied.reason else ""
+    return Err(
+        OhmError(
+            code=ErrorCode.PERMISSION_DENIED,
+            message=f"Subagent '{profile.id}' is denied by task permission policy",
+            advice=f"The deny comes from {denied.source}{because}; only a change there lifts it.",
+        )
+    )
+
+
+def visible(profiles: Iterable[Profile], permissions: Permissions) -> tuple[Profile, ...]:
+    """The roster: internal profiles are in it only while routing to them is allowed."""
+    return tuple(profile for profile in profiles if permissions.allow_internal_routing or not profile.internal)
+
+
+def unmatched(permissions: Permissions, profile_ids: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """Rules that name no profile: a misspelt id in a deny would otherwise pass unseen."""
+    known = tuple(sorted(profile_ids))
+    return tuple(
+        Diagnostic(
+            subject=f"subagents.permissions.subagents.{profile_id}",
+            message=f"{rule.source}: the rule for '{profile_id}' names no subagent. Available: {', '.join(known)}.",
+        )
+        for profile_id, rule in permissions.subagents.items()
+        if profile_id not in known
+    )

@@ -1,0 +1,91 @@
+"""Who may run: the strictest opinion, in the document's words, naming who gave it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ohm_subagents._config.permissions import Permissions
+from ohm_subagents._policy.permissions import decide, unmatched, visible
+from ohm_subagents.contract.errors import ErrorCode
+from ohm_subagents.contract.policy import Decision
+from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.result import Err, Ok
+
+ALLOW = Decision(verdict="allow", source="~/ohm.json:3", reason="a rule")
+DENY = Decision(verdict="deny", source="~/ohm.json:7", reason="subagents.permissions.default is 'deny'")
+PLUGIN_ALLOWS = Decision(verdict="allow", source="plugin yes")
+PLUGIN_DENIES = Decision(verdict="deny", source="plugin no")
+
+
+def profile(profile_id: str = "finder", *, internal: bool = False) -> Profile:
+    return Profile(id=profile_id, name="N", summary="S", prompt="P", internal=internal)
+
+
+@pytest.mark.parametrize(
+    ("rule", "opinions", "denied_by"),
+    [
+        (ALLOW, [], None),
+        (ALLOW, [PLUGIN_ALLOWS], None),
+        (ALLOW, [PLUGIN_ALLOWS, PLUGIN_DENIES], "plugin no"),
+        (DENY, [], "~/ohm.json:7"),
+        (DENY, [PLUGIN_ALLOWS], "~/ohm.json:7"),
+        (DENY, [PLUGIN_DENIES], "~/ohm.json:7"),
+    ],
+)
+def test_a_deny_from_anywhere_stands(rule, opinions, denied_by):
+    decided = decide(profile=profile(), permissions=Permissions(default=rule), opinions=opinions)
+    if denied_by is None:
+        assert decided == Ok(rule)
+        return
+    assert isinstance(decided, Err)
+    error = decided.err_value
+    assert error.code == ErrorCode.PERMISSION_DENIED
+    assert error.message == "Subagent 'finder' is denied by task permission policy"
+    assert f"comes from {denied_by}" in error.advice
+
+
+def test_the_rule_of_a_profile_is_stronger_than_the_default():
+    permissions = Permissions(default=DENY, subagents={"finder": ALLOW})
+    assert decide(profile=profile("Finder"), permissions=permissions, opinions=()) == Ok(ALLOW)
+    assert isinstance(decide(profile=profile("oracle"), permissions=permissions, opinions=()), Err)
+
+
+@pytest.mark.parametrize("rules", [{}, {"finder": ALLOW}, {"finder": DENY}])
+def test_an_internal_profile_is_hidden_even_when_a_rule_allows_it(rules):
+    decided = decide(profile=profile(internal=True), permissions=Permissions(subagents=rules), opinions=[PLUGIN_ALLOWS])
+    assert isinstance(decided, Err)
+    assert decided.err_value.code == ErrorCode.INTERNAL_SUBAGENT_HIDDEN
+    assert decided.err_value.message == "Subagent 'finder' is internal and unavailable by current policy"
+
+
+def test_internal_routing_leaves_the_other_rules_in_force():
+    routed = Permissions(allow_internal_routing=True)
+    assert isinstance(decide(profile=profile(internal=True), permissions=routed, opinions=()), Ok)
+    denied = Permissions(allow_internal_routing=True, default=DENY)
+    refused = decide(profile=profile(internal=True), permissions=denied, opinions=())
+    assert isinstance(refused, Err)
+    assert refused.err_value.code == ErrorCode.PERMISSION_DENIED
+
+
+def test_the_roster_has_internal_profiles_only_while_routing_is_allowed():
+    both = (profile("a"), profile("b", internal=True))
+    assert visible(both, Permissions()) == both[:1]
+    assert visible(both, Permissions(allow_internal_routing=True)) == both
+    assert visible(both, Permissions(default=DENY)) == both[:1]
+
+
+def test_a_rule_that_names_no_subagent_is_told():
+    permissions = Permissions(subagents={"finder": ALLOW, "findr": DENY})
+    assert [str(one) for one in unmatched(permissions, ["oracle", "finder"])] == [
+        "~/ohm.json:7: the rule for 'findr' names no subagent. Available: finder, oracle."
+    ]
+
+
+OPINIONS = st.lists(st.sampled_from([ALLOW, DENY, PLUGIN_ALLOWS, PLUGIN_DENIES]), max_size=4)
+
+
+@given(st.sampled_from([ALLOW, DENY]), OPINIONS, OPINIONS)
+def test_one_more_opinion_never_loosens(rule, opinions, more):
+    permissions = Permissions(default=rule)
+    if isinstance(decide(profile=profile(), permissions=permissions, opinions=opinions), Err):
+        assert isinstance(decide(profile=profile(), permissions=permissions, opinions=[*opinions, *more]), Err)
