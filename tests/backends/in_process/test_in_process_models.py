@@ -178,7 +178,7 @@ async def test_a_model_is_opened_once_for_all_thinking_levels_and_closed_by_the_
     async with ModelBook([spec], {}) as models:
         async with anyio.create_task_group() as tasks:
             for level in (None, "off", "high"):
-                pattern = ModelPattern(provider="plug", model="m", thinking=level)  # type: ignore[arg-type]  # levels
+                pattern = ModelPattern(provider="plug", model="m", thinking=level)  # type: ignore[arg-type]  # a literal level
                 tasks.start_soon(models.open, pattern)
         assert len(made) == 1
         assert len(made[0].tasks) == 1

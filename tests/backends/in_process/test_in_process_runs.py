@@ -203,7 +203,7 @@ async def test_a_thinking_level_reaches_a_custom_model_that_supports_it(thinking
     log = EventLog()
     model = CompatibleModel(id="m1", supports_thinking=True, context_window=8000)
     async with ModelServer(Say("ok")) as server, opened(acme(server, model)) as backend:
-        pattern = ModelPattern(provider="acme", model="m1", thinking=thinking)  # type: ignore[arg-type]  # parametrized
+        pattern = ModelPattern(provider="acme", model="m1", thinking=thinking)  # type: ignore[arg-type]  # parametrized level
         await backend.run(request(model=pattern), log)
     assert server.requests[0].body.get("reasoning_effort") == sent
     assert log.of(DiagnosticRaised) == []

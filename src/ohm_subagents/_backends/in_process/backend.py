@@ -70,9 +70,7 @@ class InProcessBackend:
         try:
             answer = await self._converse(request, opened.ok_value, pattern, equipment, bridge)
         except (AgentRunError, UserError, FallbackExceptionGroup) as error:
-            if isinstance(error, AgentRunError) and _is_about_emptiness(error, bridge):
-                return Err(empty_answer(pattern))
-            return Err(failure(error, pattern, self._models.secrets()))
+            return Err(failure(error, pattern, response=bridge.response, secrets=self._models.secrets()))
         return Ok(RunOutput(text=answer)) if answer.strip() else Err(empty_answer(pattern))
 
     async def _converse(
@@ -111,13 +109,6 @@ class InProcessBackend:
         if pattern.thinking is not None:
             settings["thinking"] = False if pattern.thinking == "off" else pattern.thinking
         return settings
-
-
-def _is_about_emptiness(error: AgentRunError, bridge: Bridge) -> bool:
-    """Upstream says the same of a model that never stops saying nothing, and of a stream without an event."""
-    return type(error) is pydantic_ai.UnexpectedModelBehavior and (
-        bridge.said_nothing or "ended without content" in error.message
-    )
 
 
 def _on_asyncio() -> bool:

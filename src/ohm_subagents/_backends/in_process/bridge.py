@@ -35,10 +35,9 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from pydantic_ai.messages import AgentStreamEvent
-    from pydantic_ai.models import ModelRequestContext
-    from pydantic_ai.tools import RunContext, ToolDefinition
+    from pydantic_ai.tools import RunContext
 
-    from ohm_subagents._plugins.interfaces import JsonObject, Sink
+    from ohm_subagents._plugins.interfaces import Sink
 
 
 _CUT_OFF: Final = {
@@ -54,14 +53,6 @@ class Bridge(AbstractCapability[object]):
     sink: Sink
     response: ModelResponse | None = field(default=None, init=False)
     """What the model answered last."""
-
-    @property
-    def said_nothing(self) -> bool:
-        """Whether the model's last turn had neither text nor a tool call."""
-        return self.response is not None and not any(
-            isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and part.content.strip())
-            for part in self.response.parts
-        )
 
     async def on_event(self, ctx: RunContext[object], *, event: AgentStreamEvent) -> None:
         match event:
@@ -93,8 +84,8 @@ class Bridge(AbstractCapability[object]):
         self,
         ctx: RunContext[object],
         *,
-        request_context: ModelRequestContext,
         response: ModelResponse,
+        **_: object,
     ) -> ModelResponse:
         self.response = response
         used = response.usage
@@ -109,7 +100,7 @@ class Bridge(AbstractCapability[object]):
                 )
             )
         )
-        if (why := _CUT_OFF.get(response.finish_reason or "")) is not None and not self.said_nothing:
+        if (why := _CUT_OFF.get(response.finish_reason or "")) is not None and not said_nothing(response):
             cut = Diagnostic(subject="model", message=f"The answer was cut off {why}.")
             self.sink.emit(DiagnosticRaised(diagnostic=cut))
         return response
@@ -118,14 +109,20 @@ class Bridge(AbstractCapability[object]):
         self,
         ctx: RunContext[object],
         *,
-        call: ToolCallPart,
-        tool_def: ToolDefinition,
-        args: JsonObject,
         error: Exception,
+        **_: object,
     ) -> Never:
         """Tell the model, which can go on; upstream would end the run."""
         message = f"{type(error).__name__}: {error}"
         raise ToolFailed(message) from error
+
+
+def said_nothing(response: ModelResponse | None) -> bool:
+    """Whether the model took its turn without a word and without a tool call."""
+    return response is not None and not any(
+        isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and part.content.strip())
+        for part in response.parts
+    )
 
 
 def _cost(response: ModelResponse) -> Decimal | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._backends.in_process.tools import WITHOUT_RIPGREP, Indexes, child_toolset, child_workspace
@@ -33,15 +34,19 @@ Equip = Callable[[RunRequest], Equipment]
 
 
 def child_equipment(find_ripgrep: Callable[[], str | None] = find_on_disk) -> Equip:
-    """Equips runs with the child tools of `request.tools`, confined to `request.cwd`. Runs share the search indexes."""
+    """Equips runs with the child tools of `request.tools` in `request.cwd`; runs share tools and search indexes."""
     indexes = Indexes()
     ripgrep = find_ripgrep()
     slow = Diagnostic(subject="ripgrep", message=WITHOUT_RIPGREP)
 
+    @cache  # building the eight schemas takes as long as a whole run without them
+    def toolset(names: tuple[str, ...]) -> AbstractToolset[object]:
+        return child_toolset(names, indexes=indexes, ripgrep=ripgrep, python_walk=ripgrep is None)
+
     def equip(request: RunRequest) -> Equipment:
         searches = not _SEARCHING.isdisjoint(request.tools)
         return Equipment(
-            toolsets=[child_toolset(request.tools, indexes=indexes, ripgrep=ripgrep, python_walk=ripgrep is None)],
+            toolsets=[toolset(request.tools)],
             capabilities=[child_workspace(request.cwd, request.tools)],
             diagnostics=[slow] if searches and ripgrep is None else [],
         )

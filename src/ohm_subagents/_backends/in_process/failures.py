@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_ai import exceptions as upstream
 
+from ohm_subagents._backends.in_process.bridge import said_nothing
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from pydantic_ai.messages import ModelResponse
 
     from ohm_subagents.contract.model_pattern import ModelPattern
 
@@ -34,6 +37,23 @@ class _Row:
 
 _TRY_AGAIN: Final = "Try again later, or choose another model."
 
+_OUTPUT_LIMIT: Final = _Row(
+    # The parent of this error, for any answer that was cut off, is not in the oldest pydantic-ai that we run on.
+    getattr(upstream, "OutputTokenLimitExceeded", upstream.IncompleteToolCall),
+    ErrorCode.USAGE_LIMIT_EXCEEDED,
+    "reached its output token limit before it had answered",
+    "Ask for less at once, lower the thinking level, or choose a model with a larger limit.",
+    quotes=False,
+)
+_EMPTY: Final = _Row(
+    upstream.UnexpectedModelBehavior,
+    ErrorCode.PROVIDER_EMPTY_RESPONSE,
+    "gave an empty answer",
+    "Try again, check the provider's base URL, or choose another model.",
+    retryable=True,
+    quotes=False,
+)
+
 # The first row whose type matches, so a subclass stands before its parent.
 _TABLE: Final[tuple[_Row, ...]] = (
     _Row(
@@ -50,14 +70,7 @@ _TABLE: Final[tuple[_Row, ...]] = (
         "Rephrase the prompt, or choose another model.",
         quotes=False,
     ),
-    _Row(
-        # Its parent for every truncated answer is not in the oldest pydantic-ai that we run on.
-        getattr(upstream, "OutputTokenLimitExceeded", upstream.IncompleteToolCall),
-        ErrorCode.USAGE_LIMIT_EXCEEDED,
-        "reached its output token limit before it had answered",
-        "Ask for less at once, lower the thinking level, or choose a model with a larger limit.",
-        quotes=False,
-    ),
+    _OUTPUT_LIMIT,
     _Row(
         upstream.ModelAuthenticationError,
         ErrorCode.PROVIDER_AUTHENTICATION,
@@ -175,32 +188,35 @@ _MISUSED: Final = _Row(
 )
 
 
-def failure(error: Exception, pattern: ModelPattern, secrets: Sequence[str]) -> OhmError:
-    """The error of a run on `pattern` that ended with `error`; `secrets` are cut out of what the provider wrote."""
+def failure(
+    error: Exception, pattern: ModelPattern, *, response: ModelResponse | None, secrets: Sequence[str]
+) -> OhmError:
+    """The error of a run on `pattern` that `error` ended, after the model had last sent `response`.
+
+    `secrets` are cut out of what the provider wrote.
+    """
     if isinstance(error, upstream.FallbackExceptionGroup):
-        return failure(error.exceptions[-1], pattern, secrets)
-    row = _row(error)
+        return failure(error.exceptions[-1], pattern, response=response, secrets=secrets)
+    row = _row(error, response)
     status = f" (HTTP {error.status_code})" if isinstance(error, upstream.ModelHTTPError) else ""
-    detail = _detail(error, secrets) if row.quotes else ""
+    return _told(row, pattern, f"{status}{_detail(error, secrets) if row.quotes else ''}")
+
+
+def empty_answer(pattern: ModelPattern) -> OhmError:
+    """The model ended its last turn without a word."""
+    return _told(_EMPTY, pattern)
+
+
+def _told(row: _Row, pattern: ModelPattern, detail: str = "") -> OhmError:
     return OhmError(
         code=row.code,
-        message=f'Model "{pattern.provider}/{pattern.model}" {row.says}{status}{detail}.',
+        message=f'Model "{pattern.provider}/{pattern.model}" {row.says}{detail}.',
         advice=row.advice,
         retryable=row.retryable,
     )
 
 
-def empty_answer(pattern: ModelPattern) -> OhmError:
-    """The model ended its turn without a word."""
-    return OhmError(
-        code=ErrorCode.PROVIDER_EMPTY_RESPONSE,
-        message=f'Model "{pattern.provider}/{pattern.model}" gave an empty answer.',
-        advice="Try again, check the provider's base URL, or choose another model.",
-        retryable=True,
-    )
-
-
-def _row(error: Exception) -> _Row:
+def _row(error: Exception, response: ModelResponse | None) -> _Row:
     match error:
         case upstream.ModelHTTPError(status_code=status) if status in _BY_STATUS:
             return _BY_STATUS[status]
@@ -214,10 +230,17 @@ def _row(error: Exception) -> _Row:
             return _OTHER_STATUS
         case upstream.ModelAPIError():
             return _BROKE_OFF if "finish_reason" in error.message else _MALFORMED
-        case upstream.UnexpectedModelBehavior():
-            return _MISBEHAVED
+        case upstream.UnexpectedModelBehavior(message=message):
+            return _misbehaviour(message, response)
         case _:
             return _MISUSED
+
+
+def _misbehaviour(message: str, response: ModelResponse | None) -> _Row:
+    """Upstream says the same of a model that said nothing, of a stream without an event, and of a wrong tool call."""
+    if said_nothing(response):
+        return _OUTPUT_LIMIT if response is not None and response.finish_reason == "length" else _EMPTY
+    return _EMPTY if "ended without content" in message else _MISBEHAVED
 
 
 def _detail(error: Exception, secrets: Sequence[str]) -> str:

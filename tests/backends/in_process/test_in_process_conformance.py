@@ -1,0 +1,77 @@
+"""The in-process backend keeps the backend law, against a model server and with the embedded search model."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from model_server import Call, ModelServer, Reply, Request, Say, Stall, Status
+from subagent_runs import ENV, EventLog, acme, answer, request
+
+from ohm_subagents._backends.in_process.models import ModelBook
+from ohm_subagents._backends.in_process.providers import custom_model_specs
+from ohm_subagents._backends.in_process.search_model import search_model_spec
+from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
+from ohm_subagents._plugins.interfaces import BackendSpec
+from ohm_subagents.contract import ModelPattern, RouteResolved, ToolEnded
+from ohm_subagents.testing import BackendConformance, Scenarios
+
+
+def scripted(asked: Request) -> Reply:
+    match asked.prompt.split()[0], len(asked.tool_results):
+        case "hang", _:
+            return Say("I am ", Stall())
+        case "fail", _:
+            return Status(500)
+        case "tools", 0:
+            return Say(Call("ls"), Call("find", {"pattern": "*.md"}))
+        case "recall", _:
+            return Say("You said: ", asked.messages[1]["content"])
+        case _:
+            return Say("It is ", "done.")
+
+
+class TestInProcessBackend(BackendConformance):
+    @pytest.fixture
+    def anyio_backend(self) -> str:
+        return "asyncio"
+
+    @pytest.fixture
+    def server(self) -> Iterator[ModelServer]:
+        with ModelServer(scripted) as server:
+            yield server
+
+    @pytest.fixture
+    def spec(self, server: ModelServer) -> BackendSpec[InProcessOptions]:
+        return interactive_sdk_spec(lambda: ModelBook(custom_model_specs([acme(server)], ENV), ENV))
+
+    @pytest.fixture
+    def scenarios(self, tmp_path: Path) -> Scenarios:
+        return Scenarios(
+            says="say elderberry",
+            hangs="hang",
+            fails="fail",
+            calls_two_tools="tools",
+            recalls=("recall", "elderberry"),
+            tools=("ls", "find"),
+            model=ModelPattern(provider="acme", model="m1"),
+            cwd=tmp_path,
+        )
+
+
+@pytest.mark.anyio
+async def test_the_embedded_search_model_runs_through_the_same_backend(tmp_path: Path) -> None:
+    code = '"""Cut task output."""\n\n\ndef cap(text: str) -> str:\n    return text[:9]\n'
+    (tmp_path / "truncation.py").write_text(code)
+    log = EventLog()
+    spec = interactive_sdk_spec(lambda: ModelBook([search_model_spec()], {}))
+    asked = request(
+        "Where is task output truncated?",
+        cwd=tmp_path,
+        tools=("read", "grep", "find", "ls", "code_search"),
+        model=ModelPattern(provider="local", model="search"),
+    )
+    async with spec.open(InProcessOptions()) as backend:
+        outcome = await backend.run(asked, log)
+    assert "truncation.py" in answer(outcome)
+    assert [(route.provider, route.model) for route in log.of(RouteResolved)] == [("local", "search")]
+    assert log.of(ToolEnded)
