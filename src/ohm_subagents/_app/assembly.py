@@ -13,6 +13,7 @@ from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._orchestrator.observe import LogObserver
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginHost
+from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._surfaces import hooks as builtin_suites
 from ohm_subagents.contract.result import Ok, Result
@@ -49,6 +50,7 @@ class Assembly:
         if isinstance(self.loaded, Ok):
             yield from self.loaded.ok_value.diagnostics
         yield from self.catalog.diagnostics
+        yield from unmatched(self.config.subagents.permissions, self.catalog.available())
         yield from self.host.diagnostics
 
     def model_book(self) -> ModelBook:

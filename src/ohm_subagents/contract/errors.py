@@ -44,6 +44,7 @@ class ErrorCode(StrEnum):
 
     # What the caller asked
     INVALID_TASK_PAYLOAD = _code("invalid_task_tool_payload", Category.VALIDATION)
+    INVALID_PRIMARY_PAYLOAD = _code("invalid_primary_tool_payload", Category.VALIDATION)
     UNKNOWN_TOOL = _code("unknown_tool", Category.NOT_FOUND)
     UNKNOWN_SUBAGENT_TYPE = _code("unknown_subagent_type", Category.NOT_FOUND)
     OPERATION_NOT_SUPPORTED = _code("task_operation_not_supported", Category.RUNTIME)

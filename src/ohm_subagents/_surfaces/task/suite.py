@@ -6,19 +6,16 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.interfaces import Tool, ToolResult, ToolSuiteSpec
+from ohm_subagents._plugins.interfaces import Tool, ToolSuiteSpec
 from ohm_subagents._surfaces.task.inputs import StartBatch, StartSingle, parse
-from ohm_subagents._surfaces.updates import Frames
-from ohm_subagents._views.projection import project
-from ohm_subagents._views.text import model_text, view_text
+from ohm_subagents._surfaces.tool import carry_out, result_of
 from ohm_subagents.contract.commands import Rejected
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import JsonObject, SuiteContext, ToolCall
-    from ohm_subagents.contract.commands import Started
+    from ohm_subagents._plugins.interfaces import JsonObject, SuiteContext, ToolCall, ToolResult
 
 NAME = "task"
 
@@ -44,31 +41,11 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
 async def _execute(context: SuiteContext, call: ToolCall) -> ToolResult:
     match parse(call.arguments):
         case Err(error):
-            return _result(Rejected(error=error, backend=NAME), context, batch=False)
+            return result_of(Rejected(error=error, backend=NAME), context)
         case Ok(understood):
-            show = partial(_result, context=context, batch=understood.batch, ignored=understood.ignored)
-            throttle_ms = context.settings.onupdate_throttle_ms
-            frames = None if call.on_update is None else Frames(call.on_update, show, throttle_ms=throttle_ms)
-            return show(await context.executor.execute(understood.command, observer=frames))
-
-
-def _result(
-    reply: Started | Rejected, context: SuiteContext, *, batch: bool, ignored: tuple[str, ...] = ()
-) -> ToolResult:
-    cap = context.settings.output_max_chars
-    envelope = project(reply, batch=batch, output_max_chars=cap)
-    details: JsonObject = envelope.payload()
-    if ignored:
-        noted: list[JsonValue] = [f"Ignored unknown key '{key}'." for key in ignored]
-        details["diagnostics"] = [*(envelope.diagnostics or ()), *noted]
-    return ToolResult(
-        text=model_text(reply, batch=batch, output_max_chars=cap),
-        details=details,
-        is_error=envelope.status == "failed",
-        view=lambda expanded, width: view_text(
-            reply, batch=batch, expanded=expanded, output_max_chars=cap, width=width
-        ),
-    )
+            return await carry_out(
+                understood.command, context, call, batch=understood.batch, ignored=understood.ignored
+            )
 
 
 def _description(context: SuiteContext) -> str:

@@ -1,0 +1,1 @@
+"""Direct tools: one for each profile marked `primary`, made of its `inputs`."""

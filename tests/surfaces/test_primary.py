@@ -1,0 +1,135 @@
+"""Direct tools: made of profile data, one engine and one envelope with `task`."""
+
+import pytest
+
+from ohm_subagents import ErrorCode, Ohm
+from ohm_subagents.plugin import InputSpec, Profile
+from ohm_subagents.testing import HERMETIC, EventLog, ScriptedBackend, Step, quick_ohm
+
+pytestmark = pytest.mark.anyio
+
+LIBRARIAN = Profile(
+    id="librarian",
+    name="Librarian",
+    summary="Knows.",
+    prompt="",
+    primary=True,
+    when_to_use=("Always.",),
+    inputs=(
+        InputSpec(name="query", role="prompt", required=True),
+        InputSpec(name="context", role="context"),
+        InputSpec(name="files", role="files"),
+        InputSpec(name="description", role="description"),
+    ),
+)
+PAINTER = Profile(id="painter", name="Painter", summary="Paints.", prompt="", primary=True)
+HIDDEN = Profile(id="ghost", name="Ghost", summary="Boo.", prompt="", primary=True, internal=True)
+
+
+def opened(*profiles, **options):
+    backend = ScriptedBackend(default=Step(text="done"))
+    return Ohm.open(
+        env=HERMETIC, config={"subagentBackend": "scripted"}, plugins=[backend], profiles=profiles, **options
+    )
+
+
+@pytest.mark.parametrize(
+    ("profile", "payload", "prompt"),
+    [
+        (LIBRARIAN, {"query": " How? "}, "How?"),
+        (LIBRARIAN, {"query": "q", "context": "  "}, "q"),
+        (LIBRARIAN, {"query": " ", "prompt": "legacy"}, "legacy"),
+        (LIBRARIAN, {"query": "l1\n\nl2", "context": "c1\nc2"}, "l1\n\nl2\n\nContext:\nc1\nc2"),
+        (
+            LIBRARIAN,
+            {"query": "q", "context": "bg", "files": ["a.ts", " b.ts ", "", 3]},
+            "q\n\nContext:\nbg\n\nFiles:\n- a.ts\n- b.ts\nInspect these paths first.",
+        ),
+        (LIBRARIAN, {"query": "q", "files": ["  "]}, "q"),
+        (PAINTER, {"prompt": "draw"}, "draw"),
+    ],
+)
+async def test_the_fields_become_one_prompt(profile, payload, prompt):
+    async with opened(profile) as ohm:
+        details = (await ohm.call(profile.id, payload)).details
+
+    assert (details["status"], details["prompt"], details["invocation"]) == ("succeeded", prompt, "primary-tool")
+    assert details["description"] == f"{profile.name} direct tool request"
+
+
+@pytest.mark.parametrize(
+    ("profile", "payload", "message"),
+    [
+        (LIBRARIAN, None, "Primary tool payload for 'librarian' must be an object"),
+        (LIBRARIAN, ["q"], "Primary tool payload for 'librarian' must be an object"),
+        (LIBRARIAN, {}, "librarian requires 'query' (or legacy 'prompt')"),
+        (LIBRARIAN, {"query": 3}, "'query' of 'librarian' must be text"),
+        (LIBRARIAN, {"query": "q", "files": "a"}, "'files' of 'librarian' must be a list"),
+        (LIBRARIAN, {"query": "q", "async": "true"}, "'async' of 'librarian' must be true or false"),
+        (PAINTER, {"query": "draw"}, "primary tool 'painter' requires 'prompt'"),
+    ],
+)
+async def test_an_unusable_payload_says_what_is_missing(profile, payload, message):
+    async with opened(profile) as ohm:
+        result = await ohm.call(profile.id, payload)
+
+    assert result.is_error
+    assert (result.details["error_code"], result.details["error_message"]) == (
+        ErrorCode.INVALID_PRIMARY_PAYLOAD,
+        message,
+    )
+    assert (result.details["subagent_type"], result.details["backend"]) == (profile.id, "task")
+
+
+async def test_the_schema_has_the_fields_of_the_profile_and_the_legacy_one():
+    async with opened(LIBRARIAN) as ohm:
+        schema = ohm.tools["librarian"].input_schema
+
+    assert list(schema["properties"]) == ["query", "context", "files", "description", "prompt", "async"]
+    assert schema["required"] == ["query"]
+    assert schema["properties"]["files"] == {
+        "type": "array",
+        "minItems": 1,
+        "items": {"type": "string", "minLength": 1},
+    }
+
+
+async def test_the_description_says_when_to_use_it_and_the_other_route():
+    async with opened(LIBRARIAN) as ohm:
+        tool = ohm.tools["librarian"]
+
+    assert tool.description == (
+        "Knows.\n\nWhen to use:\n- Always.\n\nInvocation mode: primary-tool\n"
+        "Task route still available via: task op=start subagent_type=librarian\n\n"
+        "Input: query (required), context (optional), files (optional)"
+    )
+    assert tool.render_call({"query": "q", "description": "Look"}) == "librarian · Look"
+    assert tool.render_call(None) == "librarian"
+
+
+async def test_an_internal_profile_has_no_direct_tool_unless_routing_is_allowed():
+    async with opened(LIBRARIAN, HIDDEN) as ohm:
+        assert list(ohm.tools) == ["task", "librarian"]
+
+
+async def test_a_profile_named_like_a_mounted_tool_is_skipped_with_a_diagnostic():
+    clash = Profile(id="task", name="Task", summary="Works.", prompt="", primary=True)
+    async with opened(clash) as ohm:
+        assert list(ohm.tools) == ["task"]
+        assert [diagnostic.subject for diagnostic in ohm.diagnostics] == ["task"]
+
+
+async def test_ignored_keys_are_named():
+    async with opened(LIBRARIAN) as ohm:
+        details = (await ohm.call("librarian", {"query": "q", "foo": 1})).details
+
+    assert details["diagnostics"] == ["Ignored unknown key 'foo'."]
+
+
+async def test_progress_frames_are_full_envelopes():
+    frames, log = [], EventLog()
+    async with quick_ohm(plugins=[log]) as ohm:
+        await ohm.call("librarian", {"query": "q"}, on_update=frames.append)
+
+    assert [frame.details["status"] for frame in frames] == ["queued", "running", "succeeded"]
+    assert all(frame.details["contract_version"] == "task.v1" for frame in frames)
