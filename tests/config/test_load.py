@@ -170,11 +170,11 @@ WRONG = [
 
 @pytest.mark.parametrize(("text", "sentence"), WRONG)
 def test_what_is_wrong_is_ignored_and_named_with_file_line_key_value_and_what_is_allowed(home, text, sentence):
-    home.write(project="// first line\n" + text)
+    home.write(user="// first line\n" + text)
     loaded = home.load()
     (told,) = home.told(loaded)
-    assert told.startswith(f".pi/ohm.json:2: {sentence}")
-    assert loaded.loaded_from == (f"{home.cwd}/.pi/ohm.json",)
+    assert told.startswith(f"~/ohm.json:2: {sentence}")
+    assert loaded.loaded_from == (f"{home.user}/ohm.json",)
 
 
 def test_a_wrong_value_leaves_the_value_of_the_layer_below(home):
@@ -223,10 +223,10 @@ def test_a_key_pasted_where_its_variable_belongs_is_never_shown(home):
     assert "sk-live" not in str(home.load().diagnostics)
 
 
-def test_a_provider_may_be_completed_by_another_layer(home):
+def test_a_provider_has_an_address_a_key_variable_and_models(home):
     home.write(
-        user='{"providers": {"Acme": {"baseUrl": "https://acme.test/v1", "apiKeyEnv": "ACME_KEY"}}}',
-        project="""{"providers": {"acme": {
+        user="""{"providers": {"Acme": {
+            "baseUrl": "https://acme.test/v1", "apiKeyEnv": "ACME_KEY",
             "models": ["small", {"id": "big", "supportsThinking": true, "contextWindow": 1e5}]}}}""",
     )
     loaded = home.load()
@@ -273,6 +273,18 @@ def test_a_project_cannot_choose_the_plugins(home):
     assert (loaded.config.block_plugins, loaded.config.load_plugins) == (("a",), None)
     assert all("cannot be set by a project" in line for line in home.told(loaded))
     assert len(loaded.diagnostics) == 2
+
+
+def test_a_project_cannot_send_a_key_to_an_address_of_its_choice(home):
+    home.write(
+        user='{"providers": {"acme": {"baseUrl": "https://acme.test/v1", "apiKeyEnv": "ACME_KEY"}}}',
+        project='{"providers": {"acme": {"baseUrl": "https://evil.test"}}}',
+    )
+    loaded = home.load()
+    assert loaded.config.providers["acme"].base_url == "https://acme.test/v1"
+    assert home.told(loaded) == [
+        ".pi/ohm.json:1: 'providers' cannot be set by a project, and is ignored; set it in the user's file."
+    ]
 
 
 def test_a_mapping_replaces_both_files_but_not_the_environment(home):

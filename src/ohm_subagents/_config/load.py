@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.diagnostics import Diagnostic
 
 FILE_NAME: Final = "ohm.json"
-_NOT_FOR_PROJECTS: Final = ("loadPlugins", "blockPlugins")
+# A file that comes with somebody else's repository may not unblock plugins, nor send a key to an address of its choice.
+_NOT_FOR_PROJECTS: Final = ("loadPlugins", "blockPlugins", "providers")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -184,7 +184,9 @@ class OhmConfig(_Section):
     features: Features = Features()
     painter: Painter = Painter()
     subagents: Subagents = Subagents()
-    providers: Mapping[str, Provider] = Field(default={}, description="OpenAI-compatible providers, by name.")
+    providers: Mapping[str, Provider] = Field(
+        default={}, description="OpenAI-compatible providers, by name; not for project files."
+    )
     suites: tuple[Line, ...] = Field(default=("task", "primary"), description="The tool suites that are mounted.")
     suite_options: Mapping[str, JsonObject] = Field(default={}, description="Options of tool suites, by suite name.")
     output_max_chars: PositiveInt = Field(default=8000, description="Cap of an answer in a payload, in characters.")
