@@ -19,8 +19,11 @@ def test_each_tool_event_is_one_row_in_order(running) -> None:
     assert tool_rows(task) == ('○ read {"path":"a.ts"}', "… read 12 lines", "✓ read done", "○ bash", "✕ bash exit 1")
 
 
-def test_a_call_that_was_left_open_ends_as_a_failed_row(cancelled) -> None:
-    assert tool_rows(cancelled(ToolStarted(call_id="1", tool="bash", args="sleep"))) == ("○ bash sleep", "✕ bash")
+def test_an_interrupted_call_is_a_failed_row(cancelled) -> None:
+    task = cancelled(
+        ToolStarted(call_id="1", tool="bash", args="sleep"), ToolEnded(call_id="1", tool="bash", status="interrupted")
+    )
+    assert tool_rows(task) == ("○ bash sleep", "✕ bash")
 
 
 @pytest.mark.parametrize(
