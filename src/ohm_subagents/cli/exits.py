@@ -1,0 +1,49 @@
+"""How a command ends: exit codes, and one sentence on standard error."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.cli.terminal import printable
+from ohm_subagents.contract import Category, ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ohm_subagents.contract import Diagnostic
+
+SUCCESS: Final = 0
+TASK_FAILED: Final = 1
+BAD_USAGE: Final = 2
+INTERRUPTED: Final = 130
+"""SIGINT; another signal is 128 and its number, as in a shell."""
+
+_MISCONFIGURED: Final = frozenset(
+    {
+        ErrorCode.CONFIG_INVALID,
+        ErrorCode.UNSUPPORTED_BACKEND,
+        ErrorCode.BACKEND_OPTIONS_INVALID,
+        ErrorCode.MODEL_UNKNOWN,
+    }
+)
+_MISUSED: Final = frozenset({Category.VALIDATION, Category.NOT_FOUND})
+
+
+def exit_code(*, code: str, category: str, started: bool) -> int:
+    """How a failure ends: 2 when what was typed or configured cannot work, else 1.
+
+    The category of a task that had started is about its work, no longer about what was typed.
+    """
+    return BAD_USAGE if code in _MISCONFIGURED or (category in _MISUSED and not started) else TASK_FAILED
+
+
+def complain(text: object) -> None:
+    """Tell a person what is wrong, on standard error."""
+    print(printable(str(text)), file=sys.stderr)
+
+
+def report(diagnostics: Iterable[Diagnostic]) -> None:
+    """Diagnostics on standard error, each once."""
+    for line in dict.fromkeys(f"{diagnostic.severity}: {diagnostic}" for diagnostic in diagnostics):
+        complain(line)

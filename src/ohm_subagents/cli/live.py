@@ -1,0 +1,113 @@
+"""The live display: frames of a running task, drawn in place until it ends."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._views.cells import cells, fit, wrap
+from ohm_subagents._views.entries import entry_of
+from ohm_subagents._views.rows import tool_rows
+from ohm_subagents._views.tree import MIN_WIDTH, TreeLimits, tree_lines
+from ohm_subagents.cli.terminal import printable
+from ohm_subagents.contract.task import UNAVAILABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from ohm_subagents.contract import Event, Task
+
+FRAMES_A_SECOND: Final = 10
+_PREFIX = cells("    ╰── ")
+_STREAMED_LINES: Final = 8
+_PROMPT_LINES: Final = 3
+_FINAL_ROWS: Final = 20
+
+
+class TaskWatch:
+    """An observer that keeps the newest state of the one task it watches."""
+
+    def __init__(self) -> None:
+        self.task: Task | None = None
+        self._began = time.monotonic()
+
+    def notify(self, task: Task, event: Event) -> None:
+        """Remember the state; drawing is another thread's work."""
+        self.task = task
+
+    def frame(self, width: int, height: int) -> str:
+        """What is going on, newest at the bottom: prompt, latest tool rows, end of the streamed answer."""
+        if self.task is None:
+            return "  ⠋ Starting…"
+        elapsed_ms = int(1000 * (time.monotonic() - self._began))
+        return "\n".join(running_lines(self.task, elapsed_ms=elapsed_ms, width=width, height=height))
+
+
+@contextmanager
+def drawn(frame: Callable[[int, int], str]) -> Generator[None, None, None]:
+    """Draw `frame(width, height)` on the terminal again and again, and wipe it at the end."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(highlight=False)
+
+    def renderable() -> Text:
+        width, height = console.size
+        lines = printable(frame(width, height)).split("\n")
+        return Text("\n".join(lines[1 - height :]), no_wrap=True, overflow="crop")
+
+    with Live(
+        console=console,
+        get_renderable=renderable,
+        refresh_per_second=FRAMES_A_SECOND,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ):
+        yield
+
+
+def running_lines(task: Task, *, elapsed_ms: int, width: int, height: int) -> list[str]:
+    """A task at work, in at most `height` lines if these are enough for one row and one line of answer."""
+    inner = max(MIN_WIDTH, width) - _PREFIX
+    tail = printable(task.text[-inner * _STREAMED_LINES :]).strip()
+    said = "\n".join(deque(wrap(tail, inner), _STREAMED_LINES))
+    rows = max(1, height - _STREAMED_LINES - _PROMPT_LINES - 3)
+    entry = replace(
+        entry_of(task, expanded=False, output_max_chars=0),
+        result=said or "Working...",
+        rows=_fitted_rows(task, inner),
+        elapsed_ms=elapsed_ms,
+    )
+    limits = TreeLimits(prompt_lines=_PROMPT_LINES, rows=rows, result_lines=_STREAMED_LINES)
+    return tree_lines([entry], limits=limits, width=width)
+
+
+def finished_lines(task: Task, *, width: int) -> list[str]:
+    """A task that has ended: what it was asked, its tool rows, how it ended and on what; the answer is not in it."""
+    inner = max(MIN_WIDTH, width) - _PREFIX
+    entry = replace(
+        entry_of(task, expanded=False, output_max_chars=0), result=_ending(task), rows=_fitted_rows(task, inner)
+    )
+    limits = TreeLimits(prompt_lines=_PROMPT_LINES, rows=_FINAL_ROWS, result_lines=2)
+    return tree_lines([entry], limits=limits, width=width)
+
+
+def _fitted_rows(task: Task, width: int) -> tuple[str, ...]:
+    """Rows on one line each, cut in the middle of a word rather than before it: a path is one long word."""
+    return tuple(fit(" ".join(printable(row).split()), width) for row in tool_rows(task))
+
+
+def _ending(task: Task) -> str:
+    seconds = ((task.ended_ms or task.updated_ms) - (task.started_ms or task.created_ms)) / 1000
+    route = task.route
+    who = route.runtime if route.model == UNAVAILABLE else f"{route.provider}/{route.model}"
+    tokens = task.usage.input_tokens + task.usage.output_tokens
+    parts = [f"{task.status.capitalize()} after {seconds:.1f}s", who]
+    parts += [f"{task.usage.tool_calls} tool call(s)"] if task.usage.tool_calls else []
+    parts += [f"{tokens:,} tokens"] if tokens else []
+    return " · ".join(parts)

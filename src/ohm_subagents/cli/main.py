@@ -1,0 +1,155 @@
+"""The `ohm` command: each command reads what was typed, asks `Ohm`, and prints; the rules are elsewhere."""
+
+from __future__ import annotations
+
+import io
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from ohm_subagents.cli.exits import INTERRUPTED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+app = typer.Typer(
+    help="Hand a focused task to a subagent and get one honest result back.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+config_app = typer.Typer(help="The configuration.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(config_app, name="config")
+
+Cwd: TypeAlias = Annotated[
+    Path, typer.Option("--cwd", help="Where subagents work.", show_default="here", resolve_path=True)
+]
+Config: TypeAlias = Annotated[
+    Path | None, typer.Option("--config", help="An ohm.json to use instead of the user's and the project's.")
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
+HERE = Path()
+
+
+@app.command()
+def run(
+    profile: Annotated[str, typer.Argument(help="Which subagent; `ohm subagents` lists them.")],
+    prompt: Annotated[str, typer.Argument(help="What it should do.")],
+    *,
+    model: Annotated[str | None, typer.Option("--model", help="<provider>/<model>[:<thinking>]")] = None,
+    backend: Annotated[str | None, typer.Option("--backend", help="Which backend runs it.")] = None,
+    cwd: Cwd = HERE,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run one task: live on a terminal, the answer alone in a pipe."""
+    from ohm_subagents.cli.run import RunOptions, run
+
+    options = RunOptions(
+        profile=profile, prompt=prompt, model=model, backend=backend, cwd=cwd, config=config, as_json=as_json
+    )
+    _finish(lambda: run(options))
+
+
+@app.command()
+def call(
+    tool: Annotated[str, typer.Argument(help="Name of the tool, such as `task`.")],
+    arguments: Annotated[str, typer.Argument(help="Its arguments as JSON.")],
+    *,
+    cwd: Cwd = HERE,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Call a tool as a parent agent would."""
+    from ohm_subagents.cli.call import call
+
+    _finish(lambda: call(tool, arguments, cwd=cwd, config=config, as_json=as_json))
+
+
+@app.command()
+def subagents(cwd: Cwd = HERE, config: Config = None) -> None:
+    """List the subagents."""
+    from ohm_subagents.cli.inspection import inspect
+    from ohm_subagents.cli.roster import print_roster
+
+    _finish(lambda: inspect(print_roster, cwd=cwd, config=config))
+
+
+@app.command()
+def subagent(
+    profile: Annotated[str, typer.Argument(metavar="ID", help="Which subagent.")],
+    *,
+    cwd: Cwd = HERE,
+    config: Config = None,
+) -> None:
+    """Show one subagent."""
+    from ohm_subagents.cli.inspection import inspect
+    from ohm_subagents.cli.roster import print_profile
+
+    _finish(lambda: inspect(partial(print_profile, profile), cwd=cwd, config=config))
+
+
+@app.command()
+def plugins(cwd: Cwd = HERE, config: Config = None) -> None:
+    """List the plugins, and what is wrong with any of them."""
+    from ohm_subagents.cli.inspection import inspect
+    from ohm_subagents.cli.plugins import print_plugins
+
+    _finish(lambda: inspect(print_plugins, cwd=cwd, config=config))
+
+
+@app.command()
+def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
+    """Check the installation: configuration, keys, models, backends, plugins."""
+    from ohm_subagents.cli.doctor import doctor
+
+    _finish(lambda: doctor(cwd=cwd, config=config))
+
+
+@config_app.command("show")
+def config_show(cwd: Cwd = HERE, config: Config = None) -> None:
+    """Print the configuration that holds here, as JSON."""
+    from ohm_subagents.cli.configuration import print_config
+    from ohm_subagents.cli.inspection import inspect
+
+    _finish(lambda: inspect(print_config, cwd=cwd, config=config))
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"ohm {version('ohm-subagents')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Hand a focused task to a subagent and get one honest result back."""
+
+
+def main() -> None:
+    """The entry point of the `ohm` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    app()
+
+
+def _finish(command: Callable[[], Coroutine[Any, Any, int]]) -> None:
+    import anyio
+
+    try:
+        code = anyio.run(command)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    raise typer.Exit(code)

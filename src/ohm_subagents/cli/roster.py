@@ -1,0 +1,101 @@
+"""`ohm subagents` and `ohm subagent <id>` (task-v1, 21.6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, complain
+from ohm_subagents.cli.model_choice import configured_model
+from ohm_subagents.cli.terminal import print_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ohm_subagents import Ohm
+    from ohm_subagents._config.load import LoadedConfig
+    from ohm_subagents._config.schema import Features
+    from ohm_subagents.contract import ModelPattern, Profile
+
+COMMAND: Final = "ohm subagent"
+_NO_MODEL: Final = "runtime default"
+
+
+def print_roster(ohm: Ohm, loaded: LoadedConfig) -> int:
+    """Print every profile that may be shown; the exit code."""
+    print_text(roster_text(ohm.profiles, loaded, command=COMMAND))
+    return SUCCESS
+
+
+def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
+    """Print one profile, or which ones there are; the exit code."""
+    wanted = profile_id.strip().lower()
+    profile = next((profile for profile in ohm.profiles if profile.id == wanted), None)
+    if profile is None:
+        complain(usage_text(ohm.profiles, command=COMMAND))
+        return BAD_USAGE
+    found = configured_model(profile, loaded)
+    print_text(profile_text(profile, loaded.config.features, model=found[0] if found else None))
+    return SUCCESS
+
+
+def roster_text(profiles: Iterable[Profile], loaded: LoadedConfig, *, command: str) -> str:
+    """The roster; `command` is how a person asks for one profile."""
+    config = loaded.config
+    return "\n".join(
+        [
+            "Pi OHM: subagents",
+            "",
+            f"enabled: {_yes(config.features.subagents)}",
+            f"backend: {config.subagent_backend}",
+            "",
+            "Scaffolded subagents:",
+            *(_line(profile, config.features) for profile in profiles),
+            "",
+            f"Use {command} <id> to inspect one profile.",
+            f"loadedFrom: {', '.join(loaded.loaded_from) or 'defaults'}",
+        ]
+    )
+
+
+def profile_text(profile: Profile, features: Features, *, model: ModelPattern | None) -> str:
+    """One profile; `model` is what the configuration names for it."""
+    return "\n".join(
+        [
+            f"Subagent: {profile.name}",
+            f"id: {profile.id}",
+            f"available: {_yes(_is_available(profile, features))}",
+            f"invocation: {_invocation(profile)}",
+            f"model: {f'{model.provider}/{model.model}' if model else _NO_MODEL}",
+            f"thinking: {(model and model.thinking) or _NO_MODEL}",
+            f"modelPattern: {model or _NO_MODEL}",
+            "requiresPackage: none",
+            "",
+            "When to use:",
+            *(f"- {use}" for use in profile.when_to_use),
+            "",
+            "Scaffold prompt:",
+            profile.prompt,
+        ]
+    )
+
+
+def usage_text(profiles: Iterable[Profile], *, command: str) -> str:
+    """What to type instead of an id that does not exist."""
+    return f"Usage: {command} <id>\n\nValid ids: {', '.join(profile.id for profile in profiles)}"
+
+
+def _line(profile: Profile, features: Features) -> str:
+    available = "available" if _is_available(profile, features) else f"requires features.{profile.feature}"
+    return f"- {profile.name} ({profile.id}): {profile.summary} [{available} · {_invocation(profile)}]"
+
+
+def _is_available(profile: Profile, features: Features) -> bool:
+    return profile.feature is None or features.is_on(profile.feature)
+
+
+def _invocation(profile: Profile) -> str:
+    return "primary-tool" if profile.primary else "task-routed"
+
+
+def _yes(claim: bool) -> str:  # noqa: FBT001  a word for a claim
+    return "yes" if claim else "no"

@@ -1,0 +1,78 @@
+"""A backend for the tests of the command line: the prompt says what happens, two FIFOs say when."""
+
+from __future__ import annotations
+
+import os
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from ohm_subagents.plugin import (
+    BackendSpec,
+    Diagnostic,
+    DiagnosticRaised,
+    Err,
+    ErrorCode,
+    OhmError,
+    Ok,
+    Options,
+    RunOutput,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
+    hookimpl,
+)
+
+REACHED, RELEASED = "OHM_TEST_REACHED", "OHM_TEST_RELEASED"
+
+
+class Stage:
+    async def run(self, request, sink):
+        sink.emit(ToolStarted(call_id="1", tool="read", args='{"path":"src/app.py"}'))
+        sink.emit(ToolEnded(call_id="1", tool="read", status="success", text="12 lines"))
+        sink.emit(TextDelta(text="So far: app.py"))
+        match request.prompt:
+            case "answer":
+                sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="m", message="Thinking is not honoured.")))
+            case "fail":
+                return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message="It broke.", advice="Repair it."))
+            case "escape":
+                return Ok(RunOutput(text="\x1b]0;owned\x07\x1b[2Jred\x07"))
+            case "pause":
+                await to_thread.run_sync(signal_reached, "paused")
+                await to_thread.run_sync(wait_released, abandon_on_cancel=True)
+            case "hang":
+                await hang()
+        return Ok(RunOutput(text="line one\n  line two"))
+
+
+async def hang() -> None:
+    """Until cancelled, with a child process that only a proper cancellation ends."""
+    process = await anyio.open_process(["sleep", "1000"])
+    try:
+        await to_thread.run_sync(signal_reached, str(process.pid))
+        await process.wait()
+    finally:
+        with anyio.CancelScope(shield=True):
+            process.kill()
+            await process.aclose()
+
+
+def signal_reached(text: str) -> None:
+    Path(os.environ[REACHED]).write_text(text, encoding="utf-8")
+
+
+def wait_released() -> None:
+    Path(os.environ[RELEASED]).read_text(encoding="utf-8")
+
+
+@asynccontextmanager
+async def open_stage(_options):
+    yield Stage()
+
+
+@hookimpl
+def ohm_backends():
+    return [BackendSpec(id="stage", summary="Plays a scene.", options=Options, open=open_stage)]

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import json
+import signal
+
+START = {"op": "start", "subagent_type": "finder", "description": "Scan", "prompt": "answer"}
+
+
+def test_in_a_pipe_it_prints_what_the_model_reads(ohm) -> None:
+    ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
+    done = ohm("call", "task", json.dumps(START))
+    assert done.stdout.startswith("  ✓ Finder · Scan\n    ├── answer\n")
+    assert done.stdout.endswith("):\nline one\n  line two\n")
+
+
+def test_json_is_the_details(ohm) -> None:
+    ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
+    details = json.loads(ohm("call", "task", json.dumps(START), "--json").stdout)
+    assert (details["contract_version"], details["output"]) == ("task.v1", "line one\n  line two")
+
+
+def test_an_unknown_tool_is_named_with_those_there_are(ohm) -> None:
+    done = ohm("call", "hammer", "{}")
+    assert "'hammer'" in done.stdout
+    assert "task" in done.stdout
+
+
+def test_an_interrupt_ends_the_call(ohm) -> None:
+    ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
+    with ohm.start("call", "task", json.dumps(START | {"prompt": "hang"})) as process:
+        ohm.reached.read_text()
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (130, b"Interrupted.\n")

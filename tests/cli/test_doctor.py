@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+import platform
+from importlib.metadata import version
+
+SECRET = "sk-not-to-be-shown"
+
+
+def section(text: str, name: str) -> list[str]:
+    return text.partition(f"{name}:\n")[2].partition("\n\n")[0].splitlines()
+
+
+def test_it_tells_what_is_installed(ohm) -> None:
+    lines = section(ohm("doctor").stdout, "Installation")
+    assert lines[0] == f"  ✓ ohm-subagents {version('ohm-subagents')} on Python {platform.python_version()}"
+    assert "ripgrep" in lines[1]
+
+
+def test_it_names_the_files_that_are_read_and_those_that_are_not_there(ohm, tmp_path) -> None:
+    assert section(ohm("doctor").stdout, "Configuration") == [
+        f"  ✓ {tmp_path}/config/ohm.json",
+        f"  ○ {tmp_path}/work/.pi/ohm.json: not there",
+    ]
+
+
+def test_keys_are_found_by_name_and_never_shown(ohm) -> None:
+    ohm.env["OPENAI_API_KEY"] = SECRET
+    done = ohm("doctor")
+    assert "  ✓ OPENAI_API_KEY" in section(done.stdout, "Keys")
+    assert "  ○ GROQ_API_KEY: not set" in section(done.stdout, "Keys")
+    assert SECRET not in done.stdout + done.stderr
+
+
+def test_no_command_shows_a_key(ohm) -> None:
+    ohm.env["OPENAI_API_KEY"] = SECRET
+    for command in (("config", "show"), ("plugins",), ("subagents",), ("subagent", "finder")):
+        done = ohm(*command)
+        assert SECRET not in done.stdout + done.stderr
+
+
+def test_it_tells_which_model_each_subagent_runs_on_and_why(ohm) -> None:
+    lines = section(ohm("doctor").stdout, "Subagents")
+    assert "  ✓ finder: local/search, because nothing names a model and no key is set" in lines
+    assert any(line.startswith("  ○ oracle: no model; set subagents.oracle.model") for line in lines)
+
+
+def test_a_key_and_a_setting_decide_the_model(ohm, tmp_path) -> None:
+    ohm.env["OPENAI_API_KEY"] = SECRET
+    path = ohm.configure('{\n  "subagents": {\n    "finder": {"model": "acme/one"}\n  }\n}')
+    lines = section(ohm("doctor").stdout, "Subagents")
+    assert f"  ✓ finder: acme/one, set by subagents.finder.model ({path}:3)" in lines
+    assert any(line.startswith("  ✓ oracle: openai/") and line.endswith("a key of openai is set") for line in lines)
+
+
+def test_it_lists_backends_and_plugins(ohm) -> None:
+    text = ohm("doctor").stdout
+    assert "  ✓ none: Deterministic echo of the request; runs nothing." in section(text, "Backends")
+    assert "  ✓ stage: Plays a scene." in section(text, "Backends")
+    assert "  stage [loaded · ohm-cli-fixture 1.0]: ohm_backends" in section(text, "Plugins")
+
+
+def test_a_wrong_value_is_a_diagnostic_with_its_place(ohm) -> None:
+    path = ohm.configure('{\n  "suites": ["task"],\n  "defaultMode": "lazy"\n}')
+    done = ohm("doctor")
+    assert done.returncode == 0
+    assert any(f"{path}:3: " in line for line in section(done.stdout, "Diagnostics"))
+    assert f"{path}:3: " in ohm("run", "finder", "x", "--backend", "none").stderr
+
+
+def test_plugins_are_listed_with_state_version_and_hooks(ohm) -> None:
+    ohm.env["OHM_SUBAGENTS_BLOCK_PLUGINS"] = "stage"
+    assert "stage [blocked · ohm-cli-fixture 1.0]\n" in ohm("plugins").stdout
+
+
+def test_the_configuration_that_holds_is_shown_as_json(ohm) -> None:
+    ohm.env["OHM_SUBAGENTS_OUTPUT_MAX_CHARS"] = "77"
+    shown = json.loads(ohm("config", "show").stdout)
+    assert (shown["subagentBackend"], shown["outputMaxChars"]) == ("none", 77)

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "answer"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("run", "finder", "Where?"), 0, ""),
+        (("run", "finder", "fail", "--backend", "stage"), 1, "It broke. Repair it."),
+        (("run", "nobody", "x"), 2, "No subagent profile found for 'nobody'."),
+        (("run", "finder", "x", "--backend", "nowhere"), 2, "nowhere"),
+        (("run", "finder", "x", "--model", "nonsense"), 2, "nonsense"),
+        (("run", "finder", "x", "--model", "nobody/x", "--backend", "interactive-sdk"), 2, "nobody"),
+        (("run", "oracle", "x", "--backend", "interactive-sdk"), 1, "OHM_MODEL"),
+        (("run", "finder", "x", "--config", "absent.json"), 2, "absent.json"),
+        (("run", "finder"), 2, "Missing argument 'prompt'"),
+        (("run", "finder", "x", "--colour"), 2, "--colour"),
+        (("call", "task", json.dumps(START)), 0, ""),
+        (("call", "task", json.dumps(START | {"prompt": ""})), 2, ""),
+        (("call", "task", json.dumps(START | {"subagent_type": "nobody"})), 2, ""),
+        (("call", "task", "{"), 2, "The arguments are not JSON"),
+        (("call", "hammer", "{}"), 2, ""),
+        (("subagents",), 0, ""),
+        (("subagent", "finder"), 0, ""),
+        (("subagent", "nobody"), 2, "Valid ids: "),
+        (("plugins",), 0, ""),
+        (("config", "show"), 0, ""),
+        (("doctor",), 0, ""),
+        (("--version",), 0, ""),
+    ],
+)
+def test_the_exit_code_tells_how_it_went(ohm, arguments: tuple[str, ...], code: int, said: str) -> None:
+    done = ohm(*arguments)
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (code == 0) <= (done.stderr == "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("run", "finder", "x"), ("subagents",), ("subagent", "finder"), ("plugins",), ("config", "show"), ("doctor",)],
+)
+def test_a_broken_configuration_is_bad_usage_with_its_place(ohm, arguments: tuple[str, ...]) -> None:
+    path = ohm.configure('{\n  "subagentBackend": none\n}')
+    done = ohm(*arguments)
+    assert done.returncode == 2
+    told = done.stdout if arguments == ("doctor",) else done.stderr
+    assert str(path) in told
+    assert "line 2" in told
+    assert "Traceback" not in done.stderr
+
+
+def test_a_denied_subagent_is_a_failure_and_not_bad_usage(ohm) -> None:
+    ohm.configure({"suites": ["task"], "subagents": {"permissions": {"subagents": {"finder": "deny"}}}})
+    done = ohm("run", "finder", "x")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "finder" in done.stderr

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ohm_subagents._config.load import LoadedConfig, load_config
+from ohm_subagents.cli.model_choice import configured_model
+from ohm_subagents.cli.roster import profile_text, roster_text, usage_text
+from ohm_subagents.contract import ModelPattern, Profile
+from ohm_subagents.contract.result import Ok
+
+VECTORS = {
+    vector["name"]: vector
+    for vector in json.loads((Path(__file__).parent / "commands.json").read_text(encoding="utf-8"))
+}
+# What ours says instead, and why.
+REPLACED = {
+    "feature off": ("defaults + extension settings", "defaults"),  # the reference's extension settings are not read
+    "custom profile requiring a package, gate off": ("PAI-PACKAGE", "none"),  # no profile needs a package here
+}
+
+
+def profile(profile_id: str, *, uses: int = 0, primary: bool = False) -> Profile:
+    return Profile(
+        id=profile_id,
+        name=profile_id.capitalize(),
+        summary=f"{{{{{profile_id}.summary}}}}",
+        prompt=f"{{{{{profile_id}.scaffold}}}}",
+        when_to_use=tuple(f"{{{{{profile_id}.when.{n}}}}}" for n in range(1, uses + 1)),
+        primary=primary,
+    )
+
+
+PROFILES = (profile("librarian", uses=7, primary=True), profile("oracle", uses=5), profile("finder"))
+PAINTER = Profile(
+    id="painter",
+    name="Painter",
+    summary="PAI-SUMMARY",
+    prompt="PAI-SCAFFOLD",
+    when_to_use=("PAI-WHEN-1",),
+    feature="painterImagegen",
+)
+
+
+def loaded_from(config: dict, files: tuple[str, ...] = ()) -> LoadedConfig:
+    match load_config(cwd=Path(), config=config, env={}):
+        case Ok(loaded):
+            return replace(loaded, loaded_from=files)
+        case error:
+            raise AssertionError(error)
+
+
+@pytest.mark.parametrize("name", sorted(VECTORS))
+def test_texts_are_as_documented(name: str) -> None:
+    vector = VECTORS[name]
+    loaded = loaded_from(vector["config_patch"], tuple(vector.get("loaded_from", ())))
+    match vector["command"].split():
+        case ["ohm-subagents"]:
+            text = roster_text(PROFILES, loaded, command="/ohm-subagent")
+        case ["ohm-subagent", wanted]:
+            found = next(profile for profile in PROFILES if profile.id == wanted)
+            text = profile_text(found, loaded.config.features, model=None)
+        case _:
+            text = profile_text(PAINTER, loaded.config.features, model=None)
+    assert text == vector["expect"].replace(*REPLACED.get(name, ("", "")))
+
+
+def test_a_model_is_shown_in_its_parts() -> None:
+    model = ModelPattern(provider="openai", model="gpt-5", thinking="high")
+    lines = profile_text(PAINTER, loaded_from({}).config.features, model=model).splitlines()
+    assert lines[4:7] == ["model: openai/gpt-5", "thinking: high", "modelPattern: openai/gpt-5:high"]
+
+
+def test_a_profile_whose_feature_is_off_says_which() -> None:
+    text = roster_text((PAINTER,), loaded_from({"features": {"painterImagegen": False}}), command="x")
+    assert "- Painter (painter): PAI-SUMMARY [requires features.painterImagegen · task-routed]" in text
+
+
+def test_an_unknown_id_is_answered_with_those_there_are() -> None:
+    assert usage_text(PROFILES, command="ohm subagent") == (
+        "Usage: ohm subagent <id>\n\nValid ids: librarian, oracle, finder"
+    )
+
+
+OWN, COMMON = {"finder": {"model": "acme/own"}}, {"model": "acme/common"}
+WRITTEN = replace(PROFILES[2], model=ModelPattern(provider="acme", model="written"), source="finder.md")
+
+
+@pytest.mark.parametrize(
+    ("config", "finder", "expected"),
+    [
+        (OWN | COMMON, WRITTEN, ("acme/own", "subagents.finder.model (config)")),
+        (COMMON, WRITTEN, ("acme/written", "the profile finder.md")),
+        (COMMON, PROFILES[2], ("acme/common", "subagents.model (config)")),
+        ({}, PROFILES[2], None),
+    ],
+)
+def test_the_model_is_named_with_what_decided_it(config: dict, finder: Profile, expected) -> None:
+    found = configured_model(finder, loaded_from({"subagents": config}))
+    assert expected == (found and (str(found[0]), found[1]))

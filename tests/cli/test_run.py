@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+import pytest
+
+from ohm_subagents.contract import Envelope
+
+
+def test_in_a_pipe_only_the_answer_is_on_standard_output(ohm) -> None:
+    done = ohm("run", "finder", "answer", "--backend", "stage")
+    assert done.stdout == "line one\n  line two\n"
+    assert done.stderr == "warning: Thinking is not honoured.\n"
+
+
+def test_the_answer_is_whole_even_when_payloads_are_capped(ohm) -> None:
+    ohm.configure({"suites": ["task"], "subagentBackend": "stage", "outputMaxChars": 3})
+    assert ohm("run", "finder", "answer").stdout == "line one\n  line two\n"
+
+
+def test_a_pipe_gets_the_answer_byte_for_byte(ohm) -> None:
+    assert ohm("run", "finder", "escape", "--backend", "stage").stdout == "\x1b]0;owned\x07\x1b[2Jred\x07\n"
+
+
+def test_a_failure_shows_what_was_done_on_standard_error(ohm) -> None:
+    done = ohm("run", "finder", "fail", "--backend", "stage")
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert lines[:4] == [
+        "  ✕ Finder · fail",
+        "    ├── fail",
+        '    ├── ○ read {"path":"src/app.py"}',
+        "    ├── ✓ read 12 lines",
+    ]
+    assert "So far: app.py" in lines
+    assert lines[-1] == "It broke. Repair it."
+
+
+def test_a_refusal_is_one_sentence(ohm) -> None:
+    done = ohm("run", "nobody", "x")
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+
+
+def test_cwd_is_where_the_subagent_works(ohm, tmp_path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert f"cwd: {elsewhere}" in ohm("run", "finder", "x", "--cwd", "../elsewhere").stdout
+    assert f"cwd: {tmp_path / 'work'}" in ohm("run", "finder", "x").stdout
+
+
+def test_a_configuration_file_replaces_the_others(ohm, tmp_path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text('{"subagentBackend": "stage", "suites": ["task"]} // a comment', encoding="utf-8")
+    assert ohm("run", "finder", "answer", "--config", str(other)).stdout == "line one\n  line two\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (("answer", "--backend", "stage"), "succeeded"),
+        (("fail", "--backend", "stage"), "failed"),
+        (("x", "--model", "nonsense"), "failed"),
+    ],
+)
+def test_json_is_exactly_one_envelope(ohm, arguments: tuple[str, ...], status: str) -> None:
+    done = ohm("run", "finder", *arguments, "--json")
+    envelope = json.loads(done.stdout)
+    assert Envelope.model_validate(envelope).payload() == envelope
+    assert (envelope["contract_version"], envelope["status"]) == ("task.v1", status)
+    assert (done.returncode == 0) == (status == "succeeded")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_cancels_the_task_shows_what_was_done_and_leaves_no_child(ohm, number: int, code: int) -> None:
+    with ohm.start("run", "finder", "hang", "--backend", "stage") as process:
+        child = int(ohm.reached.read_text())
+        process.send_signal(number)
+        stdout, stderr = (stream.decode() for stream in process.communicate(timeout=60))
+    assert (process.returncode, stdout) == (code, "")
+    lines = stderr.splitlines()
+    assert lines[0] == "  ○ Finder · hang"
+    assert "    ├── ✓ read 12 lines" in lines
+    assert "So far: app.py" in lines
+    assert lines[-1] == "Interrupted."
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+
+
+def test_an_interrupted_json_run_is_a_cancelled_envelope(ohm) -> None:
+    with ohm.start("run", "finder", "hang", "--backend", "stage", "--json") as process:
+        ohm.reached.read_text()
+        process.send_signal(signal.SIGINT)
+        stdout, _ = process.communicate(timeout=60)
+    envelope = json.loads(stdout)
+    assert (process.returncode, envelope["status"]) == (130, "cancelled")
+    assert envelope["assistant_text"] == "So far: app.py"

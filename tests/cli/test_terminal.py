@@ -1,0 +1,132 @@
+"""On a pseudo-terminal, as a person sees it."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import pty
+import select
+import signal
+import struct
+import termios
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from wcwidth import strip_sequences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PATIENCE_S = 60
+
+
+class Screen:
+    """Everything the program wrote so far."""
+
+    def __init__(self, master: int) -> None:
+        self._master = master
+        self._written = b""
+
+    @property
+    def raw(self) -> str:
+        return self._written.decode(errors="replace")
+
+    @property
+    def text(self) -> str:
+        return strip_sequences(self.raw).replace("\r", "")
+
+    def wait_for(self, *texts: str) -> None:
+        while not all(text in self.text for text in texts):
+            assert self._read(), f"{texts} never came: {self.text!r}"
+
+    def wait_for_end(self) -> None:
+        while self._read():
+            pass
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._master], [], [], PATIENCE_S)
+        assert ready, f"nothing happens any more after: {self.text!r}"
+        try:
+            chunk = os.read(self._master, 65536)
+        except OSError as error:
+            if error.errno != errno.EIO:  # how Linux says that the other side is closed
+                raise
+            return False
+        self._written += chunk
+        return bool(chunk)
+
+
+@contextmanager
+def on_terminal(ohm, *arguments: str, rows: int = 30, columns: int = 80) -> Iterator[tuple[Screen, object]]:
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    try:
+        with ohm.start(*arguments, stdin=slave, stdout=slave, stderr=slave) as process:
+            os.close(slave)
+            yield Screen(master), process
+    finally:
+        os.close(master)
+
+
+def test_prompt_rows_and_answer_are_there_while_the_task_still_runs(ohm) -> None:
+    with on_terminal(ohm, "run", "finder", "pause", "--backend", "stage") as (screen, process):
+        ohm.reached.read_text()
+        screen.wait_for("Finder · pause", "├── pause", "✓ read 12 lines", "╰── So far: app.py")
+        assert "line two" not in screen.text
+        ohm.released.write_text("go")
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    final = screen.text.rpartition("✓ Finder · pause\n")[2]
+    assert '    ├── ○ read {"path":"src/app.py"}\n    ├── ✓ read 12 lines\n    ╰── Succeeded after ' in final
+    assert final.endswith("\n\nline one\n  line two\n")
+
+
+def test_the_live_tree_is_wiped_and_the_cursor_is_back(ohm) -> None:
+    with on_terminal(ohm, "run", "finder", "answer", "--backend", "stage") as (screen, process):
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    assert screen.raw.rindex("\x1b[?25h") > screen.raw.rindex("\x1b[?25l")
+
+
+def test_an_answer_cannot_drive_the_terminal(ohm) -> None:
+    with on_terminal(ohm, "run", "finder", "escape", "--backend", "stage") as (screen, process):
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    assert "\x1b]0;" not in screen.raw
+    assert "\x07" not in screen.raw
+    assert screen.text.endswith("\nred\n")
+
+
+def test_ctrl_c_shows_what_was_done(ohm) -> None:
+    with on_terminal(ohm, "run", "finder", "hang", "--backend", "stage") as (screen, process):
+        child = int(ohm.reached.read_text())
+        process.send_signal(signal.SIGINT)
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 130
+    final = screen.text.rpartition("○ Finder · hang\n")[2]
+    assert "✓ read 12 lines\n" in final
+    assert final.endswith("So far: app.py\n\nInterrupted.\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+
+
+def test_json_on_a_terminal_is_json(ohm) -> None:
+    with on_terminal(ohm, "run", "finder", "answer", "--backend", "none", "--json") as (screen, process):
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    assert json.loads(screen.raw)["status"] == "succeeded"
+
+
+def test_a_tool_call_is_shown_live_as_its_tree(ohm) -> None:
+    start = {"op": "start", "subagent_type": "finder", "description": "Scan", "prompt": "pause"}
+    ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
+    with on_terminal(ohm, "call", "task", json.dumps(start)) as (screen, process):
+        ohm.reached.read_text()
+        screen.wait_for("Finder · Scan", "├── pause", "╰── Working...")
+        ohm.released.write_text("go")
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    assert screen.text.endswith("    ├── ✓ read 12 lines\n    ╰── line one\n        line two\n")
