@@ -19,8 +19,8 @@ _DESCRIPTION = (
     "end with the command. No input can be typed."
 )
 # The outer shell leads the process group: it puts both streams into one, in order, and when the command is over it
-# ends what the command left running.
-_WRAPPER = '"$0" -c "$1" 2>&1; code=$?; trap "" TERM; kill -TERM 0; exit $code'
+# ends what the command left running. Its own remarks about that are nobody's business.
+_WRAPPER = 'exec 2>/dev/null; "$0" -c "$1" 2>&1; code=$?; trap "" TERM; kill -TERM 0; exit $code'
 
 
 class BashArguments(Arguments):

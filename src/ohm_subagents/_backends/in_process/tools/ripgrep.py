@@ -42,6 +42,7 @@ class Ripgrep:
             "--with-filename",
             "--no-heading",
             "--line-number",
+            "--crlf",
             f"--context={query.context}",
             *(["--fixed-strings"] if query.literal else []),
             *(["--ignore-case"] if query.ignore_case else []),

@@ -8,7 +8,7 @@ from pydantic_ai import RunContext, Tool
 from pydantic_ai.capabilities import LocalWorkspace
 from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.toolsets import FunctionToolset, ToolsetTool
-from pydantic_ai.workspaces import WorkspaceError
+from pydantic_ai.workspaces import WorkspaceError, WorkspaceUnavailableError
 
 from ohm_subagents._backends.in_process.tools import bash, code_search, edit, find, grep, ls, read, write
 from ohm_subagents._backends.in_process.tools.code_search import Indexes
@@ -49,6 +49,8 @@ class ChildToolset(FunctionToolset[object]):
             return await super().call_tool(name, tool_args, ctx, tool)
         except (ToolFailed, ModelRetry):
             raise
+        except WorkspaceUnavailableError as error:
+            fail("The working directory is gone, so nothing can be read or run there.", error)
         except (OSError, WorkspaceError) as error:
             fail(sentence(error, await ctx.workspace.working_dir()), error)
         except Exception as error:  # noqa: BLE001  a bug of a tool costs its call, not the run

@@ -25,7 +25,9 @@ class Walk:
     note: str = f"[{WITHOUT_RIPGREP}]"
 
     async def files(self, root: Path, start: str) -> list[str]:
-        return await to_thread.run_sync(lambda: list(_files(root, start)), abandon_on_cancel=True)
+        return await to_thread.run_sync(
+            lambda: [printable(path) for path in _files(root, start)], abandon_on_cancel=True
+        )
 
     async def grep(self, root: Path, start: str, query: Query, wanted: Wanted, limit: int) -> Hits:
         return await to_thread.run_sync(lambda: _grep(root, start, query, wanted, limit), abandon_on_cancel=True)
@@ -44,7 +46,8 @@ def _grep(root: Path, start: str, query: Query, wanted: Wanted, limit: int) -> H
         )
     hits = Hits(limit=limit, context=query.context)
     for path in _files(root, start):
-        if wanted(path) and not all(hits.add(line) for line in _matches(root / path, path, pattern, query.context)):
+        shown = printable(path)
+        if wanted(shown) and not all(hits.add(line) for line in _matches(root / path, shown, pattern, query.context)):
             break
     return hits
 
@@ -78,7 +81,7 @@ def _files(root: Path, start: str) -> Iterator[str]:
     """Regular files in order of path, relative to `root`; `start` itself is taken whatever it is called."""
     first = root / start
     if first.is_file():
-        yield printable(start)
+        yield start
         return
     ignored = _Ignored.above(first)
     if ignored.hides(first, is_dir=True):  # a start named on purpose is not hidden by rules from above it
@@ -100,7 +103,7 @@ def _below(root: Path, directory: Path, ignored: "_Ignored") -> Iterator[str]:
         if entry.is_dir(follow_symlinks=False):
             yield from _below(root, Path(entry.path), inner)
         elif entry.is_file(follow_symlinks=False):
-            yield printable(os.path.relpath(entry.path, root))
+            yield os.path.relpath(entry.path, root)
 
 
 @dataclass(frozen=True, slots=True)

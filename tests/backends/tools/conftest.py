@@ -1,0 +1,86 @@
+"""A real agent that makes one tool call, for every test of a child tool."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pydantic_ai
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from ohm_subagents._backends.in_process.tools import CHILD_TOOLS, ChildToolset, Indexes, child_toolset, child_workspace
+
+pydantic_ai.BANNER_ENABLED = False
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"  # pydantic-ai runs on nothing else
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the model reads, and whether the call succeeded."""
+
+    text: str
+    kind: str
+
+
+@dataclass
+class Desk:
+    """A working directory with every tool; `use` makes one call through a real agent."""
+
+    cwd: Path
+    python_walk: bool = False
+    names: tuple[str, ...] = CHILD_TOOLS
+    indexes: Indexes = field(default_factory=Indexes)
+    toolset: ChildToolset | None = None
+
+    async def use(self, tool: str, **arguments: Any) -> Outcome:
+        toolset = self.toolset or child_toolset(self.names, indexes=self.indexes, python_walk=self.python_walk)
+        agent = Agent(
+            FunctionModel(_calls_once(tool, arguments)),
+            toolsets=[toolset],
+            capabilities=[child_workspace(self.cwd, self.names)],
+        )
+        result = await agent.run("go")
+        assert result.output == "done", "the run went on after the tool"
+        (part,) = (part for message in result.all_messages() for part in message.parts if _is_result(part))
+        return Outcome(part.model_response_str(wrap_if_error=False), part.outcome)
+
+    def put(self, path: str, text: str | bytes) -> Path:
+        file = self.cwd / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return file
+
+
+def _is_result(part: object) -> bool:
+    return isinstance(part, ToolReturnPart)
+
+
+def _calls_once(tool: str, arguments: dict[str, Any]) -> Callable[[list[ModelMessage], AgentInfo], ModelResponse]:
+    def respond(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+        if any(_is_result(part) for part in messages[-1].parts):
+            return ModelResponse(parts=[TextPart("done")])
+        return ModelResponse(parts=[ToolCallPart(tool, arguments)])
+
+    return respond
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    cwd = tmp_path / "work"
+    cwd.mkdir()
+    return Desk(cwd)
+
+
+Use = Callable[..., Awaitable[Outcome]]
+
+
+@pytest.fixture
+def use(desk: Desk) -> Use:
+    return desk.use

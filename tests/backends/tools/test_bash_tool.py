@@ -1,0 +1,113 @@
+"""`bash`: real processes, real grandchildren."""
+
+import os
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio import to_thread
+
+pytestmark = pytest.mark.anyio
+
+# A grandchild that says it is there and holds the pipe open for as long as it lives.
+HOLDER = "(exec 3>pipe; echo up >&3; exec sleep 300) &"
+# The same; the command goes on when the grandchild is there.
+HELD = "mkfifo ready; (exec 3>pipe; echo up >&3; echo > ready; exec sleep 300) & read line < ready"
+
+
+class Watch:
+    """The reading end of a pipe that a grandchild holds: it ends when the last holder is gone."""
+
+    def __init__(self, cwd: Path) -> None:
+        self.path = cwd / "pipe"
+        os.mkfifo(self.path)
+
+    async def up(self) -> None:
+        self.file = await to_thread.run_sync(self.path.open, abandon_on_cancel=True)
+        assert await to_thread.run_sync(self.file.readline) == "up\n"
+
+    async def gone(self) -> None:
+        assert await to_thread.run_sync(self.file.read) == ""
+        self.file.close()
+
+
+async def test_output_of_both_streams_comes_in_order(use):
+    assert (await use("bash", command="echo 1; echo 2 >&2; echo 3")).text == "1\n2\n3"
+
+
+async def test_it_runs_in_the_working_directory(desk):
+    assert (await desk.use("bash", command="pwd -P")).text == str(desk.cwd.resolve())
+
+
+async def test_the_exit_code_is_shown_when_it_is_not_zero(use):
+    outcome = await use("bash", command="echo no; exit 3")
+    assert (outcome.kind, outcome.text) == ("success", "no\n\n[Exit code 3.]")
+    assert (await use("bash", command="false")).text == "[Exit code 1.]"
+    assert (await use("bash", command="true")).text == "[no output]"
+    assert (await use("bash", command="kill -KILL $$")).text == "[Exit code 137.]"
+
+
+async def test_quotes_and_line_breaks_reach_the_shell_unchanged(use):
+    assert (await use("bash", command="x='a \"b\"'\necho \"$x\" '$0'")).text == 'a "b" $0'
+
+
+async def test_no_secret_of_the_environment_is_visible(use, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-top-secret")
+    names = {line.partition("=")[0] for line in (await use("bash", command="env")).text.splitlines()}
+    assert names <= {"PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "PWD", "OLDPWD", "SHLVL", "_"}
+
+
+async def test_the_end_of_long_output_is_kept(use):
+    outcome = await use("bash", command="seq 1 5000")
+    assert outcome.text.startswith("3001\n3002\n")
+    assert outcome.text.endswith(
+        "5000\n\n[Showing lines 3001-5000 of 5000; send the output to a file to read the rest]"
+    )
+
+
+async def test_a_flood_of_output_is_stopped_in_one_sentence(use):
+    outcome = await use("bash", command="yes")
+    assert outcome.kind == "failed"
+    assert (
+        "[The command was stopped: it wrote more than 10485760 bytes; send its output to a file instead.]"
+        in outcome.text
+    )
+
+
+async def test_a_timeout_keeps_the_output_and_ends_the_grandchild(desk):
+    watch = Watch(desk.cwd)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch.up)
+        outcome = await desk.use("bash", command=f"echo early\n{HOLDER}\nwait", timeout=2)
+    assert outcome.kind == "failed"
+    assert outcome.text == "early\n\n[The command was stopped after 2 seconds; at most 600 can be asked for.]"
+    await watch.gone()
+
+
+async def test_cancelling_the_run_ends_the_grandchild(desk):
+    watch = Watch(desk.cwd)
+    with anyio.CancelScope() as scope:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: desk.use("bash", command=f"{HOLDER}\nwait"))
+            await watch.up()
+            scope.cancel()
+    assert scope.cancelled_caught
+    await watch.gone()
+
+
+async def test_a_background_job_ends_with_its_command(desk):
+    watch = Watch(desk.cwd)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch.up)
+        outcome = await desk.use("bash", command=f"{HELD}\necho started; exit 4")
+    assert outcome.text == "started\n\n[Exit code 4.]"
+    await watch.gone()
+
+
+async def test_input_is_at_its_end(use):
+    assert (await use("bash", command="cat; echo done")).text == "done"
+
+
+async def test_a_nul_in_the_command_is_one_sentence(use):
+    outcome = await use("bash", command="echo \0")
+    assert (outcome.kind, outcome.text) == ("failed", "The command holds a NUL character, which no shell accepts.")

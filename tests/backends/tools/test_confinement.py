@@ -1,0 +1,122 @@
+"""File tools never leave the task's cwd (house.md 9.7)."""
+
+import pytest
+
+pytestmark = pytest.mark.anyio
+
+OUTSIDE = "leads outside the working directory"
+
+READERS = [
+    ("read", {}),
+    ("ls", {}),
+    ("grep", {"pattern": "secret"}),
+    ("find", {"pattern": "*"}),
+    ("code_search", {"query": "secret"}),
+    ("edit", {"oldText": "secret", "newText": "gone"}),
+    ("write", {"content": "gone"}),
+]
+
+
+@pytest.fixture
+def attacked(desk):
+    """A cwd with every kind of way out, beside a file that must stay unread and unchanged."""
+    outside = desk.cwd.parent / "outside"
+    outside.mkdir()
+    (outside / "secret.txt").write_text("secret\n")
+    (desk.cwd.parent / "work-sibling").mkdir()
+    (desk.cwd.parent / "work-sibling" / "secret.txt").write_text("secret\n")
+    (desk.cwd / "file_link").symlink_to(outside / "secret.txt")
+    (desk.cwd / "dir_link").symlink_to(outside)
+    (desk.cwd / "chain").symlink_to("dir_link")
+    (desk.cwd / "dangling").symlink_to(outside / "new.txt")
+    (desk.cwd / "loop").symlink_to("loop")
+    (desk.cwd / "sub").mkdir()
+    yield desk
+    assert [file.name for file in outside.iterdir()] == ["secret.txt"]
+    assert (outside / "secret.txt").read_text() == "secret\n"
+    assert (desk.cwd.parent / "work-sibling" / "secret.txt").read_text() == "secret\n"
+
+
+WAYS_OUT = [
+    "../outside/secret.txt",
+    "sub/../../outside/secret.txt",
+    "file_link",
+    "dir_link/secret.txt",
+    "chain/secret.txt",
+    "dir_link/../outside/secret.txt",
+    "loop/../file_link",
+    "loop/../dir_link/secret.txt",
+    "../work-sibling/secret.txt",
+    "/etc/passwd",
+    "..",
+    "/",
+    "dir_link",
+    "dangling",
+    "dir_link/brand/new.txt",
+    "../brand-new.txt",
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), READERS, ids=[tool for tool, _ in READERS])
+@pytest.mark.parametrize("path", WAYS_OUT)
+async def test_no_tool_follows_a_path_out_of_cwd(attacked, tool, arguments, path):
+    outcome = await attacked.use(tool, path=path, **arguments)
+    assert outcome.kind == "failed"
+    assert OUTSIDE in outcome.text
+    assert "secret\n" not in outcome.text
+
+
+@pytest.mark.parametrize("tool", ["read", "write", "edit", "ls", "grep", "find"])
+async def test_an_absolute_path_out_of_cwd_is_refused(attacked, tool):
+    arguments = {name: value for name, value in READERS if name == tool}[tool]
+    outcome = await attacked.use(tool, path=str(attacked.cwd.parent / "outside" / "secret.txt"), **arguments)
+    assert (outcome.kind, OUTSIDE in outcome.text) == ("failed", True)
+
+
+@pytest.mark.parametrize("python_walk", [False, True], ids=["ripgrep", "walk"])
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [("grep", {"pattern": "secret"}), ("find", {"pattern": "*.txt"}), ("code_search", {"query": "secret"})],
+)
+async def test_results_never_come_from_behind_a_link(attacked, tool, arguments, python_walk):
+    attacked.put("inside.txt", "secret of mine\n")
+    attacked.python_walk = python_walk
+    outcome = await attacked.use(tool, **arguments)
+    assert "inside.txt" in outcome.text
+    assert "link" not in outcome.text
+    assert "outside" not in outcome.text
+
+
+async def test_an_absolute_path_inside_cwd_is_fine(desk):
+    file = desk.put("a.txt", "hello\n")
+    assert (await desk.use("read", path=str(file))).text == "hello"
+
+
+async def test_a_link_that_stays_inside_is_followed(desk):
+    desk.put("real/a.txt", "hello\n")
+    (desk.cwd / "link").symlink_to("real")
+    assert (await desk.use("read", path="link/a.txt")).text == "hello"
+    assert (await desk.use("write", path="link/b.txt", content="x")).text == "Wrote 1 bytes to real/b.txt."
+
+
+async def test_a_cwd_that_is_itself_a_link_works(desk):
+    desk.put("a.txt", "hello\n")
+    link = desk.cwd.parent / "alias"
+    link.symlink_to(desk.cwd)
+    desk.cwd = link
+    assert (await desk.use("read", path="a.txt")).text == "hello"
+    assert (await desk.use("read", path=str(link / "a.txt"))).text == "hello"
+    assert (await desk.use("grep", pattern="hello")).text == "a.txt:1: hello"
+
+
+async def test_a_path_no_system_accepts_is_one_sentence(desk):
+    outcome = await desk.use("read", path="a\0b")
+    assert outcome.kind == "failed"
+    assert outcome.text == r"'a\x00b' is not a valid path."
+
+
+async def test_a_file_called_like_an_option_is_a_file(desk):
+    desk.put("--files/-e", "needle\n")
+    assert (await desk.use("grep", pattern="needle", path="--files")).text == "--files/-e:1: needle"
+    assert (await desk.use("grep", pattern="--version")).text == '[No matches for "--version"]'
+    assert (await desk.use("find", pattern="-e")).text == "--files/-e"
