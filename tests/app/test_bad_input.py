@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
         (
             {"op": "start", "subagent_type": "finder", "description": "d"},
             "prompt",
-            "'prompt' is missing; give a non-blank text.",
+            "'prompt' is missing; it is required.",
         ),
         (
             {"op": "start", "subagent_type": "finder", "description": "d", "prompt": 7},
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.anyio
             "async",
             "'async' is \"true\"; allowed: true or false.",
         ),
-        ({"op": "start", "tasks": []}, "tasks", "'tasks' is []; allowed: a list of at least one task."),
+        ({"op": "start", "tasks": []}, "tasks", "'tasks' is []; allowed: a list with at least one entry."),
         (
             {"op": "start", "tasks": [{"subagent_type": "finder", "description": "d", "prompt": "p"}, 3]},
             "tasks.1",

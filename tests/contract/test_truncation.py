@@ -4,19 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ohm_subagents.contract import cap
+from ohm_subagents.contract import truncate
 
 FAMILY = "👩‍👩‍👧"
 
 
 def test_a_text_within_the_limit_is_returned_whole():
-    capped = cap("hello", 5)
+    capped = truncate("hello", 5)
 
     assert (capped.text, capped.total_chars, capped.returned_chars, capped.is_truncated) == ("hello", 5, 5, False)
 
 
 def test_a_longer_text_keeps_its_head_and_reports_both_counts():
-    capped = cap("hello", 3)
+    capped = truncate("hello", 3)
 
     assert (capped.text, capped.total_chars, capped.returned_chars, capped.is_truncated) == ("hel", 5, 3, True)
 
@@ -31,12 +31,12 @@ def test_a_longer_text_keeps_its_head_and_reports_both_counts():
     ],
 )
 def test_a_cut_never_splits_what_a_reader_sees_as_one_character(text, limit, kept):
-    assert cap(text, limit).text == kept
+    assert truncate(text, limit).text == kept
 
 
 @given(st.text(), st.integers(min_value=1, max_value=40))
 def test_a_cut_is_a_head_within_the_limit_and_counts_code_points(text, limit):
-    capped = cap(text, limit)
+    capped = truncate(text, limit)
 
     assert text.startswith(capped.text)
     assert len(capped.text) == capped.returned_chars <= limit

@@ -11,12 +11,15 @@ from ohm_subagents._config.env import config_dir
 from ohm_subagents._config.load import LoadedConfig, load_config
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._orchestrator.observe import LogObserver
+from ohm_subagents._orchestrator.plan import World
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginHost
 from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
+from ohm_subagents._store.retention import RetentionPolicy
 from ohm_subagents._surfaces import hooks as builtin_suites
-from ohm_subagents.contract.result import Ok, Result
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,9 +30,8 @@ if TYPE_CHECKING:
     from ohm_subagents._backends.in_process.models import ModelBook
     from ohm_subagents._config.schema import Provider
     from ohm_subagents._orchestrator.observe import Logger
-    from ohm_subagents._plugins.interfaces import Observer
+    from ohm_subagents._plugins.interfaces import Observer, Tool
     from ohm_subagents.contract.diagnostics import Diagnostic
-    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.profile import Profile
 
 
@@ -53,9 +55,40 @@ class Assembly:
         yield from unmatched(self.config.subagents.permissions, self.catalog.available())
         yield from self.host.diagnostics
 
+    def world(self, child_tools: Mapping[str, Tool]) -> Result[World, OhmError]:
+        """What the engine looks at when it admits an item; an `Err` refuses every command."""
+        if isinstance(self.loaded, Err):
+            return Err(_unusable(self.loaded.err_value))
+        return Ok(
+            World(
+                config=self.config,
+                catalog=self.catalog,
+                host=self.host,
+                cwd=self.cwd,
+                backends=self.host.backends(),
+                child_tools=child_tools,
+            )
+        )
+
+    @property
+    def retention(self) -> RetentionPolicy:
+        """How long tasks are kept."""
+        return RetentionPolicy(
+            retention_ms=self.config.subagents.task_retention_ms,
+            max_entries=self.config.task_max_entries,
+            max_reasons=self.config.task_max_expired_entries,
+        )
+
     def model_book(self) -> ModelBook:
         """A book over every model provider, not opened."""
         return self.backends.model_book()
+
+
+def _unusable(cause: OhmError) -> OhmError:
+    """004's fixed words for the fact; what is really wrong is the advice."""
+    return OhmError(
+        code=ErrorCode.CONFIG_INVALID, message="Failed to load runtime config for task tool", advice=str(cause)
+    )
 
 
 class _BuiltinObservers:

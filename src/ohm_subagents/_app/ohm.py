@@ -15,7 +15,6 @@ from ohm_subagents._config.env import process_env
 from ohm_subagents._orchestrator.backends import BackendPool
 from ohm_subagents._orchestrator.observe import silent_logger
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
-from ohm_subagents._orchestrator.plan import World
 from ohm_subagents._plugins.interfaces import JsonObject, SuiteContext, ToolCall, ToolResult
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._store.memory import MemoryStore
@@ -79,7 +78,7 @@ class Ohm:
         config, specs = assembly.config, assembly.host.tool_suites()
         self._engine = Orchestrator(
             group=group,
-            world=self._world,
+            world=lambda: assembly.world(self._child.tools),
             pool=pool,
             store=store,
             clock=clock,
@@ -133,7 +132,7 @@ class Ohm:
                     assembly,
                     group=group,
                     pool=pool,
-                    store=store or MemoryStore(),
+                    store=store or MemoryStore(now, assembly.retention),
                     clock=now,
                     new_task_id=new_task_id or task_ids(now),
                     suites=suites,
@@ -173,12 +172,23 @@ class Ohm:
         """The parts this Ohm was made of, for `ohm doctor` and its like."""
         return self._assembly
 
-    async def call(self, name: str, arguments: JsonValue, *, on_update: OnUpdate | None = None) -> ToolResult:
-        """Call a mounted tool with arguments as a model wrote them. `on_update` gets progress frames."""
+    async def call(
+        self,
+        name: str,
+        arguments: JsonValue,
+        *,
+        on_update: OnUpdate | None = None,
+        abort: anyio.Event | None = None,
+    ) -> ToolResult:
+        """Call a mounted tool with arguments as a model wrote them; never raises for bad input.
+
+        `on_update` gets progress frames. Setting `abort` ends the call with a result that says so; what it waits for is
+        cancelled, except by a `wait`. Cancelling the caller does the same without a result.
+        """
         tool = self.tools.get(name)
         if tool is None:
             return _unknown_tool(name, self.tools)
-        return await tool.execute(ToolCall(arguments=arguments, on_update=on_update))
+        return await tool.execute(ToolCall(arguments=arguments, on_update=on_update, abort=abort))
 
     async def run(
         self,
@@ -212,12 +222,16 @@ class Ohm:
                 return Ok(self._envelope(task))
             case Started(items=(Accepted(task=task), *_)):
                 return Err(task.error or _cancelled(task))
-            case Started():
+            case _:
                 raise AssertionError("A start of one item has one reply.")
 
     def task(self, task_id: str) -> Task | None:
-        """The newest state of a task: its whole output, its events, its usage. None if the id was never given."""
-        return self._store.get(TaskId(task_id))
+        """The newest state of a task: its whole output, its events, its usage. None if it is unknown or expired."""
+        match self._store.get(TaskId(task_id)):
+            case Ok(task):
+                return task
+            case Err():
+                return None
 
     def envelope(self, task_id: str) -> Envelope | None:
         """The task.v1 envelope of a task, with its output capped as in any payload."""
@@ -226,21 +240,6 @@ class Ohm:
 
     def _envelope(self, task: Task) -> Envelope:
         return project_task(task, output_max_chars=self.config.output_max_chars)
-
-    def _world(self) -> Result[World, OhmError]:
-        parts = self._assembly
-        if isinstance(parts.loaded, Err):
-            return Err(_unusable(parts.loaded.err_value))
-        return Ok(
-            World(
-                config=parts.config,
-                catalog=parts.catalog,
-                host=parts.host,
-                cwd=parts.cwd,
-                backends=parts.host.backends(),
-                child_tools=self._child.tools,
-            )
-        )
 
     def _suite_context(self, suite: str) -> SuiteContext:
         config = self.config
@@ -257,13 +256,6 @@ class Ohm:
 
 def _system_clock() -> int:
     return time.time_ns() // 1_000_000
-
-
-def _unusable(cause: OhmError) -> OhmError:
-    """004's fixed words for the fact; what is really wrong is the advice."""
-    return OhmError(
-        code=ErrorCode.CONFIG_INVALID, message="Failed to load runtime config for task tool", advice=str(cause)
-    )
 
 
 def _cancelled(task: Task) -> OhmError:

@@ -23,7 +23,7 @@ _OFF: Final = frozenset({"0", "false", "no", "off", "disabled"})
 
 def expected(what: str, *, kind: str = "ohm") -> PydanticCustomError:
     """The error of a value that should have been `what`."""
-    return PydanticCustomError(kind, "{what}", {"what": what})  # pyright: ignore[reportArgumentType] LiteralString
+    return PydanticCustomError(kind, "{what}", {"what": what})  # pyright: ignore[reportArgumentType] it wants a literal
 
 
 def switch(value: object) -> bool | None:

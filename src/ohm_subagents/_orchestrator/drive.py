@@ -9,6 +9,7 @@ import anyio
 
 from ohm_subagents._orchestrator.live import RunSink
 from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest
+from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Cancelled, DiagnosticRaised, Failed, RunStarted, Succeeded
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -18,80 +19,101 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from ohm_subagents._orchestrator.backends import BackendPool
-    from ohm_subagents._orchestrator.live import LiveTask
+    from ohm_subagents._orchestrator.live import LiveTask, Message
     from ohm_subagents.contract.events import Outcome
 
 OWNER_CLOSED = Cancelled(reason="The owner of the task was closed.")
+WITHDRAWN = Cancelled(reason="The caller stopped waiting.")
 
 
 async def drive(
     live: LiveTask, pool: BackendPool, slot: AbstractAsyncContextManager[object], begun: Callable[[], None]
 ) -> None:
     """Run a task to its end, once there is a `slot`; `begun` is called when it runs. The record says how it ended."""
-    outcome: Outcome = OWNER_CLOSED
     try:
         with live.scope:
             async with slot:
-                if live.task.is_terminal:  # cancelled while it waited
-                    return
-                outcome = await _run(live, pool, begun)
+                if not live.task.is_terminal:  # else it was cancelled while it waited
+                    await _drain(live, pool, begun)
     finally:
-        live.settle(outcome)
+        live.settle(OWNER_CLOSED)
 
 
-async def _run(live: LiveTask, pool: BackendPool, begun: Callable[[], None]) -> Outcome:
-    """Give the prompt to the backend under the task's deadline; record how that went."""
-    plan = live.plan
-    live.record(RunStarted(prompt=plan.item.prompt))
+async def _drain(live: LiveTask, pool: BackendPool, begun: Callable[[], None]) -> None:
+    """One run a message, until the inbox is empty: only then is the task settled.
+
+    The first run decides the outcome. A follow-up that fails is the answer of its own `send` and a diagnostic of the
+    task: what was found before is not thrown away.
+    """
+    outcome: Outcome | None = None
+    while live.inbox:
+        message = live.inbox.popleft()
+        ended = await _run(live, message, pool, begun)
+        live.answer(message)
+        if outcome is None:
+            outcome = ended
+        elif isinstance(ended, Failed):
+            told = Diagnostic(subject="follow-up", message=f"A follow-up failed: {ended.error.message}")
+            live.record(DiagnosticRaised(diagnostic=told))
+    live.settle(outcome or OWNER_CLOSED)
+
+
+async def _run(live: LiveTask, message: Message, pool: BackendPool, begun: Callable[[], None]) -> Outcome:
+    """Give one prompt to its backend under a deadline; record how that went."""
+    plan = message.plan
+    live.record(RunStarted(prompt=message.prompt))
     for diagnostic in plan.diagnostics:
         live.record(DiagnosticRaised(diagnostic=diagnostic))
     begun()
-    result: Result[RunOutput, OhmError] = Err(_timed_out(live))
-    with anyio.move_on_after(plan.limits.soft_ms / 1000):
-        result = await _ask(live, pool)
+    result: Result[RunOutput, OhmError] | None = None
+    with message.scope, anyio.move_on_after(plan.limits.soft_ms / 1000):
+        result = await _ask(live, message, pool)
     match result:
         case Ok(output):
             live.end_run(Succeeded(), output)
             return Succeeded()
         case Err(error):
             outcome = _failure(error, live)
-            live.end_run(outcome)
-            return outcome
+        case None:
+            outcome = WITHDRAWN if message.scope.cancelled_caught else Failed(error=_timed_out(live, message))
+    live.end_run(outcome)
+    return outcome
 
 
-async def _ask(live: LiveTask, pool: BackendPool) -> Result[RunOutput, OhmError]:
-    """One call of the backend; a raising one fails its own task only."""
-    match await pool.backend(live.plan.backend):
+async def _ask(live: LiveTask, message: Message, pool: BackendPool) -> Result[RunOutput, OhmError]:
+    """One call of the backend; a raising one fails its own run only."""
+    plan = message.plan
+    match await pool.backend(plan.backend):
         case Err() as failed:
             return failed
         case Ok(backend):
             sink = RunSink(live)
             try:
-                answer: object = await backend.run(_request(live), sink)
-            except Exception as exc:  # noqa: BLE001  the law says never raise; a plugin may break it, its siblings may not pay
+                answer: object = await backend.run(_request(live, message), sink)
+            except Exception as exc:  # noqa: BLE001  the law says never raise; a plugin may break it, siblings may not pay
                 live.log_crash(exc)
                 return Err(_crashed(live, f"{type(exc).__name__}: {exc}"))
             finally:
                 sink.close()
             match answer:
                 case Ok(RunOutput() as output):
-                    return Ok(replace(output, summary=output.summary or live.plan.summary))
+                    return Ok(replace(output, summary=output.summary or plan.summary_of(message.prompt, live.task)))
                 case Err(OhmError() as error):
                     return Err(error)
                 case _:
                     return Err(_crashed(live, f"it returned {type(answer).__name__}, not a Result"))
 
 
-def _request(live: LiveTask) -> RunRequest:
+def _request(live: LiveTask, message: Message) -> RunRequest:
     """The open run, as its backend sees it."""
-    task, plan = live.task, live.plan
-    *earlier, current = task.runs
+    task, plan = live.task, message.plan
+    *earlier, _current = task.runs
     return RunRequest(
         task_id=task.id,
         session_id=task.session_id,
         profile=plan.profile,
         description=plan.item.description,
-        prompt=current.prompt,
+        prompt=message.prompt,
         instructions=plan.instructions,
         cwd=plan.cwd,
         tools=plan.tools,
@@ -109,13 +131,14 @@ def _failure(error: OhmError, live: LiveTask) -> Outcome:
     return Failed(error=replace(error, task_id=live.task.id))
 
 
-def _timed_out(live: LiveTask) -> OhmError:
+def _timed_out(live: LiveTask, message: Message) -> OhmError:
     return OhmError(
         code=ErrorCode.BACKEND_TIMEOUT,
         message=f"Task {live.task.id} timed out while waiting for subagent backend response",
-        advice=f"The limit was {live.plan.limits.soft_ms} ms; raise OHM_SUBAGENTS_BACKEND_TIMEOUT_MS "
+        advice=f"The limit was {message.plan.limits.soft_ms} ms; raise OHM_SUBAGENTS_BACKEND_TIMEOUT_MS "
         "or give the subagent a smaller task.",
         retryable=True,
+        task_id=live.task.id,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 import anyio
@@ -16,7 +17,18 @@ if TYPE_CHECKING:
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.events import Event, Outcome, RunEvent
     from ohm_subagents.contract.ids import Clock
-    from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.task import Run, Task
+
+
+class Message:
+    """A prompt on its way to a run: who sent it waits for `answered`, and may withdraw it."""
+
+    def __init__(self, prompt: str, plan: Plan) -> None:
+        self.prompt = prompt
+        self.plan = plan
+        self.answered = anyio.Event()
+        self.run: Run | None = None
+        self.scope = anyio.CancelScope()
 
 
 class LiveTask:
@@ -24,12 +36,29 @@ class LiveTask:
 
     def __init__(self, task: Task, plan: Plan, *, clock: Clock, store: Store, audience: Audience) -> None:
         self.task = task
-        self.plan = plan
+        self.inbox = deque([Message(plan.item.prompt, plan)])
         self.settled = anyio.Event()
         self.scope = anyio.CancelScope()
         self._clock = clock
         self._store = store
-        self._audience = audience
+        self.audience = audience
+
+    def send(self, prompt: str, plan: Plan) -> Message:
+        """Put a follow-up behind what is already there; it becomes the next run."""
+        message = Message(prompt, plan)
+        self.inbox.append(message)
+        return message
+
+    def withdraw(self, message: Message) -> None:
+        """Nobody waits for the answer any more: forget the message, or stop the run that has taken it."""
+        if message in self.inbox:
+            self.inbox.remove(message)
+        message.scope.cancel()
+
+    def answer(self, message: Message) -> None:
+        """The run that took the message has ended."""
+        message.run = self.task.runs[-1]
+        message.answered.set()
 
     def record(self, event: Event) -> None:
         """Apply one event; nothing happens once the task has settled."""
@@ -38,9 +67,11 @@ class LiveTask:
         if self.task is before:
             return
         self._store.save(self.task, event)
-        self._audience.notify(self.task, event)
+        self.audience.notify(self.task, event)
         if self.task.is_terminal:
             self.settled.set()
+            for message in self.inbox:
+                message.answered.set()
 
     def end_run(self, outcome: Outcome, output: RunOutput | None = None) -> None:
         """Close the run, and first the tool calls that it left open."""
@@ -57,7 +88,7 @@ class LiveTask:
 
     def log_crash(self, error: Exception) -> None:
         """A backend broke its law: the host should see the traceback, the caller only the message."""
-        self._audience.logger.error("backend.raised", task_id=self.task.id, backend=self.plan.backend, exc_info=error)
+        self.audience.logger.error("backend.raised", task_id=self.task.id, backend=self.task.backend, exc_info=error)
 
     def cancel(self, reason: str) -> None:
         """Cancelled on the record at once; the backend is told, and whatever it still says is ignored."""

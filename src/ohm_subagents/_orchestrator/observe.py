@@ -59,6 +59,15 @@ class Audience:
         self._observers = list(observers)
         self.logger = logger
 
+    def join(self, observer: Observer) -> None:
+        """Tell one more from now on."""
+        self._observers.append(observer)
+
+    def leave(self, observer: Observer) -> None:
+        """Tell it no more; it may have been muted before."""
+        if observer in self._observers:
+            self._observers.remove(observer)
+
     def notify(self, task: Task, event: Event) -> None:
         """Tell everyone, in order."""
         for observer in tuple(self._observers):

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import math
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
 
+from ohm_subagents._orchestrator import refusals
 from ohm_subagents._orchestrator.batch import run_in_order
 from ohm_subagents._orchestrator.drive import drive
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.observe import Audience
+from ohm_subagents._orchestrator.patience import either, settled
 from ohm_subagents._orchestrator.plan import label, plan
-from ohm_subagents.contract.commands import Accepted, ItemReply, Refused, Rejected, Reply, Start, Started, StartItem
-from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.commands import (
+    Accepted,
+    Cancel,
+    ItemReply,
+    Look,
+    Missing,
+    Refused,
+    Rejected,
+    Reply,
+    Seen,
+    Send,
+    Sent,
+    Start,
+    Started,
+    StartItem,
+    Stopped,
+    Wait,
+)
 from ohm_subagents.contract.events import TaskQueued
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import Route, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator, Iterable
 
     from anyio.abc import TaskGroup
 
@@ -30,10 +49,14 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.plan import Plan, World
     from ohm_subagents._plugins.interfaces import Observer
     from ohm_subagents._store.protocol import Store
-    from ohm_subagents.contract.commands import Command
+    from ohm_subagents.contract.commands import Command, WaitStatus
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import Clock
 
 CALLER_GONE = "The caller stopped waiting."
+ASKED = "A caller asked for it."
+LOOKUP = "task"
+"""What an envelope shows as `backend` when a single id leads nowhere."""
 
 
 class Orchestrator:
@@ -61,22 +84,38 @@ class Orchestrator:
         self._slots = None if max_running is None else anyio.CapacityLimiter(max_running)
         self._live: dict[TaskId, LiveTask] = {}
 
-    async def execute(self, command: Command, *, observer: Observer | None = None) -> Reply:
-        """Carry out a command. Never raises for bad input; cancelling the caller cancels the tasks it waits for."""
+    async def execute(
+        self, command: Command, *, observer: Observer | None = None, abort: anyio.Event | None = None
+    ) -> Reply:
+        """Carry out a command; never raises for bad input.
+
+        `observer` sees the events of the tasks that the command starts or touches while it lasts. Setting `abort`, or
+        cancelling the caller, cancels the tasks or the follow-up that it waits for; a `wait` only stops waiting.
+        """
         match self._world():
             case Err(error):
-                return Rejected(error=error, backend="task")
+                return Rejected(error=error, backend=LOOKUP, op=command.op)
             case Ok(world):
                 backend = label(world.config.subagent_backend, world.backends)
                 if not world.config.features.subagents:
-                    return Rejected(error=_DISABLED, backend=backend)
+                    return Rejected(error=refusals.DISABLED, backend=backend, op=command.op)
                 match command:
                     case Start():
-                        return await self._start(command, world, backend, observer)
+                        return await self._start(command, world, backend, observer, abort)
+                    case Look():
+                        return Seen(items=self._seen(command.ids), backend=backend, op="status")
+                    case Wait():
+                        return await self._wait(command, backend, observer, abort)
+                    case Send():
+                        return await self._send(command, world, observer, abort)
+                    case Cancel():
+                        return self._cancel(command, observer)
 
-    async def _start(self, command: Start, world: World, backend: str, observer: Observer | None) -> Reply:
+    async def _start(
+        self, command: Start, world: World, backend: str, observer: Observer | None, abort: anyio.Event | None
+    ) -> Reply:
         if command.background and world.config.subagents.async_start != "allow":
-            return Rejected(error=_ASYNC_REFUSED, backend=backend)
+            return Rejected(error=refusals.ASYNC_REFUSED, backend=backend)
         admitted = [self._admit(item, world, observer) for item in command.items]
         started = [entry for entry in admitted if isinstance(entry, LiveTask)]
         for live in started:
@@ -85,8 +124,71 @@ class Orchestrator:
         jobs = [partial(self._drive, live) for live in started]
         self._group.start_soon(partial(run_in_order, jobs, workers=max(1, min(workers, len(jobs)))))
         if not command.background:
-            await _settle_all(started)
+            try:
+                await either(partial(settled, started), abort)
+            finally:
+                for live in started:
+                    live.cancel(CALLER_GONE)
         return Started(items=tuple(_reply(entry) for entry in admitted), backend=backend)
+
+    async def _wait(self, command: Wait, backend: str, observer: Observer | None, abort: anyio.Event | None) -> Reply:
+        live = [self._live[TaskId(each)] for each in dict.fromkeys(command.ids) if TaskId(each) in self._live]
+        aborted = False
+        with _watching(live, observer), anyio.move_on_after(_seconds(command.timeout_ms)) as patience:
+            aborted = await either(partial(settled, live), abort)
+        items = self._seen(command.ids)
+        is_done = all(isinstance(item, Missing) or item.task.is_terminal for item in items)
+        over: WaitStatus = "aborted" if aborted and not patience.cancelled_caught else "timeout"
+        return Seen(items=items, backend=backend, op="wait", wait_status="completed" if is_done else over)
+
+    async def _send(self, command: Send, world: World, observer: Observer | None, abort: anyio.Event | None) -> Reply:
+        match self._store.get(TaskId(command.id)):
+            case Err(error):
+                return Rejected(error=error, backend=LOOKUP, op="send", task_id=TaskId(command.id))
+            case Ok(task):
+                refused = partial(
+                    Rejected,
+                    op="send",
+                    backend=task.backend,
+                    task_id=task.id,
+                    profile=task.profile,
+                    description=task.description,
+                )
+                live = self._live.get(task.id)
+                if live is None or task.is_terminal:
+                    return refused(error=refusals.not_resumable(task), invocation=task.invocation)
+                item = StartItem(profile=task.profile, description=task.description, prompt=command.prompt)
+                match plan(item, world):
+                    case Err(Refused(error=error, profile=profile)):
+                        return refused(error=error, invocation=task.invocation if profile else None)
+                    case Ok(admitted):
+                        message = live.send(command.prompt, admitted)
+        try:
+            with _watching([live], observer):
+                await either(message.answered.wait, abort)
+        finally:
+            if not message.answered.is_set():
+                live.withdraw(message)
+        return Sent(task=live.task, run=message.run)
+
+    def _cancel(self, command: Cancel, observer: Observer | None) -> Reply:
+        match self._store.get(TaskId(command.id)):
+            case Err(error):
+                return Rejected(error=error, backend=LOOKUP, op="cancel", task_id=TaskId(command.id))
+            case Ok(task):
+                live = self._live.get(task.id)
+                if live is None or task.is_terminal:
+                    return Stopped(task=task, applied=False, prior=task.status)
+                with _watching([live], observer):
+                    live.cancel(ASKED)
+                return Stopped(task=live.task, applied=True, prior=task.status)
+
+    def _seen(self, ids: tuple[str, ...]) -> tuple[Accepted | Missing, ...]:
+        return tuple(
+            Accepted(task=found.ok_value) if isinstance(found, Ok) else Missing(id=each, error=found.err_value)
+            for each in ids
+            for found in [self._store.get(TaskId(each))]
+        )
 
     def _admit(self, item: StartItem, world: World, observer: Observer | None) -> LiveTask | Refused:
         match plan(item, world):
@@ -94,8 +196,8 @@ class Orchestrator:
                 return refused
             case Ok(admitted):
                 task_id = TaskId(self._new_task_id())
-                if self._store.get(task_id) is not None:
-                    return Refused(item=item, profile=admitted.profile.id, error=_duplicate(task_id))
+                if isinstance(self._store.get(task_id), Ok):
+                    return Refused(item=item, profile=admitted.profile.id, error=refusals.duplicate(task_id))
                 observers = (*world.host.observers(), *(() if observer is None else (observer,)))
                 live = LiveTask(
                     _task(task_id, admitted, self._clock()),
@@ -119,13 +221,24 @@ class Orchestrator:
             live.cancel(reason)
 
 
-async def _settle_all(started: list[LiveTask]) -> None:
+@contextmanager
+def _watching(tasks: Iterable[LiveTask], observer: Observer | None) -> Generator[None]:
+    """Let an observer see what happens to tasks that somebody else started."""
+    if observer is None:
+        yield
+        return
+    tasks = tuple(tasks)
+    for live in tasks:
+        live.audience.join(observer)
     try:
-        for live in started:
-            await live.settled.wait()
+        yield
     finally:
-        for live in started:
-            live.cancel(CALLER_GONE)
+        for live in tasks:
+            live.audience.leave(observer)
+
+
+def _seconds(milliseconds: int | None) -> float:
+    return math.inf if milliseconds is None else milliseconds / 1000
 
 
 def _reply(entry: LiveTask | Refused) -> ItemReply:
@@ -149,19 +262,3 @@ def _task(task_id: TaskId, admitted: Plan, now_ms: int) -> Task:
         max_events=admitted.max_events,
         summary=f"Queued {admitted.profile.name}: {item.description}",
     )
-
-
-def _duplicate(task_id: TaskId) -> OhmError:
-    return OhmError(code=ErrorCode.DUPLICATE_TASK_ID, message=f"Task id '{task_id}' already exists", task_id=task_id)
-
-
-_DISABLED = OhmError(
-    code=ErrorCode.SUBAGENTS_DISABLED,
-    summary="Subagents feature is disabled",
-    message="Enable features.subagents to use task orchestration and primary subagent tools",
-)
-_ASYNC_REFUSED = OhmError(
-    code=ErrorCode.ASYNC_DISABLED,
-    summary="Async/background subagent execution is disabled",
-    message="Subagent starts must run synchronously. Remove async:true and run start directly.",
-)

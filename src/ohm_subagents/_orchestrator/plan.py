@@ -6,12 +6,12 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ohm_subagents._orchestrator import refusals
 from ohm_subagents._orchestrator.prompt import instructions
 from ohm_subagents._plugins.interfaces import Capability
 from ohm_subagents._policy.permissions import decide, visible
 from ohm_subagents._policy.tools import resolve_tools
 from ohm_subagents.contract.commands import Refused, StartItem
-from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.limits import Limits
 from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
 from ohm_subagents.contract.policy import PermissionRequest
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.interfaces import BackendSpec, Tool
     from ohm_subagents._profiles.catalog import Catalog
     from ohm_subagents.contract.diagnostics import Diagnostic
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.task import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,26 +66,25 @@ class Plan:
     child_tools: tuple[Tool, ...]
     diagnostics: tuple[Diagnostic, ...]
 
-    @property
-    def summary(self) -> str:
-        """What a success is called when its backend has no better word."""
-        description = self.item.description
-        cut = description if len(description) <= 72 else f"{description[:71]}…"
-        return f"{self.profile.name}: {cut}"
+    def summary_of(self, prompt: str, task: Task) -> str:
+        """What the success of a run is called when its backend has no better word."""
+        if len(task.runs) > 1:
+            return f"{self.profile.name} follow-up: {_cut(prompt)}"
+        return f"{self.profile.name}: {_cut(self.item.description)}"
 
 
 def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     """Admit an item, or say why not: unknown profile, feature off, denied, bad tools, bad model, unreadable cwd."""
     profile = world.catalog.find(item.profile)
     if profile is None:
-        return Err(Refused(item=item, error=_unknown(item.profile, world)))
+        return Err(Refused(item=item, error=refusals.unknown_profile(item.profile, world.visible_ids())))
 
     def refused(error: OhmError) -> Err[Refused]:
         return Err(Refused(item=item, error=error, profile=profile.id, invocation=item.invocation))
 
     own = world.config.subagents.entry(profile.id)
     if profile.feature is not None and not world.config.features.is_on(profile.feature):
-        return refused(_feature_off(profile.id, profile.feature))
+        return refused(refusals.feature_off(profile.id, profile.feature))
     tools = resolve_tools(profile.tools, own.tools, offered=tuple(world.child_tools))
     if isinstance(tools, Err):
         return refused(tools.err_value)
@@ -101,7 +102,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     backend = item.backend or own.backend or profile.backend or world.config.subagent_backend
     spec = world.backends.get(backend)
     if spec is not None and Capability.FILES in spec.capabilities and not _is_readable(world.cwd):
-        return refused(_unreadable(world.cwd))
+        return refused(refusals.unreadable(world.cwd))
     return Ok(
         Plan(
             profile=profile,
@@ -127,34 +128,13 @@ def label(backend: str, specs: Mapping[str, BackendSpec]) -> str:
     return backend if spec is None else spec.label or spec.id
 
 
+def _cut(text: str, limit: int = 72) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
 def _model(item: StartItem, configured: ModelPattern | None) -> Result[ModelPattern | None, OhmError]:
     return Ok(configured) if item.model is None else parse_model_pattern(item.model)
 
 
 def _is_readable(cwd: Path) -> bool:
     return cwd.is_dir() and os.access(cwd, os.R_OK | os.X_OK)
-
-
-def _unknown(typed: str, world: World) -> OhmError:
-    return OhmError(
-        code=ErrorCode.UNKNOWN_SUBAGENT_TYPE,
-        summary=f"Unknown subagent_type '{typed}'",
-        message=f"No subagent profile found for '{typed}'.",
-        advice=f"Available profiles: {', '.join(world.visible_ids())}.",
-    )
-
-
-def _feature_off(profile: str, feature: str) -> OhmError:
-    return OhmError(
-        code=ErrorCode.SUBAGENT_UNAVAILABLE,
-        message=f"Subagent '{profile}' is disabled by feature flag '{feature}'",
-        advice=f"Set features.{feature} to true in ohm.json to enable it.",
-    )
-
-
-def _unreadable(cwd: Path) -> OhmError:
-    return OhmError(
-        code=ErrorCode.CWD_UNREADABLE,
-        message=f"The working directory '{cwd}' is not a readable directory.",
-        advice="Give an existing directory that this process may read.",
-    )

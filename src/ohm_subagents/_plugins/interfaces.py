@@ -22,6 +22,7 @@ from ohm_subagents.contract.result import Result
 from ohm_subagents.contract.task import Task
 
 if TYPE_CHECKING:
+    import anyio
     from pydantic_ai.models import Model
 
 JsonObject: TypeAlias = dict[str, JsonValue]
@@ -162,10 +163,11 @@ OnUpdate: TypeAlias = Callable[[ToolResult], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """One call of a tool: its arguments as the model wrote them, and where progress frames go."""
+    """A call of a tool: arguments as the model wrote them, where progress frames go, and how the host aborts it."""
 
     arguments: JsonValue
     on_update: OnUpdate | None = None
+    abort: anyio.Event | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +193,14 @@ class Observer(Protocol):
 class Executor(Protocol):
     """The engine as a suite sees it."""
 
-    async def execute(self, command: Command, *, observer: Observer | None = None) -> Reply:
-        """Carry out a command; `observer` sees the events of the tasks it starts or touches, and no others."""
+    async def execute(
+        self, command: Command, *, observer: Observer | None = None, abort: anyio.Event | None = None
+    ) -> Reply:
+        """Carry out a command; never raises for bad input.
+
+        `observer` sees the events of the tasks that it starts or touches, and no others. Setting `abort` has the effect
+        of cancelling the caller, except that there is a reply.
+        """
         ...
 
 

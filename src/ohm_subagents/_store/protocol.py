@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.result import Result
     from ohm_subagents.contract.task import Task
 
 
@@ -19,8 +21,8 @@ class Store(Protocol):
         """`event` has just been applied; `task` is the state after it. The cost must not grow with the tasks kept."""
         ...
 
-    def get(self, task_id: TaskId) -> Task | None:
-        """The newest state, or None if the id was never saved."""
+    def get(self, task_id: TaskId) -> Result[Task, OhmError]:
+        """The newest state; else `unknown_task_id`, or `task_expired` with the policy that removed it."""
         ...
 
     def tasks(self) -> Iterator[Task]:

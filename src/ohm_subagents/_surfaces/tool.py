@@ -25,7 +25,7 @@ async def carry_out(
     frames = None
     if call.on_update is not None:
         frames = Frames(call.on_update, show, throttle_ms=context.settings.onupdate_throttle_ms)
-    return show(await context.executor.execute(command, observer=frames))
+    return show(await context.executor.execute(command, observer=frames, abort=call.abort))
 
 
 def result_of(reply: Reply, context: SuiteContext, *, batch: bool = False, ignored: tuple[str, ...] = ()) -> ToolResult:

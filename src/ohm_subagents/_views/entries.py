@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._views.rows import assistant_text, tool_rows
 from ohm_subagents._views.tree import TreeEntry
-from ohm_subagents.contract.truncation import cap
+from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
-    from ohm_subagents.contract.commands import Refused
+    from ohm_subagents.contract.commands import Missing, Refused
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.task import Task
 
@@ -37,6 +37,11 @@ def entry_of_refused(refused: Refused, *, position: int | None = None) -> TreeEn
     return entry_of_error(refused.error, title=title(refused.profile, description), prompt=description)
 
 
+def entry_of_missing(missing: Missing) -> TreeEntry:
+    """An id without a task."""
+    return entry_of_error(missing.error, title=f"Task {missing.id}", prompt=f"Resolve task {missing.id}")
+
+
 def entry_of_error(error: OhmError, *, title: str = "", prompt: str = "") -> TreeEntry:
     """A call that came to nothing: what is not known about it is told by the error's summary."""
     summary = error.summary or error.message
@@ -51,8 +56,8 @@ def title(profile: str, description: str) -> str:
 
 def _result(task: Task, *, expanded: bool, output_max_chars: int) -> str:
     """What the last child says. Output is shown as it is, never parsed for tool lines (Q39)."""
-    if task.is_terminal and task.output:
-        return _answer(task.output, expanded=expanded, output_max_chars=output_max_chars)
+    if task.status == "succeeded" and task.output:
+        return answer(task.output, expanded=expanded, output_max_chars=output_max_chars)
     message = task.error.message if task.error else ""
     match task.status:
         case "queued" | "running":
@@ -65,8 +70,9 @@ def _result(task: Task, *, expanded: bool, output_max_chars: int) -> str:
             return assistant_text(task) or message or task.summary
 
 
-def _answer(output: str, *, expanded: bool, output_max_chars: int) -> str:
-    capped = cap(output, output_max_chars)
+def answer(output: str, *, expanded: bool, output_max_chars: int) -> str:
+    """The last line that says something, or all of them when expanded, and how much was cut."""
+    capped = truncate(output, output_max_chars)
     lines = [line for line in (line.strip() for line in capped.text.splitlines()) if line] or ["(no output)"]
     cut = f" (truncated {capped.returned_chars}/{capped.total_chars} chars)" if capped.is_truncated else ""
     return "\n".join(lines if expanded else lines[-1:]) + cut

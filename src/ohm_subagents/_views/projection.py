@@ -2,66 +2,113 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
-from ohm_subagents._views.rows import assistant_text, tool_rows
-from ohm_subagents.contract.commands import Accepted, Refused, Rejected, Started
-from ohm_subagents.contract.envelope import BatchEnvelope, Envelope, Item, UsageBlock
+from ohm_subagents._views.blocks import failure_block, output_block, route_block, shared_route, work_block
+from ohm_subagents.contract.commands import Accepted, Missing, Refused, Rejected, Seen, Sent, Started, Stopped
+from ohm_subagents.contract.envelope import (
+    BatchEnvelope,
+    CancelEnvelope,
+    Envelope,
+    Item,
+    StatusEnvelope,
+    WaitEnvelope,
+)
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.events import Cancelled, Failed, Succeeded
+from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.task import UNAVAILABLE, Route
-from ohm_subagents.contract.truncation import cap
 
 if TYPE_CHECKING:
-    from ohm_subagents.contract.commands import ItemReply
-    from ohm_subagents.contract.envelope import BatchStatus
-    from ohm_subagents.contract.errors import Category, OhmError
-    from ohm_subagents.contract.task import Invocation, Task
-    from ohm_subagents.contract.usage import Usage
+    from ohm_subagents.contract.commands import ItemReply, Op, Reply
+    from ohm_subagents.contract.envelope import AnyEnvelope, BatchStatus
+    from ohm_subagents.contract.task import Status, Task
 
 
-def project(reply: Started | Rejected, *, batch: bool, output_max_chars: int) -> Envelope | BatchEnvelope:
-    """The envelope of a reply: of its one task, or of the `batch` that the caller asked for."""
-    if isinstance(reply, Rejected):
-        return project_refusal(reply.error, backend=reply.backend)
-    if batch:
-        return project_batch(reply, output_max_chars=output_max_chars)
-    match reply.items[0]:
-        case Accepted(task=task):
-            return project_task(task, output_max_chars=output_max_chars)
-        case Refused(error=error) as refused:
-            return project_refusal(error, backend=reply.backend, refused=refused)
+def project(reply: Reply, *, batch: bool, output_max_chars: int) -> AnyEnvelope:
+    """The envelope of a reply; a start is shown as its one task, or as the `batch` that the caller asked for."""
+    match reply:
+        case Rejected():
+            return _rejected(reply)
+        case Started(items=(only,)) if not batch:
+            match only:
+                case Accepted(task=task):
+                    return project_task(task, output_max_chars=output_max_chars)
+                case Refused():
+                    return _refused(only, reply.backend)
+        case Started():
+            return _batch(reply, output_max_chars)
+        case Seen():
+            return _seen(reply, output_max_chars)
+        case Sent():
+            return _sent(reply, output_max_chars)
+        case Stopped(task=task):
+            envelope = project_task(task, output_max_chars=output_max_chars, op="cancel")
+            told = {} if reply.applied else {"summary": _not_applied(task)}
+            applied = {"cancel_applied": reply.applied, "prior_status": reply.prior}
+            return CancelEnvelope.model_validate({**dict(envelope), **told, **applied})
 
 
-def project_task(task: Task, *, output_max_chars: int) -> Envelope:
+def project_task(task: Task, *, output_max_chars: int, op: Op = "start") -> Envelope:
     """The envelope of one task, at any moment of its life."""
     return Envelope(
+        op=op,
         status=task.status,
         summary=task.summary,
         backend=task.backend,
         task_id=task.id,
-        **_route(task.route),
-        **_work(task, output_max_chars),
-        **_failure(task.error),
+        **route_block(task.route),
+        **work_block(task, output_max_chars),
+        **failure_block(task.error),
     )
 
 
-def project_refusal(error: OhmError, *, backend: str, refused: Refused | None = None) -> Envelope:
-    """The envelope of a call that started nothing."""
-    found = refused if refused is not None and refused.profile is not None else None
+def _sent(reply: Sent, output_max_chars: int) -> Envelope:
+    """A follow-up: the task's block with the answer, or the error, of the run that took it."""
+    task, run = reply.task, reply.run
+    known = project_task(task, output_max_chars=output_max_chars, op="send")
+    if run is None:
+        return known
+    match run.outcome:
+        case Failed(error=error):
+            return known.model_copy(update={"status": "failed", "summary": error.message, **failure_block(error)})
+        case Succeeded():
+            return known.model_copy(update={**output_block(run.output or "", output_max_chars)})
+        case Cancelled() | None:
+            return known
+
+
+def _rejected(reply: Rejected) -> Envelope:
     return Envelope(
+        op=reply.op,
         status="failed",
-        summary=error.summary or error.message,
-        backend=backend,
-        task_id=error.task_id,
-        subagent_type=found.profile if found else None,
-        description=found.item.description if found else None,
-        invocation=found.invocation if found else None,
-        **_route(Route(runtime=backend, route=backend)),
-        **_failure(error),
+        summary=reply.error.summary or reply.error.message,
+        backend=reply.backend,
+        task_id=reply.task_id,
+        subagent_type=reply.profile,
+        description=reply.description,
+        invocation=reply.invocation,
+        **route_block(Route(runtime=reply.backend, route=reply.backend)),
+        **failure_block(reply.error),
     )
 
 
-def project_batch(reply: Started, *, output_max_chars: int) -> BatchEnvelope:
-    """The envelope of a batch: its items in input order, and how they add up."""
+def _refused(refused: Refused, backend: str) -> Envelope:
+    """A single start that was never admitted; of an unknown profile nothing else is known."""
+    found = refused.profile is not None
+    return _rejected(
+        Rejected(
+            error=refused.error,
+            backend=backend,
+            task_id=None if refused.error.task_id is None else TaskId(refused.error.task_id),
+            profile=refused.profile,
+            description=refused.item.description if found else None,
+            invocation=refused.invocation,
+        )
+    )
+
+
+def _batch(reply: Started, output_max_chars: int) -> BatchEnvelope:
     tasks = [item.task for item in reply.items if isinstance(item, Accepted)]
     total, rejected = len(reply.items), len(reply.items) - len(tasks)
     succeeded = sum(task.status == "succeeded" for task in tasks)
@@ -71,7 +118,7 @@ def project_batch(reply: Started, *, output_max_chars: int) -> BatchEnvelope:
         status=("succeeded" if succeeded == total else "failed") if settled else "running",
         summary=f"Completed batch tasks: {succeeded}/{len(tasks)} succeeded{refusals}",
         backend=reply.backend,
-        **_aggregate(tasks, reply.backend),
+        **shared_route(tasks, reply.backend),
         items=[_item(index, item, output_max_chars) for index, item in enumerate(reply.items, start=1)],
         total_count=total,
         accepted_count=len(tasks),
@@ -89,7 +136,57 @@ def _batch_status(tasks: list[Task], rejected: int) -> BatchStatus:
     return "completed" if not rejected and all(task.status == "succeeded" for task in tasks) else "partial"
 
 
-def _item(index: int, reply: ItemReply, output_max_chars: int) -> Item:
+def _seen(reply: Seen, output_max_chars: int) -> StatusEnvelope | WaitEnvelope:
+    tasks = [item.task for item in reply.items if isinstance(item, Accepted)]
+    backends = {task.backend for task in tasks}
+    items = [_item(index, item, output_max_chars) for index, item in enumerate(reply.items, start=1)]
+    backend = next(iter(backends)) if len(backends) == 1 else reply.backend
+    status = _worst(tuple("failed" if isinstance(item, Missing) else item.task.status for item in reply.items))
+    summary = f"{reply.op} for {len(items)} task(s)"
+    routing = shared_route(tasks, backend)
+    if reply.op == "status":
+        return StatusEnvelope(status=status, summary=summary, backend=backend, items=items, **routing)
+    over = None if reply.wait_status in {None, "completed"} else reply.wait_status
+    return WaitEnvelope(
+        status=status,
+        summary=f"{summary} ({over})" if over else summary,
+        backend=backend,
+        items=items,
+        done=reply.wait_status == "completed",
+        wait_status=reply.wait_status,
+        timed_out=None if reply.wait_status is None else reply.wait_status == "timeout",
+        **routing,
+        **failure_block(WAIT_OVER.get(over or "")),
+    )
+
+
+def _worst(statuses: tuple[Status, ...]) -> Status:
+    order: tuple[Status, ...] = ("failed", "running", "queued", "cancelled", "succeeded")
+    for status in order:
+        if status in statuses:
+            return status
+    return "failed"
+
+
+def _not_applied(task: Task) -> str:
+    return f"Task '{task.id}' is already terminal ({task.status}); cancel not applied"
+
+
+WAIT_OVER = {
+    "timeout": OhmError(
+        code=ErrorCode.WAIT_TIMEOUT,
+        message="Wait operation timed out before all tasks reached a terminal state",
+        advice="Wait again with a larger timeout_ms, or look with op status.",
+    ),
+    "aborted": OhmError(
+        code=ErrorCode.WAIT_ABORTED,
+        message="Wait operation aborted before all tasks reached a terminal state",
+        advice="The tasks go on; wait again.",
+    ),
+}
+
+
+def _item(index: int, reply: ItemReply | Missing, output_max_chars: int) -> Item:
     match reply:
         case Accepted(task=task):
             return Item(
@@ -100,125 +197,24 @@ def _item(index: int, reply: ItemReply, output_max_chars: int) -> Item:
                 backend=task.backend,
                 updated_at_epoch_ms=task.updated_ms,
                 ended_at_epoch_ms=task.ended_ms,
-                **_route(task.route),
-                **_work(task, output_max_chars),
-                **_failure(task.error),
+                **route_block(task.route),
+                **work_block(task, output_max_chars),
+                **failure_block(task.error),
             )
         case Refused(error=error, item=item):
-            return Item(
-                id=error.task_id or f"task_batch_{index}",
-                found=False,
-                summary=error.summary or error.message,
-                subagent_type=item.profile,
-                description=item.description,
-                output_available=False,
-                **_route(Route(runtime=UNAVAILABLE, route=UNAVAILABLE)),
-                **_failure(error),
+            return _absent(error.task_id or f"task_batch_{index}", error).model_copy(
+                update={"subagent_type": item.profile, "description": item.description}
             )
+        case Missing(id=task_id, error=error):
+            return _absent(task_id, error)
 
 
-class _Routing(TypedDict):
-    provider: str
-    model: str
-    runtime: str
-    route: str
-
-
-def _route(route: Route) -> _Routing:
-    return {"provider": route.provider, "model": route.model, "runtime": route.runtime, "route": route.route}
-
-
-def _aggregate(tasks: list[Task], backend: str) -> _Routing:
-    """The value that all items share, else `mixed`."""
-    routes = [task.route for task in tasks] or [Route(runtime=backend, route=backend)]
-    return {
-        "provider": _shared({route.provider for route in routes}),
-        "model": _shared({route.model for route in routes}),
-        "runtime": _shared({route.runtime for route in routes}),
-        "route": _shared({route.route for route in routes}),
-    }
-
-
-def _shared(values: set[str]) -> str:
-    return values.pop() if len(values) == 1 else "mixed"
-
-
-class _FailureKeys(TypedDict, total=False):
-    error_code: str
-    error_category: Category
-    error_message: str
-    error_advice: str | None
-
-
-def _failure(error: OhmError | None) -> _FailureKeys:
-    if error is None:
-        return {}
-    return {
-        "error_code": str(error.code),
-        "error_category": error.resolved_category,
-        "error_message": error.message,
-        "error_advice": error.advice or None,
-    }
-
-
-class _WorkKeys(TypedDict, total=False):
-    subagent_type: str
-    prompt: str
-    description: str
-    invocation: Invocation
-    output_available: bool
-    output: str
-    output_truncated: bool
-    output_total_chars: int
-    output_returned_chars: int
-    tool_rows: list[str]
-    event_count: int
-    assistant_text: str | None
-    usage: UsageBlock | None
-    duration_ms: int | None
-    session_id: str
-    diagnostics: list[str] | None
-
-
-def _work(task: Task, output_max_chars: int) -> _WorkKeys:
-    return {
-        "subagent_type": task.profile,
-        "prompt": task.prompt,
-        "description": task.description,
-        "invocation": task.invocation,
-        "tool_rows": list(tool_rows(task)),
-        "event_count": len(task.events),
-        "assistant_text": assistant_text(task)[-output_max_chars:] or None,
-        "usage": _usage(task.usage),
-        "duration_ms": None if task.started_ms is None else task.updated_ms - task.started_ms,
-        "session_id": task.session_id,
-        "diagnostics": [str(diagnostic) for diagnostic in task.diagnostics] or None,
-        **_output(task, output_max_chars),
-    }
-
-
-def _output(task: Task, output_max_chars: int) -> _WorkKeys:
-    """The answer of a task that succeeded, capped; the whole of it stays in the task."""
-    if task.status != "succeeded" or not task.output:
-        return {"output_available": False}
-    capped = cap(task.output, output_max_chars)
-    return {
-        "output_available": True,
-        "output": capped.text,
-        "output_truncated": capped.is_truncated,
-        "output_total_chars": capped.total_chars,
-        "output_returned_chars": capped.returned_chars,
-    }
-
-
-def _usage(usage: Usage) -> UsageBlock | None:
-    if not (usage.requests or usage.tool_calls):
-        return None
-    return UsageBlock(
-        requests=usage.requests,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cached_tokens=usage.cached_tokens,
-        tool_calls=usage.tool_calls,
-        cost_usd=None if usage.cost_usd is None else str(usage.cost_usd),
+def _absent(item_id: str, error: OhmError) -> Item:
+    return Item(
+        id=item_id,
+        found=False,
+        summary=error.summary or error.message,
+        output_available=False,
+        **route_block(Route(runtime=UNAVAILABLE, route=UNAVAILABLE)),
+        **failure_block(error),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.events import Event, ToolEnded, ToolStarted, ToolUpdated
-from ohm_subagents.contract.truncation import cap
+from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
@@ -47,5 +47,5 @@ def assistant_text(task: Task) -> str:
 def _row(marker: str, tool: str, payload: str) -> str:
     shown = payload.strip()
     if len(shown) > PAYLOAD_MAX_CHARS:
-        shown = cap(shown, PAYLOAD_MAX_CHARS - 1).text + "…"
+        shown = truncate(shown, PAYLOAD_MAX_CHARS - 1).text + "…"
     return f"{marker} {tool} {shown}".rstrip()

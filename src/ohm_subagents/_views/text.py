@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.entries import entry_of, entry_of_error, entry_of_refused
+from ohm_subagents._views.entries import answer, entry_of, entry_of_error, entry_of_missing, entry_of_refused, title
 from ohm_subagents._views.rows import assistant_text
 from ohm_subagents._views.tree import EXPANDED, TAIL_ROWS, collapsed, marker, tree_lines
-from ohm_subagents.contract.commands import Accepted, Refused, Rejected, Started
-from ohm_subagents.contract.truncation import cap
+from ohm_subagents.contract.commands import Accepted, Missing, Refused, Rejected, Seen, Sent, Started, Stopped
+from ohm_subagents.contract.events import Failed
+from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ohm_subagents._views.tree import TreeEntry
-    from ohm_subagents.contract.commands import ItemReply
+    from ohm_subagents.contract.commands import ItemReply, Reply
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.task import Task
 
 WIDTH: Final = 120
 
 
 def view_text(
-    reply: Started | Rejected,
+    reply: Reply,
     *,
     batch: bool,
     expanded: bool,
@@ -28,43 +33,66 @@ def view_text(
     tail_rows: int = TAIL_ROWS,
 ) -> str:
     """What a person sees: the tree; while everything still runs, one line a task unless `expanded`."""
-    items = reply.items if isinstance(reply, Started) else ()
-    entries = (
-        [entry_of_error(reply.error)]
-        if isinstance(reply, Rejected)
-        else [
-            _entry(item, position=position if batch else None, expanded=expanded, output_max_chars=output_max_chars)
-            for position, item in enumerate(items, start=1)
-        ]
-    )
+    entries = _entries(reply, batch=batch, expanded=expanded, output_max_chars=output_max_chars)
     if not expanded and all(entry.is_active for entry in entries):
-        ids = [f"task_id: {item.task.id}" for item in items if isinstance(item, Accepted)]
-        lines = [_background_line(entry) for entry in entries] + ([] if batch else ids)
+        lines = [_background_line(entry) for entry in entries] + _task_id_line(reply, batch=batch)
     else:
         lines = tree_lines(entries, limits=EXPANDED if expanded else collapsed(tail_rows), width=width)
-    return "\n".join(lines + (_batch_line(items) if batch else []))
+    return "\n".join(lines + _footer(reply, batch=batch))
 
 
-def model_text(reply: Started | Rejected, *, batch: bool, output_max_chars: int, width: int = WIDTH) -> str:
+def model_text(reply: Reply, *, batch: bool, output_max_chars: int, width: int = WIDTH) -> str:
     """What the calling model reads: the tree, then every answer whole (up to the cap), error and partial work.
 
     †(Q54): the reference gives the model two wrapped lines of the answer and leaves the findings in `details`.
     """
     tree = view_text(reply, batch=batch, expanded=False, output_max_chars=output_max_chars, width=width)
+    return "\n\n".join([tree, *_blocks(reply, output_max_chars)])
+
+
+def _entries(reply: Reply, *, batch: bool, expanded: bool, output_max_chars: int) -> list[TreeEntry]:
     match reply:
-        case Rejected(error=error):
-            blocks = [f"error: {error}"]
-        case Started(items=items):
-            blocks = [block for item in items for block in _blocks(item, output_max_chars)]
-    return "\n\n".join([tree, *blocks])
+        case Rejected():
+            return [_entry_of_rejected(reply)]
+        case Started(items=items) | Seen(items=items):
+            is_list = batch or isinstance(reply, Seen)
+            return [
+                _entry(item, position=at if is_list else None, expanded=expanded, output_max_chars=output_max_chars)
+                for at, item in enumerate(items, start=1)
+            ]
+        case Sent(task=task):
+            entry = entry_of(task, expanded=expanded, output_max_chars=output_max_chars)
+            return [_with_answer(entry, reply, expanded=expanded, output_max_chars=output_max_chars)]
+        case Stopped(task=task):
+            return [entry_of(task, expanded=expanded, output_max_chars=output_max_chars)]
 
 
-def _entry(item: ItemReply, *, position: int | None, expanded: bool, output_max_chars: int) -> TreeEntry:
+def _entry_of_rejected(reply: Rejected) -> TreeEntry:
+    if reply.profile is None:
+        return entry_of_error(reply.error)
+    description = reply.description or ""
+    return entry_of_error(reply.error, title=title(reply.profile, description), prompt=description)
+
+
+def _entry(item: ItemReply | Missing, *, position: int | None, expanded: bool, output_max_chars: int) -> TreeEntry:
     match item:
         case Accepted(task=task):
             return entry_of(task, expanded=expanded, output_max_chars=output_max_chars)
         case Refused():
             return entry_of_refused(item, position=position)
+        case Missing():
+            return entry_of_missing(item)
+
+
+def _with_answer(entry: TreeEntry, reply: Sent, *, expanded: bool, output_max_chars: int) -> TreeEntry:
+    """The answer or the error of the follow-up, in place of what the task as a whole has to show."""
+    match reply.run and reply.run.outcome:
+        case Failed(error=error):
+            return replace(entry, status="failed", result=error.message)
+        case _ if reply.run is not None and reply.run.output:
+            return replace(entry, result=answer(reply.run.output, expanded=expanded, output_max_chars=output_max_chars))
+        case _:
+            return entry
 
 
 def _background_line(entry: TreeEntry) -> str:
@@ -72,15 +100,48 @@ def _background_line(entry: TreeEntry) -> str:
     return f"{waiting} {entry.title} · background"
 
 
-def _batch_line(items: tuple[ItemReply, ...]) -> list[str]:
-    accepted = sum(isinstance(item, Accepted) for item in items)
-    return [f"batch: accepted {accepted}/{len(items)}"] if items else []
+def _task_id_line(reply: Reply, *, batch: bool) -> list[str]:
+    match reply:
+        case Started(items=(Accepted(task=task),)) if not batch:
+            return [f"task_id: {task.id}"]
+        case Sent(task=task) | Stopped(task=task):
+            return [f"task_id: {task.id}"]
+        case _:
+            return []
 
 
-def _blocks(item: ItemReply, output_max_chars: int) -> list[str]:
+def _footer(reply: Reply, *, batch: bool) -> list[str]:
+    match reply:
+        case Seen(wait_status="timeout" | "aborted" as over):
+            return [f"wait: {over}"]
+        case Started(items=items) if batch:
+            return [f"batch: accepted {sum(isinstance(item, Accepted) for item in items)}/{len(items)}"]
+        case _:
+            return []
+
+
+def _blocks(reply: Reply, output_max_chars: int) -> Iterable[str]:
+    match reply:
+        case Rejected(error=error):
+            return _error_block("error", error)
+        case Started(items=items) | Seen(items=items):
+            return [block for item in items for block in _item_blocks(item, output_max_chars)]
+        case Sent(task=task, run=run):
+            if run is not None and isinstance(run.outcome, Failed):
+                return _error_block(f"error ({task.id})", run.outcome.error)
+            if run is not None and run.output:
+                return [_capped_block(f"output ({task.id}", run.output, output_max_chars)]
+            return _task_blocks(task, output_max_chars)
+        case Stopped(task=task):
+            return _task_blocks(task, output_max_chars)
+
+
+def _item_blocks(item: ItemReply | Missing, output_max_chars: int) -> list[str]:
     match item:
         case Refused(error=error, item=asked):
-            return [f"error ({asked.profile}): {error}"]
+            return _error_block(f"error ({asked.profile})", error)
+        case Missing(id=task_id, error=error):
+            return _error_block(f"error ({task_id})", error)
         case Accepted(task=task):
             return _task_blocks(task, output_max_chars)
 
@@ -88,15 +149,20 @@ def _blocks(item: ItemReply, output_max_chars: int) -> list[str]:
 def _task_blocks(task: Task, output_max_chars: int) -> list[str]:
     if not task.is_terminal:
         return []
-    error = [] if task.error is None else [f"error ({task.id}): {task.error}"]
-    answer = task.output or assistant_text(task)
-    if not answer:
-        return error
-    heading = f"output ({task.id}" if task.output or task.status == "succeeded" else f"partial answer ({task.id}"
-    return [*error, _capped_block(heading, answer, output_max_chars)]
+    error = [] if task.error is None else _error_block(f"error ({task.id})", task.error)
+    if task.status == "succeeded" and task.output:
+        return [*error, _capped_block(f"output ({task.id}", task.output, output_max_chars)]
+    said = assistant_text(task)
+    partial = f"partial answer ({task.id}"
+    return [*error, *([_capped_block(partial, said, output_max_chars)] if said else [])]
+
+
+def _error_block(heading: str, error: OhmError) -> list[str]:
+    """Only when there is more to say than the tree's last line does."""
+    return [f"{heading}: {error}"] if error.advice else []
 
 
 def _capped_block(heading: str, text: str, output_max_chars: int) -> str:
-    capped = cap(text, output_max_chars)
+    capped = truncate(text, output_max_chars)
     cut = f", truncated {capped.returned_chars}/{capped.total_chars} chars" if capped.is_truncated else ""
     return f"{heading}{cut}):\n{capped.text}"

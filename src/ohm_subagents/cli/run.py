@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ohm_subagents._views.projection import project_refusal, project_task
+from ohm_subagents._views.projection import project, project_task
 from ohm_subagents.cli.exits import SUCCESS, complain, exit_code, report
 from ohm_subagents.cli.live import TaskWatch, drawn, finished_lines
 from ohm_subagents.cli.signals import until_signal
 from ohm_subagents.cli.terminal import is_terminal, print_json, print_text, width
+from ohm_subagents.contract.commands import Rejected
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def _print_envelope(ended: _Ended, task: Task | None, config: OhmConfig) -> None
         case Ok(envelope):
             print_json(envelope.payload())
         case Err(error) if task is None:
-            print_json(project_refusal(error, backend=config.subagent_backend).payload())
+            refused = Rejected(error=error, backend=config.subagent_backend)
+            print_json(project(refused, batch=False, output_max_chars=config.output_max_chars).payload())
         case Err() | signal.Signals():
             if task is not None:
                 print_json(project_task(task, output_max_chars=config.output_max_chars).payload())

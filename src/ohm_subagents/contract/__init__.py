@@ -45,7 +45,7 @@ from ohm_subagents.contract.policy import Decision, PermissionRequest, Verdict
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import Invocation, OpenCall, Route, Run, Status, Task, apply
-from ohm_subagents.contract.truncation import Capped, cap
+from ohm_subagents.contract.truncation import Truncated, truncate
 from ohm_subagents.contract.usage import Usage
 
 __all__ = [
@@ -55,7 +55,6 @@ __all__ = [
     "BatchEnvelope",
     "BatchStatus",
     "Cancelled",
-    "Capped",
     "Category",
     "Checkpointed",
     "Clock",
@@ -112,11 +111,12 @@ __all__ = [
     "ToolStarted",
     "ToolStatus",
     "ToolUpdated",
+    "Truncated",
     "Usage",
     "UsageAdded",
     "UsageBlock",
     "Verdict",
     "apply",
-    "cap",
     "parse_model_pattern",
+    "truncate",
 ]

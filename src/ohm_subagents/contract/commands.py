@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ohm_subagents.contract.errors import OhmError
+from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import Limits
-from ohm_subagents.contract.task import Invocation, Task
+from ohm_subagents.contract.task import Invocation, Run, Status, Task
+
+Op = Literal["start", "status", "wait", "send", "cancel"]
+WaitStatus = Literal["completed", "timeout", "aborted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +29,10 @@ class StartItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Start the items; a single task is a batch of one. Items run one after another unless `parallel`."""
+    """Start the items; a single task is a batch of one. Items run one after another unless `parallel`.
+
+    `background` returns as soon as the items are admitted; a caller that asks for it through a tool needs permission.
+    """
 
     items: tuple[StartItem, ...]
     parallel: bool = False
@@ -33,7 +40,41 @@ class Start:
     op: Literal["start"] = "start"
 
 
-Command = Start
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """The newest state of tasks (`status`)."""
+
+    ids: tuple[str, ...]
+    op: Literal["status"] = "status"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Wait until every task is settled or unknown, at most `timeout_ms`. Never cancels anything."""
+
+    ids: tuple[str, ...]
+    timeout_ms: int | None = None
+    op: Literal["wait"] = "wait"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Send:
+    """A follow-up to a task that is not settled; answered when the run that takes it has ended."""
+
+    id: str
+    prompt: str
+    op: Literal["send"] = "send"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancel:
+    """Stop a task, at once on the record."""
+
+    id: str
+    op: Literal["cancel"] = "cancel"
+
+
+Command = Start | Look | Wait | Send | Cancel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +96,15 @@ class Accepted:
     kind: Literal["accepted"] = "accepted"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """An id without a task: never given, forgotten, or expired."""
+
+    id: str
+    error: OhmError
+    kind: Literal["missing"] = "missing"
+
+
 ItemReply = Accepted | Refused
 
 
@@ -68,12 +118,45 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Tasks by id, in the order asked for. `wait_status` is there for a wait, and None while it goes on."""
+
+    items: tuple[Accepted | Missing, ...]
+    backend: str
+    op: Literal["status", "wait"]
+    wait_status: WaitStatus | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """The run that took a follow-up, and the task with it; `run` is None while it has not ended."""
+
+    task: Task
+    run: Run | None = None
+    op: Literal["send"] = "send"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """A cancel that found its task; `applied` is False when it was settled before."""
+
+    task: Task
+    applied: bool
+    prior: Status
+    op: Literal["cancel"] = "cancel"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
-    """The whole command was refused before any item was looked at."""
+    """The whole command was refused. The other fields are there when the command is about a task that is known."""
 
     error: OhmError
     backend: str
-    op: Literal["start"] = "start"
+    op: Op = "start"
+    task_id: TaskId | None = None
+    profile: str | None = None
+    description: str | None = None
+    invocation: Invocation | None = None
 
 
-Reply = Started | Rejected
+Reply = Started | Seen | Sent | Stopped | Rejected

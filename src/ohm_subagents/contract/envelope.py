@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from ohm_subagents.contract.commands import Op, WaitStatus
 from ohm_subagents.contract.errors import Category
 from ohm_subagents.contract.task import Invocation, Status
 
@@ -64,7 +65,7 @@ class _Work(_Failure):
 
 class _Head(_Record):
     contract_version: Literal["task.v1"] = "task.v1"
-    op: Literal["start"] = "start"
+    op: Op
     status: Status
     summary: str
     backend: str
@@ -75,13 +76,21 @@ class _Head(_Record):
 
 
 class Envelope(_Work, _Head):
-    """The result of one task, or of a refused call."""
+    """One task, or a call that was refused; the shape of `start` and `send`."""
 
     task_id: str | None = None
 
 
+class CancelEnvelope(Envelope):
+    """One task that somebody wanted to stop; `cancel_applied` is False when it was settled before."""
+
+    op: Op = "cancel"
+    cancel_applied: bool
+    prior_status: Status
+
+
 class Item(_Work):
-    """One task of a batch, in input order; a refused one has no status and no backend."""
+    """One task of several; a refused or unknown one has no status and no backend."""
 
     id: str
     found: bool
@@ -96,12 +105,35 @@ class Item(_Work):
     ended_at_epoch_ms: int | None = None
 
 
-class BatchEnvelope(_Failure, _Head):
-    """The result of a batch: its items and how they add up."""
-
+class _Several(_Failure, _Head):
     items: list[Item]
+    diagnostics: list[str] | None = None
+
+
+class BatchEnvelope(_Several):
+    """The result of a batch: its items in input order, and how they add up."""
+
+    op: Op = "start"
     total_count: int
     accepted_count: int
     rejected_count: int
     batch_status: BatchStatus
-    diagnostics: list[str] | None = None
+
+
+class StatusEnvelope(_Several):
+    """The newest state of tasks, in the order asked for."""
+
+    op: Op = "status"
+    timed_out: bool = False
+
+
+class WaitEnvelope(_Several):
+    """Tasks that somebody waited for; a progress frame has neither `wait_status` nor `timed_out`."""
+
+    op: Op = "wait"
+    done: bool
+    wait_status: WaitStatus | None = None
+    timed_out: bool | None = None
+
+
+AnyEnvelope = Envelope | CancelEnvelope | BatchEnvelope | StatusEnvelope | WaitEnvelope

@@ -67,6 +67,11 @@ class ErrorCode(StrEnum):
     BACKEND_OPTIONS_INVALID = _code("backend_options_invalid", Category.VALIDATION)
 
     # What a run met
+    UNKNOWN_TASK_ID = _code("unknown_task_id", Category.NOT_FOUND)
+    TASK_EXPIRED = _code("task_expired", Category.NOT_FOUND)
+    NOT_RESUMABLE = _code("task_not_resumable", Category.RUNTIME)
+    WAIT_TIMEOUT = _code("task_wait_timeout", Category.RUNTIME)
+    WAIT_ABORTED = _code("task_wait_aborted", Category.RUNTIME)
     DUPLICATE_TASK_ID = _code("duplicate_task_id", Category.RUNTIME)
     BACKEND_FAILED = _code("task_backend_execution_failed", Category.RUNTIME)
     BACKEND_TIMEOUT = _code("task_backend_timeout", Category.RUNTIME)

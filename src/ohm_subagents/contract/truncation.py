@@ -1,4 +1,4 @@
-"""Cap a text at the head, report what was cut, never cut inside a grapheme (004, Output truncation policy)."""
+"""Truncate a text, keep its head, report what was cut, never cut inside a grapheme (004, Output truncation policy)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Capped:
+class Truncated:
     """`text` holds `returned_chars` of `total_chars` code points."""
 
     text: str
@@ -19,13 +19,13 @@ class Capped:
         return self.returned_chars < self.total_chars
 
 
-def cap(text: str, limit: int) -> Capped:
-    """The first `limit` code points of `text`, fewer if the cut would split what a reader sees as one character."""
+def truncate(text: str, limit: int) -> Truncated:
+    """The head of a task's output: `limit` code points, fewer if that would split one character as a reader sees it."""
     total = len(text)
     if total <= limit:
-        return Capped(text=text, total_chars=total, returned_chars=total)
+        return Truncated(text=text, total_chars=total, returned_chars=total)
     from wcwidth import grapheme_boundary_before  # noqa: PLC0415  needed for the rare long answer only
 
     # Asked for the grapheme that holds the first lost code point: a cut on a boundary keeps everything before it.
     cut = grapheme_boundary_before(text[: limit + 1], limit + 1)
-    return Capped(text=text[:cut], total_chars=total, returned_chars=cut)
+    return Truncated(text=text[:cut], total_chars=total, returned_chars=cut)

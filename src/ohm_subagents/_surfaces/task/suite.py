@@ -7,15 +7,15 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from ohm_subagents._plugins.interfaces import Tool, ToolSuiteSpec
-from ohm_subagents._surfaces.task.inputs import StartBatch, StartSingle, parse
+from ohm_subagents._surfaces.task.inputs import TaskInput, parse, schema
 from ohm_subagents._surfaces.tool import carry_out, result_of
-from ohm_subagents.contract.commands import Rejected
+from ohm_subagents.contract.commands import Rejected, Start
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import JsonObject, SuiteContext, ToolCall, ToolResult
+    from ohm_subagents._plugins.interfaces import SuiteContext, ToolCall, ToolResult
 
 NAME = "task"
 
@@ -31,7 +31,7 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
             name=NAME,
             label="Task",
             description=_description(context),
-            input_schema=_schema(),
+            input_schema=schema(),
             execute=partial(_execute, context),
             render_call=_call_line,
         ),
@@ -40,8 +40,8 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
 
 async def _execute(context: SuiteContext, call: ToolCall) -> ToolResult:
     match parse(call.arguments):
-        case Err(error):
-            return result_of(Rejected(error=error, backend=NAME), context)
+        case Err(misunderstood):
+            return result_of(Rejected(error=misunderstood.error, backend=NAME, op=misunderstood.op), context)
         case Ok(understood):
             return await carry_out(
                 understood.command, context, call, batch=understood.batch, ignored=understood.ignored
@@ -62,26 +62,14 @@ def _description(context: SuiteContext) -> str:
     return "\n".join([text.rstrip(), *roster])
 
 
-def _schema() -> JsonObject:
-    """One flat object, as hosts expect of a tool: every field of both forms, only `op` required."""
-    single, batch = StartSingle.model_json_schema(), StartBatch.model_json_schema()
-    properties = {**single["properties"], **batch["properties"]}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": ["op"],
-        "additionalProperties": False,
-        "$defs": batch["$defs"],
-    }
-
-
 def _call_line(arguments: JsonValue) -> str:
     match parse(arguments):
-        case Ok(understood) if understood.batch:
-            return f"task start batch ({len(understood.command.items)})"
-        case Ok(understood):
-            item = understood.command.items[0]
+        case Ok(TaskInput(command=Start(items=items), batch=True)):
+            return f"task start batch ({len(items)})"
+        case Ok(TaskInput(command=Start(items=(item, *_)))):
             return f"task start {item.profile} · {item.description}"
+        case Ok(TaskInput(command=command)):
+            return f"task {command.op}"
         case Err():
             op = arguments.get("op") if isinstance(arguments, dict) else None
             return f"task {op if isinstance(op, str) else 'unknown'}"

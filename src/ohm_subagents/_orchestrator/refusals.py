@@ -1,0 +1,67 @@
+"""What the engine answers when it starts nothing. Where 004 fixes the words, they are 004's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.task import Task
+
+DISABLED: Final = OhmError(
+    code=ErrorCode.SUBAGENTS_DISABLED,
+    summary="Subagents feature is disabled",
+    message="Enable features.subagents to use task orchestration and primary subagent tools",
+)
+ASYNC_REFUSED: Final = OhmError(
+    code=ErrorCode.ASYNC_DISABLED,
+    summary="Async/background subagent execution is disabled",
+    message="Subagent starts must run synchronously. Remove async:true and run start directly.",
+)
+
+
+def unknown_profile(typed: str, visible_ids: tuple[str, ...]) -> OhmError:
+    """No profile has this id."""
+    return OhmError(
+        code=ErrorCode.UNKNOWN_SUBAGENT_TYPE,
+        summary=f"Unknown subagent_type '{typed}'",
+        message=f"No subagent profile found for '{typed}'.",
+        advice=f"Available profiles: {', '.join(visible_ids)}.",
+    )
+
+
+def feature_off(profile: str, feature: str) -> OhmError:
+    """The flag that the profile needs is off."""
+    return OhmError(
+        code=ErrorCode.SUBAGENT_UNAVAILABLE,
+        message=f"Subagent '{profile}' is disabled by feature flag '{feature}'",
+        advice=f"Set features.{feature} to true in ohm.json to enable it.",
+    )
+
+
+def unreadable(cwd: Path) -> OhmError:
+    """The backend works on files, and there are none to be had."""
+    return OhmError(
+        code=ErrorCode.CWD_UNREADABLE,
+        message=f"The working directory '{cwd}' is not a readable directory.",
+        advice="Give an existing directory that this process may read.",
+    )
+
+
+def duplicate(task_id: TaskId) -> OhmError:
+    """The id generator repeated itself."""
+    return OhmError(code=ErrorCode.DUPLICATE_TASK_ID, message=f"Task id '{task_id}' already exists", task_id=task_id)
+
+
+def not_resumable(task: Task) -> OhmError:
+    """A settled task never changes."""
+    return OhmError(
+        code=ErrorCode.NOT_RESUMABLE,
+        message=f"Task '{task.id}' is terminal ({task.status}) and cannot be resumed",
+        advice="Start a new task.",
+        task_id=task.id,
+    )

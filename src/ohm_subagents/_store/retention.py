@@ -1,0 +1,67 @@
+"""What expires, what is evicted, and why (004, Persistence details). Costs the same however many tasks are kept."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ohm_subagents.contract.ids import TaskId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionPolicy:
+    """A settled task is kept for `retention_ms`; beyond `max_entries` tasks the settled ones go, oldest first."""
+
+    retention_ms: int = 86_400_000
+    max_entries: int = 200
+    max_reasons: int = 500
+
+
+class Retention:
+    """The settled tasks in the order in which they ended, and the reasons of those that are gone."""
+
+    def __init__(self, policy: RetentionPolicy) -> None:
+        self._policy = policy
+        self._ended: OrderedDict[TaskId, int] = OrderedDict()
+        self._reasons: OrderedDict[TaskId, OhmError] = OrderedDict()
+
+    def created(self, task_id: TaskId) -> None:
+        """A new task may have the id of one that is gone."""
+        self._reasons.pop(task_id, None)
+
+    def ended(self, task_id: TaskId, at_ms: int) -> None:
+        """A task has settled; its time runs from now on."""
+        self._ended[task_id] = at_ms
+
+    def expired(self, now_ms: int) -> Iterator[TaskId]:
+        """Forget what has been kept long enough; the caller drops it."""
+        while self._ended:
+            task_id, ended_ms = next(iter(self._ended.items()))
+            if now_ms - ended_ms < self._policy.retention_ms:
+                return
+            yield self._forget(task_id, f"expired by retention policy after {self._policy.retention_ms}ms")
+
+    def evicted(self, count: int) -> Iterator[TaskId]:
+        """Forget the oldest settled tasks until `count` fits; tasks that are not settled are never evicted."""
+        limit = self._policy.max_entries
+        for _ in range(min(count - limit, len(self._ended))):
+            oldest = next(iter(self._ended))
+            yield self._forget(oldest, f"evicted by capacity policy after reaching max {limit} tasks")
+
+    def reason(self, task_id: TaskId) -> OhmError:
+        """Why there is no such task."""
+        unknown = OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=f"Unknown task id '{task_id}'")
+        return self._reasons.get(task_id, unknown)
+
+    def _forget(self, task_id: TaskId, why: str) -> TaskId:
+        del self._ended[task_id]
+        self._reasons[task_id] = OhmError(code=ErrorCode.TASK_EXPIRED, message=f"Task id '{task_id}' {why}")
+        if len(self._reasons) > self._policy.max_reasons:
+            self._reasons.popitem(last=False)
+        return task_id
