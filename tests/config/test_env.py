@@ -33,9 +33,21 @@ def test_an_integer_variable_sets_its_field_over_any_file(variable):
     assert loaded.origin(".".join(variable.path)) == f"env {variable.name}"
 
 
-@pytest.mark.parametrize("text", ["3xyz", "2.9", "1e3", "0x3", "0", "-1", "1_000", "٣", "99999999999999999999"])
+@pytest.mark.parametrize(
+    ("text", "number"), [("3xyz", 3), ("2.9", 2), ("1e3", 1), (" 1_000 ", 1), ("+5", 5), ("7 8", 7)]
+)
 @pytest.mark.parametrize("variable", INTEGERS, ids=lambda one: one.name)
-def test_only_positive_integers_count_and_the_default_is_kept(variable, text):
+def test_leading_digits_count_and_what_they_count_as_is_told(variable, text, number):
+    loaded = load(**{variable.name: text})
+    assert field(loaded.config, variable.path) == number
+    assert [str(one) for one in loaded.diagnostics] == [
+        f"'{variable.name}' is '{text.strip()}', but has to be a positive integer; it counts as {number}."
+    ]
+
+
+@pytest.mark.parametrize("text", ["abc", "0x3", "0", "00", "-1", ".5", "٣", "99999999999999999999", "9" * 5000])
+@pytest.mark.parametrize("variable", INTEGERS, ids=lambda one: one.name)
+def test_without_a_positive_integer_in_front_the_default_is_kept(variable, text):
     loaded = load(**{variable.name: text})
     assert loaded.config == OhmConfig()
     (told,) = loaded.diagnostics

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from ohm_subagents._config.layers import Layer, Place
+from ohm_subagents._config.values import MAX_INTEGER, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents._config.jsonc import KeyPath
+    from ohm_subagents.contract.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,8 @@ VARIABLES: Final = (
     Variable(name="OHM_DEBUG", path=("debug",), kind="text"),
 )
 
+_LEADING: Final = re.compile(r"\+?[0-9]{1,20}")
+
 DIRECTORY_VARIABLES: Final = ("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
 DEFAULT_DIRECTORY: Final = "~/.pi/agent"
 
@@ -69,10 +74,14 @@ def expanded(path: str, env: Mapping[str, str]) -> Path:
     return (Path(home) if home else Path.home()) / path[2:]
 
 
-def environment(env: Mapping[str, str]) -> Layer:
-    """The variables as a layer of raw values; a blank variable is an unset one."""
+def environment(env: Mapping[str, str]) -> tuple[Layer, tuple[Diagnostic, ...]]:
+    """The variables as a layer of raw values, and the integers that are not written as one.
+
+    A blank variable is an unset one.
+    """
     values: dict[str, JsonValue] = {}
     places: dict[KeyPath, Place] = {}
+    inexact: list[Diagnostic] = []
     for variable in VARIABLES:
         text = env.get(variable.name, "").strip()
         if not text:
@@ -81,16 +90,26 @@ def environment(env: Mapping[str, str]) -> Layer:
         for part in variable.path[:-1]:
             inner = section.setdefault(part, {})
             section = inner if isinstance(inner, dict) else section
-        section[variable.path[-1]] = _read(text, variable.kind)
-        places[variable.path] = Place(source=f"env {variable.name}", key=variable.name)
-    return Layer(kind="environment", source="env", values=values, places=places)
+        value = section[variable.path[-1]] = _read(text, variable.kind)
+        place = places[variable.path] = Place(source=f"env {variable.name}", key=variable.name)
+        if isinstance(value, int) and not (text.isascii() and text.isdigit()):
+            told = f"'{variable.name}' is {shown(text)}, but has to be a positive integer; it counts as {value}."
+            inexact.append(place.diagnostic(told))
+    return Layer(kind="environment", source="env", values=values, places=places), tuple(inexact)
 
 
 def _read(text: str, kind: Literal["integer", "text", "list"]) -> JsonValue:
     match kind:
         case "integer":
-            return int(text) if text.isascii() and text.isdigit() and len(text) <= 16 else text
+            return _leading_integer(text) or text
         case "list":
             return [part.strip() for part in text.split(",") if part.strip()]
         case "text":
             return text
+
+
+def _leading_integer(text: str) -> int | None:
+    """`3xyz` is 3 and `2.9` is 2 (task-v1, 20.4); None without a positive integer in front."""
+    leading = _LEADING.match(text)
+    number = int(leading.group()) if leading else 0
+    return number if 0 < number <= MAX_INTEGER else None

@@ -63,7 +63,9 @@ def load_config(
         diagnostics += [*_repeated(layer), *wrong, *loosening(layer, one, permissions)]
     values: dict[str, JsonValue] = {}
     places: dict[KeyPath, Place] = {}
-    for raw in (*map(_without_permissions, files), environment(env)):
+    variables, inexact = environment(env)
+    diagnostics += inexact
+    for raw in (*map(_without_permissions, files), variables):
         layer, ignored = _checked(raw)
         diagnostics += ignored
         values = _as_object(merged(values, {**layer.values}))
