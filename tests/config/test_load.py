@@ -48,6 +48,12 @@ def test_ohm_json_may_have_comments_trailing_commas_and_a_byte_order_mark(home):
     assert loaded.diagnostics == ()
 
 
+def test_a_file_may_name_its_schema_for_an_editor(home):
+    home.write(user='{"$schema": "./ohm.schema.json", "subagentBackend": "none"}')
+    loaded = home.load()
+    assert (loaded.config.subagent_backend, loaded.diagnostics) == ("none", ())
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [
@@ -131,7 +137,6 @@ WRONG = [
         '{"output_max_chars": 9}',
         "'output_max_chars' is not a known key, and is ignored. Known here: backendTimeoutMs, ",
     ),
-    ('{"$schema": "x"}', "'$schema' is not a known key, and is ignored. Known here: backendTimeoutMs, "),
     (
         '{"subagents": {"finder": {"modle": "a/b"}}}',
         "'subagents.finder.modle' is not a known key, and is ignored. Known here: backend, limits, model, tools.",

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from ohm_subagents.contract.diagnostics import Severity
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -29,9 +31,9 @@ class Place:
     def __str__(self) -> str:
         return self.source if self.line is None else f"{self.source}:{self.line}"
 
-    def diagnostic(self, message: str) -> Diagnostic:
+    def diagnostic(self, message: str, *, severity: Severity = "warning") -> Diagnostic:
         source = None if self.source == f"env {self.key}" else self.source
-        return Diagnostic(subject=self.key, message=message, source=source, line=self.line)
+        return Diagnostic(subject=self.key, message=message, severity=severity, source=source, line=self.line)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +112,8 @@ def _layer(
         path: Place(source=source, key=".".join(path), line=lines[-1] if numbered else None)
         for path, lines in document.lines.items()
     }
-    return Ok(Layer(kind=kind, source=source, values=document.value, places=places, repeated=document.repeated))
+    values = {key: value for key, value in document.value.items() if key != "$schema"}  # that one is for editors
+    return Ok(Layer(kind=kind, source=source, values=values, places=places, repeated=document.repeated))
 
 
 def _unusable(source: str, fault: SyntaxFault) -> OhmError:

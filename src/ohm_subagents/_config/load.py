@@ -11,6 +11,7 @@ from ohm_subagents._config.entries import folded, merged
 from ohm_subagents._config.env import config_dir, environment
 from ohm_subagents._config.layers import Layer, Place, leaves, read_file, read_mapping
 from ohm_subagents._config.permissions import Permissions, Rules, merge
+from ohm_subagents._config.reserved import without_effect
 from ohm_subagents._config.rules import PATH, loosening, read_rules
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -123,9 +124,11 @@ def _checked(raw: Layer) -> tuple[Layer, list[Diagnostic]]:
     layer, wrong_entries = folded(raw)
     values, wrong_values = accepted(OhmConfig, layer.values, layer.place, complete=False)
     refused = [key for key in _NOT_FOR_PROJECTS if layer.kind == "project" and values.pop(key, None) is not None]
-    return replace(layer, values=values), [
+    checked = replace(layer, values=values)
+    return checked, [
         *wrong_entries,
         *wrong_values,
+        *without_effect(checked, OhmConfig),
         *(
             layer.place((key,)).diagnostic(
                 f"'{key}' cannot be set by a project, and is ignored; set it in the user's file."

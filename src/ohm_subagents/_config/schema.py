@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.permissions import OPEN, Permissions
+from ohm_subagents._config.reserved import RESERVED
 from ohm_subagents._config.values import Line, Model, PositiveInt, Switch, VariableName, WebAddress
 from ohm_subagents.contract.limits import Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
@@ -31,19 +32,21 @@ class _Section(BaseModel):
 
 
 class Features(_Section):
-    handoff: Switch = Field(default=True, description="Reserved by the document; nothing here depends on it.")
+    handoff: Switch = Field(
+        default=True, description="Handing a conversation over to another agent.", json_schema_extra=RESERVED
+    )
     subagents: Switch = Field(default=True, description="Whether tasks may be started at all.")
     session_thread_search: Switch = Field(
-        default=True, description="Reserved by the document; nothing here depends on it."
+        default=True, description="Searching earlier conversations.", json_schema_extra=RESERVED
     )
     handoff_visualizer: Switch = Field(
-        default=True, description="Reserved by the document; nothing here depends on it."
+        default=True, description="Showing what was handed over.", json_schema_extra=RESERVED
     )
     painter_imagegen: Switch = Field(default=True, description="Whether the `painter` subagent is available.")
 
     def is_on(self, name: str) -> bool:
         """Whether the flag that a profile names as its `feature` is on; a flag that does not exist is off."""
-        return bool(self.model_dump(by_alias=True).get(name, False))
+        return any(bool(getattr(self, field)) for field in type(self).model_fields if to_camel(field) == name)
 
 
 FEATURES: Final = tuple(to_camel(name) for name in Features.model_fields)
@@ -126,7 +129,9 @@ class Subagents(_Section):
     async_start: Literal["refuse", "allow"] = Field(
         default="refuse", description="Whether `async: true` starts in the background."
     )
-    store: Literal["sqlite", "snapshot", "memory"] = Field(default="memory", description="Where tasks are kept.")
+    store: Literal["sqlite", "snapshot", "memory"] = Field(
+        default="memory", description="Where tasks are kept.", json_schema_extra=RESERVED
+    )
     permissions: Annotated[
         InstanceOf[Permissions],
         PlainSerializer(Permissions.as_json, return_type=JsonObject),
@@ -182,7 +187,7 @@ class OhmConfig(_Section):
         default="interactive-sdk", description="The backend of every subagent that has none of its own."
     )
     features: Features = Features()
-    painter: Painter = Painter()
+    painter: Painter = Field(default=Painter(), json_schema_extra=RESERVED)
     subagents: Subagents = Subagents()
     providers: Mapping[str, Provider] = Field(
         default={}, description="OpenAI-compatible providers, by name; not for project files."
@@ -204,7 +209,9 @@ class OhmConfig(_Section):
     result_preview_lines: PositiveInt = Field(default=12, description="Lines of an answer in a collapsed view.")
     transcript_tail_lines: PositiveInt = Field(default=4, description="Newest tool rows in a collapsed view.")
     sdk_fallback_to_cli: Switch = Field(
-        default=False, description="Whether `interactive-sdk` that cannot start is replaced by `interactive-shell`."
+        default=False,
+        description="Whether `interactive-sdk` that cannot start is replaced by `interactive-shell`.",
+        json_schema_extra=RESERVED,
     )
     debug: Switch = Field(default=False, description="Whether views show every field of a result.")
     ui_mode: Literal["off", "compact", "verbose"] = Field(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._config.jsonc import KeyPath
 
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _TEXT: Final[JsonValue] = {"type": "string"}
 _MEMBER: Final[Mapping[str, str]] = {"providers": "<name>"}
 
@@ -30,9 +31,10 @@ class _Row:
 
 def config_schema() -> dict[str, JsonValue]:
     """JSON Schema of ohm.json, short forms included."""
-    schema: dict[str, JsonValue] = OhmConfig.model_json_schema()
+    schema: dict[str, JsonValue] = {"$schema": _DIALECT, **OhmConfig.model_json_schema()}
     definitions = _object(schema["$defs"])
     _object(definitions["Subagents"])["additionalProperties"] = {"$ref": "#/$defs/SubagentEntry"}
+    _object(schema["properties"])["$schema"] = _TEXT
     definitions["ToolOverride"] = {"anyOf": [definitions["ToolOverride"], {"type": "array", "items": _TEXT}]}
     definitions["ProviderModel"] = {"anyOf": [definitions["ProviderModel"], _TEXT]}
     return schema
@@ -64,21 +66,25 @@ def _rows() -> tuple[_Row, ...]:
     return tuple(_walk(schema, (), definitions))
 
 
-def _walk(schema: Mapping[str, JsonValue], path: KeyPath, definitions: Mapping[str, JsonValue]) -> Iterator[_Row]:
+def _walk(
+    schema: Mapping[str, JsonValue], path: KeyPath, definitions: Mapping[str, JsonValue], note: str = ""
+) -> Iterator[_Row]:
     schema = _resolved(schema, definitions)
+    note = note or str(schema.get("$comment", ""))
     members = _object(schema.get("additionalProperties"))
     properties = _object(schema.get("properties"))
     inner = _resolved(members, definitions)
     if properties or inner.get("properties"):
         for name, one in properties.items():
             if "$ref" not in members or name != "profiles":  # the long form of `subagents.<id>`
-                yield from _walk(_object(one), (*path, name), definitions)
+                yield from _walk(_object(one), (*path, name), definitions, note)
         if members:
-            yield from _walk(members, (*path, _MEMBER.get(path[-1], "<id>")), definitions)
+            yield from _walk(members, (*path, _MEMBER.get(path[-1], "<id>")), definitions, note)
     elif inner.get("enum"):
-        yield from _walk(members, (*path, "<id>"), definitions)
-    else:
-        yield _Row(path=path, accepted=_accepted(schema), default=_default(schema), meaning=_meaning(schema))
+        yield from _walk(members, (*path, "<id>"), definitions, note)
+    elif path != ("$schema",):
+        meaning = " ".join(filter(None, (str(schema.get("description", "")), note)))
+        yield _Row(path=path, accepted=_accepted(schema), default=_default(schema), meaning=meaning)
 
 
 def _resolved(schema: Mapping[str, JsonValue], definitions: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
@@ -108,10 +114,6 @@ def _accepted(schema: Mapping[str, JsonValue]) -> str:
 def _default(schema: Mapping[str, JsonValue]) -> str:
     value = schema.get("default")
     return "" if value is None or value in ("", [], {}) else f"`{json.dumps(value)}`"
-
-
-def _meaning(schema: Mapping[str, JsonValue]) -> str:
-    return str(schema.get("description", ""))
 
 
 def _object(value: JsonValue) -> dict[str, JsonValue]:

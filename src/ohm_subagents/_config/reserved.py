@@ -1,0 +1,49 @@
+"""Fields that nothing obeys yet: marked in the schema, told in the tables, and to whoever sets one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pydantic import BaseModel
+
+from ohm_subagents._config.layers import leaves
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._config.jsonc import KeyPath
+    from ohm_subagents._config.layers import Layer
+    from ohm_subagents.contract.diagnostics import Diagnostic
+
+NOTE: Final = "Reserved: read and checked, without effect yet."
+RESERVED: Final[dict[str, JsonValue]] = {"$comment": NOTE}
+"""`json_schema_extra` of a reserved field; of a section, all that is in it is reserved."""
+
+
+def reserved_fields(schema: type[BaseModel], path: KeyPath = ()) -> Iterator[KeyPath]:
+    """The marked fields, as they are written in a file."""
+    for name, field in schema.model_fields.items():
+        at = (*path, field.alias or name)
+        if field.json_schema_extra == RESERVED:
+            yield at
+        elif isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from reserved_fields(field.annotation, at)
+
+
+def without_effect(layer: Layer, schema: type[BaseModel]) -> Iterator[Diagnostic]:
+    """Names each reserved value of the layer that is not the default: somebody hopes for something."""
+    reserved = tuple(reserved_fields(schema))
+    defaults = schema().model_dump(mode="json", by_alias=True)
+    for path in leaves(layer.values):
+        is_reserved = any(path[: len(one)] == one for one in reserved)
+        if is_reserved and _value(layer.values, path) != _value(defaults, path):
+            place = layer.place(path)
+            message = f"'{place.key}' is reserved: it is read and checked, but has no effect yet."
+            yield place.diagnostic(message, severity="info")
+
+
+def _value(values: Mapping[str, JsonValue], path: KeyPath) -> JsonValue:
+    inner = values.get(path[0])
+    return _value(inner, path[1:]) if len(path) > 1 and isinstance(inner, dict) else inner
