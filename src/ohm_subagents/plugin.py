@@ -24,6 +24,7 @@ from ohm_subagents._plugins.interfaces import (
     ToolSuiteSpec,
 )
 from ohm_subagents.contract import (
+    AgentEnded,
     Checkpointed,
     Decision,
     Diagnostic,
@@ -51,6 +52,7 @@ from ohm_subagents.contract import (
 )
 
 __all__ = [
+    "AgentEnded",
     "Backend",
     "BackendSpec",
     "Capability",

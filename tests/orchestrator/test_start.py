@@ -130,7 +130,7 @@ async def test_a_failure_keeps_the_partial_text_the_calls_and_the_task_id():
 
     assert (error.code, error.task_id) == (ErrorCode.PROVIDER_UNAVAILABLE, "task_1")
     assert envelope.assistant_text == "So far: \n\nx"
-    assert envelope.tool_rows == ["○ read a.py", "✕ read interrupted"]
+    assert envelope.tool_rows == ["○ read a.py"]
     assert (envelope.status, envelope.output_available, envelope.session_id) == ("failed", False, "session_1")
 
 

@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from ohm_subagents import ErrorCode, Limits, Ohm
-from ohm_subagents.contract import TextDelta
+from ohm_subagents.contract import TextDelta, ToolStarted
 from ohm_subagents.plugin import BackendSpec, Ok, Options, RunOutput, hookimpl
 from ohm_subagents.testing import HERMETIC, EventLog, ScriptedBackend, Step, quick_ohm
 
@@ -12,7 +12,8 @@ pytestmark = pytest.mark.anyio
 
 
 def forever():
-    return Step(events=(TextDelta(text="so far"),), gate=anyio.Event())
+    call = ToolStarted(call_id="1", tool="read", args="a.py")
+    return Step(events=(call, TextDelta(text="so far")), gate=anyio.Event())
 
 
 class TestInVirtualTime:
@@ -32,6 +33,7 @@ class TestInVirtualTime:
         assert error.message == "Task task_1 timed out while waiting for subagent backend response"
         assert "200000 ms" in error.advice
         assert envelope.assistant_text == "so far"
+        assert envelope.tool_rows == ["○ read a.py", "✕ read interrupted"]
 
     async def test_the_default_limit_is_three_minutes_and_comes_from_the_environment(self):
         backend = ScriptedBackend(forever(), forever())
@@ -67,7 +69,7 @@ async def test_cancelling_the_caller_cancels_the_task_and_the_record_says_so():
         task = ohm.task("task_1")
 
     assert (task.status, task.text) == ("cancelled", "so far")
-    assert log.kinds()[-2:] == ["run_ended", "task_settled"]
+    assert log.kinds()[-3:] == ["tool_ended", "run_ended", "task_settled"]
 
 
 async def test_a_queued_task_that_is_cancelled_never_reaches_its_backend():

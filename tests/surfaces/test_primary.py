@@ -101,7 +101,7 @@ async def test_the_description_says_when_to_use_it_and_the_other_route():
     assert tool.description == (
         "Knows.\n\nWhen to use:\n- Always.\n\nInvocation mode: primary-tool\n"
         "Task route still available via: task op=start subagent_type=librarian\n\n"
-        "Input: query (required), context (optional), files (optional)"
+        "Input: query (required), context (optional), files[] (optional)"
     )
     assert tool.render_call({"query": "q", "description": "Look"}) == "librarian · Look"
     assert tool.render_call(None) == "librarian"
@@ -131,5 +131,5 @@ async def test_progress_frames_are_full_envelopes():
     async with quick_ohm(plugins=[log]) as ohm:
         await ohm.call("librarian", {"query": "q"}, on_update=frames.append)
 
-    assert [frame.details["status"] for frame in frames] == ["queued", "running", "succeeded"]
+    assert [frame.details["status"] for frame in frames] == ["running", "succeeded"]
     assert all(frame.details["contract_version"] == "task.v1" for frame in frames)

@@ -36,10 +36,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What an `Ohm` is asked to be made of."""
+
+    cwd: Path
+    config: Mapping[str, JsonValue] | Path | None
+    env: Mapping[str, str]
+    plugins: tuple[object, ...]
+    profiles: tuple[Profile, ...] | None
+    logger: Logger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Assembly:
     """The parts. `loaded` is an `Err` when the configuration cannot be trusted: then nothing may start."""
 
-    cwd: Path
+    sources: Sources
     loaded: Result[LoadedConfig, OhmError]
     config: OhmConfig
     host: PluginHost
@@ -64,7 +76,7 @@ class Assembly:
                 config=self.config,
                 catalog=self.catalog,
                 host=self.host,
-                cwd=self.cwd,
+                cwd=self.sources.cwd,
                 backends=self.host.backends(),
                 child_tools=child_tools,
             )
@@ -102,40 +114,32 @@ class _BuiltinObservers:
         return (LogObserver(self._logger),)
 
 
-def assemble(
-    *,
-    cwd: Path,
-    config: Mapping[str, JsonValue] | Path | None,
-    env: Mapping[str, str],
-    plugins: Iterable[object],
-    profiles: Iterable[Profile] | None,
-    logger: Logger,
-) -> Assembly:
-    """Load the configuration, register built-ins, `plugins` and what is installed, read the profiles."""
-    loaded = load_config(cwd=cwd, config=config, env=env)
-    settled = loaded.ok_value.config if isinstance(loaded, Ok) else OhmConfig()
+def assemble(sources: Sources, former: Assembly | None = None) -> Assembly:
+    """Load the configuration, register built-ins, `plugins` and what is installed, read the profiles.
+
+    What of the `former` assembly would be the same is taken over, so that open backends and models stay open.
+    """
+    loaded = load_config(cwd=sources.cwd, config=sources.config, env=sources.env)
+    config = loaded.ok_value.config if isinstance(loaded, Ok) else OhmConfig()
     host = PluginHost()
-    backends = BuiltinBackends(env=env, providers=_providers(settled.providers), models=host.models)
+    backends = BuiltinBackends(env=sources.env, providers=_providers(config.providers), models=host.models)
+    if former is not None and former.backends.is_same(backends):
+        backends = former.backends
     host.register(backends, "backends", origin="builtin")
     host.register(builtin_suites, "suites", origin="builtin")
-    host.register(_BuiltinObservers(logger), "log", origin="builtin")
-    for plugin in plugins:
+    host.register(_BuiltinObservers(sources.logger), "log", origin="builtin")
+    for plugin in sources.plugins:
         host.register(plugin)
     if isinstance(loaded, Ok):  # while it cannot be read, nobody knows which plugins it blocks
-        host.register_installed(load=_listed(settled.load_plugins), block=_listed(settled.block_plugins))
-    return Assembly(
-        cwd=cwd,
-        loaded=loaded,
-        config=settled,
-        host=host,
-        backends=backends,
-        catalog=_catalog(cwd, env, host, settled) if profiles is None else Catalog.of(profiles),
-    )
+        host.register_installed(load=_listed(config.load_plugins), block=_listed(config.block_plugins))
+    catalog = _catalog(sources, host, config) if sources.profiles is None else Catalog.of(sources.profiles)
+    return Assembly(sources=sources, loaded=loaded, config=config, host=host, backends=backends, catalog=catalog)
 
 
-def _catalog(cwd: Path, env: Mapping[str, str], host: PluginHost, config: OhmConfig) -> Catalog:
+def _catalog(sources: Sources, host: PluginHost, config: OhmConfig) -> Catalog:
     written = config.subagents.model_dump(mode="json", by_alias=True)
-    return load_catalog(cwd=cwd, config_dir=config_dir(env), plugin_profiles=host.profiles(written))
+    folder = config_dir(sources.env)
+    return load_catalog(cwd=sources.cwd, config_dir=folder, plugin_profiles=host.profiles(written))
 
 
 def _providers(providers: Mapping[str, Provider]) -> tuple[CompatibleProvider, ...]:

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import anyio
+from anyio.lowlevel import checkpoint
 
-from ohm_subagents._app.assembly import assemble
+from ohm_subagents._app.assembly import Sources, assemble
+from ohm_subagents._app.handle import Handle, one_item, outcome_of, start_item
+from ohm_subagents._app.mounting import SuiteSettings, mount_all
 from ohm_subagents._config.env import process_env
 from ohm_subagents._orchestrator.backends import BackendPool
 from ohm_subagents._orchestrator.observe import silent_logger
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
-from ohm_subagents._plugins.interfaces import JsonObject, SuiteContext, ToolCall, ToolResult
+from ohm_subagents._plugins.interfaces import SuiteContext, ToolCall, ToolResult
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._store.memory import MemoryStore
-from ohm_subagents._surfaces.mounting import mount
+from ohm_subagents._surfaces.tool import unknown_tool
 from ohm_subagents._views.projection import project_task
-from ohm_subagents.contract.commands import Accepted, Refused, Rejected, Start, Started, StartItem
-from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.commands import Start
 from ohm_subagents.contract.ids import TaskId, task_ids
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Callable, Iterable
 
     from anyio.abc import TaskGroup
     from pydantic import JsonValue
@@ -38,19 +42,21 @@ if TYPE_CHECKING:
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.envelope import Envelope
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.limits import Limits
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteSettings:
-    """What a suite sees of the configuration."""
+class Keep(Enum):
+    """Marks an argument that was not given."""
 
-    output_max_chars: int
-    onupdate_throttle_ms: int
-    options: Mapping[str, JsonValue]
+    KEEP = "keep"
+
+
+KEEP = Keep.KEEP
+ConfigSource = Mapping[str, "JsonValue"] | Path | str | None
 
 
 class Ohm:
@@ -69,27 +75,24 @@ class Ohm:
         store: Store,
         clock: Clock,
         new_task_id: Callable[[], str],
-        suites: Iterable[str] | None,
-        logger: Logger,
+        suites: tuple[str, ...] | None,
     ) -> None:
         """Use `Ohm.open`."""
         self._assembly = assembly
+        self._pool = pool
         self._store = store
-        config, specs = assembly.config, assembly.host.tool_suites()
+        self._suites = suites
         self._engine = Orchestrator(
             group=group,
-            world=lambda: assembly.world(self._child.tools),
+            world=lambda: self._assembly.world(self._mounted.child),
             pool=pool,
             store=store,
             clock=clock,
             new_task_id=new_task_id,
-            logger=logger,
-            max_running=config.subagents.max_running,
+            logger=assembly.sources.logger,
+            max_running=assembly.config.subagents.max_running,
         )
-        offered = [name for name, spec in specs.items() if spec.audience == "child"]
-        chosen = [name for name in (config.suites if suites is None else suites) if name not in offered]
-        self._child = mount(offered, specs, self._suite_context)
-        self._mounted = mount(chosen, specs, self._suite_context)
+        self._mounted = mount_all(self._assembly.config, suites, assembly.host.tool_suites(), self._suite_context)
 
     @classmethod
     @asynccontextmanager
@@ -97,7 +100,7 @@ class Ohm:
         cls,
         *,
         cwd: Path | str | None = None,
-        config: Mapping[str, JsonValue] | Path | str | None = None,
+        config: ConfigSource = None,
         env: Mapping[str, str] | None = None,
         plugins: Iterable[object] = (),
         suites: Iterable[str] | None = None,
@@ -115,15 +118,16 @@ class Ohm:
         the whole catalogue. `clock`: epoch milliseconds, for stamps; deadlines follow the event loop. `new_task_id`,
         `store` and `logger` (structlog) replace the defaults. Raises only for a misdeclared object in `plugins`.
         """
-        now, log = clock or _system_clock, logger or silent_logger()
-        assembly = assemble(
+        now = clock or _system_clock
+        sources = Sources(
             cwd=Path.cwd() if cwd is None else Path(cwd),
-            config=Path(config) if isinstance(config, str) else config,
+            config=_source(config),
             env=process_env() if env is None else env,
-            plugins=plugins,
-            profiles=profiles,
-            logger=log,
+            plugins=tuple(plugins),
+            profiles=None if profiles is None else tuple(profiles),
+            logger=logger or silent_logger(),
         )
+        assembly = assemble(sources)
         raised: Exception | None = None
         async with anyio.create_task_group() as backend_group:
             pool = BackendPool(backend_group, assembly.host.backends(), assembly.config.subagents.backends)
@@ -135,8 +139,7 @@ class Ohm:
                     store=store or MemoryStore(now, assembly.retention),
                     clock=now,
                     new_task_id=new_task_id or task_ids(now),
-                    suites=suites,
-                    logger=log,
+                    suites=None if suites is None else tuple(suites),
                 )
                 try:
                     yield ohm
@@ -147,10 +150,35 @@ class Ohm:
         if raised is not None:
             raise raised
 
+    async def reconfigure(
+        self,
+        *,
+        config: ConfigSource | Keep = KEEP,
+        env: Mapping[str, str] | Keep | None = KEEP,
+        profiles: Iterable[Profile] | Keep | None = KEEP,
+    ) -> None:
+        """Replace the configuration, the environment or the catalogue at once; what is not given is read anew.
+
+        Runs that go on keep what they were started with; everything after this call sees the new values. A backend
+        whose options changed is opened anew for new runs.
+        """
+        former = self._assembly.sources
+        changed = replace(
+            former,
+            config=former.config if isinstance(config, Keep) else _source(config),
+            env=former.env if isinstance(env, Keep) else process_env() if env is None else env,
+            profiles=former.profiles if isinstance(profiles, Keep) else None if profiles is None else tuple(profiles),
+        )
+        self._assembly = assemble(changed, self._assembly)
+        self._pool.replace(self._assembly.host.backends(), self._assembly.config.subagents.backends)
+        specs = self._assembly.host.tool_suites()
+        self._mounted = mount_all(self._assembly.config, self._suites, specs, self._suite_context)
+        await checkpoint()
+
     @property
     def tools(self) -> Mapping[str, Tool]:
         """The mounted tools by name, for any agent framework."""
-        return self._mounted.tools
+        return self._mounted.parent
 
     @property
     def config(self) -> OhmConfig:
@@ -165,7 +193,7 @@ class Ohm:
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything that was not honoured as written."""
-        return (*self._assembly.diagnostics, *self._child.diagnostics, *self._mounted.diagnostics)
+        return (*self._assembly.diagnostics, *self._mounted.diagnostics)
 
     @property
     def assembly(self) -> Assembly:
@@ -187,7 +215,7 @@ class Ohm:
         """
         tool = self.tools.get(name)
         if tool is None:
-            return _unknown_tool(name, self.tools)
+            return unknown_tool(name, self.tools)
         return await tool.execute(ToolCall(arguments=arguments, on_update=on_update, abort=abort))
 
     async def run(
@@ -205,25 +233,30 @@ class Ohm:
 
         Nothing is lost then: `error.task_id` names the task, and `task(...)` and `envelope(...)` hold what it did.
         """
-        item = StartItem(
-            profile=profile,
-            prompt=prompt,
-            description=prompt.strip().partition("\n")[0][:72] if description is None else description,
-            model=model,
-            backend=backend,
-            limits=limits,
-        )
-        match await self._engine.execute(Start(items=(item,)), observer=observer):
-            case Rejected(error=error):
-                return Err(error)
-            case Started(items=(Refused(error=error), *_)):
-                return Err(error)
-            case Started(items=(Accepted(task=task), *_)) if task.status == "succeeded":
-                return Ok(self._envelope(task))
-            case Started(items=(Accepted(task=task), *_)):
-                return Err(task.error or _cancelled(task))
-            case _:
-                raise AssertionError("A start of one item has one reply.")
+        item = start_item(profile, prompt, description=description, model=model, backend=backend, limits=limits)
+        match one_item(await self._engine.execute(Start(items=(item,)), observer=observer)):
+            case Ok(task):
+                return outcome_of(task, self.config.output_max_chars)
+            case Err() as refused:
+                return refused
+
+    async def start(
+        self,
+        profile: str,
+        prompt: str,
+        *,
+        description: str | None = None,
+        model: str | None = None,
+        backend: str | None = None,
+        limits: Limits | None = None,
+    ) -> Handle:
+        """Start one task in the background, whatever `asyncStart` says: that is about models, this is your program.
+
+        A refused start gives a handle too; its `wait` answers why. The task is cancelled when this `Ohm` closes.
+        """
+        item = start_item(profile, prompt, description=description, model=model, backend=backend, limits=limits)
+        started = one_item(await self._engine.execute(Start(items=(item,), background=True, by_program=True)))
+        return Handle(self._engine, started, self.config.output_max_chars)
 
     def task(self, task_id: str) -> Task | None:
         """The newest state of a task: its whole output, its events, its usage. None if it is unknown or expired."""
@@ -236,42 +269,19 @@ class Ohm:
     def envelope(self, task_id: str) -> Envelope | None:
         """The task.v1 envelope of a task, with its output capped as in any payload."""
         task = self.task(task_id)
-        return None if task is None else self._envelope(task)
-
-    def _envelope(self, task: Task) -> Envelope:
-        return project_task(task, output_max_chars=self.config.output_max_chars)
+        return None if task is None else project_task(task, output_max_chars=self.config.output_max_chars)
 
     def _suite_context(self, suite: str) -> SuiteContext:
-        config = self.config
         return SuiteContext(
             executor=self._engine,
             profiles=lambda: self.profiles,
-            settings=SuiteSettings(
-                output_max_chars=config.output_max_chars,
-                onupdate_throttle_ms=config.onupdate_throttle_ms,
-                options=config.suite_options.get(suite, {}),
-            ),
+            settings=lambda: SuiteSettings.of(self.config, suite),
         )
+
+
+def _source(config: ConfigSource) -> Mapping[str, JsonValue] | Path | None:
+    return Path(config) if isinstance(config, str) else config
 
 
 def _system_clock() -> int:
     return time.time_ns() // 1_000_000
-
-
-def _cancelled(task: Task) -> OhmError:
-    return OhmError(code=ErrorCode.TASK_ABORTED, message=f"{task.summary}.", task_id=task.id)
-
-
-def _unknown_tool(name: str, tools: Mapping[str, Tool]) -> ToolResult:
-    error = OhmError(
-        code=ErrorCode.UNKNOWN_TOOL,
-        message=f"No tool is called '{name}'.",
-        advice=f"Mounted tools: {', '.join(sorted(tools)) or 'none'}.",
-    )
-    details: JsonObject = {
-        "status": "failed",
-        "error_code": str(error.code),
-        "error_category": str(error.resolved_category),
-        "error_message": str(error),
-    }
-    return ToolResult(text=str(error), details=details, is_error=True)

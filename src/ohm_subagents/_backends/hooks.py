@@ -31,11 +31,16 @@ class BuiltinBackends:
         self._env = env
         self._providers = tuple(providers)
         self._models = models
+        self._in_process = interactive_sdk_spec(self.model_book)
+
+    def is_same(self, other: BuiltinBackends) -> bool:
+        """Whether models would be found in the same places with the same keys."""
+        return self._env == other._env and self._providers == other._providers
 
     @hookimpl
     def ohm_backends(self) -> Iterable[BackendSpec[InProcessOptions] | BackendSpec]:
         """Hand over the backends."""
-        return (interactive_sdk_spec(self.model_book), ECHO)
+        return (self._in_process, ECHO)
 
     @hookimpl
     def ohm_models(self) -> Iterable[ModelSpec]:

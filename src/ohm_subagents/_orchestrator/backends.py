@@ -28,24 +28,26 @@ class _Host:
     """One backend and the task that opened it: a context manager that holds a task group must be closed where it was
     opened, so neither the caller's task nor a run may do it."""
 
-    def __init__(self) -> None:
+    def __init__(self, spec: BackendSpec, options: Options) -> None:
+        self.spec = spec
+        self.options = options
         self.opened: Opened | None = None
         self.ready = anyio.Event()
         self._closing = anyio.Event()
         self._closed = anyio.Event()
         self._shell = anyio.CancelScope()
 
-    async def serve(self, spec: BackendSpec, options: Options) -> None:
+    async def serve(self) -> None:
         try:
             with self._shell:
-                async with spec.open(options) as backend:
+                async with self.spec.open(self.options) as backend:
                     self._shell.shield = True  # from here on it ends by `close`, which lets it clean up in peace
                     self.opened = Ok(backend)
                     self.ready.set()
                     await self._closing.wait()
         except Exception as exc:  # noqa: BLE001  a backend that fails to open or close costs its own tasks only
             self.opened = Err(
-                OhmError(code=ErrorCode.BACKEND_FAILED, message=f"Backend '{spec.id}' failed to open: {exc}.")
+                OhmError(code=ErrorCode.BACKEND_FAILED, message=f"Backend '{self.spec.id}' failed to open: {exc}.")
             )
         finally:
             self.ready.set()
@@ -65,6 +67,7 @@ class BackendPool:
         self._specs = specs
         self._options = options
         self._hosts: dict[str, _Host] = {}
+        self._retired: list[_Host] = []
         self._turns: defaultdict[str, anyio.Lock] = defaultdict(partial(anyio.Lock, fast_acquire=True))
 
     async def backend(self, backend_id: str) -> Opened:
@@ -75,17 +78,23 @@ class BackendPool:
         async with self._turns[backend_id]:  # first come, first served: runs begin in the order of their tasks
             host = self._hosts.get(backend_id)
             if host is None:
-                try:
-                    options = spec.options.model_validate(self._options.get(backend_id, {}))
-                except ValidationError as exc:
-                    return Err(_invalid_options(backend_id, exc))
-                host = self._hosts[backend_id] = _Host()
-                self._group.start_soon(host.serve, spec, options)
+                options = self._validated(spec)
+                if isinstance(options, OhmError):
+                    return Err(options)
+                host = self._hosts[backend_id] = _Host(spec, options)
+                self._group.start_soon(host.serve)
             if host.opened is None:
                 await host.ready.wait()
             if not isinstance(host.opened, Ok):
                 del self._hosts[backend_id]
         return host.opened or Err(OhmError(code=ErrorCode.TASK_ABORTED, message=f"Backend '{backend_id}' was closed."))
+
+    def replace(self, specs: Mapping[str, BackendSpec], options: Mapping[str, JsonObject]) -> None:
+        """Offer other backends from now on. One that changed stays open for its runs, until the owner closes."""
+        self._specs, self._options = specs, options
+        for backend_id, host in tuple(self._hosts.items()):
+            if specs.get(backend_id) != host.spec or self._validated(host.spec) != host.options:
+                self._retired.append(self._hosts.pop(backend_id))
 
     async def __aenter__(self) -> Self:
         return self
@@ -93,8 +102,14 @@ class BackendPool:
     async def __aexit__(self, *_exc: object) -> None:
         """Close every backend, the newest first, even when the owner is being cancelled."""
         with anyio.CancelScope(shield=True):
-            for host in reversed(tuple(self._hosts.values())):
+            for host in reversed((*self._retired, *self._hosts.values())):
                 await host.close()
+
+    def _validated(self, spec: BackendSpec) -> Options | OhmError:
+        try:
+            return spec.options.model_validate(self._options.get(spec.id, {}))
+        except ValidationError as invalid:
+            return _invalid_options(spec.id, invalid)
 
 
 def _unsupported(backend_id: str, specs: Mapping[str, BackendSpec]) -> OhmError:

@@ -46,8 +46,7 @@ async def _drain(live: LiveTask, pool: BackendPool, begun: Callable[[], None]) -
     task: what was found before is not thrown away.
     """
     outcome: Outcome | None = None
-    while live.inbox:
-        message = live.inbox.popleft()
+    while (message := live.take()) is not None:
         ended = await _run(live, message, pool, begun)
         live.answer(message)
         if outcome is None:
@@ -74,9 +73,10 @@ async def _run(live: LiveTask, message: Message, pool: BackendPool, begun: Calla
             return Succeeded()
         case Err(error):
             outcome = _failure(error, live)
+            live.end_run(outcome)
         case None:
             outcome = WITHDRAWN if message.scope.cancelled_caught else Failed(error=_timed_out(live, message))
-    live.end_run(outcome)
+            live.cut_run(outcome)
     return outcome
 
 
@@ -92,6 +92,7 @@ async def _ask(live: LiveTask, message: Message, pool: BackendPool) -> Result[Ru
                 answer: object = await backend.run(_request(live, message), sink)
             except Exception as exc:  # noqa: BLE001  the law says never raise; a plugin may break it, siblings may not pay
                 live.log_crash(exc)
+                live.close_calls()
                 return Err(_crashed(live, f"{type(exc).__name__}: {exc}"))
             finally:
                 sink.close()

@@ -37,6 +37,7 @@ class LiveTask:
     def __init__(self, task: Task, plan: Plan, *, clock: Clock, store: Store, audience: Audience) -> None:
         self.task = task
         self.inbox = deque([Message(plan.item.prompt, plan)])
+        self.current: Message | None = None
         self.settled = anyio.Event()
         self.scope = anyio.CancelScope()
         self._clock = clock
@@ -48,6 +49,11 @@ class LiveTask:
         message = Message(prompt, plan)
         self.inbox.append(message)
         return message
+
+    def take(self) -> Message | None:
+        """The next message becomes a run; None when there is nothing more to do."""
+        self.current = self.inbox.popleft() if self.inbox else None
+        return self.current
 
     def withdraw(self, message: Message) -> None:
         """Nobody waits for the answer any more: forget the message, or stop the run that has taken it."""
@@ -70,20 +76,30 @@ class LiveTask:
         self.audience.notify(self.task, event)
         if self.task.is_terminal:
             self.settled.set()
+            if self.current is not None and self.task.runs:
+                self.answer(self.current)
             for message in self.inbox:
                 message.answered.set()
 
     def end_run(self, outcome: Outcome, output: RunOutput | None = None) -> None:
-        """Close the run, and first the tool calls that it left open."""
-        for call in self.task.open_calls:
-            self.record(ToolEnded(call_id=call.call_id, tool=call.tool, status="interrupted", text="interrupted"))
+        """Close a run that its backend ended."""
         text, summary = ("", "") if output is None else (output.text, output.summary)
         self.record(RunEnded(outcome=outcome, output=text, summary=summary))
+
+    def close_calls(self) -> None:
+        """The run was cut off: nobody else will say how the tool calls ended that it left open."""
+        for call in self.task.open_calls:
+            self.record(ToolEnded(call_id=call.call_id, tool=call.tool, status="interrupted", text="interrupted"))
+
+    def cut_run(self, outcome: Outcome) -> None:
+        """Close a run that was cut off."""
+        self.close_calls()
+        self.end_run(outcome)
 
     def settle(self, outcome: Outcome) -> None:
         """End the task, and the run that is still open, if any."""
         if self.task.runs and self.task.runs[-1].outcome is None:
-            self.end_run(outcome)
+            self.cut_run(outcome)
         self.record(TaskSettled(outcome=outcome))
 
     def log_crash(self, error: Exception) -> None:

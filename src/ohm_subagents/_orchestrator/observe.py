@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents.contract.events import (
+    AgentEnded,
     Checkpointed,
     DiagnosticRaised,
     Event,
@@ -59,14 +60,13 @@ class Audience:
         self._observers = list(observers)
         self.logger = logger
 
-    def join(self, observer: Observer) -> None:
-        """Tell one more from now on."""
-        self._observers.append(observer)
+    def join(self, *observers: Observer) -> None:
+        """Tell some more from now on."""
+        self._observers += observers
 
-    def leave(self, observer: Observer) -> None:
-        """Tell it no more; it may have been muted before."""
-        if observer in self._observers:
-            self._observers.remove(observer)
+    def leave(self, *observers: Observer) -> None:
+        """Tell them no more; one may have been muted before."""
+        self._observers = [one for one in self._observers if one not in observers]
 
     def notify(self, task: Task, event: Event) -> None:
         """Tell everyone, in order."""
@@ -90,7 +90,7 @@ EVENT_NAMES: dict[type[Event], str] = {
 }
 """What is logged, and how it is called. Streamed text, tool payloads and usage steps are not log lines."""
 
-UNLOGGED: tuple[type[Event], ...] = (TextDelta, ThinkingDelta, ToolUpdated, UsageAdded, Checkpointed)
+UNLOGGED: tuple[type[Event], ...] = (AgentEnded, TextDelta, ThinkingDelta, ToolUpdated, UsageAdded, Checkpointed)
 
 
 class LogObserver:

@@ -14,6 +14,7 @@ from ohm_subagents._orchestrator.batch import run_in_order
 from ohm_subagents._orchestrator.drive import drive
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.observe import Audience
+from ohm_subagents._orchestrator.onlookers import Onlookers, watching
 from ohm_subagents._orchestrator.patience import either, settled
 from ohm_subagents._orchestrator.plan import label, plan
 from ohm_subagents.contract.commands import (
@@ -40,14 +41,14 @@ from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import Route, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+    from collections.abc import Callable, Generator
 
     from anyio.abc import TaskGroup
 
     from ohm_subagents._orchestrator.backends import BackendPool
     from ohm_subagents._orchestrator.observe import Logger
     from ohm_subagents._orchestrator.plan import Plan, World
-    from ohm_subagents._plugins.interfaces import Observer
+    from ohm_subagents._plugins.interfaces import Observer, Progress
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.commands import Command, WaitStatus
     from ohm_subagents.contract.errors import OhmError
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
 
 CALLER_GONE = "The caller stopped waiting."
 ASKED = "A caller asked for it."
+STATIC = "interactive-sdk"
+"""What an envelope shows as `backend` while nobody knows which one is configured."""
 LOOKUP = "task"
 """What an envelope shows as `backend` when a single id leads nowhere."""
 
@@ -85,38 +88,52 @@ class Orchestrator:
         self._live: dict[TaskId, LiveTask] = {}
 
     async def execute(
-        self, command: Command, *, observer: Observer | None = None, abort: anyio.Event | None = None
+        self,
+        command: Command,
+        *,
+        observer: Observer | None = None,
+        progress: Progress | None = None,
+        abort: anyio.Event | None = None,
     ) -> Reply:
         """Carry out a command; never raises for bad input.
 
-        `observer` sees the events of the tasks that the command starts or touches while it lasts. Setting `abort`, or
-        cancelling the caller, cancels the tasks or the follow-up that it waits for; a `wait` only stops waiting.
+        `observer` and `progress` hear of the tasks that the command starts or touches while it lasts. Setting `abort`,
+        or cancelling the caller, cancels the tasks or the follow-up that it waits for; a `wait` only stops waiting.
         """
+        return await self._execute(command, Onlookers(observer, progress), abort)
+
+    async def _execute(self, command: Command, onlookers: Onlookers, abort: anyio.Event | None) -> Reply:
         match self._world():
             case Err(error):
-                return Rejected(error=error, backend=LOOKUP, op=command.op)
+                return Rejected(error=error, backend=STATIC, op=command.op)
             case Ok(world):
                 backend = label(world.config.subagent_backend, world.backends)
                 if not world.config.features.subagents:
                     return Rejected(error=refusals.DISABLED, backend=backend, op=command.op)
                 match command:
                     case Start():
-                        return await self._start(command, world, backend, observer, abort)
+                        return await self._start(command, world, backend, onlookers, abort)
                     case Look():
                         return Seen(items=self._seen(command.ids), backend=backend, op="status")
                     case Wait():
-                        return await self._wait(command, backend, observer, abort)
+                        return await self._wait(command, backend, onlookers, abort)
                     case Send():
-                        return await self._send(command, world, observer, abort)
+                        return await self._send(command, world, onlookers, abort)
                     case Cancel():
-                        return self._cancel(command, observer)
+                        return self._cancel(command, onlookers)
 
     async def _start(
-        self, command: Start, world: World, backend: str, observer: Observer | None, abort: anyio.Event | None
+        self, command: Start, world: World, backend: str, onlookers: Onlookers, abort: anyio.Event | None
     ) -> Reply:
-        if command.background and world.config.subagents.async_start != "allow":
-            return Rejected(error=refusals.ASYNC_REFUSED, backend=backend)
-        admitted = [self._admit(item, world, observer) for item in command.items]
+        if command.background and not (command.by_program or world.config.subagents.async_start == "allow"):
+            return Rejected(error=refusals.ASYNC_REFUSED, backend=backend, items=command.items)
+        admitted: list[LiveTask | Refused] = []
+
+        def reply() -> Started:
+            return Started(items=tuple(_reply(entry) for entry in admitted), backend=backend)
+
+        observers = onlookers.of(reply)
+        admitted += [self._admit(item, world, observers) for item in command.items]
         started = [entry for entry in admitted if isinstance(entry, LiveTask)]
         for live in started:
             live.record(TaskQueued())
@@ -125,23 +142,29 @@ class Orchestrator:
         self._group.start_soon(partial(run_in_order, jobs, workers=max(1, min(workers, len(jobs)))))
         if not command.background:
             try:
-                await either(partial(settled, started), abort)
+                if abort is None or not abort.is_set():
+                    await either(partial(settled, started), abort)
             finally:
                 for live in started:
                     live.cancel(CALLER_GONE)
-        return Started(items=tuple(_reply(entry) for entry in admitted), backend=backend)
+        return reply()
 
-    async def _wait(self, command: Wait, backend: str, observer: Observer | None, abort: anyio.Event | None) -> Reply:
+    async def _wait(self, command: Wait, backend: str, onlookers: Onlookers, abort: anyio.Event | None) -> Reply:
         live = [self._live[TaskId(each)] for each in dict.fromkeys(command.ids) if TaskId(each) in self._live]
         aborted = False
-        with _watching(live, observer), anyio.move_on_after(_seconds(command.timeout_ms)) as patience:
+
+        def reply() -> Seen:
+            return Seen(items=self._seen(command.ids), backend=backend, op="wait")
+
+        onlookers.first_look(reply)
+        with watching(live, onlookers.of(reply)), anyio.move_on_after(_seconds(command.timeout_ms)) as patience:
             aborted = await either(partial(settled, live), abort)
         items = self._seen(command.ids)
         is_done = all(isinstance(item, Missing) or item.task.is_terminal for item in items)
         over: WaitStatus = "aborted" if aborted and not patience.cancelled_caught else "timeout"
         return Seen(items=items, backend=backend, op="wait", wait_status="completed" if is_done else over)
 
-    async def _send(self, command: Send, world: World, observer: Observer | None, abort: anyio.Event | None) -> Reply:
+    async def _send(self, command: Send, world: World, onlookers: Onlookers, abort: anyio.Event | None) -> Reply:
         match self._store.get(TaskId(command.id)):
             case Err(error):
                 return Rejected(error=error, backend=LOOKUP, op="send", task_id=TaskId(command.id))
@@ -164,14 +187,14 @@ class Orchestrator:
                     case Ok(admitted):
                         message = live.send(command.prompt, admitted)
         try:
-            with _watching([live], observer):
+            with watching([live], onlookers.of(lambda: Sent(task=live.task))):
                 await either(message.answered.wait, abort)
         finally:
             if not message.answered.is_set():
                 live.withdraw(message)
         return Sent(task=live.task, run=message.run)
 
-    def _cancel(self, command: Cancel, observer: Observer | None) -> Reply:
+    def _cancel(self, command: Cancel, onlookers: Onlookers) -> Reply:
         match self._store.get(TaskId(command.id)):
             case Err(error):
                 return Rejected(error=error, backend=LOOKUP, op="cancel", task_id=TaskId(command.id))
@@ -179,9 +202,13 @@ class Orchestrator:
                 live = self._live.get(task.id)
                 if live is None or task.is_terminal:
                     return Stopped(task=task, applied=False, prior=task.status)
-                with _watching([live], observer):
+
+                def reply() -> Stopped:
+                    return Stopped(task=live.task, applied=True, prior=task.status)
+
+                with watching([live], onlookers.of(reply)):
                     live.cancel(ASKED)
-                return Stopped(task=live.task, applied=True, prior=task.status)
+                return reply()
 
     def _seen(self, ids: tuple[str, ...]) -> tuple[Accepted | Missing, ...]:
         return tuple(
@@ -190,7 +217,7 @@ class Orchestrator:
             for found in [self._store.get(TaskId(each))]
         )
 
-    def _admit(self, item: StartItem, world: World, observer: Observer | None) -> LiveTask | Refused:
+    def _admit(self, item: StartItem, world: World, onlookers: tuple[Observer, ...]) -> LiveTask | Refused:
         match plan(item, world):
             case Err(refused):
                 return refused
@@ -198,7 +225,7 @@ class Orchestrator:
                 task_id = TaskId(self._new_task_id())
                 if isinstance(self._store.get(task_id), Ok):
                     return Refused(item=item, profile=admitted.profile.id, error=refusals.duplicate(task_id))
-                observers = (*world.host.observers(), *(() if observer is None else (observer,)))
+                observers = (*world.host.observers(), *onlookers)
                 live = LiveTask(
                     _task(task_id, admitted, self._clock()),
                     admitted,
@@ -215,26 +242,18 @@ class Orchestrator:
         finally:
             del self._live[live.task.id]
 
+    @contextmanager
+    def watching(self, task_id: TaskId, observer: Observer) -> Generator[Task | None]:
+        """Follow one task; gives its state as it is at the start, or None if it is unknown."""
+        live = self._live.get(task_id)
+        with watching([] if live is None else [live], (observer,)):
+            found = self._store.get(task_id)
+            yield found.ok_value if isinstance(found, Ok) else None
+
     def close(self, reason: str) -> None:
         """Cancel everything that still runs; the owner's task group then waits for it."""
         for live in tuple(self._live.values()):
             live.cancel(reason)
-
-
-@contextmanager
-def _watching(tasks: Iterable[LiveTask], observer: Observer | None) -> Generator[None]:
-    """Let an observer see what happens to tasks that somebody else started."""
-    if observer is None:
-        yield
-        return
-    tasks = tuple(tasks)
-    for live in tasks:
-        live.audience.join(observer)
-    try:
-        yield
-    finally:
-        for live in tasks:
-            live.audience.leave(observer)
 
 
 def _seconds(milliseconds: int | None) -> float:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ohm_subagents._orchestrator import refusals
+from ohm_subagents._orchestrator.model_order import named_model
 from ohm_subagents._orchestrator.prompt import instructions
 from ohm_subagents._plugins.interfaces import Capability
 from ohm_subagents._policy.permissions import decide, visible
 from ohm_subagents._policy.tools import resolve_tools
 from ohm_subagents.contract.commands import Refused, StartItem
 from ohm_subagents.contract.limits import Limits
-from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
 from ohm_subagents.contract.policy import PermissionRequest
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ohm_subagents._profiles.catalog import Catalog
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
 
@@ -96,9 +97,9 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     )
     if isinstance(verdict, Err):
         return refused(verdict.err_value)
-    model = _model(item, own.model or profile.model or world.config.subagents.model)
-    if isinstance(model, Err):
-        return refused(model.err_value)
+    named = named_model(item.model, profile, world.config.subagents)
+    if isinstance(named, Err):
+        return refused(named.err_value)
     backend = item.backend or own.backend or profile.backend or world.config.subagent_backend
     spec = world.backends.get(backend)
     if spec is not None and Capability.FILES in spec.capabilities and not _is_readable(world.cwd):
@@ -114,7 +115,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             instructions=instructions(profile, world.cwd),
             limits=item.limits or own.limits or Limits(soft_ms=world.config.backend_timeout_ms),
             max_events=world.config.task_max_events,
-            model=model.ok_value,
+            model=named.ok_value and named.ok_value.pattern,
             tools=tools.ok_value.names,
             child_tools=tuple(tool for name, tool in world.child_tools.items() if name in tools.ok_value.names),
             diagnostics=tools.ok_value.diagnostics,
@@ -130,10 +131,6 @@ def label(backend: str, specs: Mapping[str, BackendSpec]) -> str:
 
 def _cut(text: str, limit: int = 72) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
-
-def _model(item: StartItem, configured: ModelPattern | None) -> Result[ModelPattern | None, OhmError]:
-    return Ok(configured) if item.model is None else parse_model_pattern(item.model)
 
 
 def _is_readable(cwd: Path) -> bool:

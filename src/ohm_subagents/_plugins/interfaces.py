@@ -190,22 +190,30 @@ class Observer(Protocol):
         ...
 
 
+class Progress(Protocol):
+    """Who watches a command being carried out."""
+
+    def step(self, snapshot: Callable[[], Reply], event: Event | None) -> None:
+        """Something happened; `snapshot` makes the reply as it would be now. `event` is None for the first look."""
+        ...
+
+
 class Executor(Protocol):
     """The engine as a suite sees it."""
 
     async def execute(
-        self, command: Command, *, observer: Observer | None = None, abort: anyio.Event | None = None
+        self, command: Command, *, progress: Progress | None = None, abort: anyio.Event | None = None
     ) -> Reply:
         """Carry out a command; never raises for bad input.
 
-        `observer` sees the events of the tasks that it starts or touches, and no others. Setting `abort` has the effect
-        of cancelling the caller, except that there is a reply.
+        `progress` hears of every event of the tasks that it starts or touches, and of no others. Setting `abort` has
+        the effect of cancelling the caller, except that there is a reply.
         """
         ...
 
 
 class Settings(Protocol):
-    """What a suite may know of the configuration, read anew at each call."""
+    """What a suite may know of the configuration in force."""
 
     @property
     def output_max_chars(self) -> int:
@@ -225,11 +233,11 @@ class Settings(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteContext:
-    """What a suite gets to build its tools. `profiles` is the visible roster, read anew at each call."""
+    """What a suite gets to build its tools; `profiles` (the visible roster) and `settings` are asked at each call."""
 
     executor: Executor
     profiles: Callable[[], tuple[Profile, ...]]
-    settings: Settings
+    settings: Callable[[], Settings]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,45 +1,86 @@
-"""Live frames of one call: an observer that turns events into throttled, never repeated results."""
+"""Live frames of one call: throttled, never repeated, never one behind (004, inline `onUpdate` emission)."""
 
 from __future__ import annotations
 
+import logging
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
 
-from ohm_subagents.contract.commands import Accepted, Started
+from ohm_subagents._plugins.hookspecs import PROJECT
+from ohm_subagents.contract.events import TaskQueued, TaskSettled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator, Callable
 
     from ohm_subagents._plugins.interfaces import OnUpdate, ToolResult
+    from ohm_subagents.contract.commands import Reply
     from ohm_subagents.contract.events import Event
-    from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.task import Task
+
+
+logger = logging.getLogger(PROJECT)
 
 
 class Frames:
-    """Every frame shows all tasks of the call so far. Transitions always show; streamed steps are throttled."""
+    """A frame is the result as it would be now. A settled task shows at once; a streamed step that comes too soon waits
+    for its time, so that the newest state is always shown in the end."""
 
-    def __init__(self, on_update: OnUpdate, project: Callable[[Started], ToolResult], *, throttle_ms: int) -> None:
+    def __init__(self, on_update: OnUpdate, project: Callable[[Reply], ToolResult], *, throttle_ms: int) -> None:
         self._on_update = on_update
         self._project = project
         self._throttle_s = throttle_ms / 1000
-        self._tasks: dict[TaskId, Task] = {}
+        self._due = anyio.Event()
+        self._late: Callable[[], Reply] | None = None
         self._shown_at = float("-inf")
         self._shown: object = None
 
-    def notify(self, task: Task, event: Event) -> None:
-        """Show the new state, unless it comes too soon or shows nothing new."""
-        del event
-        known = self._tasks.get(task.id)
-        changed_state = known is None or known.status != task.status
-        self._tasks[task.id] = task
-        now = anyio.current_time()
-        if not changed_state and now - self._shown_at < self._throttle_s:
+    def step(self, snapshot: Callable[[], Reply], event: Event | None) -> None:
+        """Show the new state now, or when its time has come."""
+        if isinstance(event, TaskQueued):
             return
-        items = tuple(Accepted(task=each) for each in self._tasks.values())
-        frame = self._project(Started(items=items, backend=task.backend))
+        if isinstance(event, TaskSettled) or anyio.current_time() - self._shown_at >= self._throttle_s:
+            self._show(snapshot)
+        else:
+            self._late = snapshot
+            self._due.set()
+
+    def last(self, result: ToolResult) -> None:
+        """The result itself, unless it was shown already; a call that never showed anything stays silent."""
+        self._late = None
+        if self._shown is not None:
+            self._emit(result)
+
+    @asynccontextmanager
+    async def flowing(self) -> AsyncGenerator[None]:
+        """While this is open, steps that came too soon are shown in time."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._catch_up)
+            yield
+            group.cancel_scope.cancel()
+
+    async def _catch_up(self) -> None:
+        while True:
+            await self._due.wait()
+            await anyio.sleep_until(self._shown_at + self._throttle_s)
+            self._due = anyio.Event()
+            if self._late is not None:
+                self._show(self._late)
+
+    def _show(self, snapshot: Callable[[], Reply]) -> None:
+        self._late = None
+        self._emit(self._project(snapshot()))
+
+    def _emit(self, frame: ToolResult) -> None:
         if frame.details == self._shown:
             return
-        self._shown, self._shown_at = frame.details, now
-        self._on_update(frame)
+        self._shown, self._shown_at = frame.details, anyio.current_time()
+        try:
+            self._on_update(frame)
+        except Exception:  # who watches changes nothing, not even by failing
+            logger.exception("A progress callback raised; it is not called again.")
+            self._on_update = _nobody
+
+
+def _nobody(_frame: ToolResult) -> None:
+    pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ohm_subagents._views.blocks import failure_block, output_block, route_block, shared_route, work_block
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 def project(reply: Reply, *, batch: bool, output_max_chars: int) -> AnyEnvelope:
     """The envelope of a reply; a start is shown as its one task, or as the `batch` that the caller asked for."""
     match reply:
+        case Rejected(items=(asked,)) if not batch:
+            return _rejected(replace(reply, profile=asked.profile, description=asked.description))
         case Rejected():
             return _rejected(reply)
         case Started(items=(only,)) if not batch:
@@ -41,7 +44,7 @@ def project(reply: Reply, *, batch: bool, output_max_chars: int) -> AnyEnvelope:
         case Seen():
             return _seen(reply, output_max_chars)
         case Sent():
-            return _sent(reply, output_max_chars)
+            return project_sent(reply, output_max_chars=output_max_chars)
         case Stopped(task=task):
             envelope = project_task(task, output_max_chars=output_max_chars, op="cancel")
             told = {} if reply.applied else {"summary": _not_applied(task)}
@@ -63,7 +66,7 @@ def project_task(task: Task, *, output_max_chars: int, op: Op = "start") -> Enve
     )
 
 
-def _sent(reply: Sent, output_max_chars: int) -> Envelope:
+def project_sent(reply: Sent, *, output_max_chars: int) -> Envelope:
     """A follow-up: the task's block with the answer, or the error, of the run that took it."""
     task, run = reply.task, reply.run
     known = project_task(task, output_max_chars=output_max_chars, op="send")

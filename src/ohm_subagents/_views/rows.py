@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.contract.events import Event, ToolEnded, ToolStarted, ToolUpdated
+from ohm_subagents.contract.events import Event, TextDelta, ToolEnded, ToolStarted, ToolUpdated
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
@@ -40,8 +40,18 @@ def tool_row(event: Event) -> str | None:
 
 
 def assistant_text(task: Task) -> str:
-    """What the assistant said over all runs, trimmed; empty when nothing was said."""
-    return task.text.strip()
+    """The tail of what the assistant said, as far as its events are kept (task-v1, 14); empty when it said nothing.
+
+    A task that ended without an answer tells all of it: partial work is not lost to the cap on events.
+    """
+    if task.status in {"failed", "cancelled"} or len(task.events) == task.event_total:
+        return task.text.strip()
+    said: list[str] = []
+    for earlier, recorded in zip((None, *task.events), task.events, strict=False):
+        if isinstance(recorded.event, TextDelta):
+            told_apart = said and earlier is not None and not isinstance(earlier.event, TextDelta)
+            said.append(f"\n\n{recorded.event.text}" if told_apart else recorded.event.text)
+    return "".join(said).strip()
 
 
 def _row(marker: str, tool: str, payload: str) -> str:

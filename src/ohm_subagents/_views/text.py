@@ -52,6 +52,8 @@ def model_text(reply: Reply, *, batch: bool, output_max_chars: int, width: int =
 
 def _entries(reply: Reply, *, batch: bool, expanded: bool, output_max_chars: int) -> list[TreeEntry]:
     match reply:
+        case Rejected(items=(asked,)) if not batch:
+            return [_entry_of_rejected(replace(reply, profile=asked.profile, description=asked.description))]
         case Rejected():
             return [_entry_of_rejected(reply)]
         case Started(items=items) | Seen(items=items):

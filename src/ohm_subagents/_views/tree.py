@@ -71,8 +71,13 @@ def tree_lines(entries: Sequence[TreeEntry], *, limits: TreeLimits, width: int, 
 
 
 def marker(entry: TreeEntry) -> str:
+    """The marker in front of an entry's title."""
+    return status_marker(entry.status, entry.elapsed_ms)
+
+
+def status_marker(status: Status, elapsed_ms: int) -> str:
     """`✓`, `✕`, `○`, or the spinner's frame for the time elapsed."""
-    match entry.status:
+    match status:
         case "succeeded":
             return DONE
         case "failed":
@@ -80,7 +85,7 @@ def marker(entry: TreeEntry) -> str:
         case "cancelled":
             return STARTED
         case "queued" | "running":
-            return SPINNER[max(0, entry.elapsed_ms) // SPINNER_FRAME_MS % len(SPINNER)]
+            return SPINNER[max(0, elapsed_ms) // SPINNER_FRAME_MS % len(SPINNER)]
 
 
 def _entry_lines(entry: TreeEntry, *, limits: TreeLimits, width: int) -> list[str]:

@@ -15,6 +15,7 @@ from ohm_subagents.contract.diagnostics import Diagnostic, Severity
 from ohm_subagents.contract.envelope import ADDITIONS, BatchEnvelope, BatchStatus, Envelope, Item, UsageBlock
 from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
 from ohm_subagents.contract.events import (
+    AgentEnded,
     Cancelled,
     Checkpointed,
     DiagnosticRaised,
@@ -52,6 +53,7 @@ __all__ = [
     "ADDITIONS",
     "THINKING_LEVELS",
     "Accepted",
+    "AgentEnded",
     "BatchEnvelope",
     "BatchStatus",
     "Cancelled",

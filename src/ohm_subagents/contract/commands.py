@@ -31,12 +31,14 @@ class StartItem:
 class Start:
     """Start the items; a single task is a batch of one. Items run one after another unless `parallel`.
 
-    `background` returns as soon as the items are admitted; a caller that asks for it through a tool needs permission.
+    `background` returns as soon as the items are admitted. A program may always ask for that (`by_program`), a model
+    only if the configuration says so.
     """
 
     items: tuple[StartItem, ...]
     parallel: bool = False
     background: bool = False
+    by_program: bool = False
     op: Literal["start"] = "start"
 
 
@@ -148,7 +150,10 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
-    """The whole command was refused. The other fields are there when the command is about a task that is known."""
+    """The whole command was refused.
+
+    The other fields are there when it is about a task or a profile that is known; `items` are those it asked to start.
+    """
 
     error: OhmError
     backend: str
@@ -157,6 +162,7 @@ class Rejected:
     profile: str | None = None
     description: str | None = None
     invocation: Invocation | None = None
+    items: tuple[StartItem, ...] = ()
 
 
 Reply = Started | Seen | Sent | Stopped | Rejected

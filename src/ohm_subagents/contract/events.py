@@ -124,6 +124,13 @@ class DiagnosticRaised:
     kind: Literal["diagnostic_raised"] = "diagnostic_raised"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentEnded:
+    """The agent said that it is done; nothing more will be streamed in this run."""
+
+    kind: Literal["agent_ended"] = "agent_ended"
+
+
 RunEvent = (
     TextDelta
     | ThinkingDelta
@@ -134,6 +141,7 @@ RunEvent = (
     | UsageAdded
     | Checkpointed
     | DiagnosticRaised
+    | AgentEnded
 )
 
 

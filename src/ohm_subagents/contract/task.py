@@ -8,6 +8,7 @@ from typing import Literal
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import (
+    AgentEnded,
     Cancelled,
     Checkpointed,
     DiagnosticRaised,
@@ -140,7 +141,7 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
         case ToolStarted():
             opened = OpenCall(call_id=event.call_id, tool=event.tool)
             return _recorded(replace(changed, open_calls=(*task.open_calls, opened)), event, at_ms)
-        case ToolUpdated():
+        case ToolUpdated() | AgentEnded():
             return _recorded(changed, event, at_ms)
         case ToolEnded():
             still_open = tuple(call for call in task.open_calls if call.call_id != event.call_id)

@@ -21,7 +21,7 @@ from ohm_subagents._backends.in_process.patience import PatientModel
 from ohm_subagents._backends.in_process.spec import BACKEND_ID, InProcessOptions
 from ohm_subagents._plugins.interfaces import RunOutput
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised, RouteResolved
+from ohm_subagents.contract.events import AgentEnded, Checkpointed, DiagnosticRaised, RouteResolved
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ class InProcessBackend:
                     state = checkpoint([*run.all_messages(), node.request], run.conversation_id)
                     bridge.sink.emit(Checkpointed(state=state))
             bridge.sink.emit(Checkpointed(state=checkpoint(run.all_messages(), run.conversation_id)))
+            bridge.sink.emit(AgentEnded())
         return "" if run.result is None else run.result.output
 
     def _settings(self, model: Model, pattern: ModelPattern) -> ModelSettings:

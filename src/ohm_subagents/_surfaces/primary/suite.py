@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -42,9 +41,8 @@ def _tool(context: SuiteContext, profile: Profile) -> Tool:
 async def _execute(context: SuiteContext, profile: Profile, call: ToolCall) -> ToolResult:
     match parse(profile, call.arguments):
         case Err(error):
-            refused = result_of(Rejected(error=error, backend="task"), context)
-            named = {**refused.details, "subagent_type": profile.id, "invocation": "primary-tool"}
-            return replace(refused, details=named)
+            refused = Rejected(error=error, backend="task", profile=profile.id, invocation="primary-tool")
+            return result_of(refused, context)
         case Ok(understood):
             command = Start(items=(understood.item,), background=understood.background)
             return await carry_out(command, context, call, ignored=understood.ignored)
@@ -52,7 +50,7 @@ async def _execute(context: SuiteContext, profile: Profile, call: ToolCall) -> T
 
 def _description(profile: Profile) -> str:
     fields = ", ".join(
-        f"{field.name} ({'required' if field.required else 'optional'})"
+        f"{field.name}{'[]' if field.role == 'files' else ''} ({'required' if field.required else 'optional'})"
         for field in inputs_of(profile)
         if field.role != "description"
     )

@@ -1,0 +1,166 @@
+"""A task in the background, as the program that started it holds it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from ohm_subagents._views.projection import project_sent, project_task
+from ohm_subagents.contract.commands import (
+    Accepted,
+    Cancel,
+    Missing,
+    Refused,
+    Rejected,
+    Reply,
+    Seen,
+    Send,
+    Sent,
+    Started,
+    StartItem,
+    Stopped,
+    Wait,
+)
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.events import Event, Failed, TaskSettled
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from anyio.streams.memory import MemoryObjectSendStream
+
+    from ohm_subagents._orchestrator.orchestrator import Orchestrator
+    from ohm_subagents.contract.envelope import Envelope
+    from ohm_subagents.contract.limits import Limits
+    from ohm_subagents.contract.task import Task
+
+
+def start_item(
+    profile: str,
+    prompt: str,
+    *,
+    description: str | None,
+    model: str | None,
+    backend: str | None,
+    limits: Limits | None,
+) -> StartItem:
+    """An item as a program starts it; without a description it is called by the first line of its prompt."""
+    return StartItem(
+        profile=profile,
+        prompt=prompt,
+        description=prompt.strip().partition("\n")[0][:72] if description is None else description,
+        model=model,
+        backend=backend,
+        limits=limits,
+    )
+
+
+def one_item(reply: Reply) -> Result[Task, OhmError]:
+    """The task that a start of one item became, or why it did not."""
+    match reply:
+        case Started(items=(Accepted(task=task),)):
+            return Ok(task)
+        case Started(items=(Refused(error=error),)) | Rejected(error=error):
+            return Err(error)
+        case _:
+            raise AssertionError("A start of one item has one reply.")
+
+
+def outcome_of(task: Task, output_max_chars: int) -> Result[Envelope, OhmError]:
+    """The envelope of a success; else the error, which names the task that holds what was done."""
+    if task.status == "succeeded":
+        return Ok(project_task(task, output_max_chars=output_max_chars))
+    cancelled = OhmError(code=ErrorCode.TASK_ABORTED, message=f"{task.summary}.", task_id=task.id)
+    return Err(task.error or cancelled)
+
+
+class Handle:
+    """`id` is the one that every tool sees; None when the start was refused, and then every answer is the refusal."""
+
+    def __init__(
+        self,
+        engine: Orchestrator,
+        started: Result[Task, OhmError],
+        output_max_chars: int,
+    ) -> None:
+        """Use `Ohm.start`."""
+        self.id = started.ok_value.id if isinstance(started, Ok) else None
+        self._started = started
+        self._engine = engine
+        self._output_max_chars = output_max_chars
+
+    async def wait(self, *, timeout_ms: int | None = None) -> Result[Envelope, OhmError]:
+        """The answer of the task, once it is settled; `task_wait_timeout` after `timeout_ms`. Never cancels it."""
+        if isinstance(self._started, Err):
+            return self._started
+        task_id = self._started.ok_value.id
+        match await self._engine.execute(Wait(ids=(task_id,), timeout_ms=timeout_ms)):
+            case Seen(items=(Accepted(task=task),), wait_status="completed"):
+                return outcome_of(task, self._output_max_chars)
+            case Seen(items=(Missing(error=error),)) | Rejected(error=error):
+                return Err(error)
+            case _:
+                return Err(
+                    OhmError(
+                        code=ErrorCode.WAIT_TIMEOUT,
+                        message=f"Task '{task_id}' was not settled after {timeout_ms} ms.",
+                        advice="It goes on; wait again.",
+                        retryable=True,
+                        task_id=task_id,
+                    )
+                )
+
+    async def send(self, prompt: str) -> Result[Envelope, OhmError]:
+        """A follow-up; the envelope carries the answer of the run that took it."""
+        if isinstance(self._started, Err):
+            return self._started
+        task_id = self._started.ok_value.id
+        match await self._engine.execute(Send(id=task_id, prompt=prompt)):
+            case Sent(run=run) if run is not None and isinstance(run.outcome, Failed):
+                return Err(run.outcome.error)
+            case Sent() as reply:
+                return Ok(project_sent(reply, output_max_chars=self._output_max_chars))
+            case Rejected(error=error):
+                return Err(error)
+            case _:
+                raise AssertionError("A send has a reply of its own.")
+
+    async def cancel(self) -> bool:
+        """Stop the task, at once on the record; False when it was settled before."""
+        if self.id is None:
+            return False
+        match await self._engine.execute(Cancel(id=self.id)):
+            case Stopped(applied=applied):
+                return applied
+            case _:
+                return False
+
+    async def events(self) -> AsyncGenerator[Event]:
+        """What is kept of the past, then every event as it happens, until the task is settled."""
+        if self.id is None:
+            return
+        send, receive = anyio.create_memory_object_stream[Event](float("inf"))
+        with send, receive, self._engine.watching(self.id, _Stream(send)) as task:
+            if task is None:
+                return
+            for recorded in task.events:
+                yield recorded.event
+            if task.is_terminal:
+                return
+            async for event in receive:
+                yield event
+                if isinstance(event, TaskSettled):
+                    return
+
+
+class _Stream:
+    """An observer that feeds a stream."""
+
+    def __init__(self, send: MemoryObjectSendStream[Event]) -> None:
+        self._send = send
+
+    def notify(self, task: Task, event: Event) -> None:
+        del task
+        self._send.send_nowait(event)

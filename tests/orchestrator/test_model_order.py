@@ -1,0 +1,43 @@
+"""The order of house 9.6, as far as somebody names a model."""
+
+from dataclasses import replace
+
+import pytest
+
+from ohm_subagents import ErrorCode, Ohm
+from ohm_subagents._orchestrator.model_order import named_model
+from ohm_subagents.contract import ModelPattern, Profile
+from ohm_subagents.testing import HERMETIC, ScriptedBackend
+
+pytestmark = pytest.mark.anyio
+
+PLAIN = Profile(id="finder", name="Finder", summary="Finds.", prompt="Find.")
+WRITTEN = replace(PLAIN, model=ModelPattern(provider="acme", model="profile"))
+OWN, COMMON = {"finder": {"model": "acme/own"}}, {"model": "acme/common"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "profile", "config", "model", "by"),
+    [
+        ("acme/typed", WRITTEN, OWN | COMMON, "acme/typed", "call"),
+        (None, WRITTEN, OWN | COMMON, "acme/own", "subagent"),
+        (None, WRITTEN, COMMON, "acme/profile", "profile"),
+        (None, PLAIN, COMMON, "acme/common", "common"),
+        (None, PLAIN, {}, None, None),
+    ],
+)
+async def test_the_first_that_names_a_model_decides_and_is_known(typed, profile, config, model, by):
+    backend = ScriptedBackend("done")
+    config = {"subagentBackend": "scripted", "subagents": config}
+    async with Ohm.open(env=HERMETIC, config=config, plugins=[backend], profiles=[profile]) as ohm:
+        named = named_model(typed, profile, ohm.config.subagents).ok_value
+        await ohm.run("finder", "x", model=typed)
+
+    assert (named and (str(named.pattern), named.by)) == (model and (model, by))
+    assert backend.calls[0].model == (named and named.pattern)
+
+
+async def test_a_typed_model_that_is_no_pattern_is_refused_whatever_is_configured():
+    config = {"subagentBackend": "scripted", "subagents": OWN | COMMON}
+    async with Ohm.open(env=HERMETIC, config=config, plugins=[ScriptedBackend()], profiles=[WRITTEN]) as ohm:
+        assert (await ohm.run("finder", "x", model="big")).err_value.code == ErrorCode.INVALID_MODEL
