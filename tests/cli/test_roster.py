@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ohm_subagents._backends.in_process.models import ModelBook
 from ohm_subagents._config.load import LoadedConfig, load_config
-from ohm_subagents.cli.model_choice import configured_model
+from ohm_subagents.cli.model_choice import chosen_model
 from ohm_subagents.cli.roster import profile_text, roster_text, usage_text
 from ohm_subagents.contract import ModelPattern, Profile
 from ohm_subagents.contract.result import Ok
@@ -92,12 +93,12 @@ WRITTEN = replace(PROFILES[2], model=ModelPattern(provider="acme", model="writte
 @pytest.mark.parametrize(
     ("config", "finder", "expected"),
     [
-        (OWN | COMMON, WRITTEN, ("acme/own", "subagents.finder.model (config)")),
-        (COMMON, WRITTEN, ("acme/written", "the profile finder.md")),
-        (COMMON, PROFILES[2], ("acme/common", "subagents.model (config)")),
+        (OWN | COMMON, WRITTEN, ("acme/own", "set by subagents.finder.model (config)")),
+        (COMMON, WRITTEN, ("acme/written", "set by the profile finder.md")),
+        (COMMON, PROFILES[2], ("acme/common", "set by subagents.model (config)")),
         ({}, PROFILES[2], None),
     ],
 )
 def test_the_model_is_named_with_what_decided_it(config: dict, finder: Profile, expected) -> None:
-    found = configured_model(finder, loaded_from({"subagents": config}))
+    found = chosen_model(finder, loaded_from({"subagents": config}), ModelBook((), {}))
     assert expected == (found and (str(found[0]), found[1]))

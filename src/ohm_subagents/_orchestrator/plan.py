@@ -115,7 +115,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             instructions=instructions(profile, world.cwd),
             limits=item.limits or own.limits or Limits(soft_ms=world.config.backend_timeout_ms),
             max_events=world.config.task_max_events,
-            model=named.ok_value and named.ok_value.pattern,
+            model=None if named.ok_value is None else named.ok_value.pattern,
             tools=tools.ok_value.names,
             child_tools=tuple(tool for name, tool in world.child_tools.items() if name in tools.ok_value.names),
             diagnostics=tools.ok_value.diagnostics,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._orchestrator.model_order import configured_model
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, complain
-from ohm_subagents.cli.model_choice import configured_model
 from ohm_subagents.cli.terminal import print_text
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
     if profile is None:
         complain(usage_text(ohm.profiles, command=COMMAND))
         return BAD_USAGE
-    found = configured_model(profile, loaded)
-    print_text(profile_text(profile, loaded.config.features, model=found[0] if found else None))
+    named = configured_model(profile, loaded.config.subagents)
+    print_text(profile_text(profile, loaded.config.features, model=None if named is None else named.pattern))
     return SUCCESS
 
 
