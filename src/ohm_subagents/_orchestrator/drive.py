@@ -121,7 +121,7 @@ def _request(live: LiveTask, message: Message) -> RunRequest:
         child_tools=plan.child_tools,
         model=plan.model,
         mode=plan.mode,
-        history=tuple(Exchange(prompt=run.prompt, output=run.output or "") for run in earlier),
+        history=tuple(Exchange(prompt=run.prompt, output=run.output or "") for run in (*task.inherited, *earlier)),
         checkpoint=task.checkpoint,
     )
 

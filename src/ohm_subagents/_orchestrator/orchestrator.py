@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.observe import Audience
 from ohm_subagents._orchestrator.onlookers import Onlookers, watching
 from ohm_subagents._orchestrator.patience import either, settled
-from ohm_subagents._orchestrator.plan import label, plan
+from ohm_subagents._orchestrator.plan import label, new_task, plan
 from ohm_subagents.contract.commands import (
     Accepted,
     Cancel,
@@ -36,9 +37,8 @@ from ohm_subagents.contract.commands import (
     Wait,
 )
 from ohm_subagents.contract.events import TaskQueued
-from ohm_subagents.contract.ids import SessionId, TaskId
+from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.task import Route, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.commands import Command, WaitStatus
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import Clock
+    from ohm_subagents.contract.task import Task
 
 CALLER_GONE = "The caller stopped waiting."
 ASKED = "A caller asked for it."
@@ -178,20 +179,53 @@ class Orchestrator:
                     description=task.description,
                 )
                 live = self._live.get(task.id)
-                if live is None or task.is_terminal:
+                is_over = live is None or task.is_terminal
+                if is_over and world.config.subagents.send_to_finished != "resume":
                     return refused(error=refusals.not_resumable(task), invocation=task.invocation)
                 item = StartItem(profile=task.profile, description=task.description, prompt=command.prompt)
                 match plan(item, world):
                     case Err(Refused(error=error, profile=profile)):
                         return refused(error=error, invocation=task.invocation if profile else None)
+                    case Ok(admitted) if live is None or task.is_terminal:
+                        return await self._resume(task, admitted, world, onlookers, abort)
                     case Ok(admitted):
-                        message = live.send(command.prompt, admitted)
+                        return await self._follow_up(live, command.prompt, admitted, onlookers, abort)
+
+    async def _follow_up(
+        self, live: LiveTask, prompt: str, admitted: Plan, onlookers: Onlookers, abort: anyio.Event | None
+    ) -> Reply:
+        """The next run of a task that is not settled."""
+        message = live.send(prompt, admitted)
         try:
             with watching([live], onlookers.of(lambda: Sent(task=live.task))):
                 await either(message.answered.wait, abort)
         finally:
             if not message.answered.is_set():
                 live.withdraw(message)
+        return Sent(task=live.task, run=message.run)
+
+    async def _resume(
+        self, former: Task, admitted: Plan, world: World, onlookers: Onlookers, abort: anyio.Event | None
+    ) -> Reply:
+        """A new task in the session of a settled one, which itself never changes."""
+        task_id = TaskId(self._new_task_id())
+        if isinstance(self._store.get(task_id), Ok):
+            return Rejected(error=refusals.duplicate(task_id), backend=former.backend, op="send", task_id=task_id)
+        task = replace(
+            new_task(task_id, admitted, self._clock()),
+            session_id=former.session_id,
+            resumed_from=former.id,
+            inherited=(*former.inherited, *former.runs),
+            checkpoint=former.checkpoint,
+        )
+        live = self._enrol(task, admitted, (*world.host.observers(), *onlookers.of(lambda: Sent(task=live.task))))
+        message = live.inbox[0]
+        live.record(TaskQueued())
+        self._group.start_soon(self._drive, live, _nobody_waits)
+        try:
+            await either(partial(settled, [live]), abort)
+        finally:
+            live.cancel(CALLER_GONE)
         return Sent(task=live.task, run=message.run)
 
     def _cancel(self, command: Cancel, onlookers: Onlookers) -> Reply:
@@ -225,16 +259,14 @@ class Orchestrator:
                 task_id = TaskId(self._new_task_id())
                 if isinstance(self._store.get(task_id), Ok):
                     return Refused(item=item, profile=admitted.profile.id, error=refusals.duplicate(task_id))
-                observers = (*world.host.observers(), *onlookers)
-                live = LiveTask(
-                    _task(task_id, admitted, self._clock()),
-                    admitted,
-                    clock=self._clock,
-                    store=self._store,
-                    audience=Audience(observers, self._logger),
-                )
-                self._live[task_id] = live
-                return live
+                task = new_task(task_id, admitted, self._clock())
+                return self._enrol(task, admitted, (*world.host.observers(), *onlookers))
+
+    def _enrol(self, task: Task, admitted: Plan, observers: tuple[Observer, ...]) -> LiveTask:
+        audience = Audience(observers, self._logger)
+        live = LiveTask(task, admitted, clock=self._clock, store=self._store, audience=audience)
+        self._live[task.id] = live
+        return live
 
     async def _drive(self, live: LiveTask, begun: Callable[[], None]) -> None:
         try:
@@ -264,20 +296,5 @@ def _reply(entry: LiveTask | Refused) -> ItemReply:
     return Accepted(task=entry.task) if isinstance(entry, LiveTask) else entry
 
 
-def _task(task_id: TaskId, admitted: Plan, now_ms: int) -> Task:
-    item = admitted.item
-    return Task(
-        id=task_id,
-        session_id=SessionId(f"session_{task_id.removeprefix('task_')}"),
-        profile=admitted.profile.id,
-        name=admitted.profile.name,
-        description=item.description.strip(),
-        prompt=item.prompt.strip(),
-        invocation=item.invocation,
-        backend=admitted.label,
-        route=Route(runtime=admitted.label, route=admitted.label),
-        created_ms=now_ms,
-        updated_ms=now_ms,
-        max_events=admitted.max_events,
-        summary=f"Queued {admitted.profile.name}: {item.description}",
-    )
+def _nobody_waits() -> None:
+    """No other task begins after this one."""

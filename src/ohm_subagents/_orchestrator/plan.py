@@ -13,9 +13,11 @@ from ohm_subagents._plugins.interfaces import Capability
 from ohm_subagents._policy.permissions import decide, visible
 from ohm_subagents._policy.tools import resolve_tools
 from ohm_subagents.contract.commands import Refused, StartItem
+from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.limits import Limits
 from ohm_subagents.contract.policy import PermissionRequest
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.task import Route, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,9 +29,9 @@ if TYPE_CHECKING:
     from ohm_subagents._profiles.catalog import Catalog
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
-    from ohm_subagents.contract.task import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,3 +137,23 @@ def _cut(text: str, limit: int = 72) -> str:
 
 def _is_readable(cwd: Path) -> bool:
     return cwd.is_dir() and os.access(cwd, os.R_OK | os.X_OK)
+
+
+def new_task(task_id: TaskId, admitted: Plan, now_ms: int) -> Task:
+    """A task as it is when its item has been admitted; what it stores of the texts is trimmed (004)."""
+    item = admitted.item
+    return Task(
+        id=task_id,
+        session_id=SessionId(f"session_{task_id.removeprefix('task_')}"),
+        profile=admitted.profile.id,
+        name=admitted.profile.name,
+        description=item.description.strip(),
+        prompt=item.prompt.strip(),
+        invocation=item.invocation,
+        backend=admitted.label,
+        route=Route(runtime=admitted.label, route=admitted.label),
+        created_ms=now_ms,
+        updated_ms=now_ms,
+        max_events=admitted.max_events,
+        summary=f"Queued {admitted.profile.name}: {item.description}",
+    )

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ohm_subagents._plugins.hookspecs import PROJECT
-from ohm_subagents.contract.events import TaskQueued, TaskSettled
+from ohm_subagents.contract.commands import Missing, Seen
+from ohm_subagents.contract.events import RunEnded, TaskQueued, TaskSettled
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from ohm_subagents._plugins.interfaces import OnUpdate, ToolResult
     from ohm_subagents.contract.commands import Reply
-    from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.commands import Missing, Seen
+from ohm_subagents.contract.events import Event
 
 
 logger = logging.getLogger(PROJECT)
@@ -37,7 +39,7 @@ class Frames:
 
     def step(self, snapshot: Callable[[], Reply], event: Event | None) -> None:
         """Show the new state now, or when its time has come."""
-        if isinstance(event, TaskQueued):
+        if isinstance(event, TaskQueued | RunEnded):  # the task shows them by what follows
             return
         if isinstance(event, TaskSettled) or anyio.current_time() - self._shown_at >= self._throttle_s:
             self._show(snapshot)
@@ -69,7 +71,9 @@ class Frames:
 
     def _show(self, snapshot: Callable[[], Reply]) -> None:
         self._late = None
-        self._emit(self._project(snapshot()))
+        reply = snapshot()
+        if self._shown is None or not _is_over(reply):
+            self._emit(self._project(reply))
 
     def _emit(self, frame: ToolResult) -> None:
         if frame.details == self._shown:
@@ -80,6 +84,11 @@ class Frames:
         except Exception:  # who watches changes nothing, not even by failing
             logger.exception("A progress callback raised; it is not called again.")
             self._on_update = _nobody
+
+
+def _is_over(reply: Reply) -> bool:
+    """A wait with nothing left to wait for: its result follows at once."""
+    return isinstance(reply, Seen) and all(isinstance(item, Missing) or item.task.is_terminal for item in reply.items)
 
 
 def _nobody(_frame: ToolResult) -> None:

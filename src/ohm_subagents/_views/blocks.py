@@ -75,6 +75,7 @@ class WorkKeys(TypedDict, total=False):
     usage: UsageBlock | None
     duration_ms: int | None
     session_id: str
+    resumed_from: str | None
     diagnostics: list[str] | None
 
 
@@ -90,6 +91,7 @@ def work_block(task: Task, output_max_chars: int) -> WorkKeys:
         "usage": _usage(task.usage),
         "duration_ms": None if task.started_ms is None else task.updated_ms - task.started_ms,
         "session_id": task.session_id,
+        "resumed_from": task.resumed_from,
         "diagnostics": [str(diagnostic) for diagnostic in task.diagnostics] or None,
         **_output(task, output_max_chars),
     }

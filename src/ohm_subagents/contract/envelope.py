@@ -12,7 +12,7 @@ from ohm_subagents.contract.task import Invocation, Status
 
 BatchStatus = Literal["accepted", "partial", "completed", "rejected"]
 
-ADDITIONS = frozenset({"usage", "duration_ms", "session_id", "diagnostics", "error_advice"})
+ADDITIONS = frozenset({"usage", "duration_ms", "session_id", "diagnostics", "error_advice", "resumed_from"})
 """The keys that we add to task.v1; none of them changes a documented one."""
 
 
@@ -60,6 +60,7 @@ class _Work(_Failure):
     usage: UsageBlock | None = None
     duration_ms: int | None = None
     session_id: str | None = None
+    resumed_from: str | None = None
     diagnostics: list[str] | None = None
 
 

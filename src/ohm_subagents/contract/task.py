@@ -73,6 +73,7 @@ class Task:
 
     `events` are the newest `max_events` facts, `event_total` counts all of them. `text` is what the assistant streamed
     so far, over all runs; it survives every failure. `checkpoint` is the newest conversation state of the backend.
+    A task that continues a settled one names it in `resumed_from` and has its runs in `inherited`.
     """
 
     id: TaskId
@@ -92,6 +93,8 @@ class Task:
     started_ms: int | None = None
     ended_ms: int | None = None
     runs: tuple[Run, ...] = ()
+    resumed_from: TaskId | None = None
+    inherited: tuple[Run, ...] = ()
     events: tuple[Recorded, ...] = ()
     event_total: int = 0
     open_calls: tuple[OpenCall, ...] = ()

@@ -1,0 +1,180 @@
+"""Background tasks held by a program: the same ids, the same engine."""
+
+import anyio
+import pytest
+
+from ohm_subagents import Err, ErrorCode, Ok
+from ohm_subagents.contract import OhmError, TextDelta
+from ohm_subagents.testing import EventLog, ScriptedBackend, Step, quick_ohm
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_started_task_is_seen_by_the_tools_and_answers_its_handle():
+    gate = anyio.Event()
+    async with quick_ohm(Step(text="done", gate=gate)) as ohm:
+        handle = await ohm.start("finder", "look")
+        status = await ohm.call("task", {"op": "status", "id": handle.id})
+        gate.set()
+        answer = await handle.wait()
+
+    assert status.details["items"][0]["id"] == handle.id == "task_1"
+    assert status.details["status"] in {"queued", "running"}
+    assert answer.ok_value.output == "done"
+
+
+async def test_a_refused_start_answers_its_handle_with_the_refusal():
+    async with quick_ohm() as ohm:
+        handle = await ohm.start("nobody", "look")
+
+        assert handle.id is None
+        assert (await handle.wait()).err_value.code == ErrorCode.UNKNOWN_SUBAGENT_TYPE
+        assert (await handle.send("more")).err_value.code == ErrorCode.UNKNOWN_SUBAGENT_TYPE
+        assert await handle.cancel() is False
+        assert [event async for event in handle.events()] == []
+
+
+async def test_a_follow_up_is_the_next_run_and_sees_the_first():
+    gate = anyio.Event()
+    backend = ScriptedBackend(Step(text="one", gate=gate), "two")
+    async with quick_ohm(backend=backend) as ohm, anyio.create_task_group() as group:
+        handle = await ohm.start("finder", "first")
+        answers = []
+
+        async def follow_up():
+            answers.append(await handle.send("second"))
+
+        group.start_soon(follow_up)
+        await anyio.wait_all_tasks_blocked()
+        gate.set()
+        final = await handle.wait()
+
+    assert answers[0].ok_value.output == "two"
+    assert final.ok_value.output == "two"
+    assert [(exchange.prompt, exchange.output) for exchange in backend.calls[1].history] == [("first", "one")]
+
+
+async def test_a_handle_cancels_its_task_once():
+    async with quick_ohm(Step(gate=anyio.Event())) as ohm:
+        handle = await ohm.start("finder", "look")
+        await anyio.wait_all_tasks_blocked()
+
+        assert await handle.cancel() is True
+        assert await handle.cancel() is False
+        assert (await handle.wait()).err_value.code == ErrorCode.TASK_ABORTED
+
+
+async def test_the_events_of_a_task_are_the_past_then_the_present_and_end_with_it():
+    gate, log = anyio.Event(), EventLog()
+    step = Step(events=(TextDelta(text="a"),), gate=gate, text="done")
+    async with quick_ohm(step, plugins=[log]) as ohm, anyio.create_task_group() as group:
+        handle = await ohm.start("finder", "look")
+        await log.until(lambda _task, event: event.kind == "text_delta")
+        kinds = []
+
+        async def listen():
+            async for event in handle.events():
+                kinds.append(event.kind)  # noqa: PERF401  a comprehension would hide what came before a failure
+
+        group.start_soon(listen)
+        await anyio.wait_all_tasks_blocked()
+        gate.set()
+
+    assert kinds == ["text_delta", "run_ended", "task_settled"]
+
+
+class TestInVirtualTime:
+    @pytest.fixture
+    def anyio_backend(self, virtual_time):
+        return virtual_time
+
+    async def test_a_wait_that_ends_too_early_leaves_the_task_alone(self):
+        async with quick_ohm(Step(text="done", delay_s=10)) as ohm:
+            handle = await ohm.start("finder", "look")
+            early = await handle.wait(timeout_ms=5000)
+            late = await handle.wait()
+
+        assert (early.err_value.code, early.err_value.task_id) == (ErrorCode.WAIT_TIMEOUT, "task_1")
+        assert late.ok_value.output == "done"
+
+
+async def test_leaving_the_ohm_cancels_what_is_in_the_background():
+    log = EventLog()
+    async with quick_ohm(Step(gate=anyio.Event()), plugins=[log]) as ohm:
+        await ohm.start("finder", "look")
+        await anyio.wait_all_tasks_blocked()
+
+    assert log.entries[-1][0].status == "cancelled"
+
+
+RESUME = {"subagents": {"sendToFinished": "resume"}}
+
+
+async def test_a_send_to_a_settled_task_starts_a_new_one_in_its_session_when_configured():
+    backend = ScriptedBackend("one", "two")
+    async with quick_ohm(backend=backend, config=RESUME) as ohm:
+        first = (await ohm.run("finder", "first")).ok_value
+        sent = (await ohm.call("task", {"op": "send", "id": "task_1", "prompt": "second"})).details
+        again = ohm.envelope("task_1")
+
+    assert (sent["task_id"], sent["resumed_from"], sent["session_id"]) == ("task_2", "task_1", first.session_id)
+    assert (sent["status"], sent["output"]) == ("succeeded", "two")
+    assert [(exchange.prompt, exchange.output) for exchange in backend.calls[1].history] == [("first", "one")]
+    assert again == first
+
+
+async def test_a_resumed_task_that_fails_says_so_and_keeps_the_former_one():
+    failing = Step(error=OhmError(code=ErrorCode.PROVIDER_TIMEOUT, message="Too slow."))
+    async with quick_ohm("one", failing, config=RESUME) as ohm:
+        await ohm.run("finder", "first")
+        sent = await ohm.call("task", {"op": "send", "id": "task_1", "prompt": "second"})
+
+        assert (sent.details["status"], sent.details["error_code"]) == ("failed", "provider_timeout")
+        assert ohm.envelope("task_1").output == "one"
+
+
+async def test_a_background_start_by_a_tool_needs_permission():
+    payload = {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "p", "async": True}
+    async with quick_ohm("done", config={"subagents": {"asyncStart": "allow"}}) as ohm:
+        started = await ohm.call("task", payload)
+        waited = await ohm.call("task", {"op": "wait", "id": "task_1"})
+
+    assert started.details["status"] in {"queued", "running"}
+    assert (waited.details["wait_status"], waited.details["items"][0]["output"]) == ("completed", "done")
+
+
+async def test_a_new_configuration_is_seen_by_everything_that_starts_after_it():
+    async with quick_ohm("a") as ohm:
+        assert isinstance(await ohm.run("finder", "x"), Ok)
+        await ohm.reconfigure(
+            config={"subagentBackend": "scripted", "subagents": {"permissions": {"subagents": {"finder": "deny"}}}}
+        )
+        denied = await ohm.run("finder", "x")
+
+    assert isinstance(denied, Err)
+    assert denied.err_value.code == ErrorCode.PERMISSION_DENIED
+
+
+async def test_a_new_catalogue_replaces_the_roster_and_the_direct_tools():
+    async with quick_ohm() as ohm:
+        assert "librarian" in ohm.tools
+        await ohm.reconfigure(profiles=[])
+
+        assert list(ohm.tools) == ["task"]
+        assert ohm.profiles == ()
+
+
+async def test_an_abort_ends_a_start_with_a_cancelled_result():
+    abort = anyio.Event()
+    payload = {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "p"}
+    async with quick_ohm(Step(gate=anyio.Event())) as ohm, anyio.create_task_group() as group:
+        results = []
+
+        async def call():
+            results.append(await ohm.call("task", payload, abort=abort))
+
+        group.start_soon(call)
+        await anyio.wait_all_tasks_blocked()
+        abort.set()
+
+    assert (results[0].details["status"], "error_code" in results[0].details) == ("cancelled", False)
