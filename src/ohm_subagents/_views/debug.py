@@ -86,7 +86,7 @@ def _item(item: Item, *, expanded: bool) -> list[str]:
 
 
 def _lines(fields: Mapping[str, JsonValue], keys: tuple[str, ...]) -> list[str]:
-    return [f"{key}: {_shown(fields[key])}" for key in keys if fields.get(key) not in {None, ""}]
+    return [f"{key}: {_shown(fields[key])}" for key in keys if fields.get(key) not in (None, "")]
 
 
 def _rows(fields: Mapping[str, JsonValue]) -> list[str]:

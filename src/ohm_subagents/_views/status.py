@@ -30,7 +30,9 @@ def status_line(tasks: Iterable[Task]) -> str:
         open_calls += len(task.open_calls)
     running = counts["queued"] + counts["running"]
     work = f"{running} running · tools {open_calls} active" if running else "idle"
-    return f"subagents {work} · done {counts['succeeded']} · failed {counts['failed']} · cancelled {counts['cancelled']}"
+    return (
+        f"subagents {work} · done {counts['succeeded']} · failed {counts['failed']} · cancelled {counts['cancelled']}"
+    )
 
 
 def task_line(task: Task, *, now_ms: int, width: int = WIDTH) -> str:

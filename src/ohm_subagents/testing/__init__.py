@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ohm_subagents.testing.host import MemoryHost
 from ohm_subagents.testing.observer import EventLog
 from ohm_subagents.testing.quick import HERMETIC, quick_ohm
 from ohm_subagents.testing.scripted import ScriptedBackend, Step
@@ -9,7 +10,16 @@ from ohm_subagents.testing.scripted import ScriptedBackend, Step
 if TYPE_CHECKING:
     from ohm_subagents.testing.conformance import BackendConformance, Scenarios
 
-__all__ = ["HERMETIC", "BackendConformance", "EventLog", "Scenarios", "ScriptedBackend", "Step", "quick_ohm"]
+__all__ = [
+    "HERMETIC",
+    "BackendConformance",
+    "EventLog",
+    "MemoryHost",
+    "Scenarios",
+    "ScriptedBackend",
+    "Step",
+    "quick_ohm",
+]
 
 
 def __getattr__(name: str) -> object:

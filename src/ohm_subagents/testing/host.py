@@ -1,0 +1,65 @@
+"""A host without a screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ohm_subagents._plugins.interfaces import Host
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ohm_subagents._plugins.interfaces import JsonObject
+
+
+class MemoryHost(Host):
+    """The reference `Host`: remembers what it is told. Pass it as `Ohm.open(host=...)`.
+
+    `calls` are the names and arguments of everything it was told, in order; `statuses` and `widgets` are what stands
+    on the screen now, by key. `branch` and `tools` are the session and the tools that it pretends to have.
+    """
+
+    def __init__(self, *, branch: Iterable[JsonObject] = (), tools: Iterable[str] = ()) -> None:
+        self.calls: list[tuple[object, ...]] = []
+        self.statuses: dict[str, str] = {}
+        self.widgets: dict[str, tuple[str, ...]] = {}
+        self._branch = list(branch)
+        self._tools = tuple(tools)
+
+    def append_entry(self, kind: str, data: JsonObject) -> None:
+        """Keep the entry; `branch` gives it back."""
+        self.calls.append(("append_entry", kind, data))
+        self._branch.append({"type": "custom", "customType": kind, "data": data})
+
+    def branch(self) -> Sequence[JsonObject]:
+        """The session it was given, and the entries that were appended."""
+        return tuple(self._branch)
+
+    def send_message(self, kind: str, text: str, *, display: bool = True) -> None:
+        """Remember the message."""
+        self.calls.append(("send_message", kind, text, display))
+
+    def send_user_message(self, text: str, *, follow_up: bool = False) -> None:
+        """Remember the message."""
+        self.calls.append(("send_user_message", text, follow_up))
+
+    def set_status(self, key: str, text: str | None) -> None:
+        """Show or clear a status line."""
+        self.calls.append(("set_status", key, text))
+        if text is None:
+            self.statuses.pop(key, None)
+        else:
+            self.statuses[key] = text
+
+    def set_widget(self, key: str, lines: Sequence[str] | None) -> None:
+        """Show or clear a widget."""
+        shown = None if lines is None else tuple(lines)
+        self.calls.append(("set_widget", key, shown))
+        if shown is None:
+            self.widgets.pop(key, None)
+        else:
+            self.widgets[key] = shown
+
+    def active_tools(self) -> Sequence[str]:
+        """The tools that it was given."""
+        return self._tools
