@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.interfaces import OnUpdate, ToolResult
     from ohm_subagents.contract.commands import Reply
-from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.events import Event
 
 logger = logging.getLogger(PROJECT)
 

@@ -1,0 +1,144 @@
+"""A real subagent through everything, against a scripted model server on loopback."""
+
+import anyio
+import pytest
+from model_server import Call, Gate, ModelServer, Say, Stall, Status, Tokens
+
+from ohm_subagents import ErrorCode, Limits, Ohm
+from ohm_subagents.testing import HERMETIC, EventLog
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    """pydantic-ai runs on asyncio only."""
+    return "asyncio"
+
+
+@pytest.fixture
+def tree(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "cut.py").write_text("def cut(text):\n    return text[:10]\n")
+    return tmp_path
+
+
+def opened(server, cwd, **subagents):
+    config = {
+        "providers": {"acme": {"baseUrl": server.url, "apiKeyEnv": "ACME_KEY", "models": ["small"]}},
+        "subagents": {"model": "acme/small", **subagents},
+    }
+    return Ohm.open(cwd=cwd, config=config, env=HERMETIC | {"ACME_KEY": "secret-key"})
+
+
+async def test_a_finder_works_through_two_tools_and_every_number_is_counted(tree):
+    script = (
+        Say("Let me look.", Call("grep", {"pattern": "def cut"}, id="c1"), tokens=Tokens(100, 10)),
+        Say(Call("read", {"path": "src/cut.py"}, id="c2"), tokens=Tokens(200, 20, cached=50)),
+        Say("It is in src/cut.py:1.", tokens=Tokens(300, 30)),
+    )
+    async with ModelServer(*script) as server, opened(server, tree) as ohm:
+        envelope = (await ohm.run("finder", "Where is text cut?")).ok_value
+
+    assert envelope.output == "It is in src/cut.py:1."
+    assert (envelope.provider, envelope.model, envelope.runtime) == ("acme", "small", "pi-sdk")
+    assert [row[:6] for row in envelope.tool_rows] == ["○ grep", "✓ grep", "○ read", "✓ read"]
+    usage = envelope.usage
+    assert (usage.requests, usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.tool_calls) == (
+        3,
+        600,
+        60,
+        130,
+        2,
+    )
+    offered = server.requests[0].tool_names
+    assert sorted(offered) == ["code_search", "find", "grep", "ls", "read"]
+    assert "Finder" in server.requests[0].messages[0]["content"]
+
+
+async def test_streamed_text_is_seen_before_the_answer_is_complete(tree):
+    gate, log = Gate(), EventLog()
+    async with ModelServer(Say("first ", gate, "second")) as server, opened(server, tree) as ohm:
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: ohm.run("finder", "x", observer=log))
+            await log.until(lambda task, _event: task.text == "first ")
+            gate.open()
+
+        assert ohm.task(log.entries[0][0].id).output == "first second"
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (Status(401), ErrorCode.PROVIDER_AUTHENTICATION),
+        (Status(429), ErrorCode.PROVIDER_RATE_LIMITED),
+        (Status(500), ErrorCode.PROVIDER_UNAVAILABLE),
+        (Say(), ErrorCode.PROVIDER_EMPTY_RESPONSE),
+    ],
+)
+async def test_a_provider_that_fails_is_never_a_success(tree, reply, code):
+    async with ModelServer(reply, reply, reply) as server, opened(server, tree) as ohm:
+        error = (await ohm.run("finder", "x")).err_value
+        envelope = ohm.envelope(error.task_id)
+
+    assert error.code == code
+    assert (envelope.status, envelope.error_code) == ("failed", code)
+    assert "secret-key" not in str(error)
+
+
+async def test_a_timeout_keeps_what_was_said_and_closes_the_connection(tree):
+    async with ModelServer(Say("so far ", Stall())) as server, opened(server, tree) as ohm:
+        error = (await ohm.run("finder", "x", limits=Limits(soft_ms=1500))).err_value
+        await server.until(lambda seen: seen.aborts == 1)
+
+        assert error.code == ErrorCode.BACKEND_TIMEOUT
+        assert ohm.envelope(error.task_id).assistant_text == "so far"
+
+
+async def test_cancelling_closes_the_connection_and_the_record_says_so(tree):
+    log = EventLog()
+    async with ModelServer(Say("so far ", Stall())) as server, opened(server, tree) as ohm:
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: ohm.run("finder", "x", observer=log))
+            await log.until(lambda task, _event: task.text == "so far ")
+            group.cancel_scope.cancel()
+        await server.until(lambda seen: seen.aborts == 1)
+
+        assert ohm.task(log.entries[0][0].id).status == "cancelled"
+
+
+async def test_fifty_tasks_at_once_share_connections(tree):
+    def reply(request):
+        return Say(f"answer to {request.prompt}")
+
+    tasks = [{"subagent_type": "finder", "description": "d", "prompt": f"question {n}"} for n in range(50)]
+    async with ModelServer(reply) as server, opened(server, tree, taskMaxConcurrency=50) as ohm:
+        first = await ohm.call("task", {"op": "start", "tasks": tasks, "parallel": True})
+        used = server.connections
+        second = await ohm.call("task", {"op": "start", "tasks": tasks, "parallel": True})
+
+        assert [item["output"] for item in first.details["items"]] == [f"answer to question {n}" for n in range(50)]
+        assert second.details["batch_status"] == "completed"
+        assert used <= 50
+        assert server.connections <= 50
+
+
+async def test_a_follow_up_continues_the_conversation(tree):
+    gate = Gate()
+    async with ModelServer(Say("one", gate), Say("two")) as server, opened(server, tree) as ohm:
+        handle = await ohm.start("finder", "first")
+        async with anyio.create_task_group() as group:
+            answers = []
+
+            async def follow_up():
+                answers.append(await handle.send("second"))
+
+            await server.until(lambda seen: len(seen.requests) == 1)
+            group.start_soon(follow_up)
+            await anyio.wait_all_tasks_blocked()
+            gate.open()
+
+        said = [message["content"] for message in server.requests[1].messages if message["role"] != "system"]
+
+    assert answers[0].ok_value.output == "two"
+    assert said == ["first", "one", "second"]
