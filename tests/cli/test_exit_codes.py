@@ -30,6 +30,9 @@ START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt":
         (("subagent", "nobody"), 2, "Valid ids: "),
         (("plugins",), 0, ""),
         (("config", "show"), 0, ""),
+        (("config", "schema"), 0, ""),
+        (("policy", "explain", "finder"), 0, ""),
+        (("policy", "explain", "nobody"), 2, "Available: "),
         (("doctor",), 0, ""),
         (("--version",), 0, ""),
     ],
@@ -44,7 +47,16 @@ def test_the_exit_code_tells_how_it_went(ohm, arguments: tuple[str, ...], code: 
 
 @pytest.mark.parametrize(
     "arguments",
-    [("run", "finder", "x"), ("subagents",), ("subagent", "finder"), ("plugins",), ("config", "show"), ("doctor",)],
+    [
+        ("run", "finder", "x"),
+        ("subagents",),
+        ("subagent", "finder"),
+        ("plugins",),
+        ("config", "show"),
+        ("config", "show", "--origin"),
+        ("policy", "explain", "finder"),
+        ("doctor",),
+    ],
 )
 def test_a_broken_configuration_is_bad_usage_with_its_place(ohm, arguments: tuple[str, ...]) -> None:
     path = ohm.configure('{\n  "subagentBackend": none\n}')

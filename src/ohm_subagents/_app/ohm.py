@@ -181,6 +181,11 @@ class Ohm:
         return self._mounted.parent
 
     @property
+    def child_tools(self) -> Mapping[str, Tool]:
+        """The tools that plugins offer to subagents, by name."""
+        return self._mounted.child
+
+    @property
     def config(self) -> OhmConfig:
         """The configuration in force; the defaults while ohm.json cannot be read."""
         return self._assembly.config

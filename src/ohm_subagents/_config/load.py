@@ -40,8 +40,10 @@ class LoadedConfig:
     origins: Mapping[str, str]
 
     def origin(self, key: str) -> str:
-        """`file:line`, `env NAME`, `config` or `default` of a dotted key."""
-        return self.origins.get(key, "default")
+        """`file:line`, `env NAME`, `config` or `default` of a dotted key, or of the short form that it was given in."""
+        parts = key.split(".")
+        around = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+        return next((self.origins[one] for one in around if one in self.origins), "default")
 
 
 def load_config(

@@ -6,48 +6,64 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.policy import Decision
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ohm_subagents._config.permissions import Permissions
-    from ohm_subagents.contract.policy import Decision
     from ohm_subagents.contract.profile import Profile
 
 
-def decide(*, profile: Profile, permissions: Permissions, opinions: Iterable[Decision]) -> Result[Decision, OhmError]:
-    """The configuration's decision, unless it or any of the `opinions` of plugins denies.
+def standing(*, profile: Profile, permissions: Permissions, opinions: Iterable[Decision]) -> Decision:
+    """The decision that stands: the configuration's, unless it or any of the `opinions` of plugins denies.
 
-    Returns `task_internal_subagent_hidden` for an internal profile while routing to those is off, even if a rule
-    allows it, and `task_permission_denied` for a deny; the advice names who denied. The words are 004's.
+    An internal profile is denied while routing to those is off, even if a rule allows it.
     """
-    if profile.internal and not permissions.allow_internal_routing:
+    if is_hidden(profile, permissions):
+        key = "subagents.permissions.allowInternalRouting"
+        return Decision(verdict="deny", source=permissions.routing_source, reason=f"it is internal, and {key} is false")
+    rule = permissions.decision(profile.id)
+    return next((one for one in (rule, *opinions) if one.verdict == "deny"), rule)
+
+
+def decide(*, profile: Profile, permissions: Permissions, opinions: Iterable[Decision]) -> Result[Decision, OhmError]:
+    """The decision that stands, as the engine needs it.
+
+    Returns `task_internal_subagent_hidden` for a hidden profile, and `task_permission_denied` for any other deny; the
+    advice names who denied. The words are 004's.
+    """
+    decision = standing(profile=profile, permissions=permissions, opinions=opinions)
+    if decision.verdict == "allow":
+        return Ok(decision)
+    if is_hidden(profile, permissions):
         return Err(
             OhmError(
                 code=ErrorCode.INTERNAL_SUBAGENT_HIDDEN,
                 message=f"Subagent '{profile.id}' is internal and unavailable by current policy",
                 advice="Set subagents.permissions.allowInternalRouting to true in ohm.json to allow it"
-                + (f"; {permissions.routing_source} says false." if permissions.routing_source != "default" else "."),
+                + (f"; {decision.source} says false." if decision.source != "default" else "."),
             )
         )
-    rule = permissions.decision(profile.id)
-    denied = next((one for one in (rule, *opinions) if one.verdict == "deny"), None)
-    if denied is None:
-        return Ok(rule)
-    because = f" ({denied.reason})" if denied.reason else ""
+    because = f" ({decision.reason})" if decision.reason else ""
     return Err(
         OhmError(
             code=ErrorCode.PERMISSION_DENIED,
             message=f"Subagent '{profile.id}' is denied by task permission policy",
-            advice=f"The deny comes from {denied.source}{because}; only a change there lifts it.",
+            advice=f"The deny comes from {decision.source}{because}; only a change there lifts it.",
         )
     )
 
 
+def is_hidden(profile: Profile, permissions: Permissions) -> bool:
+    """Whether the profile is internal, and routing to such is off."""
+    return profile.internal and not permissions.allow_internal_routing
+
+
 def visible(profiles: Iterable[Profile], permissions: Permissions) -> tuple[Profile, ...]:
     """The roster: internal profiles are in it only while routing to them is allowed."""
-    return tuple(profile for profile in profiles if permissions.allow_internal_routing or not profile.internal)
+    return tuple(profile for profile in profiles if not is_hidden(profile, permissions))
 
 
 def unmatched(permissions: Permissions, profile_ids: Iterable[str]) -> tuple[Diagnostic, ...]:

@@ -1,18 +1,55 @@
-"""`ohm config show`: the configuration that holds, under its documented names."""
+"""`ohm config`: the configuration that holds, where each value comes from, and what may be written."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+from ohm_subagents._config.tables import config_schema
 from ohm_subagents.cli.exits import SUCCESS
-from ohm_subagents.cli.terminal import print_json
+from ohm_subagents.cli.terminal import print_json, print_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pydantic import JsonValue
+
     from ohm_subagents import Ohm
+    from ohm_subagents._config.jsonc import KeyPath
     from ohm_subagents._config.load import LoadedConfig
 
 
 def print_config(_ohm: Ohm, loaded: LoadedConfig) -> int:
     """Print it as JSON that could be an ohm.json; keys of providers are names of variables, never values."""
-    print_json(loaded.config.model_dump(mode="json", by_alias=True, exclude_none=True))
+    print_json(_written(loaded))
     return SUCCESS
+
+
+def print_origins(_ohm: Ohm, loaded: LoadedConfig) -> int:
+    """Print the same, with the origin of every value behind it as a comment: still an ohm.json."""
+    print_text("\n".join(["{", *_annotated(_written(loaded), loaded), "}"]))
+    return SUCCESS
+
+
+async def print_schema() -> int:
+    """Print the JSON Schema of ohm.json."""
+    print_json(config_schema())
+    return SUCCESS
+
+
+def _written(loaded: LoadedConfig) -> dict[str, JsonValue]:
+    return loaded.config.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _annotated(values: Mapping[str, JsonValue], loaded: LoadedConfig, path: KeyPath = ()) -> Iterator[str]:
+    indent = "  " * (len(path) + 1)
+    *_, last = values
+    for name, value in values.items():
+        at, comma = (*path, name), "" if name == last else ","
+        written = f"{indent}{json.dumps(name, ensure_ascii=False)}: "
+        if isinstance(value, dict) and value:
+            yield f"{written}{{"
+            yield from _annotated(value, loaded, at)
+            yield f"{indent}}}{comma}"
+        else:
+            yield f"{written}{json.dumps(value, ensure_ascii=False)}{comma}  // {loaded.origin('.'.join(at))}"

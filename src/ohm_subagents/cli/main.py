@@ -24,6 +24,8 @@ app = typer.Typer(
 )
 config_app = typer.Typer(help="The configuration.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(config_app, name="config")
+policy_app = typer.Typer(help="Who may run.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(policy_app, name="policy")
 
 Cwd: TypeAlias = Annotated[
     Path, typer.Option("--cwd", help="Where subagents work.", show_default="here", resolve_path=True)
@@ -111,12 +113,39 @@ def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
 
 
 @config_app.command("show")
-def config_show(cwd: Cwd = HERE, config: Config = None) -> None:
+def config_show(
+    *,
+    origin: Annotated[bool, typer.Option("--origin", help="Say behind each value where it comes from.")] = False,
+    cwd: Cwd = HERE,
+    config: Config = None,
+) -> None:
     """Print the configuration that holds here, as JSON."""
-    from ohm_subagents.cli.configuration import print_config
+    from ohm_subagents.cli.configuration import print_config, print_origins
     from ohm_subagents.cli.inspection import inspect
 
-    _finish(lambda: inspect(print_config, cwd=cwd, config=config))
+    _finish(lambda: inspect(print_origins if origin else print_config, cwd=cwd, config=config))
+
+
+@config_app.command("schema")
+def config_schema() -> None:
+    """Print the JSON Schema of ohm.json."""
+    from ohm_subagents.cli.configuration import print_schema
+
+    _finish(print_schema)
+
+
+@policy_app.command("explain")
+def policy_explain(
+    profile: Annotated[str, typer.Argument(metavar="ID", help="Which subagent.")],
+    *,
+    cwd: Cwd = HERE,
+    config: Config = None,
+) -> None:
+    """Say whether a subagent may run, and which file and line, or plugin, decided; 0 allowed, 1 denied, 2 unknown."""
+    from ohm_subagents.cli.inspection import inspect
+    from ohm_subagents.cli.policy import print_verdict
+
+    _finish(lambda: inspect(partial(print_verdict, profile), cwd=cwd, config=config))
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so

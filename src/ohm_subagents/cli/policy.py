@@ -1,0 +1,61 @@
+"""`ohm policy explain <profile>`: what the policy says about a subagent, and who decided it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ohm_subagents._policy.permissions import is_hidden, standing
+from ohm_subagents._policy.tools import resolve_tools
+from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
+from ohm_subagents.cli.terminal import print_text
+from ohm_subagents.contract.policy import PermissionRequest
+from ohm_subagents.contract.result import Ok
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ohm_subagents import Ohm
+    from ohm_subagents._config.load import LoadedConfig
+    from ohm_subagents.contract import Decision, Profile
+
+DENIED = TASK_FAILED
+
+
+def print_verdict(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
+    """Print the verdict; the exit code is 0 when the subagent may run, 1 when it is denied, 2 when there is none."""
+    profile = ohm.assembly.catalog.find(profile_id)
+    if profile is None:
+        complain(f"No subagent is called '{profile_id}'. Available: {', '.join(ohm.assembly.catalog.available())}.")
+        return BAD_USAGE
+    opinions = ohm.assembly.host.permission(_request(profile, ohm))
+    decision = standing(profile=profile, permissions=ohm.config.subagents.permissions, opinions=opinions)
+    print_text("\n".join(_explained(profile, decision, opinions, loaded)))
+    return SUCCESS if decision.verdict == "allow" else DENIED
+
+
+def _request(profile: Profile, ohm: Ohm) -> PermissionRequest:
+    """What plugins are asked before a start; nobody knows its prompt yet."""
+    resolved = resolve_tools(
+        profile.tools, ohm.config.subagents.entry(profile.id).tools, offered=tuple(ohm.child_tools)
+    )
+    tools = resolved.ok_value.names if isinstance(resolved, Ok) else ()
+    return PermissionRequest(profile=profile, description="", prompt="", cwd=ohm.assembly.sources.cwd, tools=tools)
+
+
+def _explained(
+    profile: Profile, decision: Decision, opinions: tuple[Decision, ...], loaded: LoadedConfig
+) -> Iterator[str]:
+    permissions, features = loaded.config.subagents.permissions, loaded.config.features
+    yield f"Subagent: {profile.id}"
+    yield f"verdict: {decision.verdict}"
+    yield f"decided by: {decision.source}"
+    if decision.reason:
+        yield f"because: {decision.reason}"
+    routing = "hidden" if is_hidden(profile, permissions) else "routing is allowed"
+    yield f"internal: yes, {routing} ({permissions.routing_source})" if profile.internal else "internal: no"
+    for opinion in opinions:
+        yield f"plugin: {opinion.verdict} from {opinion.source}" + (f" ({opinion.reason})" if opinion.reason else "")
+    if not features.subagents:
+        yield f"off: features.subagents is false ({loaded.origin('features.subagents')})"
+    if profile.feature is not None and not features.is_on(profile.feature):
+        yield f"off: features.{profile.feature} is false ({loaded.origin(f'features.{profile.feature}')})"
