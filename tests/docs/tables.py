@@ -13,8 +13,8 @@ MARKED = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def error_table():
-    rows = (f"| `{code}` | {code.category} |" for code in sorted(ErrorCode))
-    return "\n".join(["| code | category |", "| --- | --- |", *rows])
+    rows = (f"| `{code}` | {code.category} | {code.when} |" for code in sorted(ErrorCode))
+    return "\n".join(["| code | category | when |", "| --- | --- | --- |", *rows])
 
 
 def hook_table():

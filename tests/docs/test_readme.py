@@ -52,7 +52,16 @@ def test_the_generated_tables_are_up_to_date():
     ("name", "printed"),
     [
         ("embed", ["contract/truncation.py", "keyword search"]),
-        ("call", ["✓ Finder · Auth flow scan", "✓ Oracle · Retry review", "batch: accepted 2/2", "completed"]),
+        (
+            "ops",
+            [
+                "succeeded 1",
+                "✓ Finder · Auth flow scan",
+                "✓ Oracle · Retry review",
+                "batch: accepted 2/2\ncompleted\n",
+                "completed True\n[True, False]\nTrue\nFalse succeeded\nprimary-tool\n",
+            ],
+        ),
     ],
 )
 def test_the_program_examples_run(name, printed):

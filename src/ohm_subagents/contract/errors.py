@@ -18,83 +18,113 @@ class Category(StrEnum):
 
 
 class _Declared(str):
-    """A wire code with its category. A plain tuple as enum value would make type checkers refuse `code == member`."""
+    """A wire code and what is declared of it. With a tuple as enum value, type checkers refuse `code == member`."""
 
-    __slots__ = ("category",)
+    __slots__ = ("category", "when")
     category: Category
+    when: str
 
 
-def _code(value: str, category: Category) -> str:
+def _code(value: str, category: Category, when: str) -> str:
     declared = _Declared(value)
-    declared.category = category
+    declared.category, declared.when = category, when
     return declared
 
 
 class ErrorCode(StrEnum):
-    """Every code that the library itself returns; the value is the wire code, the category is declared."""
+    """Every code that the library itself returns; the value is the wire code."""
 
     category: Category
+    when: str
 
     def __new__(cls, value: str) -> Self:
-        """Take the category from the declaration."""
+        """Take category and occasion from the declaration."""
+        if not isinstance(value, _Declared):
+            undeclared = f"{value!r} is declared without a category."
+            raise TypeError(undeclared)
         member = str.__new__(cls, value)
         member._value_ = str(value)
-        member.category = value.category if isinstance(value, _Declared) else Category.RUNTIME
+        member.category, member.when = value.category, value.when
         return member
 
     # What the caller asked
-    INVALID_TASK_PAYLOAD = _code("invalid_task_tool_payload", Category.VALIDATION)
-    INVALID_PRIMARY_PAYLOAD = _code("invalid_primary_tool_payload", Category.VALIDATION)
-    UNKNOWN_TOOL = _code("unknown_tool", Category.NOT_FOUND)
-    UNKNOWN_SUBAGENT_TYPE = _code("unknown_subagent_type", Category.NOT_FOUND)
-    OPERATION_NOT_SUPPORTED = _code("task_operation_not_supported", Category.RUNTIME)
-    ASYNC_DISABLED = _code("task_async_disabled", Category.RUNTIME)
-    INVALID_MODEL = _code("invalid_model", Category.VALIDATION)
-    CWD_UNREADABLE = _code("cwd_unreadable", Category.VALIDATION)
+    INVALID_TASK_PAYLOAD = _code(
+        "invalid_task_tool_payload",
+        Category.VALIDATION,
+        "The arguments of `task` are not understood; the path names the field.",
+    )
+    INVALID_PRIMARY_PAYLOAD = _code(
+        "invalid_primary_tool_payload", Category.VALIDATION, "The arguments of a direct tool are not understood."
+    )
+    UNKNOWN_TOOL = _code("unknown_tool", Category.NOT_FOUND, "No tool of this name is mounted.")
+    UNKNOWN_SUBAGENT_TYPE = _code("unknown_subagent_type", Category.NOT_FOUND, "No profile has this id.")
+    OPERATION_NOT_SUPPORTED = _code("task_operation_not_supported", Category.RUNTIME, "`op` is `help`.")
+    ASYNC_DISABLED = _code("task_async_disabled", Category.RUNTIME, "`async: true` without `subagents.asyncStart`.")
+    INVALID_MODEL = _code(
+        "invalid_model", Category.VALIDATION, "A model is not written as `<provider>/<model>[:<thinking>]`."
+    )
+    CWD_UNREADABLE = _code("cwd_unreadable", Category.VALIDATION, "The working directory is not a readable directory.")
 
     # What the configuration and the policy say
-    CONFIG_INVALID = _code("task_config_load_failed", Category.RUNTIME)
-    PROFILE_INVALID = _code("profile_invalid", Category.VALIDATION)
-    SUBAGENTS_DISABLED = _code("subagents_disabled", Category.RUNTIME)
-    SUBAGENT_UNAVAILABLE = _code("subagent_unavailable", Category.RUNTIME)
-    PERMISSION_DENIED = _code("task_permission_denied", Category.POLICY)
-    INTERNAL_SUBAGENT_HIDDEN = _code("task_internal_subagent_hidden", Category.POLICY)
-    UNKNOWN_CHILD_TOOL = _code("unknown_child_tool", Category.VALIDATION)
+    CONFIG_INVALID = _code(
+        "task_config_load_failed", Category.RUNTIME, "ohm.json cannot be read; nothing starts until it can."
+    )
+    PROFILE_INVALID = _code("profile_invalid", Category.VALIDATION, "A profile file cannot be used.")
+    SUBAGENTS_DISABLED = _code("subagents_disabled", Category.RUNTIME, "`features.subagents` is off.")
+    SUBAGENT_UNAVAILABLE = _code("subagent_unavailable", Category.RUNTIME, "The feature flag of the profile is off.")
+    PERMISSION_DENIED = _code("task_permission_denied", Category.POLICY, "A rule or a plugin denies the profile.")
+    INTERNAL_SUBAGENT_HIDDEN = _code(
+        "task_internal_subagent_hidden", Category.POLICY, "The profile is internal, and internal routing is off."
+    )
 
     # What a plugin is
-    PLUGIN_INVALID = _code("plugin_invalid", Category.VALIDATION)
-    UNSUPPORTED_BACKEND = _code("unsupported_subagent_backend", Category.RUNTIME)
-    BACKEND_OPTIONS_INVALID = _code("backend_options_invalid", Category.VALIDATION)
+    PLUGIN_INVALID = _code("plugin_invalid", Category.VALIDATION, "A plugin is not declared as the hooks demand.")
+    UNSUPPORTED_BACKEND = _code(
+        "unsupported_subagent_backend", Category.RUNTIME, "No plugin offers the configured backend."
+    )
+    BACKEND_OPTIONS_INVALID = _code(
+        "backend_options_invalid", Category.VALIDATION, "`subagents.backends.<id>` does not fit the backend."
+    )
 
     # What a run met
-    UNKNOWN_TASK_ID = _code("unknown_task_id", Category.NOT_FOUND)
-    TASK_EXPIRED = _code("task_expired", Category.NOT_FOUND)
-    NOT_RESUMABLE = _code("task_not_resumable", Category.RUNTIME)
-    WAIT_TIMEOUT = _code("task_wait_timeout", Category.RUNTIME)
-    WAIT_ABORTED = _code("task_wait_aborted", Category.RUNTIME)
-    DUPLICATE_TASK_ID = _code("duplicate_task_id", Category.RUNTIME)
-    BACKEND_FAILED = _code("task_backend_execution_failed", Category.RUNTIME)
-    BACKEND_TIMEOUT = _code("task_backend_timeout", Category.RUNTIME)
-    TASK_ABORTED = _code("task_aborted", Category.RUNTIME)
-    EVENT_LOOP_UNSUPPORTED = _code("event_loop_unsupported", Category.RUNTIME)
+    UNKNOWN_TASK_ID = _code("unknown_task_id", Category.NOT_FOUND, "The id was never given, or is forgotten.")
+    TASK_EXPIRED = _code("task_expired", Category.NOT_FOUND, "Retention or capacity removed the task.")
+    NOT_RESUMABLE = _code("task_not_resumable", Category.RUNTIME, "`send` to a settled task.")
+    WAIT_TIMEOUT = _code("task_wait_timeout", Category.RUNTIME, "`timeout_ms` passed before every task was settled.")
+    WAIT_ABORTED = _code("task_wait_aborted", Category.RUNTIME, "The caller aborted the wait; the tasks go on.")
+    DUPLICATE_TASK_ID = _code("duplicate_task_id", Category.RUNTIME, "The id generator repeated itself.")
+    BACKEND_FAILED = _code("task_backend_execution_failed", Category.RUNTIME, "The backend failed or raised.")
+    BACKEND_TIMEOUT = _code("task_backend_timeout", Category.RUNTIME, "A run took longer than its limit.")
+    TASK_ABORTED = _code("task_aborted", Category.RUNTIME, "The task was cancelled.")
+    EVENT_LOOP_UNSUPPORTED = _code(
+        "event_loop_unsupported", Category.RUNTIME, "The backend does not run on this event loop."
+    )
 
     # What a model provider answered
-    MODEL_MISSING = _code("task_model_missing", Category.RUNTIME)
-    MODEL_UNKNOWN = _code("model_unknown", Category.NOT_FOUND)
-    MODEL_KEY_MISSING = _code("model_key_missing", Category.RUNTIME)
-    PROVIDER_NOT_INSTALLED = _code("provider_not_installed", Category.RUNTIME)
-    PROVIDER_AUTHENTICATION = _code("provider_authentication_failed", Category.RUNTIME)
-    PROVIDER_RATE_LIMITED = _code("provider_rate_limited", Category.RUNTIME)
-    PROVIDER_QUOTA_EXCEEDED = _code("provider_quota_exceeded", Category.RUNTIME)
-    PROVIDER_UNAVAILABLE = _code("provider_unavailable", Category.RUNTIME)
-    PROVIDER_REQUEST_REJECTED = _code("provider_request_rejected", Category.RUNTIME)
-    PROVIDER_CONNECTION_FAILED = _code("provider_connection_failed", Category.RUNTIME)
-    PROVIDER_TIMEOUT = _code("provider_timeout", Category.RUNTIME)
-    PROVIDER_MALFORMED_RESPONSE = _code("provider_malformed_response", Category.RUNTIME)
-    PROVIDER_EMPTY_RESPONSE = _code("provider_empty_response", Category.RUNTIME)
-    CONTEXT_WINDOW_EXCEEDED = _code("context_window_exceeded", Category.RUNTIME)
-    CONTENT_FILTERED = _code("content_filtered", Category.POLICY)
-    USAGE_LIMIT_EXCEEDED = _code("usage_limit_exceeded", Category.RUNTIME)
+    MODEL_MISSING = _code("task_model_missing", Category.RUNTIME, "Nothing names a model, and no key is set.")
+    MODEL_UNKNOWN = _code("model_unknown", Category.NOT_FOUND, "The provider or its model does not exist.")
+    MODEL_KEY_MISSING = _code("model_key_missing", Category.RUNTIME, "The key of the provider is not set.")
+    PROVIDER_NOT_INSTALLED = _code(
+        "provider_not_installed", Category.RUNTIME, "The SDK of the provider is not installed."
+    )
+    PROVIDER_AUTHENTICATION = _code("provider_authentication_failed", Category.RUNTIME, "The provider refused the key.")
+    PROVIDER_RATE_LIMITED = _code("provider_rate_limited", Category.RUNTIME, "The provider asked to slow down.")
+    PROVIDER_QUOTA_EXCEEDED = _code("provider_quota_exceeded", Category.RUNTIME, "The account has no quota left.")
+    PROVIDER_UNAVAILABLE = _code("provider_unavailable", Category.RUNTIME, "The provider failed or is overloaded.")
+    PROVIDER_REQUEST_REJECTED = _code(
+        "provider_request_rejected", Category.RUNTIME, "The provider refused the request."
+    )
+    PROVIDER_CONNECTION_FAILED = _code("provider_connection_failed", Category.RUNTIME, "No connection, or it broke.")
+    PROVIDER_TIMEOUT = _code("provider_timeout", Category.RUNTIME, "The provider was silent for too long.")
+    PROVIDER_MALFORMED_RESPONSE = _code(
+        "provider_malformed_response", Category.RUNTIME, "The answer cannot be understood."
+    )
+    PROVIDER_EMPTY_RESPONSE = _code("provider_empty_response", Category.RUNTIME, "The answer is empty.")
+    CONTEXT_WINDOW_EXCEEDED = _code(
+        "context_window_exceeded", Category.RUNTIME, "The conversation is too long for the model."
+    )
+    CONTENT_FILTERED = _code("content_filtered", Category.POLICY, "The provider's filter stopped the answer.")
+    USAGE_LIMIT_EXCEEDED = _code("usage_limit_exceeded", Category.RUNTIME, "A limit on requests or tokens was reached.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
