@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import anyio
 import pytest
 
-from ohm_subagents._surfaces.live_ui import KEY, LiveUi
+from ohm_subagents._surfaces.live_ui import KEY, LiveUi, kept_current
 from ohm_subagents.contract import (
     Event,
     Route,
@@ -249,17 +249,15 @@ async def test_the_mode_may_change_while_a_task_runs() -> None:
         stage.ui.close()
 
 
-@pytest.mark.parametrize("how", ["close", "cancel"])
-async def test_leaving_clears_the_screen(how: str) -> None:
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_leaving_clears_the_screen(cancelled: bool) -> None:
     stage = Stage()
-    async with anyio.create_task_group() as group:
-        group.start_soon(stage.ui.run)
-        stage.happens(*START)
-        await stage.at(10)
-        if how == "close":
-            stage.ui.close()
-        else:
-            group.cancel_scope.cancel()
+    with anyio.CancelScope() as scope:
+        async with kept_current(stage.ui):
+            stage.happens(*START)
+            await stage.at(10)
+            if cancelled:
+                scope.cancel()
     assert (stage.host.statuses, stage.host.widgets) == ({}, {})
     assert stage.heard()[-2:] == [(10, "status", None), (10, "widget", None)]
 

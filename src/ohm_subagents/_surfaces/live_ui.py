@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import anyio
@@ -11,7 +12,7 @@ from ohm_subagents._views.tree import SPINNER_FRAME_MS
 from ohm_subagents._views.widget import widget_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import AsyncGenerator, Callable, Iterable
 
     from ohm_subagents._plugins.interfaces import Host
     from ohm_subagents.contract.events import Event
@@ -127,3 +128,15 @@ class LiveUi:
         except Exception:
             self._is_muted = True
             self._logger.exception("host.muted", host=repr(self._host))
+
+
+@asynccontextmanager
+async def kept_current(live_ui: LiveUi | None) -> AsyncGenerator[None]:
+    """`run` a live UI, if there is one, while this is open."""
+    if live_ui is None:
+        yield
+        return
+    async with anyio.create_task_group() as group:
+        group.start_soon(live_ui.run)
+        yield
+        live_ui.close()
