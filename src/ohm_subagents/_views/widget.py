@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import cells, plain
+from ohm_subagents._views.cells import plain
 from ohm_subagents._views.entries import entry_of
 from ohm_subagents._views.preview import last_lines
 from ohm_subagents._views.rows import assistant_text
@@ -23,7 +23,7 @@ MAX_TASKS: Final = 5
 VERBOSE: Final = TreeLimits(prompt_lines=6, rows=8, result_lines=4)
 COMPACT: Final = TreeLimits(prompt_lines=1, rows=2, result_lines=1)
 
-_PREFIX: Final = cells("    ╰── ")
+_PREFIX: Final = len("    ╰── ")
 
 
 def widget_lines(
