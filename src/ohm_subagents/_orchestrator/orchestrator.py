@@ -61,6 +61,8 @@ STATIC = "interactive-sdk"
 """What an envelope shows as `backend` while nobody knows which one is configured."""
 LOOKUP = "task"
 """What an envelope shows as `backend` when a single id leads nowhere."""
+_FOREVER_MS = 2**53
+"""Beyond this a number of milliseconds is no exact float any more, and in the end none at all."""
 
 
 class Orchestrator:
@@ -289,7 +291,7 @@ class Orchestrator:
 
 
 def _seconds(milliseconds: int | None) -> float:
-    return math.inf if milliseconds is None else milliseconds / 1000
+    return math.inf if milliseconds is None or milliseconds > _FOREVER_MS else milliseconds / 1000
 
 
 def _reply(entry: LiveTask | Refused) -> ItemReply:

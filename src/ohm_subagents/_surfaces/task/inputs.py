@@ -45,8 +45,9 @@ def _listed(value: object) -> object:
 
 def _whole(value: object) -> int:
     """A whole number is one that is written `10` or `10.0`; nothing else is rounded or read as one."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 1 and value == int(value):
-        return int(value)
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    if isinstance(whole, int) and not isinstance(whole, bool) and whole >= 1:
+        return whole
     raise PydanticCustomError("not_whole", "a whole number of milliseconds, 1 or more")
 
 
