@@ -3,9 +3,9 @@
 import anyio
 import pytest
 
-from ohm_subagents import Err, ErrorCode, Ok
+from ohm_subagents import Err, ErrorCode, Ohm, Ok
 from ohm_subagents.contract import OhmError, TextDelta, ToolStarted
-from ohm_subagents.testing import EventLog, ScriptedBackend, Step, quick_ohm
+from ohm_subagents.testing import HERMETIC, EventLog, ScriptedBackend, Step, quick_ohm
 
 pytestmark = pytest.mark.anyio
 
@@ -144,11 +144,15 @@ async def test_a_backend_that_saw_an_abort_gives_a_cancelled_task():
 
 
 async def test_a_repeated_id_is_refused_and_the_first_task_stays():
-    async with quick_ohm("a") as ohm:
-        ohm._engine._new_task_id = lambda: "dup"
+    backend = ScriptedBackend("a")
+    async with Ohm.open(
+        env=HERMETIC, config={"subagentBackend": "scripted"}, plugins=[backend], new_task_id=lambda: "dup"
+    ) as ohm:
         first = await ohm.run("finder", "one")
         second = await ohm.run("finder", "two")
+        batch_of_two = await ohm.call("task", batch(2))
 
+    assert batch_of_two.details["rejected_count"] == 2
     assert first.ok_value.task_id == "dup"
     assert (second.err_value.code, second.err_value.message) == (
         ErrorCode.DUPLICATE_TASK_ID,

@@ -156,7 +156,7 @@ async def test_a_backend_that_fails_to_open_fails_its_tasks_and_is_tried_again()
         first = await ohm.run("finder", "x")
         second = await ohm.run("finder", "x")
 
-    assert first.err_value.message == "Backend 'flaky' failed to open: no socket."
+    assert first.err_value.message == "Backend 'flaky' failed to open: OSError: no socket."
     assert second.ok_value.output == "up"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from ohm_subagents._policy.tools import CHILD_TOOLS
 from ohm_subagents._surfaces.mounting import mount
 
 if TYPE_CHECKING:
@@ -53,5 +54,6 @@ def mount_all(
     """Every suite for children that a plugin offers; for the parent, those that are asked for or configured."""
     offered = [name for name, spec in specs.items() if spec.audience == "child"]
     chosen = [name for name in (config.suites if suites is None else suites) if name not in offered]
-    child, parent = mount(offered, specs, context), mount(chosen, specs, context)
+    child = mount(offered, specs, context, reserved=dict.fromkeys(CHILD_TOOLS, "ohm-subagents"))
+    parent = mount(chosen, specs, context)
     return MountedSuites(parent=parent.tools, child=child.tools, diagnostics=(*child.diagnostics, *parent.diagnostics))

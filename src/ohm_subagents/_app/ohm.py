@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 import anyio
 from anyio.lowlevel import checkpoint
+from pydantic_core import to_jsonable_python
 
 from ohm_subagents._app.assembly import Sources, assemble
 from ohm_subagents._app.handle import Handle, one_item, outcome_of, start_item
@@ -20,6 +21,7 @@ from ohm_subagents._config.env import process_env
 from ohm_subagents._orchestrator.backends import BackendPool
 from ohm_subagents._orchestrator.observe import silent_logger
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
+from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._plugins.interfaces import SuiteContext, ToolCall, ToolResult
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._store.memory import MemoryStore
@@ -82,15 +84,17 @@ class Ohm:
         self._pool = pool
         self._store = store
         self._suites = suites
-        self._engine = Orchestrator(
+        running = RunningTasks(
             group=group,
-            world=lambda: self._assembly.world(self._mounted.child),
             pool=pool,
             store=store,
             clock=clock,
             new_task_id=new_task_id,
             logger=assembly.sources.logger,
             max_running=assembly.config.subagents.max_running,
+        )
+        self._engine = Orchestrator(
+            world=lambda: self._assembly.world(self._mounted.child), running=running, store=store
         )
         self._mounted = mount_all(self._assembly.config, suites, assembly.host.tool_suites(), self._suite_context)
 
@@ -130,7 +134,9 @@ class Ohm:
         assembly = assemble(sources)
         raised: Exception | None = None
         async with anyio.create_task_group() as backend_group:
-            pool = BackendPool(backend_group, assembly.host.backends(), assembly.config.subagents.backends)
+            pool = BackendPool(
+                backend_group, assembly.host.backends(), assembly.config.subagents.backends, sources.logger
+            )
             async with pool, anyio.create_task_group() as group:
                 ohm = cls(
                     assembly,
@@ -208,7 +214,7 @@ class Ohm:
     async def call(
         self,
         name: str,
-        arguments: JsonValue,
+        arguments: object,
         *,
         on_update: OnUpdate | None = None,
         abort: anyio.Event | None = None,
@@ -221,7 +227,8 @@ class Ohm:
         tool = self.tools.get(name)
         if tool is None:
             return unknown_tool(name, self.tools)
-        return await tool.execute(ToolCall(arguments=arguments, on_update=on_update, abort=abort))
+        plain: JsonValue = to_jsonable_python(arguments, fallback=repr)
+        return await tool.execute(ToolCall(arguments=plain, on_update=on_update, abort=abort))
 
     async def run(
         self,

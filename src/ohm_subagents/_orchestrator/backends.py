@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 import anyio
 from pydantic import ValidationError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from ohm_subagents._orchestrator.observe import Logger
     from ohm_subagents._plugins.interfaces import BackendSpec, JsonObject, Options
 
 Opened = Result[Backend, OhmError]
@@ -28,8 +29,9 @@ class _Host:
     """One backend and the task that opened it: a context manager that holds a task group must be closed where it was
     opened, so neither the caller's task nor a run may do it."""
 
-    def __init__(self, spec: BackendSpec, options: Options) -> None:
+    def __init__(self, spec: BackendSpec, options: Options, logger: Logger) -> None:
         self.spec = spec
+        self._logger = logger
         self.options = options
         self.opened: Opened | None = None
         self.ready = anyio.Event()
@@ -45,11 +47,15 @@ class _Host:
                     self.opened = Ok(backend)
                     self.ready.set()
                     await self._closing.wait()
-        except Exception as exc:  # noqa: BLE001  a backend that fails to open or close costs its own tasks only
-            self.opened = Err(
-                OhmError(code=ErrorCode.BACKEND_FAILED, message=f"Backend '{self.spec.id}' failed to open: {exc}.")
-            )
+        except Exception as exc:
+            cause = _cause(exc)
+            verb = "failed to open" if self.opened is None else "broke down"
+            message = f"Backend '{self.spec.id}' {verb}: {type(cause).__name__}: {cause}."
+            self.opened = Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))
+            self._logger.exception("backend.failed", backend=self.spec.id, reason=verb)
         finally:
+            if self._shell.cancelled_caught and self._closing.is_set():
+                self._logger.error("backend.failed", backend=self.spec.id, reason=f"not closed in {CLOSE_GRACE_S} s")
             self.ready.set()
             self._closed.set()
 
@@ -62,7 +68,14 @@ class _Host:
 class BackendPool:
     """Opens a backend on first use, in a task of its own, and closes all of them in reverse order."""
 
-    def __init__(self, group: TaskGroup, specs: Mapping[str, BackendSpec], options: Mapping[str, JsonObject]) -> None:
+    def __init__(
+        self,
+        group: TaskGroup,
+        specs: Mapping[str, BackendSpec],
+        options: Mapping[str, JsonObject],
+        logger: Logger,
+    ) -> None:
+        self._logger = logger
         self._group = group
         self._specs = specs
         self._options = options
@@ -81,7 +94,7 @@ class BackendPool:
                 options = self._validated(spec)
                 if isinstance(options, OhmError):
                     return Err(options)
-                host = self._hosts[backend_id] = _Host(spec, options)
+                host = self._hosts[backend_id] = _Host(spec, options, self._logger)
                 self._group.start_soon(host.serve)
             if host.opened is None:
                 await host.ready.wait()
@@ -109,7 +122,7 @@ class BackendPool:
         try:
             return spec.options.model_validate(self._options.get(spec.id, {}))
         except ValidationError as invalid:
-            return _invalid_options(spec.id, invalid)
+            return _invalid_options(spec, invalid)
 
 
 def _unsupported(backend_id: str, specs: Mapping[str, BackendSpec]) -> OhmError:
@@ -120,11 +133,30 @@ def _unsupported(backend_id: str, specs: Mapping[str, BackendSpec]) -> OhmError:
     )
 
 
-def _invalid_options(backend_id: str, invalid: ValidationError) -> OhmError:
-    first = invalid.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in ("subagents", "backends", backend_id, *first["loc"]))
+def _invalid_options(spec: BackendSpec, invalid: ValidationError) -> OhmError:
+    """What is wrong, without the value: options may hold a secret, and this text is read by a model."""
+    first = invalid.errors(include_url=False, include_input=False)[0]
+    key = ".".join(str(part) for part in ("subagents", "backends", spec.id, *first["loc"]))
+    options = ", ".join(sorted(field.alias or name for name, field in spec.options.model_fields.items())) or "none"
+    match first["type"]:
+        case "missing":
+            fact = f"'{key}' is missing."
+        case "extra_forbidden":
+            fact = f"'{key}' is no option of backend '{spec.id}'."
+        case _:
+            fact = f"'{key}' is not valid: {first['msg']}."
     return OhmError(
         code=ErrorCode.BACKEND_OPTIONS_INVALID,
-        message=f"{key} of ohm.json is {first['input']!r}: {first['msg']}.",
-        advice="Correct it or remove it.",
+        message=fact,
+        advice=f"Its options: {options}. Correct subagents.backends.{spec.id} in ohm.json.",
     )
+
+
+def _cause(error: Exception) -> Exception:
+    """What really happened, out of the group that a task group wraps around it."""
+    while isinstance(error, ExceptionGroup):
+        group = cast("ExceptionGroup[Exception]", error)
+        if len(group.exceptions) > 1:
+            return group
+        error = next(iter(group.exceptions))
+    return error

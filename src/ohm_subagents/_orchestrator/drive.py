@@ -82,27 +82,25 @@ async def _run(live: LiveTask, message: Message, pool: BackendPool, begun: Calla
 
 async def _ask(live: LiveTask, message: Message, pool: BackendPool) -> Result[RunOutput, OhmError]:
     """One call of the backend; a raising one fails its own run only."""
-    plan = message.plan
-    match await pool.backend(plan.backend):
-        case Err() as failed:
-            return failed
-        case Ok(backend):
-            sink = RunSink(live)
-            try:
-                answer: object = await backend.run(_request(live, message), sink)
-            except Exception as exc:  # noqa: BLE001  the law says never raise; a plugin may break it, siblings may not pay
-                live.log_crash(exc)
-                live.close_calls()
-                return Err(_crashed(live, f"{type(exc).__name__}: {exc}"))
-            finally:
-                sink.close()
-            match answer:
-                case Ok(RunOutput() as output):
-                    return Ok(replace(output, summary=output.summary or plan.summary_of(message.prompt, live.task)))
-                case Err(OhmError() as error):
-                    return Err(error)
-                case _:
-                    return Err(_crashed(live, f"it returned {type(answer).__name__}, not a Result"))
+    sink = RunSink(live)
+    try:
+        opened = await pool.backend(message.plan.backend)
+        if isinstance(opened, Err):
+            return opened
+        answer: object = await opened.ok_value.run(_request(live, message), sink)
+    except Exception as exc:  # noqa: BLE001  the law says never raise; a plugin may break it, siblings may not pay
+        live.log_crash(exc)
+        live.close_calls()
+        return Err(_crashed(live, f"{type(exc).__name__}: {exc}"))
+    finally:
+        sink.close()
+    match answer:
+        case Ok(RunOutput() as output):
+            return Ok(replace(output, summary=output.summary or message.plan.summary_of(message.prompt, live.task)))
+        case Err(OhmError() as error):
+            return Err(error)
+        case _:
+            return Err(_crashed(live, f"it returned {type(answer).__name__}, not a Result"))
 
 
 def _request(live: LiveTask, message: Message) -> RunRequest:
@@ -122,7 +120,7 @@ def _request(live: LiveTask, message: Message) -> RunRequest:
         model=plan.model,
         mode=plan.mode,
         history=tuple(Exchange(prompt=run.prompt, output=run.output or "") for run in (*task.inherited, *earlier)),
-        checkpoint=task.checkpoint,
+        checkpoint=task.checkpoint if plan.label == task.backend else None,
     )
 
 
@@ -136,8 +134,8 @@ def _timed_out(live: LiveTask, message: Message) -> OhmError:
     return OhmError(
         code=ErrorCode.BACKEND_TIMEOUT,
         message=f"Task {live.task.id} timed out while waiting for subagent backend response",
-        advice=f"The limit was {message.plan.limits.soft_ms} ms; raise OHM_SUBAGENTS_BACKEND_TIMEOUT_MS "
-        "or give the subagent a smaller task.",
+        advice=f"The limit was {message.plan.limits.soft_ms} ms; raise limits.softMs of the subagent in ohm.json or "
+        "OHM_SUBAGENTS_BACKEND_TIMEOUT_MS, or give it a smaller task.",
         retryable=True,
         task_id=live.task.id,
     )

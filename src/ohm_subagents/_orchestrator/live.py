@@ -36,6 +36,7 @@ class LiveTask:
 
     def __init__(self, task: Task, plan: Plan, *, clock: Clock, store: Store, audience: Audience) -> None:
         self.task = task
+        self.item = plan.item
         self.inbox = deque([Message(plan.item.prompt, plan)])
         self.current: Message | None = None
         self.settled = anyio.Event()

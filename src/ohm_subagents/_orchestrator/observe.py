@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from ohm_subagents._plugins.hookspecs import PROJECT
@@ -58,6 +59,7 @@ class Audience:
 
     def __init__(self, observers: Iterable[Observer], logger: Logger) -> None:
         self._observers = list(observers)
+        self._untold: deque[tuple[Task, Event]] = deque()
         self.logger = logger
 
     def join(self, *observers: Observer) -> None:
@@ -69,7 +71,15 @@ class Audience:
         self._observers = [one for one in self._observers if one not in observers]
 
     def notify(self, task: Task, event: Event) -> None:
-        """Tell everyone, in order."""
+        """Tell everyone, in order: what an observer sets off is told after what it was told."""
+        self._untold.append((task, event))
+        if len(self._untold) > 1:
+            return
+        while self._untold:
+            self._tell(*self._untold[0])
+            self._untold.popleft()
+
+    def _tell(self, task: Task, event: Event) -> None:
         for observer in tuple(self._observers):
             try:
                 observer.notify(task, event)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ohm_subagents._orchestrator import refusals
-from ohm_subagents._orchestrator.batch import run_in_order
-from ohm_subagents._orchestrator.drive import drive
 from ohm_subagents._orchestrator.live import LiveTask
-from ohm_subagents._orchestrator.observe import Audience
 from ohm_subagents._orchestrator.onlookers import Onlookers, watching
 from ohm_subagents._orchestrator.patience import either, settled
-from ohm_subagents._orchestrator.plan import label, new_task, plan
+from ohm_subagents._orchestrator.plan import label, plan
 from ohm_subagents.contract.commands import (
     Accepted,
     Cancel,
@@ -36,23 +33,18 @@ from ohm_subagents.contract.commands import (
     Stopped,
     Wait,
 )
-from ohm_subagents.contract.events import TaskQueued
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from anyio.abc import TaskGroup
-
-    from ohm_subagents._orchestrator.backends import BackendPool
-    from ohm_subagents._orchestrator.observe import Logger
     from ohm_subagents._orchestrator.plan import Plan, World
+    from ohm_subagents._orchestrator.running import RunningTasks
     from ohm_subagents._plugins.interfaces import Observer, Progress
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.commands import Command, WaitStatus
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.task import Task
 
 CALLER_GONE = "The caller stopped waiting."
@@ -66,29 +58,13 @@ _FOREVER_MS = 2**53
 
 
 class Orchestrator:
-    """The engine: admits items, runs them in the task group of its owner, and waits for them when asked to."""
+    """The engine: admits work, lets it run, and waits for it when asked to."""
 
-    def __init__(
-        self,
-        *,
-        group: TaskGroup,
-        world: Callable[[], Result[World, OhmError]],
-        pool: BackendPool,
-        store: Store,
-        clock: Clock,
-        new_task_id: Callable[[], str],
-        logger: Logger,
-        max_running: int | None,
-    ) -> None:
-        self._group = group
+    def __init__(self, *, world: Callable[[], Result[World, OhmError]], running: RunningTasks, store: Store) -> None:
         self._world = world
-        self._pool = pool
+        self._running = running
         self._store = store
-        self._clock = clock
-        self._new_task_id = new_task_id
-        self._logger = logger
-        self._slots = None if max_running is None else anyio.CapacityLimiter(max_running)
-        self._live: dict[TaskId, LiveTask] = {}
+        self._is_closed = False
 
     async def execute(
         self,
@@ -103,6 +79,8 @@ class Orchestrator:
         `observer` and `progress` hear of the tasks that the command starts or touches while it lasts. Setting `abort`,
         or cancelling the caller, cancels the tasks or the follow-up that it waits for; a `wait` only stops waiting.
         """
+        if self._is_closed:
+            raise RuntimeError("This Ohm is closed; use it inside `async with Ohm.open(...)`.")
         return await self._execute(command, Onlookers(observer, progress), abort)
 
     async def _execute(self, command: Command, onlookers: Onlookers, abort: anyio.Event | None) -> Reply:
@@ -138,11 +116,8 @@ class Orchestrator:
         observers = onlookers.of(reply)
         admitted += [self._admit(item, world, observers) for item in command.items]
         started = [entry for entry in admitted if isinstance(entry, LiveTask)]
-        for live in started:
-            live.record(TaskQueued())
         workers = world.config.subagents.task_max_concurrency if command.parallel else 1
-        jobs = [partial(self._drive, live) for live in started]
-        self._group.start_soon(partial(run_in_order, jobs, workers=max(1, min(workers, len(jobs)))))
+        self._running.begin(started, workers=workers)
         if not command.background:
             try:
                 if abort is None or not abort.is_set():
@@ -153,7 +128,8 @@ class Orchestrator:
         return reply()
 
     async def _wait(self, command: Wait, backend: str, onlookers: Onlookers, abort: anyio.Event | None) -> Reply:
-        live = [self._live[TaskId(each)] for each in dict.fromkeys(command.ids) if TaskId(each) in self._live]
+        known = (self._running.get(TaskId(each)) for each in dict.fromkeys(command.ids))
+        live = [each for each in known if each is not None]
         aborted = False
 
         def reply() -> Seen:
@@ -180,17 +156,18 @@ class Orchestrator:
                     profile=task.profile,
                     description=task.description,
                 )
-                live = self._live.get(task.id)
+                live = self._running.get(task.id)
                 is_over = live is None or task.is_terminal
                 if is_over and world.config.subagents.send_to_finished != "resume":
                     return refused(error=refusals.not_resumable(task), invocation=task.invocation)
-                item = StartItem(profile=task.profile, description=task.description, prompt=command.prompt)
+                asked = live.item if live else StartItem(profile=task.profile, description=task.description, prompt="")
+                item = replace(asked, profile=task.profile, prompt=command.prompt)
                 match plan(item, world):
                     case Err(Refused(error=error, profile=profile)):
                         return refused(error=error, invocation=task.invocation if profile else None)
-                    case Ok(admitted) if live is None or task.is_terminal:
-                        return await self._resume(task, admitted, world, onlookers, abort)
                     case Ok(admitted):
+                        if live is None or task.is_terminal:
+                            return await self._resume(task, admitted, world, onlookers, abort)
                         return await self._follow_up(live, command.prompt, admitted, onlookers, abort)
 
     async def _follow_up(
@@ -210,32 +187,25 @@ class Orchestrator:
         self, former: Task, admitted: Plan, world: World, onlookers: Onlookers, abort: anyio.Event | None
     ) -> Reply:
         """A new task in the session of a settled one, which itself never changes."""
-        task_id = TaskId(self._new_task_id())
-        if isinstance(self._store.get(task_id), Ok):
-            return Rejected(error=refusals.duplicate(task_id), backend=former.backend, op="send", task_id=task_id)
-        task = replace(
-            new_task(task_id, admitted, self._clock()),
-            session_id=former.session_id,
-            resumed_from=former.id,
-            inherited=(*former.inherited, *former.runs),
-            checkpoint=former.checkpoint,
-        )
-        live = self._enrol(task, admitted, (*world.host.observers(), *onlookers.of(lambda: Sent(task=live.task))))
-        message = live.inbox[0]
-        live.record(TaskQueued())
-        self._group.start_soon(self._drive, live, _nobody_waits)
-        try:
-            await either(partial(settled, [live]), abort)
-        finally:
-            live.cancel(CALLER_GONE)
-        return Sent(task=live.task, run=message.run)
+        observers = (*world.host.observers(), *onlookers.of(lambda: Sent(task=live.task)))
+        match self._running.enrol(admitted, observers, former=former):
+            case Err(error):
+                return Rejected(error=error, backend=former.backend, op="send", task_id=former.id)
+            case Ok(live):
+                message = live.inbox[0]
+                self._running.begin([live], workers=1)
+                try:
+                    await either(partial(settled, [live]), abort)
+                finally:
+                    live.cancel(CALLER_GONE)
+                return Sent(task=live.task, run=message.run)
 
     def _cancel(self, command: Cancel, onlookers: Onlookers) -> Reply:
         match self._store.get(TaskId(command.id)):
             case Err(error):
                 return Rejected(error=error, backend=LOOKUP, op="cancel", task_id=TaskId(command.id))
             case Ok(task):
-                live = self._live.get(task.id)
+                live = self._running.get(task.id)
                 if live is None or task.is_terminal:
                     return Stopped(task=task, applied=False, prior=task.status)
 
@@ -258,36 +228,24 @@ class Orchestrator:
             case Err(refused):
                 return refused
             case Ok(admitted):
-                task_id = TaskId(self._new_task_id())
-                if isinstance(self._store.get(task_id), Ok):
-                    return Refused(item=item, profile=admitted.profile.id, error=refusals.duplicate(task_id))
-                task = new_task(task_id, admitted, self._clock())
-                return self._enrol(task, admitted, (*world.host.observers(), *onlookers))
-
-    def _enrol(self, task: Task, admitted: Plan, observers: tuple[Observer, ...]) -> LiveTask:
-        audience = Audience(observers, self._logger)
-        live = LiveTask(task, admitted, clock=self._clock, store=self._store, audience=audience)
-        self._live[task.id] = live
-        return live
-
-    async def _drive(self, live: LiveTask, begun: Callable[[], None]) -> None:
-        try:
-            await drive(live, self._pool, self._slots or nullcontext(), begun)
-        finally:
-            del self._live[live.task.id]
+                match self._running.enrol(admitted, (*world.host.observers(), *onlookers)):
+                    case Err(error):
+                        return Refused(item=item, profile=admitted.profile.id, error=error)
+                    case Ok(live):
+                        return live
 
     @contextmanager
     def watching(self, task_id: TaskId, observer: Observer) -> Generator[Task | None]:
         """Follow one task; gives its state as it is at the start, or None if it is unknown."""
-        live = self._live.get(task_id)
+        live = self._running.get(task_id)
         with watching([] if live is None else [live], (observer,)):
             found = self._store.get(task_id)
             yield found.ok_value if isinstance(found, Ok) else None
 
     def close(self, reason: str) -> None:
         """Cancel everything that still runs; the owner's task group then waits for it."""
-        for live in tuple(self._live.values()):
-            live.cancel(reason)
+        self._is_closed = True
+        self._running.close(reason)
 
 
 def _seconds(milliseconds: int | None) -> float:
@@ -296,7 +254,3 @@ def _seconds(milliseconds: int | None) -> float:
 
 def _reply(entry: LiveTask | Refused) -> ItemReply:
     return Accepted(task=entry.task) if isinstance(entry, LiveTask) else entry
-
-
-def _nobody_waits() -> None:
-    """No other task begins after this one."""

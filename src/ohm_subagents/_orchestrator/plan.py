@@ -77,7 +77,10 @@ class Plan:
 
 
 def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
-    """Admit an item, or say why not: unknown profile, feature off, denied, bad tools, bad model, unreadable cwd."""
+    """Admit an item, or say why not: no text, unknown profile, feature off, denied, bad tools or model, bad cwd."""
+    for field, text in (("prompt", item.prompt), ("description", item.description)):
+        if not text.strip() or not _is_unicode(text):
+            return Err(Refused(item=item, error=refusals.unusable(field, text)))
     profile = world.catalog.find(item.profile)
     if profile is None:
         return Err(Refused(item=item, error=refusals.unknown_profile(item.profile, world.visible_ids())))
@@ -133,6 +136,14 @@ def label(backend: str, specs: Mapping[str, BackendSpec]) -> str:
 
 def _cut(text: str, limit: int = 72) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_readable(cwd: Path) -> bool:

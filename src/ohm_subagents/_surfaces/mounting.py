@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents.contract.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ohm_subagents._plugins.interfaces import SuiteContext, Tool, ToolSuiteSpec
+
+
+logger = logging.getLogger(PROJECT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +27,18 @@ class Mounted:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def mount(names: Iterable[str], specs: Mapping[str, ToolSuiteSpec], context: Callable[[str], SuiteContext]) -> Mounted:
-    """Build the named suites in order. A tool name that is taken already is left out, with a diagnostic (004)."""
+def mount(
+    names: Iterable[str],
+    specs: Mapping[str, ToolSuiteSpec],
+    context: Callable[[str], SuiteContext],
+    *,
+    reserved: Mapping[str, str] | None = None,
+) -> Mounted:
+    """Build the named suites in order. A tool name that is taken already is left out, with a diagnostic (004).
+
+    `reserved` names are taken from the beginning, by the owner that each is given with.
+    """
+    taken = dict(reserved or {})
     tools: dict[str, Tool] = {}
     suites: dict[str, str] = {}
     diagnostics: list[Diagnostic] = []
@@ -32,12 +47,22 @@ def mount(names: Iterable[str], specs: Mapping[str, ToolSuiteSpec], context: Cal
         if spec is None:
             diagnostics.append(_unknown(name, specs))
             continue
-        for tool in spec.build(context(name)):
-            if tool.name in tools:
-                diagnostics.append(_collision(tool.name, name, suites[tool.name]))
+        for tool in _built(spec, context(name), diagnostics):
+            if tool.name in taken:
+                diagnostics.append(_collision(tool.name, name, taken[tool.name]))
             else:
-                tools[tool.name], suites[tool.name] = tool, name
+                tools[tool.name], suites[tool.name], taken[tool.name] = tool, name, name
     return Mounted(tools=tools, suites=suites, diagnostics=tuple(diagnostics))
+
+
+def _built(spec: ToolSuiteSpec, context: SuiteContext, diagnostics: list[Diagnostic]) -> tuple[Tool, ...]:
+    try:
+        return tuple(spec.build(context))
+    except Exception as exc:  # plugin collection: a suite that cannot be built costs its own tools
+        logger.exception("Suite %s could not be built.", spec.name)
+        message = f"Tool suite '{spec.name}' could not be built: {type(exc).__name__}: {exc}."
+        diagnostics.append(Diagnostic(subject=spec.name, message=message, severity="error"))
+        return ()
 
 
 def _unknown(name: str, specs: Mapping[str, ToolSuiteSpec]) -> Diagnostic:
@@ -48,4 +73,4 @@ def _unknown(name: str, specs: Mapping[str, ToolSuiteSpec]) -> Diagnostic:
 
 
 def _collision(tool: str, suite: str, owner: str) -> Diagnostic:
-    return Diagnostic(subject=tool, message=f"Skipped tool '{tool}' of suite '{suite}': suite '{owner}' has that name.")
+    return Diagnostic(subject=tool, message=f"Skipped tool '{tool}' of suite '{suite}': '{owner}' has that name.")

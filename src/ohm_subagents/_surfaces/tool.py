@@ -45,7 +45,7 @@ def result_of(reply: Reply, context: SuiteContext, *, batch: bool = False, ignor
     return ToolResult(
         text=model_text(reply, batch=batch, output_max_chars=cap),
         details=details,
-        is_error=envelope.status == "failed",
+        is_error=envelope.status == "failed" or (envelope.op in {"start", "send"} and envelope.status == "cancelled"),
         view=lambda expanded, width: view_text(
             reply, batch=batch, expanded=expanded, output_max_chars=cap, width=width
         ),

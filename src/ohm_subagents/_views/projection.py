@@ -76,8 +76,10 @@ def project_sent(reply: Sent, *, output_max_chars: int) -> Envelope:
         case Failed(error=error):
             return known.model_copy(update={"status": "failed", "summary": error.message, **failure_block(error)})
         case Succeeded():
-            return known.model_copy(update={**output_block(run.output or "", output_max_chars)})
-        case Cancelled() | None:
+            return known.model_copy(update={**NO_OUTPUT, **output_block(run.output or "", output_max_chars)})
+        case Cancelled(reason=reason):
+            return known.model_copy(update={**NO_OUTPUT, "status": "cancelled", "summary": reason})
+        case None:
             return known
 
 
@@ -175,6 +177,8 @@ def _not_applied(task: Task) -> str:
     return f"Task '{task.id}' is already terminal ({task.status}); cancel not applied"
 
 
+NO_OUTPUT = dict.fromkeys(("output", "output_truncated", "output_total_chars", "output_returned_chars"))
+"""A follow-up shows its own answer or none, never that of the run before."""
 WAIT_OVER = {
     "timeout": OhmError(
         code=ErrorCode.WAIT_TIMEOUT,

@@ -20,9 +20,11 @@ PAYLOAD_MAX_CHARS: Final = 90
 def tool_rows(task: Task) -> tuple[str, ...]:
     """`○ <tool> <payload>` for a start, `…` for an update, `✓` or `✕` for an end, in the order they happened.
 
-    Newlines inside a payload stay: this is the `tool_rows` of task.v1. A tree shows the first line of a row.
+    Newlines inside a payload stay: this is the `tool_rows` of task.v1. A tree shows the first line of a row. They are
+    those of the kept events (task-v1, 14), but for a task that ended without an answer, whose work they tell.
     """
-    rows = (tool_row(recorded.event) for recorded in task.events)
+    kept = task.calls if _has_no_answer(task) else task.events
+    rows = (tool_row(recorded.event) for recorded in kept)
     return tuple(row for row in rows if row is not None)
 
 
@@ -44,7 +46,7 @@ def assistant_text(task: Task) -> str:
 
     A task that ended without an answer tells all of it: partial work is not lost to the cap on events.
     """
-    if task.status in {"failed", "cancelled"} or len(task.events) == task.event_total:
+    if _has_no_answer(task) or len(task.events) == task.event_total:
         return task.text.strip()
     said: list[str] = []
     for earlier, recorded in zip((None, *task.events), task.events, strict=False):
@@ -52,6 +54,10 @@ def assistant_text(task: Task) -> str:
             told_apart = said and earlier is not None and not isinstance(earlier.event, TextDelta)
             said.append(f"\n\n{recorded.event.text}" if told_apart else recorded.event.text)
     return "".join(said).strip()
+
+
+def _has_no_answer(task: Task) -> bool:
+    return task.status in {"failed", "cancelled"}
 
 
 def _row(marker: str, tool: str, payload: str) -> str:

@@ -160,8 +160,8 @@ def _task_blocks(task: Task, output_max_chars: int) -> list[str]:
 
 
 def _error_block(heading: str, error: OhmError) -> list[str]:
-    """Only when there is more to say than the tree's last line does."""
-    return [f"{heading}: {error}"] if error.advice else []
+    """The whole sentence and what to do; the tree may have cut it."""
+    return [f"{heading}: {error}"]
 
 
 def _capped_block(heading: str, text: str, output_max_chars: int) -> str:

@@ -36,6 +36,8 @@ Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 Invocation = Literal["task-routed", "primary-tool"]
 UNAVAILABLE = "unavailable"
 MAX_EVENTS = 120
+_TOLD_APART = "\n\n"
+"""Between the texts of two turns, which a tool call or a new run separates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +73,10 @@ class Run:
 class Task:
     """The caller's handle to delegated work. Times are epoch milliseconds.
 
-    `events` are the newest `max_events` facts, `event_total` counts all of them. `text` is what the assistant streamed
-    so far, over all runs; it survives every failure. `checkpoint` is the newest conversation state of the backend.
-    A task that continues a settled one names it in `resumed_from` and has its runs in `inherited`.
+    `events` are the newest `max_events` facts, `event_total` counts all of them; `calls` are the newest `max_events` of
+    them that are about tools, so that a long answer does not push out what was done for it. `text` is what the
+    assistant streamed so far, over all runs; it survives every failure. `checkpoint` is the newest conversation state
+    of the backend. A task that continues a settled one names it in `resumed_from` and has its runs in `inherited`.
     """
 
     id: TaskId
@@ -97,6 +100,8 @@ class Task:
     inherited: tuple[Run, ...] = ()
     events: tuple[Recorded, ...] = ()
     event_total: int = 0
+    calls: tuple[Recorded, ...] = ()
+    is_speaking: bool = False
     open_calls: tuple[OpenCall, ...] = ()
     text: str = ""
     usage: Usage = NOTHING_USED
@@ -140,16 +145,19 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
         case ThinkingDelta():
             return changed
         case TextDelta():
-            return _recorded(replace(changed, text=task.text + _separator(task) + event.text), event, at_ms)
+            said = f"{task.text}{'' if task.is_speaking or not task.text else _TOLD_APART}{event.text}"
+            return _recorded(replace(changed, text=said, is_speaking=True), event, at_ms)
+        case AgentEnded():
+            return _recorded(changed, event, at_ms)
         case ToolStarted():
             opened = OpenCall(call_id=event.call_id, tool=event.tool)
-            return _recorded(replace(changed, open_calls=(*task.open_calls, opened)), event, at_ms)
-        case ToolUpdated() | AgentEnded():
-            return _recorded(changed, event, at_ms)
+            return _called(replace(changed, open_calls=(*task.open_calls, opened)), event, at_ms)
+        case ToolUpdated():
+            return _called(changed, event, at_ms)
         case ToolEnded():
             still_open = tuple(call for call in task.open_calls if call.call_id != event.call_id)
             counted = task.usage + Usage(tool_calls=1)
-            return _recorded(replace(changed, open_calls=still_open, usage=counted), event, at_ms)
+            return _called(replace(changed, open_calls=still_open, usage=counted), event, at_ms)
 
 
 def _recorded(task: Task, event: Event, at_ms: int) -> Task:
@@ -157,10 +165,9 @@ def _recorded(task: Task, event: Event, at_ms: int) -> Task:
     return replace(task, events=kept, event_total=task.event_total + 1)
 
 
-def _separator(task: Task) -> str:
-    """Texts of two assistant turns, told apart by the tool calls between them, never run together."""
-    said_before = task.text and task.events and not isinstance(task.events[-1].event, TextDelta)
-    return "\n\n" if said_before and not task.text.endswith("\n") else ""
+def _called(task: Task, event: Event, at_ms: int) -> Task:
+    kept = (*task.calls, Recorded(at_ms=at_ms, event=event))[-task.max_events :]
+    return _recorded(replace(task, calls=kept, is_speaking=False), event, at_ms)
 
 
 def _merged(route: Route, event: RouteResolved) -> Route:
@@ -176,6 +183,7 @@ def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
     return replace(
         task,
         status="running",
+        is_speaking=False,
         started_ms=task.started_ms or at_ms,
         runs=(*task.runs, Run(prompt=event.prompt, started_ms=at_ms)),
         summary=f"{'Continuing' if task.runs else 'Starting'} {task.name}: {task.description}",
