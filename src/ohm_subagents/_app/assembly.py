@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ohm_subagents._backends.hooks import BuiltinBackends
@@ -22,8 +25,7 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator
 
     from pydantic import JsonValue
 
@@ -31,8 +33,19 @@ if TYPE_CHECKING:
     from ohm_subagents._config.schema import Provider
     from ohm_subagents._orchestrator.observe import Logger
     from ohm_subagents._plugins.interfaces import Observer, Tool
+    from ohm_subagents._surfaces.live_ui import LiveUi
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.profile import Profile
+
+
+class Keep(Enum):
+    """Marks an argument that was not given."""
+
+    KEEP = "keep"
+
+
+KEEP = Keep.KEEP
+ConfigSource = Mapping[str, "JsonValue"] | Path | str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +58,12 @@ class Sources:
     plugins: tuple[object, ...]
     profiles: tuple[Profile, ...] | None
     logger: Logger
+    live_ui: LiveUi | None = None
+
+
+def source_of(config: ConfigSource) -> Mapping[str, JsonValue] | Path | None:
+    """A text is the path of a file."""
+    return Path(config) if isinstance(config, str) else config
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,14 +123,14 @@ def _unusable(cause: OhmError) -> OhmError:
 
 
 class _BuiltinObservers:
-    """structlog, offered like anybody's observer."""
+    """structlog and the live UI, offered like anybody's observers."""
 
-    def __init__(self, logger: Logger) -> None:
-        self._logger = logger
+    def __init__(self, *observers: Observer | None) -> None:
+        self._observers = tuple(observer for observer in observers if observer is not None)
 
     @hookimpl
     def ohm_observers(self) -> Iterable[Observer]:
-        return (LogObserver(self._logger),)
+        return self._observers
 
 
 def assemble(sources: Sources, former: Assembly | None = None) -> Assembly:
@@ -127,7 +146,7 @@ def assemble(sources: Sources, former: Assembly | None = None) -> Assembly:
         backends = former.backends
     host.register(backends, "backends", origin="builtin")
     host.register(builtin_suites, "suites", origin="builtin")
-    host.register(_BuiltinObservers(sources.logger), "log", origin="builtin")
+    host.register(_BuiltinObservers(LogObserver(sources.logger), sources.live_ui), "log", origin="builtin")
     for plugin in sources.plugins:
         host.register(plugin)
     if isinstance(loaded, Ok):  # while it cannot be read, nobody knows which plugins it blocks

@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from ohm_subagents._plugins.interfaces import Settings
 from ohm_subagents._policy.tools import CHILD_TOOLS
 from ohm_subagents._surfaces.mounting import mount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pydantic import JsonValue
-
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._plugins.interfaces import SuiteContext, Tool, ToolSuiteSpec
     from ohm_subagents.contract.diagnostics import Diagnostic
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteSettings:
-    """What a suite sees of the configuration."""
-
-    output_max_chars: int
-    onupdate_throttle_ms: int
-    options: Mapping[str, JsonValue]
-
-    @classmethod
-    def of(cls, config: OhmConfig, suite: str) -> Self:
-        """The settings of one suite."""
-        return cls(
-            output_max_chars=config.output_max_chars,
-            onupdate_throttle_ms=config.onupdate_throttle_ms,
-            options=config.suite_options.get(suite, {}),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +24,18 @@ class MountedSuites:
     parent: Mapping[str, Tool]
     child: Mapping[str, Tool]
     diagnostics: tuple[Diagnostic, ...]
+
+
+def settings_of(config: OhmConfig, suite: str) -> Settings:
+    """What one suite may know of the configuration."""
+    return Settings(
+        output_max_chars=config.output_max_chars,
+        onupdate_throttle_ms=config.onupdate_throttle_ms,
+        debug=config.debug,
+        transcript_tail_lines=config.transcript_tail_lines,
+        result_preview_lines=config.result_preview_lines,
+        options=config.suite_options.get(suite, {}),
+    )
 
 
 def mount_all(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -14,9 +12,9 @@ import anyio
 from anyio.lowlevel import checkpoint
 from pydantic_core import to_jsonable_python
 
-from ohm_subagents._app.assembly import Sources, assemble
+from ohm_subagents._app.assembly import KEEP, Keep, Sources, assemble, source_of
 from ohm_subagents._app.handle import Handle, one_item, outcome_of, start_item
-from ohm_subagents._app.mounting import SuiteSettings, mount_all
+from ohm_subagents._app.mounting import mount_all, settings_of
 from ohm_subagents._config.env import process_env
 from ohm_subagents._orchestrator.backends import BackendPool
 from ohm_subagents._orchestrator.observe import silent_logger
@@ -25,22 +23,24 @@ from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._plugins.interfaces import SuiteContext, ToolCall, ToolResult
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._store.memory import MemoryStore
+from ohm_subagents._surfaces.live_ui import LiveUi, kept_current
 from ohm_subagents._surfaces.tool import unknown_tool
 from ohm_subagents._views.projection import project_task
+from ohm_subagents._views.status import status_line
 from ohm_subagents.contract.commands import Start
 from ohm_subagents.contract.ids import TaskId, task_ids
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 
     from anyio.abc import TaskGroup
     from pydantic import JsonValue
 
-    from ohm_subagents._app.assembly import Assembly
+    from ohm_subagents._app.assembly import Assembly, ConfigSource
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._orchestrator.observe import Logger
-    from ohm_subagents._plugins.interfaces import Observer, OnUpdate, Tool
+    from ohm_subagents._plugins.interfaces import Host, Observer, OnUpdate, Tool
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.envelope import Envelope
@@ -49,16 +49,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.limits import Limits
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
-
-
-class Keep(Enum):
-    """Marks an argument that was not given."""
-
-    KEEP = "keep"
-
-
-KEEP = Keep.KEEP
-ConfigSource = Mapping[str, "JsonValue"] | Path | str | None
 
 
 class Ohm:
@@ -112,6 +102,7 @@ class Ohm:
         clock: Clock | None = None,
         new_task_id: Callable[[], str] | None = None,
         store: Store | None = None,
+        host: Host | None = None,
         logger: Logger | None = None,
     ) -> AsyncGenerator[Self]:
         """Open an `Ohm`; on leaving, every task that still runs is cancelled and every backend closed.
@@ -120,20 +111,27 @@ class Ohm:
         None reads the user's and the project's. `env`: None is the process's. `plugins`: objects or modules with hooks,
         besides the installed ones. `suites`: names of tool suites instead of the configured ones. `profiles`: replaces
         the whole catalogue. `clock`: epoch milliseconds, for stamps; deadlines follow the event loop. `new_task_id`,
-        `store` and `logger` (structlog) replace the defaults. Raises only for a misdeclared object in `plugins`.
+        `store` and `logger` (structlog) replace the defaults. `host` shows who works, as far as `uiMode` says. Raises
+        only for a misdeclared object in `plugins`.
         """
-        now = clock or _system_clock
+        now, log = clock or _system_clock, logger or silent_logger()
+        live_ui = None
+        if host is not None:
+            live_ui = LiveUi(
+                host, tasks=lambda: tuple(ohm._store.tasks()), settings=lambda: ohm.config, clock=now, logger=log
+            )
         sources = Sources(
             cwd=Path.cwd() if cwd is None else Path(cwd),
-            config=_source(config),
+            config=source_of(config),
             env=process_env() if env is None else env,
             plugins=tuple(plugins),
             profiles=None if profiles is None else tuple(profiles),
-            logger=logger or silent_logger(),
+            logger=log,
+            live_ui=live_ui,
         )
         assembly = assemble(sources)
         raised: Exception | None = None
-        async with anyio.create_task_group() as backend_group:
+        async with anyio.create_task_group() as backend_group, kept_current(live_ui):
             pool = BackendPool(
                 backend_group, assembly.host.backends(), assembly.config.subagents.backends, sources.logger
             )
@@ -171,7 +169,7 @@ class Ohm:
         former = self._assembly.sources
         changed = replace(
             former,
-            config=former.config if isinstance(config, Keep) else _source(config),
+            config=former.config if isinstance(config, Keep) else source_of(config),
             env=former.env if isinstance(env, Keep) else process_env() if env is None else env,
             profiles=former.profiles if isinstance(profiles, Keep) else None if profiles is None else tuple(profiles),
         )
@@ -179,6 +177,8 @@ class Ohm:
         self._pool.replace(self._assembly.host.backends(), self._assembly.config.subagents.backends)
         specs = self._assembly.host.tool_suites()
         self._mounted = mount_all(self._assembly.config, self._suites, specs, self._suite_context)
+        if changed.live_ui is not None:
+            changed.live_ui.refresh()
         await checkpoint()
 
     @property
@@ -287,12 +287,9 @@ class Ohm:
         return SuiteContext(
             executor=self._engine,
             profiles=lambda: self.profiles,
-            settings=lambda: SuiteSettings.of(self.config, suite),
+            settings=lambda: settings_of(self.config, suite),
+            status=lambda: None if self._assembly.sources.live_ui else status_line(self._store.tasks()),
         )
-
-
-def _source(config: ConfigSource) -> Mapping[str, JsonValue] | Path | None:
-    return Path(config) if isinstance(config, str) else config
 
 
 def _system_clock() -> int:

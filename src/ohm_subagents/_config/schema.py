@@ -18,7 +18,7 @@ from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.permissions import OPEN, Permissions
 from ohm_subagents._config.reserved import RESERVED
-from ohm_subagents._config.values import Line, Model, PositiveInt, Switch, VariableName, WebAddress
+from ohm_subagents._config.values import Flag, Line, Model, PositiveInt, Switch, VariableName, WebAddress
 from ohm_subagents.contract.limits import Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import ToolPolicy
@@ -213,7 +213,7 @@ class OhmConfig(_Section):
         description="Whether `interactive-sdk` that cannot start is replaced by `interactive-shell`.",
         json_schema_extra=RESERVED,
     )
-    debug: Switch = Field(default=False, description="Whether views show every field of a result.")
+    debug: Flag = Field(default=False, description="Whether views show every field of a result.")
     ui_mode: Literal["off", "compact", "verbose"] = Field(
         default="off", description="The live widget below a host's prompt."
     )

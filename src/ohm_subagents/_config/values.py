@@ -41,6 +41,15 @@ def _switch(value: object) -> bool:
     return meaning
 
 
+def _flag(value: object) -> bool:
+    """A switch for which the document knows these words only (task-v1, 17.3)."""
+    words = {"1": True, "true": True, "0": False, "false": False}
+    meaning = words.get(value.strip().lower()) if isinstance(value, str) else value
+    if not isinstance(meaning, bool):
+        raise expected("1, true, 0 or false")
+    return meaning
+
+
 def _positive_integer(value: object) -> int:
     whole = int(value) if isinstance(value, float) and value.is_integer() else value
     if isinstance(whole, bool) or not isinstance(whole, int) or not 0 < whole <= MAX_INTEGER:
@@ -78,6 +87,7 @@ def _variable_name(value: object) -> str:
     return value.strip()
 
 
+Flag: TypeAlias = Annotated[bool, BeforeValidator(_flag)]
 Switch: TypeAlias = Annotated[bool, BeforeValidator(_switch)]
 PositiveInt: TypeAlias = Annotated[
     int, BeforeValidator(_positive_integer), WithJsonSchema({"type": "integer", "minimum": 1})

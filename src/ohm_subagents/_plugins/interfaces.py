@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias
 from pydantic import BaseModel, ConfigDict, JsonValue
 from typing_extensions import TypeVar
 
+from ohm_subagents._views.preview import MAX_LINES, preview_lines
 from ohm_subagents.contract.commands import Command, Reply
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import Event, RunEvent
@@ -152,10 +153,15 @@ class ToolResult:
     details: JsonObject
     is_error: bool = False
     view: Callable[[bool, int], str] | None = field(default=None, repr=False, compare=False)
+    preview_max_lines: int = field(default=MAX_LINES, repr=False, compare=False)
 
     def render(self, *, expanded: bool = False, width: int = 120) -> str:
         """The text for a person, `width` terminal cells wide."""
         return self.text if self.view is None else self.view(expanded, width)
+
+    def preview(self, *, width: int = 120) -> str:
+        """The newest lines of the collapsed view, as many as are configured, below a note that counts the others."""
+        return "\n".join(preview_lines(self.render(width=width), width=width, max_lines=self.preview_max_lines))
 
 
 OnUpdate: TypeAlias = Callable[[ToolResult], None]
@@ -248,23 +254,22 @@ class Executor(Protocol):
         ...
 
 
-class Settings(Protocol):
-    """What a suite may know of the configuration in force."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a suite may know of the configuration in force.
 
-    @property
-    def output_max_chars(self) -> int:
-        """Cap of an answer in a payload, in code points."""
-        ...
+    `output_max_chars` caps an answer in a payload, in code points; `onupdate_throttle_ms` is the least time between two
+    progress frames of one call; `debug` makes views show every field of a result; `transcript_tail_lines` is how many
+    tool rows a collapsed view shows, `result_preview_lines` how many lines a preview; `options` is
+    `suiteOptions.<name>` of ohm.json.
+    """
 
-    @property
-    def onupdate_throttle_ms(self) -> int:
-        """Least time between two progress frames of one call."""
-        ...
-
-    @property
-    def options(self) -> Mapping[str, JsonValue]:
-        """`suiteOptions.<name>` of ohm.json."""
-        ...
+    output_max_chars: int
+    onupdate_throttle_ms: int
+    debug: bool
+    transcript_tail_lines: int
+    result_preview_lines: int
+    options: Mapping[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +279,7 @@ class SuiteContext:
     executor: Executor
     profiles: Callable[[], tuple[Profile, ...]]
     settings: Callable[[], Settings]
+    status: Callable[[], str | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ohm_subagents._plugins.interfaces import ToolResult
 from ohm_subagents._surfaces.updates import Frames
+from ohm_subagents._views.debug import debug_text
 from ohm_subagents._views.projection import project
 from ohm_subagents._views.text import model_text, view_text
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -27,28 +29,43 @@ async def carry_out(
     show = partial(result_of, context=context, batch=batch, ignored=ignored)
     if call.on_update is None:
         return show(await context.executor.execute(command, abort=call.abort))
-    frames = Frames(call.on_update, show, throttle_ms=context.settings().onupdate_throttle_ms)
+    throttle_ms = context.settings().onupdate_throttle_ms
+    frames = Frames(call.on_update, lambda reply: _as_frame(show(reply), context), throttle_ms=throttle_ms)
     async with frames.flowing():
         result = show(await context.executor.execute(command, progress=frames, abort=call.abort))
-        frames.last(result)
+        frames.last(_as_frame(result, context))
     return result
+
+
+def _as_frame(result: ToolResult, context: SuiteContext) -> ToolResult:
+    """The text of a frame is for a person: the collapsed view, headed by the status line where no host shows it."""
+    status = context.status()
+    return replace(result, text="\n\n".join(filter(None, (status, result.render()))))
 
 
 def result_of(reply: Reply, context: SuiteContext, *, batch: bool = False, ignored: tuple[str, ...] = ()) -> ToolResult:
     """The envelope for machines, its text for the model, its views for people."""
-    cap = context.settings().output_max_chars
+    settings = context.settings()
+    cap = settings.output_max_chars
     envelope = project(reply, batch=batch, output_max_chars=cap)
     details: JsonObject = envelope.payload()
     if ignored:
         noted: list[JsonValue] = [f"Ignored unknown key '{key}'." for key in ignored]
         details["diagnostics"] = [*(envelope.diagnostics or ()), *noted]
+
+    def view(expanded: bool, width: int) -> str:  # noqa: FBT001  ToolResult calls it
+        now = context.settings()
+        if now.debug:
+            return debug_text(envelope, expanded=expanded)
+        tail_rows = now.transcript_tail_lines
+        return view_text(reply, batch=batch, expanded=expanded, output_max_chars=cap, width=width, tail_rows=tail_rows)
+
     return ToolResult(
         text=model_text(reply, batch=batch, output_max_chars=cap),
         details=details,
         is_error=envelope.status == "failed" or (envelope.op in {"start", "send"} and envelope.status == "cancelled"),
-        view=lambda expanded, width: view_text(
-            reply, batch=batch, expanded=expanded, output_max_chars=cap, width=width
-        ),
+        view=view,
+        preview_max_lines=settings.result_preview_lines,
     )
 
 
