@@ -1,0 +1,307 @@
+"""Plays a recorded case step by step and notes every difference."""
+
+import re
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+from golden_backend import RecordedBackend
+from golden_differences import difference
+from golden_quirks import POLL_MS, comparable_debug, comparable_lines, masked, mended, tags_of
+from golden_recording import Json, recording
+from golden_seams import Subject, milliseconds, opened
+
+from ohm_subagents.contract import ADDITIONS, Task
+from ohm_subagents.plugin import ToolResult
+
+STATIC_BACKEND = "interactive-sdk"
+"""What an envelope calls the backend when there is no configuration (task-v1, 21.1)."""
+
+PENDING_LIMIT_S = 2.0
+
+
+@dataclass(kw_only=True)
+class Frame:
+    """One progress frame and when it came."""
+
+    at_ms: int
+    details: Json
+    text: str
+
+
+@dataclass(kw_only=True)
+class Call:
+    """A tool call under way or done."""
+
+    step: Json
+    begun: float
+    frames: list[Frame]
+    first_frame: int
+    done: anyio.Event = field(default_factory=anyio.Event)
+    result: ToolResult | None = None
+
+
+async def play(case: Json) -> list[str]:
+    """The differences between what was recorded and what ours does; none is a pass."""
+    backend = RecordedBackend(case["backend"])
+    async with opened(case, backend) as subject, anyio.create_task_group() as group:
+        player = Player(case, subject, backend, group)
+        for number, step in enumerate(case["steps"]):
+            player.where = f"step {number} ({step['do']})"
+            await player.steps[step["do"]](step)
+            await anyio.wait_all_tasks_blocked()
+        player.where = "at the end"
+        player.check_calls()
+        group.cancel_scope.cancel()
+    return player.differences
+
+
+class Player:
+    """The state of one case."""
+
+    def __init__(self, case: Json, subject: Subject, backend: RecordedBackend, group: TaskGroup) -> None:
+        self.differences: list[str] = []
+        self.where = ""
+        self._case = case
+        self._tags = tags_of(case)
+        self._subject = subject
+        self._backend = backend
+        self._group = group
+        self._begun = anyio.current_time()
+        self._signals: dict[str, anyio.Event] = {}
+        self._spawned: dict[str, Call] = {}
+        self._callbacks: dict[str, list[Frame]] = {}
+        self._primary_ids: set[str | None] = set()
+        self._waits = 0
+        self._names = {entry["id"]: entry["name"] for entry in recording().catalog}
+        self.steps = {
+            "call": self._call,
+            "primary": self._call,
+            "spawn": self._spawn,
+            "join": self._join,
+            "release": self._release,
+            "emit": self._emit,
+            "advance": self._advance,
+            "abort": self._abort,
+            "set_config": self._set_config,
+            "set_env": self._set_env,
+            "drop_profile": self._drop_profile,
+            "states": self._states,
+            "ui_calls": self._ui_calls,
+        }
+
+    # Steps
+
+    async def _call(self, step: Json) -> None:
+        call = self._prepared(step)
+        if step["expect"].get("pending"):
+            with anyio.move_on_after(PENDING_LIMIT_S):
+                await self._run(call)
+                self._differs("it should still be waiting", None, call.result and call.result.details)
+        elif "rejects" in step["expect"]:
+            self._differs("the reference threw; a library must not", step["expect"], None)
+        else:
+            await self._run(call)
+            await self._check_result(call, step["expect"])
+
+    async def _spawn(self, step: Json) -> None:
+        call = self._spawned[step["as"]] = self._prepared(step)
+        self._group.start_soon(self._run, call)
+        await anyio.wait_all_tasks_blocked()
+        self._same("settled", step["expect"]["settled"], call.done.is_set())
+
+    async def _join(self, step: Json) -> None:
+        call = self._spawned[step["as"]]
+        await call.done.wait()
+        await self._check_result(call, step["expect"])
+
+    async def _release(self, step: Json) -> None:
+        if step["call"] < len(self._backend.pending):
+            self._backend.pending[step["call"]].release(step["result"])
+        else:
+            self._differs("no such pending call", step["call"], len(self._backend.pending))
+
+    async def _emit(self, step: Json) -> None:
+        self._backend.pending[step["call"]].emit(step["events"])
+
+    async def _advance(self, step: Json) -> None:
+        await anyio.sleep(step["ms"] / 1000)
+
+    async def _abort(self, step: Json) -> None:
+        self._signal(step["signal"]).set()
+
+    async def _set_config(self, step: Json) -> None:
+        await self._subject.set_config(step["patch"])
+
+    async def _set_env(self, step: Json) -> None:
+        await self._subject.set_env(step["env"])
+
+    async def _drop_profile(self, step: Json) -> None:
+        await self._subject.drop_profile(next(value for key, value in step.items() if key != "do"))
+
+    async def _states(self, step: Json) -> None:
+        self._same("states", step["expect"]["states"], [_state(task) for task in self._subject.tasks()])
+
+    async def _ui_calls(self, step: Json) -> None:
+        seen = list(self._subject.ui)
+        self._subject.ui.clear()
+        wanted = [{key: value for key, value in one.items() if key != "options"} for one in step["expect"]["calls"]]
+        self._same("UI calls", without_tool_counts(wanted), without_tool_counts(seen))
+
+    # Calls
+
+    def _prepared(self, step: Json) -> Call:
+        frames = self._callbacks.setdefault(step["callback"], []) if "callback" in step else []
+        call = Call(step=step, begun=anyio.current_time(), frames=frames, first_frame=len(frames))
+        payload = step["payload"]
+        self._waits += isinstance(payload, dict) and payload.get("op") == "wait"
+        return call
+
+    async def _run(self, call: Call) -> None:
+        step = call.step
+
+        def on_update(frame: ToolResult) -> None:
+            call.frames.append(Frame(at_ms=milliseconds(self._begun), details=frame.details, text=frame.text))
+
+        call.result = await self._subject.call(
+            step.get("subagent", "task"),
+            step["payload"],
+            on_update=on_update if step.get("updates") or "callback" in step else None,
+            abort=self._signal(step["signal"]) if "signal" in step else None,
+        )
+        if step["do"] == "primary":
+            self._primary_ids.add(call.result.details.get("task_id"))
+        call.done.set()
+
+    def _signal(self, name: str) -> anyio.Event:
+        return self._signals.setdefault(name, anyio.Event())
+
+    # Comparison
+
+    async def _check_result(self, call: Call, expect: Json) -> None:
+        result = call.result
+        assert result is not None
+        self._check_details(expect["details"], result.details)
+        self._check_text("text", expect["text"], result.render())
+        self._check_text("expanded text", expect.get("text_expanded", expect["text"]), result.render(expanded=True))
+        self._check_elapsed(expect["elapsed_ms"], milliseconds(call.begun))
+        if "updates" in expect:
+            self._check_frames(expect["updates"], call.frames[call.first_frame :])
+        if "text_debug" in expect:
+            collapsed, expanded = await self._subject.debug_texts(result)
+            self._check_debug("debug text", expect["text_debug"], collapsed)
+            wanted = expect.get("text_debug_expanded", expect["text_debug"])
+            self._check_debug("expanded debug text", wanted, expanded)
+
+    def _check_details(self, recorded: Json, ours: Json) -> None:
+        wanted = self._wanted(recorded)
+        self._same("details", wanted, masked(documented(ours), wanted))
+
+    def _wanted(self, recorded: Json) -> Json:
+        wanted = mended(recorded, self._tags, primary_ids=self._primary_ids, names=self._names)
+        if self._case.get("config_load_fails"):
+            wanted |= dict.fromkeys(("backend", "runtime", "route"), STATIC_BACKEND)
+        return wanted
+
+    def _check_text(self, name: str, recorded: str, ours: str) -> None:
+        if "Q49" in self._tags:  # the message is in the text
+            return
+        if "OHM_DEBUG" in self._case.get("env", {}):
+            self._check_debug(name, recorded, ours)
+        else:
+            self._same(name, *comparable_lines(recorded, ours, self._tags))
+
+    def _check_debug(self, name: str, recorded: str, ours: str) -> None:
+        if "Q49" not in self._tags:
+            self._same(name, comparable_debug(recorded, self._tags), comparable_debug(ours, self._tags))
+
+    def _check_elapsed(self, recorded: int, ours: int) -> None:
+        if not recorded - POLL_MS * self._waits < ours + 1 <= recorded + 1:
+            self._differs("elapsed_ms", recorded, ours)
+
+    def _check_frames(self, recorded: list[Json], ours: list[Frame]) -> None:
+        if "Q09" in self._tags:
+            self._check_full_frames(recorded, ours)
+            return
+        wanted = [self._wanted(frame["details"]) for frame in recorded]
+        self._same("frames", wanted, _masked([frame.details for frame in ours], wanted))
+        for theirs, mine in zip(recorded, ours, strict=False):
+            if mine.at_ms > theirs["at_ms"]:
+                self._differs("a frame comes late", theirs["at_ms"], mine.at_ms)
+            self._check_frame_text(theirs["text"], mine.text)
+
+    def _check_full_frames(self, recorded: list[Json], ours: list[Frame]) -> None:
+        """Recorded frames lack keys (Q09) and some never came (Q42): ours begin and end alike, and are whole."""
+        for frame in ours:
+            self._same("contract_version of a frame", "task.v1", frame.details.get("contract_version"))
+        wanted = [self._wanted(recorded[index]["details"]) for index in (0, -1)]
+        found = [ours[index].details for index in (0, -1)] if ours else []
+        self._same("first and last frame", wanted, [_without_q09(one) for one in _masked(found, wanted)])
+
+    def _check_frame_text(self, recorded: str, ours: str) -> None:
+        """Without a UI: the status line, a blank line, the collapsed text. There, the widget stands for the first."""
+        header, _, view = ours.partition("\n\n")
+        if not (header.startswith("subagents ") and view and recorded.endswith(view)):
+            self._differs("the text of a frame", recorded, ours)
+
+    def check_calls(self) -> None:
+        """What the backend was asked; a run that was aborted before it began need not reach ours."""
+        keys = ("kind", "task_id", "subagent", "description", "prompt", "cwd")
+        recorded = self._case.get("backend_calls", [])
+        never_begun = [{key: call[key] for key in keys} for call in recorded if call["aborted_on_entry"]]
+        wanted = [{key: call[key] for key in keys} for call in recorded if not call["aborted_on_entry"]]
+        self._same("backend calls", wanted, [call for call in self._backend.calls if call not in never_begun])
+        if not never_begun and "peak_concurrency" in self._case:
+            self._same("peak concurrency", self._case["peak_concurrency"], self._backend.peak)
+
+    def _same(self, name: str, recorded: Any, ours: Any) -> None:
+        if recorded != ours:
+            self._differs(name, recorded, ours)
+
+    def _differs(self, name: str, recorded: Any, ours: Any) -> None:
+        self.differences.append(f"{self.where}: {name}\n{difference(recorded, ours)}")
+
+
+def documented(details: Json) -> Json:
+    """Details without our additions, with stamps as they are recorded."""
+    kept = {key: 0 if key.endswith("_at_epoch_ms") else value for key, value in details.items() if key not in ADDITIONS}
+    if isinstance(kept.get("items"), list):
+        kept["items"] = [documented(item) for item in kept["items"]]
+    return kept
+
+
+def _masked(ours: list[Json], wanted: list[Json]) -> list[Json]:
+    return [masked(documented(one), pattern) for one, pattern in zip_longest(ours, wanted, fillvalue={}) if one]
+
+
+def _without_q09(details: Json) -> Json:
+    return {key: value for key, value in details.items() if key not in {"contract_version", "error_category"}}
+
+
+def _state(task: Task) -> Json:
+    """A task as the reference's registry lists it; it counts runs as tool calls (Q44)."""
+    shown = {
+        "id": task.id,
+        "state": task.status,
+        "summary": task.summary,
+        "total_tool_calls": len(task.runs),
+        "active_tool_calls": sum(run.outcome is None for run in task.runs),
+        "follow_up_prompts": [run.prompt.strip() for run in task.runs[1:]],
+        "event_count": len(task.events),
+    }
+    if task.output:
+        shown["output"] = task.output
+    if task.error is not None:
+        shown["error_code"] = str(task.error.code)
+    return shown
+
+
+def without_tool_counts(calls: list[Json]) -> list[Json]:
+    """Q44: the recorded status line counts runs as tools."""
+    return [
+        {name: re.sub(r"tools \d+ active", "tools n active", value) if isinstance(value, str) else value}
+        for call in calls
+        for name, value in call.items()
+    ]
