@@ -8,6 +8,8 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic_core import to_jsonable_python
+
 from ohm_subagents._backends.hooks import BuiltinBackends
 from ohm_subagents._backends.in_process.providers import CompatibleModel, CompatibleProvider
 from ohm_subagents._config.env import config_dir
@@ -45,7 +47,7 @@ class Keep(Enum):
 
 
 KEEP = Keep.KEEP
-ConfigSource = Mapping[str, "JsonValue"] | Path | str | None
+ConfigSource = Mapping[str, object] | Path | str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +64,11 @@ class Sources:
 
 
 def source_of(config: ConfigSource) -> Mapping[str, JsonValue] | Path | None:
-    """A text is the path of a file."""
-    return Path(config) if isinstance(config, str) else config
+    """A text is the path of a file; a mapping is taken as the JSON that it would be written as."""
+    if config is None or isinstance(config, str | Path):
+        return Path(config) if isinstance(config, str) else config
+    plain: dict[str, JsonValue] = to_jsonable_python(dict(config), fallback=repr)
+    return plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

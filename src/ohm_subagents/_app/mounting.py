@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ohm_subagents._plugins.interfaces import Settings
-from ohm_subagents._policy.tools import CHILD_TOOLS
 from ohm_subagents._surfaces.mounting import mount
+from ohm_subagents.contract.child_tools import CHILD_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from pydantic import JsonValue
-
+    from ohm_subagents._app.assembly import ConfigSource
     from ohm_subagents.contract.envelope import Envelope
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.result import Result
@@ -24,7 +23,7 @@ def run_sync(
     prompt: str,
     *,
     cwd: Path | str | None = None,
-    config: Mapping[str, JsonValue] | Path | str | None = None,
+    config: ConfigSource = None,
     env: Mapping[str, str] | None = None,
     plugins: Iterable[object] = (),
     model: str | None = None,

@@ -1,0 +1,25 @@
+"""Several tasks at once: input order, bounded parallelism, and one that fails alone."""
+
+import anyio
+
+from ohm_subagents import Ohm
+
+TASKS = [
+    {"subagent_type": "finder", "description": "Auth scan", "prompt": "Trace token validation"},
+    {"subagent_type": "nobody", "description": "A typo", "prompt": "This one is refused"},
+    {"subagent_type": "oracle", "description": "Retry review", "prompt": "Is the backoff right?"},
+]
+
+
+async def main() -> None:
+    async with Ohm.open(config={"subagentBackend": "none"}) as ohm:
+        result = await ohm.call("task", {"op": "start", "tasks": TASKS, "parallel": True})
+        print(result.details["summary"])
+        print(result.details["batch_status"])
+
+
+anyio.run(main)
+
+# Prints:
+# Completed batch tasks: 2/2 succeeded (1 rejected)
+# partial

@@ -1,0 +1,39 @@
+"""The examples run, print what they end in, and are as short as an example should be."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ohm_subagents.testing import HERMETIC
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+MARK = "# Prints:\n"
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_prints_what_it_says(example):
+    program, _, tail = example.read_text(encoding="utf-8").partition(MARK)
+    expected = "".join(f"{line.removeprefix('# ')}\n" for line in tail.splitlines())
+
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(example)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | HERMETIC,
+        cwd=example.parent,
+    )
+
+    assert (done.stdout, done.stderr) == (expected, "")
+    assert program.startswith('"""')
+
+
+def test_the_backend_example_obeys_the_law():
+    example = EXAMPLES[-1]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(example)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | HERMETIC)
+
+    assert "12 passed" in done.stdout, done.stdout
