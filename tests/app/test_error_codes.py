@@ -1,0 +1,185 @@
+"""Every code that the library has is what some caller gets, with the category that it declares."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+from model_server import Body, Drop, ModelServer, Reply, Say, Stall, Status, Wire
+
+from ohm_subagents import ErrorCode, Limits, Ohm, OhmError
+from ohm_subagents.contract import Profile
+from ohm_subagents.plugin import PluginInvalidError, ToolPolicy, hookimpl
+from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
+
+PROFILE = Profile(id="finder", name="Finder", summary="Finds.", prompt="Find.")
+START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "p"}
+STALL_MS = 150
+RAISED_BY_NOBODY = {"unknown_child_tool"}  # an unknown child tool is a diagnostic
+
+
+# What a caller gets: the code and the category, of a tool result or of a `Result`
+
+
+async def called(tool, payload, *before, config=None, abort=None, **opened):
+    """The last of several calls."""
+    backend = ScriptedBackend(default=Step(text="done"))
+    config = {"subagentBackend": "scripted", **(config or {})}
+    async with Ohm.open(env=HERMETIC, plugins=[backend], config=config, **opened) as ohm:
+        for earlier in before:
+            await ohm.call("task", earlier)
+        details = (await ohm.call(tool, payload, abort=abort)).details
+    several = details.get("items", [])
+    return next((one for one in [details, *several] if "error_code" in one), {})
+
+
+async def ran(*, profile="finder", env=None, limits=None, model=None, step=None, **opened):
+    backend = ScriptedBackend(step or Step(text="done"))
+    async with Ohm.open(env=HERMETIC | (env or {}), plugins=[backend], **opened) as ohm:
+        return (await ohm.run(profile, "p", limits=limits, model=model)).err_value
+
+
+async def scripted(step=None, **config):
+    return await ran(step=step, config={"subagentBackend": "scripted", **config})
+
+
+async def modelled(reply: Reply, **options):
+    """A run on a model whose provider gives this reply to everything."""
+    async with ModelServer(lambda _: reply) as server:
+        return await on_model(server.url, **options)
+
+
+async def on_model(url, **options):
+    config = {
+        "providers": {"acme": {"baseUrl": url}},
+        "subagents": {"model": "acme/m1", "backends": {"interactive-sdk": {"readTimeoutMs": STALL_MS, **options}}},
+    }
+    return await ran(config=config)
+
+
+async def unreachable():
+    async with ModelServer() as server:
+        url = server.url
+    return await on_model(url)
+
+
+async def misdeclared():
+    class Typo:
+        @hookimpl
+        def ohm_backend(self):
+            return []
+
+    with pytest.raises(PluginInvalidError) as raised:
+        async with Ohm.open(env=HERMETIC, plugins=[Typo()]):
+            pass
+    return raised.value.error
+
+
+async def repeated_id():
+    return await called("task", START, START, new_task_id=lambda: "task_1")
+
+
+async def outwaited(**how):
+    async with quick_ohm(Step(gate=anyio.Event())) as ohm:
+        handle = await ohm.start("finder", "p")
+        await anyio.wait_all_tasks_blocked()
+        abort = anyio.Event()
+        if "timeout_ms" not in how:
+            abort.set()
+        details = (await ohm.call("task", {"op": "wait", "id": handle.id, **how}, abort=abort)).details
+        await handle.cancel()
+        return details
+
+
+async def stopped():
+    async with quick_ohm(Step(gate=anyio.Event())) as ohm:
+        handle = await ohm.start("finder", "p")
+        await anyio.wait_all_tasks_blocked()
+        await handle.cancel()
+        return (await handle.wait()).err_value
+
+
+async def without_sdk():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "pydantic_ai.providers.anthropic", None)
+        return await ran(model="anthropic/claude-x", env={"ANTHROPIC_API_KEY": "k"})
+
+
+def profile(**changes):
+    return [replace(PROFILE, **changes)]
+
+
+def limited(error_code):
+    return Status(400, "maximum context length is 10 tokens", error_code=error_code)
+
+
+TRIGGERS = {
+    ErrorCode.INVALID_TASK_PAYLOAD: lambda: called("task", {}),
+    ErrorCode.INVALID_PRIMARY_PAYLOAD: lambda: called("librarian", 3),
+    ErrorCode.UNKNOWN_TOOL: lambda: called("hammer", {}),
+    ErrorCode.UNKNOWN_SUBAGENT_TYPE: lambda: called("task", START | {"subagent_type": "nobody"}),
+    ErrorCode.OPERATION_NOT_SUPPORTED: lambda: called("task", {"op": "help"}),
+    ErrorCode.ASYNC_DISABLED: lambda: called("task", START | {"async": True}),
+    ErrorCode.INVALID_MODEL: lambda: ran(model="big"),
+    ErrorCode.CWD_UNREADABLE: lambda: ran(cwd="/nowhere/at/all"),
+    ErrorCode.CONFIG_INVALID: lambda: ran(config=Path("absent.json")),
+    ErrorCode.PROFILE_INVALID: lambda: ran(
+        profiles=profile(tools=ToolPolicy(allowed=("read",), denied=("read",))),
+    ),
+    ErrorCode.SUBAGENTS_DISABLED: lambda: scripted(features={"subagents": False}),
+    ErrorCode.SUBAGENT_UNAVAILABLE: lambda: ran(profile="painter", config={"features": {"painterImagegen": False}}),
+    ErrorCode.PERMISSION_DENIED: lambda: scripted(subagents={"permissions": {"default": "deny"}}),
+    ErrorCode.INTERNAL_SUBAGENT_HIDDEN: lambda: ran(profiles=profile(internal=True)),
+    ErrorCode.PLUGIN_INVALID: misdeclared,
+    ErrorCode.UNSUPPORTED_BACKEND: lambda: ran(config={"subagentBackend": "custom-plugin"}),
+    ErrorCode.BACKEND_OPTIONS_INVALID: lambda: scripted(subagents={"backends": {"scripted": {"speed": 3}}}),
+    ErrorCode.UNKNOWN_TASK_ID: lambda: called("task", {"op": "status", "id": "task_9"}),
+    ErrorCode.TASK_EXPIRED: lambda: called(
+        "task", {"op": "cancel", "id": "task_0_0001"}, START, START, config={"taskMaxEntries": 1}, clock=lambda: 0
+    ),
+    ErrorCode.NOT_RESUMABLE: lambda: called(
+        "task", {"op": "send", "id": "task_0_0001", "prompt": "and?"}, START, clock=lambda: 0
+    ),
+    ErrorCode.WAIT_TIMEOUT: lambda: outwaited(timeout_ms=1),
+    ErrorCode.WAIT_ABORTED: outwaited,
+    ErrorCode.DUPLICATE_TASK_ID: repeated_id,
+    ErrorCode.BACKEND_FAILED: lambda: scripted(Step(crash=RuntimeError("a bug"))),
+    ErrorCode.BACKEND_TIMEOUT: lambda: ran(
+        step=Step(gate=anyio.Event()), limits=Limits(soft_ms=1), config={"subagentBackend": "scripted"}
+    ),
+    ErrorCode.TASK_ABORTED: stopped,
+    ErrorCode.EVENT_LOOP_UNSUPPORTED: lambda: ran(model="openai/gpt-x", env={"OPENAI_API_KEY": "k"}),
+    ErrorCode.MODEL_MISSING: lambda: ran(profile="oracle"),
+    ErrorCode.MODEL_UNKNOWN: lambda: ran(model="nobody/x"),
+    ErrorCode.MODEL_KEY_MISSING: lambda: ran(model="openai/gpt-x"),
+    ErrorCode.PROVIDER_NOT_INSTALLED: without_sdk,
+    ErrorCode.PROVIDER_AUTHENTICATION: lambda: modelled(Status(401)),
+    ErrorCode.PROVIDER_RATE_LIMITED: lambda: modelled(Status(429)),
+    ErrorCode.PROVIDER_QUOTA_EXCEEDED: lambda: modelled(Status(402)),
+    ErrorCode.PROVIDER_UNAVAILABLE: lambda: modelled(Status(503)),
+    ErrorCode.PROVIDER_REQUEST_REJECTED: lambda: modelled(Status(422)),
+    ErrorCode.PROVIDER_CONNECTION_FAILED: lambda: modelled(Drop()),
+    ErrorCode.PROVIDER_TIMEOUT: lambda: modelled(Stall()),
+    ErrorCode.PROVIDER_MALFORMED_RESPONSE: lambda: modelled(Say("half", Wire(b"data: {oops\n\n"))),
+    ErrorCode.PROVIDER_EMPTY_RESPONSE: lambda: modelled(Body()),
+    ErrorCode.CONTEXT_WINDOW_EXCEEDED: lambda: modelled(limited("context_length_exceeded")),
+    ErrorCode.CONTENT_FILTERED: lambda: modelled(Say(finish="content_filter")),
+    ErrorCode.USAGE_LIMIT_EXCEEDED: lambda: modelled(Say(finish="length")),
+}
+
+
+def test_every_code_has_a_way_to_come_about():
+    assert {*ErrorCode} - TRIGGERS.keys() <= RAISED_BY_NOBODY
+
+
+@pytest.mark.parametrize("code", [code for code in ErrorCode if code not in RAISED_BY_NOBODY])
+def test_a_caller_gets_the_code_with_its_category(code):
+    loop = "trio" if code == ErrorCode.EVENT_LOOP_UNSUPPORTED else "asyncio"  # pydantic-ai runs on asyncio only
+    match anyio.run(TRIGGERS[code], backend=loop):
+        case OhmError() as error:
+            told = {"error_code": error.code, "error_category": error.resolved_category, "error_message": error.message}
+        case details:
+            told = details
+    assert (told["error_code"], told["error_category"]) == (code.value, code.category.value)
+    assert told["error_message"].strip()
