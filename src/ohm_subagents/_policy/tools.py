@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import ToolPolicy
@@ -12,9 +13,6 @@ from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-CHILD_TOOLS: Final = ("read", "bash", "edit", "write", "grep", "find", "ls", "code_search")
-"""Ours, in the order in which every list of tools is given; tools of plugins follow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

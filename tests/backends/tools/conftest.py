@@ -11,7 +11,8 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from ohm_subagents._backends.in_process.tools import CHILD_TOOLS, ChildToolset, Indexes, child_toolset, child_workspace
+from ohm_subagents._backends.in_process.tools import ChildToolset, Indexes, child_toolset, child_workspace
+from ohm_subagents.contract.child_tools import CHILD_TOOLS
 
 pydantic_ai.BANNER_ENABLED = False
 
@@ -35,12 +36,15 @@ class Desk:
 
     cwd: Path
     python_walk: bool = False
+    ripgrep: str | None = None
     names: tuple[str, ...] = CHILD_TOOLS
     indexes: Indexes = field(default_factory=Indexes)
     toolset: ChildToolset | None = None
 
     async def use(self, tool: str, **arguments: Any) -> Outcome:
-        toolset = self.toolset or child_toolset(self.names, indexes=self.indexes, python_walk=self.python_walk)
+        toolset = self.toolset or child_toolset(
+            self.names, indexes=self.indexes, ripgrep=self.ripgrep, python_walk=self.python_walk
+        )
         agent = Agent(
             FunctionModel(_calls_once(tool, arguments)),
             toolsets=[toolset],
@@ -56,6 +60,13 @@ class Desk:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
         return file
+
+    def fake_ripgrep(self, script: str) -> None:
+        """Search with this shell script instead."""
+        program = self.cwd.parent / "fake-rg"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        self.ripgrep = str(program)
 
 
 def _is_result(part: object) -> bool:

@@ -6,8 +6,9 @@ from pydantic_ai import Agent, Tool
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from ohm_subagents._backends.in_process.tools import CHILD_TOOLS, ChildToolset, child_toolset, child_workspace
+from ohm_subagents._backends.in_process.tools import ChildToolset, child_toolset, child_workspace
 from ohm_subagents._backends.in_process.tools.arguments import Arguments
+from ohm_subagents.contract.child_tools import CHILD_TOOLS
 
 pytestmark = pytest.mark.anyio
 

@@ -1,11 +1,10 @@
 """The tools of an in-process subagent: `read bash edit write grep find ls code_search`."""
 
 from ohm_subagents._backends.in_process.tools.code_search import Indexes
-from ohm_subagents._backends.in_process.tools.toolset import CHILD_TOOLS, ChildToolset, child_toolset, child_workspace
+from ohm_subagents._backends.in_process.tools.toolset import ChildToolset, child_toolset, child_workspace
 from ohm_subagents._backends.in_process.tools.tree import WITHOUT_RIPGREP, find_ripgrep
 
 __all__ = [
-    "CHILD_TOOLS",
     "WITHOUT_RIPGREP",
     "ChildToolset",
     "Indexes",

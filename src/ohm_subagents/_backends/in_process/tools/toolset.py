@@ -32,8 +32,6 @@ _SEARCHING: Final[Mapping[str, Callable[[TreeSearch, Indexes], Tool[object]]]] =
 }
 _CHANGING: Final = frozenset({"bash", "edit", "write"})
 
-CHILD_TOOLS: Final = ("read", "bash", "edit", "write", "grep", "find", "ls", "code_search")
-
 
 class ChildToolset(FunctionToolset[object]):
     """A toolset in which no failure ends the run: the model reads one sentence and goes on."""
