@@ -10,7 +10,7 @@ from anyio import to_thread
 pytestmark = pytest.mark.anyio
 
 # A grandchild that says it is there and holds the pipe open for as long as it lives.
-HOLDER = "(exec 3>pipe; echo up >&3; exec sleep 300) &"
+HOLDER = "(trap '' TERM; exec 3>pipe; echo up >&3; exec sleep 300) &"
 # The same; the command goes on when the grandchild is there.
 HELD = "mkfifo ready; (exec 3>pipe; echo up >&3; echo > ready; exec sleep 300) & read line < ready"
 
@@ -102,6 +102,28 @@ async def test_a_background_job_ends_with_its_command(desk):
         outcome = await desk.use("bash", command=f"{HELD}\necho started; exit 4")
     assert outcome.text == "started\n\n[Exit code 4.]"
     await watch.gone()
+
+
+async def test_a_background_job_that_ignores_being_asked_ends_too(desk):
+    watch = Watch(desk.cwd)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch.up)
+        outcome = await desk.use("bash", command=f"trap '' TERM; {HELD}\necho started; exit 4")
+    assert (outcome.kind, outcome.text) == ("success", "started\n\n[Exit code 4.]")
+    await watch.gone()
+
+
+async def test_a_background_job_may_put_its_things_in_order(desk):
+    job = "(trap 'sleep 0.2; echo tidy > state; exit' TERM; echo > ready; while :; do sleep 0.01; done) &"
+    await desk.use("bash", command=f"mkfifo ready; {job} read line < ready")
+    assert (desk.cwd / "state").read_text() == "tidy\n"
+
+
+async def test_what_a_command_writes_to_its_streams_is_never_its_exit_code(use):
+    outcome = await use("bash", command="echo 7 >&2; echo 9 >&3")
+    assert outcome.text.startswith("7\n")
+    assert outcome.text.endswith("\n\n[Exit code 1.]")
+    assert (await use("bash", command="kill -KILL 0")).text == "[Exit code 137.]"
 
 
 async def test_input_is_at_its_end(use):

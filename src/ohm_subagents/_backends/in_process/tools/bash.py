@@ -18,9 +18,28 @@ _DESCRIPTION = (
     f"its end. The command may take timeout seconds (default {_TIMEOUT_S}, at most {_MAX_TIMEOUT_S}). Background jobs "
     "end with the command. No input can be typed."
 )
-# The outer shell leads the process group: it puts both streams into one, in order, and when the command is over it
-# ends what the command left running. Its own remarks about that are nobody's business.
-_WRAPPER = 'exec 2>/dev/null; "$0" -c "$1" 2>&1; code=$?; trap "" TERM; kill -TERM 0; exit $code'
+# The outer shell leads the process group: it puts both streams into one, in order. When the command is over, what it
+# left running is asked to end, has about a second for that, and is killed, and the outer shell with it; so the exit
+# code goes out on stderr, which is free. Without /proc nobody can be seen to remain, and the killing comes at once.
+_WRAPPER = """
+exec 3>&2 2>/dev/null
+"$0" -c "$1" 2>&1 3>&-
+code=$?
+trap "" TERM
+kill -TERM 0
+remains() {
+  for status in /proc/[0-9]*/stat; do
+    read -r line < "$status" || continue
+    set -- "${line%% *}" ${line##*") "}
+    [ "$1" != $$ ] && [ "$2" != Z ] && [ "$4" = $$ ] && return
+  done
+  return 1
+}
+turns=20
+while [ $turns -gt 0 ] && remains; do turns=$((turns - 1)); sleep 0.05; done
+echo $code >&3
+kill -KILL 0
+"""
 
 
 class BashArguments(Arguments):
@@ -43,13 +62,12 @@ async def bash(ctx: RunContext[object], arguments: BashArguments) -> str:
         result = await ctx.workspace.run(command, timeout=timeout)
     except WorkspaceTimeoutError as error:
         fact = f"The command was stopped after {timeout:g} seconds; at most {_MAX_TIMEOUT_S} can be asked for."
-        fail(_report(error.stdout + error.stderr, fact), error)
+        fail(_report(error.stdout, fact), error)
     except WorkspaceOutputLimitError as error:
         fact = f"The command was stopped: it wrote more than {error.limit} bytes; send its output to a file instead."
-        fail(_report(error.stdout + error.stderr, fact), error)
-    if result.exit_code:
-        return _report(result.stdout + result.stderr, f"Exit code {result.exit_code}.")
-    return _report(result.stdout + result.stderr, "")
+        fail(_report(error.stdout, fact), error)
+    code = int(result.stderr) if result.stderr.strip().isdecimal() else result.exit_code
+    return _report(result.stdout, f"Exit code {code}." if code else "")
 
 
 def _report(output: str, fact: str) -> str:
