@@ -7,6 +7,7 @@ from typing import Final, TypeGuard
 
 _WINDOW_LINES: Final = 60
 _SUMMARY_CHARS: Final = 160
+_PARSED_CHARS: Final = 200_000  # parsing lets no other thread run, about a second for a million characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,9 @@ class Source:
 
 
 def sources(path: str, text: str) -> list[Source]:
-    """The units of a file; Python that does not parse is cut into windows like any other text."""
+    """The units of a file; Python that is long or does not parse is cut into windows like any other text."""
     lines = text.splitlines()
-    if path.endswith((".py", ".pyi")):
+    if path.endswith((".py", ".pyi")) and len(text) <= _PARSED_CHARS:
         try:
             return list(_python(path, ast.parse(text), lines))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
