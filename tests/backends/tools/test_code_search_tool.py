@@ -122,7 +122,37 @@ async def test_ignored_binary_and_huge_files_are_not_searched(project):
     project.put("ignored/zebra.py", "zebra = 1\n")
     project.put("zebra.bin", b"zebra\0")
     project.put("zebra.txt", "zebra\n" * 100_000)
-    assert (await project.use("code_search", query="zebra")).text == '[No place matches "zebra"]'
+    assert (await project.use("code_search", query="zebra")).text == (
+        '[No place matches "zebra"]\n\n[Not searched: files over 512000 bytes (1); use grep for them]'
+    )
+
+
+async def test_what_an_index_does_not_hold_is_said(project, monkeypatch):
+    monkeypatch.setattr("ohm_subagents._backends.in_process.tools.index._MAX_TREE_BYTES", len(CACHE) + 10)
+    project.put("a.py", "zebra = 1\n")
+    outcome = await project.use("code_search", query="zebra", limit=1)
+    assert outcome.text.startswith("1. a.py:1-1  constant zebra")
+    assert outcome.text.endswith("[Not searched: files beyond the size of one index (3); give a path]")
+
+
+async def test_a_file_that_cannot_be_read_is_said(project):
+    project.fake_ripgrep(r"printf './src/cache.py\0./gone.py\0'")
+    outcome = await project.use("code_search", query="evicts")
+    assert outcome.text.startswith("1. src/cache.py:4-8  class Cache")
+    assert outcome.text.endswith("[Some files or directories could not be read and are not part of this result]")
+
+
+async def test_a_question_of_unbounded_length_is_refused(project):
+    outcome = await project.use("code_search", query="zebra " * 1000)
+    assert (outcome.kind, "at most 2000 characters" in outcome.text) == ("retried", True)
+
+
+async def test_a_link_put_in_place_of_a_file_is_not_read(project):
+    secret = project.cwd.parent / "secret.py"
+    secret.write_text("def zebra(): ...\n")
+    (project.cwd / "link.py").symlink_to(secret)
+    project.fake_ripgrep(r"printf './link.py\0'")
+    assert "zebra()" not in (await project.use("code_search", query="zebra")).text
 
 
 async def test_python_that_does_not_parse_is_searched_as_text(project):
@@ -244,6 +274,11 @@ except ImportError:
     assert "a = b = 1" in bodies["pkg"]
 
 
+def test_long_python_is_cut_into_windows():
+    windows = sources("a.py", "def f():\n    return 1\n" * 15_000)
+    assert {source.unit.kind for source in windows} == {"text"}
+
+
 def test_other_text_is_cut_into_windows():
     windows = sources("a.js", "\n".join(f"line {number}" for number in range(130)))
     assert [(source.unit.start, source.unit.end, source.unit.summary) for source in windows] == [
@@ -281,7 +316,7 @@ async def test_a_cancelled_reading_stops_and_keeps_what_it_has(tmp_path):
         await to_thread.run_sync(read)
     assert scope.cancelled_caught
     assert stopped.is_set()
-    assert [hit.path for hit in index.search("zebra", 9)] == ["f0.py"]
+    assert [hit.path for hit in await to_thread.run_sync(index.search, "zebra", 9)] == ["f0.py"]
 
 
 async def test_parallel_searches_of_one_tree_agree(project):

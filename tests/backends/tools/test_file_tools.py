@@ -1,8 +1,15 @@
 """`read`, `write`, `edit`, `ls`."""
 
+import io
 import os
+import stat
 
+import anyio
 import pytest
+from anyio import from_thread, to_thread
+
+from ohm_subagents._backends.in_process.tools.place import Place
+from ohm_subagents._backends.in_process.tools.text_file import raw_lines, write_file
 
 pytestmark = pytest.mark.anyio
 
@@ -97,6 +104,65 @@ async def test_write_to_a_directory_is_one_sentence(desk):
     (desk.cwd / "dir").mkdir()
     outcome = await desk.use("write", path="dir", content="x")
     assert (outcome.kind, outcome.text) == ("failed", 'Is a directory: "dir".')
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"), [("write", {"content": "new"}), ("edit", {"oldText": "old", "newText": "new"})]
+)
+async def test_a_reader_sees_the_whole_old_or_the_whole_new_file(desk, tool, arguments):
+    file = desk.put("a.sh", "old")
+    file.chmod(0o750)
+    with file.open() as reader:
+        assert (await desk.use(tool, path="a.sh", **arguments)).kind == "success"
+        assert reader.read() == "old"
+    assert file.read_text() == "new"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o750
+    assert [entry.name for entry in desk.cwd.iterdir()] == ["a.sh"]
+
+
+@pytest.mark.parametrize("path", ["link/a.txt", "link/new.txt", "link/new/a.txt", "file"])
+def test_a_link_put_there_after_the_path_was_resolved_is_not_written_through(tmp_path, path):
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    (outside / "a.txt").write_text("theirs")
+    (root / "link").symlink_to(outside)
+    (root / "file").symlink_to(outside / "a.txt")
+    with pytest.raises(OSError, match=r"Too many levels of symbolic links|Not a directory|Not a regular file"):
+        write_file(Place(root=root, path=root / path), b"ours")
+    assert [entry.name for entry in outside.iterdir()] == ["a.txt"]
+    assert (outside / "a.txt").read_text() == "theirs"
+    assert sorted(entry.name for entry in root.iterdir()) == ["file", "link"]
+
+
+async def test_write_to_a_pipe_is_one_sentence(desk):
+    os.mkfifo(desk.cwd / "pipe")
+    outcome = await desk.use("write", path="pipe", content="x")
+    assert (outcome.kind, outcome.text) == ("failed", 'Not a regular file: "pipe".')
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
+async def test_a_file_that_may_not_be_written_is_not_replaced(desk):
+    desk.put("a.txt", "old").chmod(0o400)
+    outcome = await desk.use("write", path="a.txt", content="x")
+    assert (outcome.kind, outcome.text) == ("failed", 'Permission denied: "a.txt".')
+
+
+async def test_cancelling_ends_the_reading_of_a_line_without_end():
+    class Endless(io.BytesIO):
+        reads = 0
+
+        def readline(self, _size: int | None = -1, /) -> bytes:
+            self.reads += 1
+            if self.reads == 3:
+                from_thread.run_sync(scope.cancel)
+            return b"x" if self.reads < 10 else b""
+
+    endless = Endless()
+    with anyio.CancelScope() as scope:
+        await to_thread.run_sync(lambda: list(raw_lines(endless)))
+    assert scope.cancelled_caught
+    assert endless.reads == 3
 
 
 async def test_edit_replaces_the_one_occurrence(desk):

@@ -1,9 +1,15 @@
 """`grep` and `find`: ripgrep and the Python walk give the same results."""
 
+import os
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ohm_subagents._backends.in_process.tools import WITHOUT_RIPGREP, find_ripgrep
 from ohm_subagents._backends.in_process.tools.globs import glob
+from ohm_subagents._backends.in_process.tools.tree import tree_search
 
 pytestmark = pytest.mark.anyio
 
@@ -51,8 +57,32 @@ async def both(desk, tool, **arguments):
     return by_ripgrep
 
 
-GREPS = [
+EXPRESSIONS = [
     ({"pattern": "needle (one|two)"}, ["a/b.py:2: needle one", "a/b.py:4: needle two"]),
+    ({"pattern": "^needle$", "path": "crlf.txt"}, ["crlf.txt:1: needle"]),
+    ({"pattern": "^other", "path": "crlf.txt"}, ["crlf.txt:2: other"]),
+    (
+        {"pattern": "first|last|def", "glob": "*.py", "context": 1},
+        [
+            "a/b.py:1: first",
+            "a/b.py-2- needle one",
+            "--",
+            "a/b.py-4- needle two",
+            "a/b.py:5: last",
+            "--",
+            "a.py:1: def f():",
+            "a.py-2-     return 'needle'",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "lines"), EXPRESSIONS, ids=[str(arguments) for arguments, _ in EXPRESSIONS])
+async def test_grep_takes_regular_expressions(tree, arguments, lines):
+    assert (await tree.use("grep", **arguments)).text == "\n".join(lines)
+
+
+GREPS = [
     (
         {"pattern": "needle", "path": "a"},
         ["a/b.py:2: needle one", "a/b.py:4: needle two", "a/only_top.txt:1: needle deep"],
@@ -71,8 +101,7 @@ GREPS = [
     ({"pattern": "needle", "path": "build"}, ["build/sub/x.py:1: needle"]),
     ({"pattern": "needle", "path": "z.log"}, ["z.log:1: needle"]),
     ({"pattern": "needle", "path": ".hidden"}, [".hidden/h.py:1: needle"]),
-    ({"pattern": "^needle$", "path": "crlf.txt"}, ["crlf.txt:1: needle"]),
-    ({"pattern": "^other", "path": "crlf.txt"}, ["crlf.txt:2: other"]),
+    ({"pattern": "needle", "path": "crlf.txt"}, ["crlf.txt:1: needle"]),
     ({"pattern": "caf"}, ["latin.txt:1: caf\ufffd needle"]),
     ({"pattern": "needle x"}, ["wide.txt:1: needle " + "x" * 293 + " [line cut]"]),
     ({"pattern": "ü"}, ["sp ace/ü.txt:1: needle ü"]),
@@ -81,17 +110,21 @@ GREPS = [
         ["a/b.py-1- first", "a/b.py:2: needle one", "a/b.py-3- middle", "a/b.py:4: needle two", "a/b.py-5- last"],
     ),
     (
-        {"pattern": "first|last|def", "glob": "*.py", "context": 1},
+        {"pattern": "i", "glob": "*.py", "context": 1},
         [
             "a/b.py:1: first",
             "a/b.py-2- needle one",
-            "--",
+            "a/b.py:3: middle",
             "a/b.py-4- needle two",
-            "a/b.py:5: last",
-            "--",
-            "a.py:1: def f():",
-            "a.py-2-     return 'needle'",
         ],
+    ),
+    (
+        {"pattern": "t", "glob": "b.py", "context": 0},
+        ["a/b.py:1: first", "a/b.py:4: needle two", "a/b.py:5: last"],
+    ),
+    (
+        {"pattern": "def", "glob": "*.py", "context": 1},
+        ["a.py:1: def f():", "a.py-2-     return 'needle'"],
     ),
     (
         {"pattern": "needle", "glob": "*.py", "context": 1, "limit": 1},
@@ -181,18 +214,151 @@ async def test_a_start_that_cannot_be_searched_is_one_sentence(tree, tool, argum
     assert (await tree.use(tool, **arguments)).text == sentence
 
 
-@pytest.mark.parametrize(
-    ("python_walk", "cause"),
-    [(False, "unclosed group"), (True, "missing ), unterminated subpattern")],
-    ids=["ripgrep", "walk"],
-)
-async def test_an_invalid_pattern_is_one_sentence(tree, python_walk, cause):
-    tree.python_walk = python_walk
+async def test_an_invalid_pattern_is_one_sentence(tree):
     outcome = await tree.use("grep", pattern="(")
     assert outcome.kind == "failed"
     assert outcome.text == (
-        f'The pattern "(" is not a valid regular expression: {cause}; set literal to search it as text.'
+        'The pattern "(" is not a valid regular expression: unclosed group; set literal to search it as text.'
     )
+    for pattern in ("a\nb", "a{1000}{1000}{1000}"):
+        assert "is not a valid regular expression" in (await tree.use("grep", pattern=pattern)).text
+
+
+async def test_the_walk_refuses_an_expression_instead_of_hanging_on_it(desk):
+    desk.put("a.txt", "a" * 60 + "\n")
+    desk.python_walk = True
+    outcome = await desk.use("grep", pattern="(a+)+$b")
+    assert (outcome.kind, outcome.text) == (
+        "failed",
+        'The pattern "(a+)+$b" needs ripgrep, which was not found; '
+        "set literal to search it as text, or search for a plain word.",
+    )
+    assert (await desk.use("grep", pattern="(a+)+$b", literal=True)).text == f'[No matches for "(a+)+$b"]{NOTE}'
+
+
+UNREAD = "[Some files or directories could not be read and are not part of this result]"
+SEARCHES = [("grep", {"pattern": "needle"}), ("find", {"pattern": "*"}), ("code_search", {"query": "needle"})]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), SEARCHES, ids=[tool for tool, _ in SEARCHES])
+@pytest.mark.parametrize(
+    ("script", "cause"),
+    [
+        ("kill -SEGV $$", "ripgrep was ended by the signal Segmentation fault"),
+        ("printf 'a.txt\\0001:needle\\n'; kill -KILL $$", "ripgrep was ended by the signal Killed"),
+        ("exit 3", "ripgrep ended with exit code 3"),
+        ("echo 'rg: out of files' >&2; exit 2", "out of files"),
+    ],
+)
+async def test_a_search_that_broke_is_never_a_result(desk, tool, arguments, script, cause):
+    desk.put("a.txt", "needle\n")
+    desk.fake_ripgrep(script)
+    outcome = await desk.use(tool, **arguments)
+    assert (outcome.kind, outcome.text) == (
+        "failed",
+        f"The search failed and has no result: {cause}. Search a smaller part of the tree, or use bash.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "record", "found"),
+    [
+        ("grep", {"pattern": "needle"}, "./a.txt\\0001:needle\\n", "a.txt:1: needle"),
+        ("find", {"pattern": "*"}, "./a.txt\\0", "a.txt"),
+        ("grep", {"pattern": "needle"}, "", '[No matches for "needle"]'),
+        ("find", {"pattern": "*"}, "", '[No files match "*"]'),
+    ],
+)
+async def test_a_search_that_could_not_read_everything_says_so(desk, tool, arguments, record, found):
+    desk.put("a.txt", "needle\n")
+    desk.fake_ripgrep(f"printf '{record}'; exit 2")
+    outcome = await desk.use(tool, **arguments)
+    assert (outcome.kind, outcome.text) == ("success", f"{found}\n\n{UNREAD}")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+async def test_an_unreadable_directory_does_not_hide_the_rest(desk):
+    desk.put("a.txt", "needle\n")
+    locked = desk.put("locked/b.txt", "needle\n").parent
+    locked.chmod(0)
+    assert (await both_unread(desk, "grep", pattern="needle")).text == "a.txt:1: needle"
+    assert (await both_unread(desk, "find", pattern="*")).text == "a.txt"
+    locked.chmod(0o700)
+
+
+async def both_unread(desk, tool, **arguments):
+    by_ripgrep = await desk.use(tool, **arguments)
+    desk.python_walk = True
+    by_walk = await desk.use(tool, **arguments)
+    desk.python_walk = False
+    assert by_ripgrep.text.endswith(f"\n\n{UNREAD}")
+    assert by_walk.text == f"{by_ripgrep.text}{NOTE}"
+    return type(by_ripgrep)(by_ripgrep.text.removesuffix(f"\n\n{UNREAD}"), by_ripgrep.kind)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("python_walk", [False, True], ids=["ripgrep", "walk"])
+async def test_no_glob_and_no_ignore_file_freezes_a_search(desk, python_walk):
+    name = "a" * 250
+    pattern = "*a" * 20 + "*b"
+    desk.put(name, "needle\n")
+    desk.put(f"{'a/' * 60}b/{name}", "needle\n")
+    desk.put(".ignore", f"{pattern}\n{'**/a/' * 20}*c\n")
+    desk.python_walk = python_walk
+    note = NOTE if python_walk else ""
+    assert (await desk.use("find", pattern=pattern)).text == f'[No files match "{pattern}"]{note}'
+    assert (await desk.use("find", pattern="**/a/" * 20 + "c")).text.startswith("[No files match")
+    assert (await desk.use("grep", pattern="needle", glob=pattern)).text == f'[No matches for "needle"]{note}'
+
+
+async def test_a_glob_that_stands_for_too_many_is_one_sentence(desk):
+    for tool, arguments in (("find", {"pattern": "{a,b}" * 60}), ("grep", {"pattern": "x", "glob": "{a,b}" * 60})):
+        outcome = await desk.use(tool, **arguments)
+        assert (outcome.kind, outcome.text) == (
+            "failed",
+            "The glob pattern has too many alternatives in braces: search for fewer of them at a time.",
+        )
+
+
+async def test_only_what_is_shown_of_a_listing_is_kept(desk):
+    for number in range(5):
+        desk.put(f"{number}.txt", "")
+    for search in (tree_search(find_ripgrep()), tree_search(None)):
+        files = await search.files(desk.cwd, ".", lambda path: path != "1.txt", 2)
+        assert (files.paths, files.total) == (["0.txt", "2.txt"], 4)
+
+
+async def test_a_pipe_in_place_of_an_ignore_file_is_passed_over(desk):
+    os.mkfifo(desk.cwd / ".ignore")
+    desk.put("a.txt", "needle\n")
+    desk.python_walk = True
+    assert (await desk.use("find", pattern="*")).text == f"a.txt{NOTE}"
+
+
+def means(pattern: str, path: str) -> bool:
+    """The slow and plain meaning of `*`, `?` and `**`, to hold the fast one against."""
+    if not pattern:
+        return not path
+    if pattern.startswith("**/"):
+        return means(pattern[3:], path) or ("/" in path and means(pattern, path.partition("/")[2]))
+    if pattern[0] == "*":
+        return means(pattern[1:], path) or (path[:1] not in {"", "/"} and means(pattern, path[1:]))
+    return (
+        bool(path)
+        and (pattern[0] == path[0] or (pattern[0] == "?" and path[0] != "/"))
+        and means(pattern[1:], path[1:])
+    )
+
+
+SEGMENTS = st.lists(st.text("ab*?", min_size=1, max_size=5).map(lambda text: re.sub(r"\*+", "*", text)) | st.just("**"),
+                    min_size=2, max_size=5)  # fmt: skip
+NAMES = st.lists(st.text("ab", min_size=1, max_size=6), min_size=1, max_size=6)
+
+
+@given(SEGMENTS.filter(lambda segments: segments[-1] != "**"), NAMES)
+def test_fast_matching_means_the_same_as_slow_matching(segments, names):
+    pattern, path = "/".join(segments), "/".join(names)
+    assert glob(pattern)(path) == means(pattern, path)
 
 
 async def test_the_walk_says_that_ripgrep_is_missing(tree):
@@ -251,6 +417,11 @@ async def test_ripgrep_is_found_on_path_or_in_its_package(tmp_path, monkeypatch)
         ("[].py", ["[].py"], []),
         ("a?.py", ["ab.py"], ["a.py", "a/.py"]),
         ("a+(b).py", ["a+(b).py"], ["aab.py"]),
+        (r"\*.py", ["*.py"], ["a.py", "\\*.py"]),
+        ("a/**/b/**/c", ["a/b/c", "a/x/b/y/b/z/c"], ["a/c", "a/b", "a/x/c"]),
+        ("*a*b*", ["ab", "xaxbx"], ["ba", "a"]),
+        ("[a&&b].py", ["&.py", "a.py", "b.py"], ["c.py"]),
+        ("src/{a,b/**}", ["src/a", "src/b/c"], ["src/b", "b/c"]),
     ],
 )
 def test_a_glob_means_what_a_shell_means(pattern, matching, other):

@@ -1,6 +1,7 @@
 """`code_search`: the places in a tree that best match a question, ranked."""
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
 
@@ -11,9 +12,10 @@ from pydantic_ai import RunContext, Tool
 from ohm_subagents._backends.in_process.tools.arguments import Arguments
 from ohm_subagents._backends.in_process.tools.excerpt import clip, head
 from ohm_subagents._backends.in_process.tools.failure import fail
-from ohm_subagents._backends.in_process.tools.index import Hit, Index
+from ohm_subagents._backends.in_process.tools.globs import everything
+from ohm_subagents._backends.in_process.tools.index import MAX_FILE_BYTES, Hit, Index, LeftOut
 from ohm_subagents._backends.in_process.tools.place import locate
-from ohm_subagents._backends.in_process.tools.tree import TreeSearch
+from ohm_subagents._backends.in_process.tools.tree import UNREAD, Files, TreeSearch
 
 _LIMIT = 8
 _MAX_LIMIT = 30
@@ -21,14 +23,18 @@ _SNIPPET_LINES = 3
 _SNIPPET_CHARS = 200
 _MAX_FILES = 20_000
 _MAX_INDEXES = 4
+_MAX_QUERY_CHARS = 2000
 _DESCRIPTION = (
     "Find where something is done: ranks functions, classes, constants and text by the words of a question. Ask in "
-    "words that the code or its comments would use. Gives path:start-end and the best lines of each place."
+    "words that the code or its comments would use. Gives path:start-end and the best lines of each place. Files over "
+    f"{MAX_FILE_BYTES} bytes are left out."
 )
 
 
 class CodeSearchArguments(Arguments):
-    query: str = Field(description="Question or words, such as: where are retries counted.", min_length=1)
+    query: str = Field(
+        description="Question or words, such as: where are retries counted.", min_length=1, max_length=_MAX_QUERY_CHARS
+    )
     path: str | None = Field(default=None, description="Directory or file to search (default: working directory).")
     limit: int = Field(default=_LIMIT, ge=1, description=f"How many places to show, at most {_MAX_LIMIT}.")
 
@@ -40,7 +46,7 @@ class Indexes:
         self._kept: OrderedDict[tuple[Path, str], tuple[Lock, Index]] = OrderedDict()
         self._lock = Lock()
 
-    def report(self, root: Path, start: str, paths: list[str], query: str, limit: int) -> str:
+    def report(self, root: Path, start: str, files: Files, query: str, limit: int) -> str:
         """Bring the tree's index up to date and answer from it. Blocks: call it in a worker thread."""
         with self._lock:
             entry = self._kept.setdefault((root, start), (Lock(), Index(root)))
@@ -49,13 +55,23 @@ class Indexes:
                 self._kept.popitem(last=False)
         lock, index = entry
         with lock:
-            index.refresh(paths[:_MAX_FILES])
+            left_out = index.refresh(files.paths)
             hits = index.search(query, limit)
             rows = [row for rank, hit in enumerate(hits, start=1) for row in _rows(rank, hit, index)]
         parts = ["\n".join(head(rows).lines) or f'[No place matches "{clip(query, _SNIPPET_CHARS)}"]']
-        if len(paths) > _MAX_FILES:
-            parts.append(f"[Only the first {_MAX_FILES} of {len(paths)} files were searched; give a path]")
-        return "\n\n".join(parts)
+        return "\n\n".join([*parts, *_limits(files, left_out)])
+
+
+def _limits(files: Files, left_out: LeftOut) -> Iterator[str]:
+    """What was not searched, and why."""
+    if files.total > len(files.paths):
+        yield f"[Only the first {len(files.paths)} of {files.total} files were searched; give a path]"
+    if left_out.large:
+        yield f"[Not searched: files over {MAX_FILE_BYTES} bytes ({left_out.large}); use grep for them]"
+    if left_out.beyond:
+        yield f"[Not searched: files beyond the size of one index ({left_out.beyond}); give a path]"
+    if left_out.unread or files.unread:
+        yield UNREAD
 
 
 def _rows(rank: int, hit: Hit, index: Index) -> list[str]:
@@ -72,12 +88,12 @@ def tool(search: TreeSearch, indexes: Indexes) -> Tool[object]:
         place = await locate(ctx.workspace, arguments.path or ".")
         if not await ctx.workspace.exists(str(place.path)):
             fail(f'There is no file or directory "{place.shown}".')
-        paths = await search.files(place.root, place.shown)
+        files = await search.files(place.root, place.shown, everything, _MAX_FILES)
         report = await to_thread.run_sync(
             indexes.report,
             place.root,
             place.shown,
-            paths,
+            files,
             arguments.query,
             min(arguments.limit, _MAX_LIMIT),
             abandon_on_cancel=True,

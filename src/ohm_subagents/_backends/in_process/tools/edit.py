@@ -1,11 +1,13 @@
 """`edit`: one exact replacement in a file."""
 
+from anyio import to_thread
 from pydantic import Field
 from pydantic_ai import RunContext, Tool
 
 from ohm_subagents._backends.in_process.tools.arguments import Arguments
 from ohm_subagents._backends.in_process.tools.failure import fail
 from ohm_subagents._backends.in_process.tools.place import Place, locate
+from ohm_subagents._backends.in_process.tools.text_file import open_regular, write_file
 
 _DESCRIPTION = (
     "Replace one exact piece of text in a file. oldText must occur exactly once, whitespace included; "
@@ -27,10 +29,13 @@ def tool() -> Tool[object]:
 
 async def edit(ctx: RunContext[object], arguments: EditArguments) -> str:
     place = await locate(ctx.workspace, arguments.path)
-    entry = await ctx.workspace.stat(str(place.path))
-    if entry.size is not None and entry.size > _MAX_BYTES:
-        fail(f"{place.shown} has {entry.size} bytes; edit takes files of at most {_MAX_BYTES} bytes.")
-    text = _text(await ctx.workspace.read_bytes(str(place.path)), place)
+    line = await to_thread.run_sync(_replace, place, arguments)
+    return f"Replaced 1 occurrence in {place.shown}, from line {line}."
+
+
+def _replace(place: Place, arguments: EditArguments) -> int:
+    """Change the file and say from which line. Runs in a worker thread, to its end."""
+    text = _text(place)
     old, new = arguments.old_text, arguments.new_text
     if "\r\n" in text and old not in text:  # a model writes \n; the file keeps its own line ends
         old, new = (part.replace("\r\n", "\n").replace("\n", "\r\n") for part in (old, new))
@@ -42,12 +47,15 @@ async def edit(ctx: RunContext[object], arguments: EditArguments) -> str:
     if old == new:
         fail(f"oldText and newText are the same, so nothing was changed in {place.shown}.")
     start = text.index(old)
-    await ctx.workspace.write_bytes(str(place.path), (text[:start] + new + text[start + len(old) :]).encode())
-    first = text.count("\n", 0, start) + 1
-    return f"Replaced 1 occurrence in {place.shown}, from line {first}."
+    write_file(place, (text[:start] + new + text[start + len(old) :]).encode())
+    return text.count("\n", 0, start) + 1
 
 
-def _text(data: bytes, place: Place) -> str:
+def _text(place: Place) -> str:
+    with open_regular(place) as file:
+        data = file.read(_MAX_BYTES + 1)
+    if len(data) > _MAX_BYTES:
+        fail(f"{place.shown} is too large; edit takes files of at most {_MAX_BYTES} bytes.")
     try:
         return data.decode()
     except UnicodeDecodeError as error:

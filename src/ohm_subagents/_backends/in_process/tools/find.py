@@ -1,15 +1,16 @@
 """`find`: files whose name or path matches."""
 
+from anyio import to_thread
 from pydantic import Field
 from pydantic_ai import RunContext, Tool
 
 from ohm_subagents._backends.in_process.tools.arguments import Arguments
-from ohm_subagents._backends.in_process.tools.excerpt import clip, head
+from ohm_subagents._backends.in_process.tools.excerpt import MAX_CHARS, clip, head
 from ohm_subagents._backends.in_process.tools.failure import fail
 from ohm_subagents._backends.in_process.tools.globs import glob
 from ohm_subagents._backends.in_process.tools.grep import below
 from ohm_subagents._backends.in_process.tools.place import locate
-from ohm_subagents._backends.in_process.tools.tree import TreeSearch
+from ohm_subagents._backends.in_process.tools.tree import UNREAD, TreeSearch
 
 _LIMIT = 1000
 _DESCRIPTION = (
@@ -32,12 +33,15 @@ def tool(search: TreeSearch) -> Tool[object]:
         place = await locate(ctx.workspace, arguments.path or ".")
         if not await ctx.workspace.exists(str(place.path)):
             fail(f'There is no directory "{place.shown}".')
-        matches = glob(arguments.pattern)
-        files = [path for path in await search.files(place.root, place.shown) if matches(below(place.shown, path))]
-        excerpt = head(files, max_lines=arguments.limit)
+        matches = await to_thread.run_sync(glob, arguments.pattern, abandon_on_cancel=True)
+        start = place.shown
+        limit = min(arguments.limit, MAX_CHARS)
+        files = await search.files(place.root, start, lambda path: matches(below(start, path)), limit)
+        excerpt = head(files.paths, max_lines=limit)
         parts = ["\n".join(excerpt.lines) or f'[No files match "{clip(arguments.pattern)}"]']
-        if excerpt.cut:
-            parts.append(f"[Showing {len(excerpt.lines)} of {len(files)} files; narrow the pattern or path]")
-        return "\n\n".join([*parts, search.note] if search.note else parts)
+        if files.total > len(excerpt.lines):
+            parts.append(f"[Showing {len(excerpt.lines)} of {files.total} files; narrow the pattern or path]")
+        parts += [note for note in (UNREAD if files.unread else "", search.note) if note]
+        return "\n\n".join(parts)
 
     return Tool(find, name="find", description=_DESCRIPTION)

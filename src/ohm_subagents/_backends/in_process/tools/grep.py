@@ -9,14 +9,13 @@ from pydantic_ai import RunContext, Tool
 from ohm_subagents._backends.in_process.tools.arguments import Arguments
 from ohm_subagents._backends.in_process.tools.excerpt import clip, head
 from ohm_subagents._backends.in_process.tools.failure import fail
-from ohm_subagents._backends.in_process.tools.globs import everything, glob
+from ohm_subagents._backends.in_process.tools.globs import glob
 from ohm_subagents._backends.in_process.tools.place import Place, locate
 from ohm_subagents._backends.in_process.tools.text_file import open_text
-from ohm_subagents._backends.in_process.tools.tree import Hits, Line, Query, TreeSearch
+from ohm_subagents._backends.in_process.tools.tree import LINE_CHARS, UNREAD, Hits, Line, Query, TreeSearch
 
 _LIMIT = 100
 _MAX_LIMIT = 1000
-_LINE_CHARS = 300
 _DESCRIPTION = (
     "Search the contents of files for a regular expression. Gives path:line: text, ordered by path. Hidden, ignored "
     f"and binary files are left out. Shows at most limit matches (default {_LIMIT})."
@@ -38,14 +37,14 @@ def tool(search: TreeSearch) -> Tool[object]:
 
     async def grep(ctx: RunContext[object], arguments: GrepArguments) -> str:
         place = await locate(ctx.workspace, arguments.path or ".")
-        await to_thread.run_sync(_check_start, place)
+        await to_thread.run_sync(_check_start, place, abandon_on_cancel=True)
         query = Query(
             pattern=arguments.pattern,
             literal=arguments.literal,
             ignore_case=arguments.ignore_case,
             context=arguments.context,
         )
-        wanted = glob(arguments.glob) if arguments.glob else everything
+        wanted = await to_thread.run_sync(glob, arguments.glob or "*", abandon_on_cancel=True)
         limit = min(arguments.limit, _MAX_LIMIT)
         start = place.shown
         hits = await search.grep(place.root, start, query, lambda path: wanted(below(start, path)), limit)
@@ -69,12 +68,13 @@ def below(start: str, path: str) -> str:
 
 def _report(hits: Hits, pattern: str, note: str) -> str:
     excerpt = head(_rows(hits.lines))
-    parts = ["\n".join(excerpt.lines) or f'[No matches for "{clip(pattern, _LINE_CHARS)}"]']
+    parts = ["\n".join(excerpt.lines) or f'[No matches for "{clip(pattern, LINE_CHARS)}"]']
     if hits.more or excerpt.cut:
         shown = sum(line.is_match for line in hits.lines)
         cut = "The output was cut" if excerpt.cut else f"Showing the first {shown} matches; there are more"
         parts.append(f"[{cut}: narrow the pattern, path or glob, or raise limit]")
-    return "\n\n".join([*parts, note] if note else parts)
+    parts += [note for note in (UNREAD if hits.unread else "", note) if note]
+    return "\n\n".join(parts)
 
 
 def _rows(lines: list[Line]) -> Iterator[str]:
@@ -85,5 +85,5 @@ def _rows(lines: list[Line]) -> Iterator[str]:
         if has_context and previous and (previous.path != line.path or line.number != previous.number + 1):
             yield "--"
         sign = ":" if line.is_match else "-"
-        yield f"{line.path}{sign}{line.number}{sign} {clip(line.text, _LINE_CHARS)}"
+        yield f"{line.path}{sign}{line.number}{sign} {line.text}"
         previous = line

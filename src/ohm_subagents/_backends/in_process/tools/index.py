@@ -10,6 +10,7 @@ from typing import Final
 
 from anyio import from_thread
 
+from ohm_subagents._backends.in_process.tools.text_file import decode, read_file
 from ohm_subagents._backends.in_process.tools.tokens import Words
 from ohm_subagents._backends.in_process.tools.units import Source, Unit, sources
 
@@ -18,7 +19,8 @@ _WEIGHTS: Final = (4.0, 2.0, 1.5, 1.0)
 _SATURATION: Final = 1.2  # k1 and b are the textbook's
 _LENGTH: Final = 0.75
 _TEST_SHARE: Final = 0.5  # a test restates in its name what the source does; it is not where it is done
-_MAX_FILE_BYTES: Final = 512_000
+MAX_FILE_BYTES: Final = 512_000
+_MAX_TREE_BYTES: Final = 100_000_000
 _MAX_COUNT: Final = 65_535  # of array('H')
 _POSTING: Final = 4  # unit, count in name, in docstring, in body
 
@@ -44,6 +46,16 @@ class _File:
     scope_stems: list[Counter[str]] = field(default_factory=list[Counter[str]])
     postings: dict[str, "array[int]"] = field(default_factory=dict[str, "array[int]"])
     is_test: bool = False
+    is_unread: bool = False
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """How many files are not in the index: too large, beyond what one index holds, or unreadable."""
+
+    large: int = 0
+    beyond: int = 0
+    unread: int = 0
 
 
 class Index:
@@ -54,19 +66,32 @@ class Index:
         self._words = Words()
         self._files: dict[str, _File] = {}
 
-    def refresh(self, paths: Sequence[str]) -> None:
+    def refresh(self, paths: Sequence[str]) -> LeftOut:
         """Read what is new or has changed, forget what is gone. A cancelled call keeps what it has read so far."""
         wanted = set(paths)
         for gone in self._files.keys() - wanted:
             del self._files[gone]
+        left_out = LeftOut()
+        room = _MAX_TREE_BYTES
         for path in paths:
             from_thread.check_cancelled()
             stamp = self._stamp(path)
-            known = self._files.get(path)
+            file = self._files.pop(path, None)
             if stamp is None:
-                self._files.pop(path, None)
-            elif known is None or known.stamp != stamp:
-                self._files[path] = self._read(path, stamp)
+                left_out.unread += 1
+                continue
+            size = stamp[1]
+            if size > MAX_FILE_BYTES:
+                left_out.large += 1
+            elif size > room:
+                left_out.beyond += 1
+            else:
+                room -= size
+                if file is None or file.stamp != stamp:
+                    file = self._read(path, stamp)
+                self._files[path] = file
+                left_out.unread += file.is_unread
+        return left_out
 
     def search(self, question: str, limit: int) -> list[Hit]:
         """The best units for a question; the share of the question that matched scales the score."""
@@ -77,6 +102,7 @@ class Index:
         asks_for_tests = "test" in weights
         found: list[tuple[float, str, Unit]] = []
         for path, file in self._files.items():
+            from_thread.check_cancelled()
             scores: dict[int, tuple[float, float]] = {}
             for term, weight in weights.items():
                 for number, counts in _occurrences(file, term):
@@ -94,10 +120,8 @@ class Index:
 
     def best_lines(self, hit: Hit, limit: int) -> list[tuple[int, str]]:
         """The lines of a hit that carry most of the question, in order, read anew from the file."""
-        try:
-            lines = (self._root / hit.path).read_text(errors="replace").splitlines()
-        except OSError:
-            return []
+        data = read_file(self._root / hit.path, MAX_FILE_BYTES) or b""
+        lines = decode(data).splitlines()
         rated = [
             (sum(hit.weights.get(stem, 0.0) for stem in set(self._words.stems(text))), number, text)
             for number, text in enumerate(lines[hit.unit.start - 1 : hit.unit.end], start=hit.unit.start)
@@ -107,18 +131,16 @@ class Index:
 
     def _stamp(self, path: str) -> tuple[int, int] | None:
         try:
-            status = (self._root / path).stat()
+            status = (self._root / path).lstat()
         except (OSError, ValueError):
             return None
-        return None if status.st_size > _MAX_FILE_BYTES else (status.st_mtime_ns, status.st_size)
+        return (status.st_mtime_ns, status.st_size)
 
     def _read(self, path: str, stamp: tuple[int, int]) -> _File:
         file = _File(stamp=stamp, is_test=_is_test(path))
-        try:
-            data = (self._root / path).read_bytes()
-        except OSError:
-            return file
-        if b"\0" in data:
+        data = read_file(self._root / path, MAX_FILE_BYTES)
+        file.is_unread = data is None
+        if data is None or b"\0" in data:
             return file
         file.path_stems.update(self._words.stems(path))
         counts: dict[str, list[int]] = {}
@@ -147,6 +169,7 @@ class Index:
         total = sum(len(file.units) for file in self._files.values())
         weights: dict[str, float] = {}
         for term in terms:
+            from_thread.check_cancelled()
             having = sum(sum(1 for _ in _occurrences(file, term)) for file in self._files.values())
             weights[term] = math.log(1 + (total - having + 0.5) / (having + 0.5))
         return weights

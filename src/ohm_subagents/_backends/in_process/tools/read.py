@@ -1,9 +1,8 @@
 """`read`: a part of a text file."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from anyio import from_thread, to_thread
+from anyio import to_thread
 from pydantic import Field
 from pydantic_ai import RunContext, Tool
 
@@ -17,7 +16,6 @@ _DESCRIPTION = (
     f"Read a text file. Shows at most {MAX_LINES} lines; a longer file is read in parts with offset and limit."
 )
 _COUNTED_LINES = 2_000_000  # beyond the part that is shown; a longer file is said to go on
-_CHECK_EVERY = 20_000
 
 
 class ReadArguments(Arguments):
@@ -61,7 +59,7 @@ async def read(ctx: RunContext[object], arguments: ReadArguments) -> str:
 def _part(place: Place, offset: int, limit: int) -> Part:
     """Read the part, then count the rest without keeping it. Runs in a worker thread."""
     with open_text(place) as file:
-        lines = _checked(raw_lines(file))
+        lines = raw_lines(file)
         skipped = sum(1 for _ in zip(range(offset - 1), lines, strict=False))
         excerpt = head((decode(line) for line in lines), max_lines=limit)
         shown = len(excerpt.lines)
@@ -73,11 +71,3 @@ def _part(place: Place, offset: int, limit: int) -> Part:
         excerpt.lines if offset > 1 else (excerpt.lines[0].removeprefix("\ufeff"), *excerpt.lines[1:]) if shown else ()
     )
     return Part(lines=text, first=offset, last=offset - 1 + shown, total=total if is_counted else None)
-
-
-def _checked(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """The same lines; stops the thread soon after its call was cancelled."""
-    for number, line in enumerate(lines):
-        if number % _CHECK_EVERY == 0:
-            from_thread.check_cancelled()
-        yield line

@@ -1,41 +1,121 @@
 """A text file on disk, opened and read so that no file can hurt: a pipe, a link, a binary, a line without end."""
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
+from io import BufferedReader
+from itertools import count
+from pathlib import Path
+from secrets import token_hex
 from typing import IO, Final
+
+from anyio import from_thread
 
 from ohm_subagents._backends.in_process.tools.failure import fail
 from ohm_subagents._backends.in_process.tools.place import Place
 
 RECORD_BYTES: Final = 16_384  # of one line; the rest of a longer one is skipped without being held in memory
 _PROBE_BYTES: Final = 8192
+_READING: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC  # never waits, follows no link
+_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_CHECK_EVERY: Final = 1000
 
 
 def open_text(place: Place) -> IO[bytes]:
     """Open a regular text file; anything else fails in one sentence. A link put there meanwhile is not followed."""
-    handle = os.open(place.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    file = open_regular(place)
+    if b"\0" in file.peek(_PROBE_BYTES):
+        size = os.fstat(file.fileno()).st_size
+        file.close()
+        fail(f"{place.shown} is a binary file of {size} bytes and cannot be shown as text.")
+    return file
+
+
+def open_regular(place: Place) -> BufferedReader:
+    """Open a regular file, as above."""
+    handle = os.open(place.path, _READING)
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         os.close(handle)
         if stat.S_ISDIR(status.st_mode):
             fail(f"{place.shown} is a directory; use ls to list it.")
         fail(f"{place.shown} is not a regular file and cannot be read.")
-    file = os.fdopen(handle, "rb")
-    if b"\0" in file.peek(_PROBE_BYTES):
-        file.close()
-        fail(f"{place.shown} is a binary file of {status.st_size} bytes and cannot be shown as text.")
-    return file
+    return os.fdopen(handle, "rb")
+
+
+def read_file(path: Path, limit: int) -> bytes | None:
+    """At most `limit` bytes of a file, or nothing when that is no regular file or cannot be read."""
+    try:
+        handle = os.open(path, _READING)
+    except (OSError, ValueError):
+        return None
+    with os.fdopen(handle, "rb") as file:
+        return file.read(limit) if stat.S_ISREG(os.fstat(handle).st_mode) else None
+
+
+def write_file(place: Place, data: bytes) -> None:
+    """Replace the whole file at once, or leave it as it was; make missing directories; keep the file's permissions.
+
+    Blocks: call it in a worker thread. No link is followed, not even one put there since the path was resolved.
+    """
+    *directories, name = place.path.relative_to(place.root).parts or (".",)
+    handles = [os.open(place.root, _DIRECTORY)]
+    try:
+        for part in directories:
+            with suppress(FileExistsError):
+                os.mkdir(part, dir_fd=handles[-1])
+            handles.append(os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=handles[-1]))
+        _replace(handles[-1], name, data)
+    except OSError as error:  # which knows only the last part of the path
+        raise OSError(error.errno, error.strerror, str(place.path)) from error
+    finally:
+        for handle in handles:
+            os.close(handle)
+
+
+def _replace(directory: int, name: str, data: bytes) -> None:
+    mode = _mode_if_writable(directory, name)
+    temporary = f".{token_hex(8)}.tmp"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=directory)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if mode is not None:
+                os.fchmod(handle, mode)
+            file.write(data)
+        os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+    except BaseException:
+        os.unlink(temporary, dir_fd=directory)
+        raise
+
+
+def _mode_if_writable(directory: int, name: str) -> int | None:
+    """The permissions of the file, nothing if there is none yet; an `OSError` if it could not be written to."""
+    try:
+        status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+        raise OSError(errno.EINVAL, "Not a regular file")
+    os.close(os.open(name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory))
+    return stat.S_IMODE(status.st_mode)
 
 
 def raw_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file without their ends, each cut at a size that is safe to hold."""
-    while line := file.readline(RECORD_BYTES):
-        rest = line
-        while not rest.endswith(b"\n"):
+    """The lines of a file without their ends, each cut at a size that is safe to hold.
+
+    Call it in a worker thread: it stops soon after the thread's call was cancelled.
+    """
+    for number in count():
+        if number % _CHECK_EVERY == 0:
+            from_thread.check_cancelled()
+        line = rest = file.readline(RECORD_BYTES)
+        if not line:
+            return
+        while rest and not rest.endswith(b"\n"):
+            from_thread.check_cancelled()
             rest = file.readline(RECORD_BYTES)
-            if not rest:
-                break
         yield line.rstrip(b"\r\n")
 
 

