@@ -262,8 +262,14 @@ async def after(seconds, act):
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow],
 )
-@given(acts=st.lists(ACTS, max_size=6), script=CALLS, waits_for_all=st.booleans(), chatty=st.booleans())
-def test_what_a_task_promises_holds_for_any_script_and_any_callers(acts, script, waits_for_all, chatty):
+@given(
+    acts=st.lists(ACTS, max_size=6),
+    script=CALLS,
+    finished=st.sampled_from(["refuse", "resume"]),
+    waits_for_all=st.booleans(),
+    chatty=st.booleans(),
+)
+def test_what_a_task_promises_holds_for_any_script_and_any_callers(acts, script, finished, waits_for_all, chatty):
     async def main():
         stage, records, ids = Stage(acts), Records(), []
         store = MemoryStore(lambda: 0)
@@ -273,7 +279,8 @@ def test_what_a_task_promises_holds_for_any_script_and_any_callers(acts, script,
             ids.append(f"task_{next(numbers)}")
             return ids[-1]
 
-        config = {"subagentBackend": "scripted", "subagents": {"asyncStart": "allow", "maxRunning": LIMIT}}
+        subagents = {"asyncStart": "allow", "sendToFinished": finished, "maxRunning": LIMIT}
+        config = {"subagentBackend": "scripted", "subagents": subagents}
         async with Ohm.open(
             env=HERMETIC,
             config=config,
