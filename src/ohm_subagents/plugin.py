@@ -1,5 +1,6 @@
 """The door for plugin authors: everything a backend, model, suite or observer plugin needs, in one import."""
 
+from ohm_subagents._plugins.embedding import Host
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginInvalidError
 from ohm_subagents._plugins.interfaces import (
@@ -8,7 +9,6 @@ from ohm_subagents._plugins.interfaces import (
     Capability,
     Exchange,
     Executor,
-    Host,
     JsonObject,
     ModelSpec,
     Observer,

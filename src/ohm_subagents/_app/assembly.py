@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -185,3 +186,8 @@ def _providers(providers: Mapping[str, Provider]) -> tuple[CompatibleProvider, .
 
 def _listed(names: tuple[str, ...] | None) -> str | None:
     return None if names is None else ",".join(names)
+
+
+def system_clock() -> int:
+    """Epoch milliseconds."""
+    return time.time_ns() // 1_000_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 from pydantic_core import to_jsonable_python
 
-from ohm_subagents._app.assembly import KEEP, Keep, Sources, assemble, source_of
+from ohm_subagents._app.assembly import KEEP, Keep, Sources, assemble, source_of, system_clock
 from ohm_subagents._app.handle import Handle, one_item, outcome_of, start_item
 from ohm_subagents._app.mounting import mount_all, settings_of
 from ohm_subagents._config.env import process_env
@@ -20,7 +19,7 @@ from ohm_subagents._orchestrator.backends import BackendPool
 from ohm_subagents._orchestrator.observe import silent_logger
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.running import RunningTasks
-from ohm_subagents._plugins.interfaces import SuiteContext, ToolCall, ToolResult
+from ohm_subagents._plugins.interfaces import SuiteContext, ToolCall, ToolResult, ToolRowRequest
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._store.memory import MemoryStore
 from ohm_subagents._surfaces.live_ui import LiveUi, kept_current
@@ -40,7 +39,8 @@ if TYPE_CHECKING:
     from ohm_subagents._app.assembly import Assembly, ConfigSource
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._orchestrator.observe import Logger
-    from ohm_subagents._plugins.interfaces import Host, Observer, OnUpdate, Tool
+    from ohm_subagents._plugins.embedding import Host
+    from ohm_subagents._plugins.interfaces import Observer, OnUpdate, Tool
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.envelope import Envelope
@@ -114,7 +114,7 @@ class Ohm:
         `store` and `logger` (structlog) replace the defaults. `host` shows who works, as far as `uiMode` says. Raises
         only for a misdeclared object in `plugins`.
         """
-        now, log = clock or _system_clock, logger or silent_logger()
+        now, log = clock or system_clock, logger or silent_logger()
         live_ui = None
         if host is not None:
             live_ui = LiveUi(
@@ -288,9 +288,9 @@ class Ohm:
             executor=self._engine,
             profiles=lambda: self.profiles,
             settings=lambda: settings_of(self.config, suite),
+            wording=self._wording,
             status=lambda: None if self._assembly.sources.live_ui else status_line(self._store.tasks()),
         )
 
-
-def _system_clock() -> int:
-    return time.time_ns() // 1_000_000
+    def _wording(self, tool: str, payload: str) -> str | None:
+        return self._assembly.host.tool_row(ToolRowRequest(tool=tool, payload=payload))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -196,42 +196,6 @@ class Observer(Protocol):
         ...
 
 
-class Host(Protocol):
-    """What an embedding program may give us, as `Ohm.open(host=...)`; `ohm_subagents.testing.MemoryHost` is a double.
-
-    Every method is called in the event loop's thread and returns at once. One that raises loses what it was told:
-    it is logged, and no task fails for it.
-    """
-
-    def append_entry(self, kind: str, data: JsonObject) -> None:
-        """Keep `data` in the session of the parent agent, where no model reads it; `branch` gives it back later."""
-        ...
-
-    def branch(self) -> Sequence[JsonObject]:
-        """The entries of the session's current branch as plain JSON, oldest first."""
-        ...
-
-    def send_message(self, kind: str, text: str, *, display: bool = True) -> None:
-        """Put a message of ours into the conversation, without starting a turn; a person sees it if `display`."""
-        ...
-
-    def send_user_message(self, text: str, *, follow_up: bool = False) -> None:
-        """Say `text` in the user's name, which starts a turn; with `follow_up`, after the turn that is going on."""
-        ...
-
-    def set_status(self, key: str, text: str | None) -> None:
-        """Show one line in the status bar under `key`, in place of the one before; None removes it."""
-        ...
-
-    def set_widget(self, key: str, lines: Sequence[str] | None) -> None:
-        """Show plain lines of at most 100 terminal cells near the prompt under `key`; None removes them."""
-        ...
-
-    def active_tools(self) -> Sequence[str]:
-        """The names of the tools that the parent agent may call now."""
-        ...
-
-
 class Progress(Protocol):
     """Who watches a command being carried out."""
 
@@ -274,12 +238,16 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteContext:
-    """What a suite gets to build its tools; `profiles` (the visible roster) and `settings` are asked at each call."""
+    """What a suite gets to build its tools; `profiles` (the visible roster) and `settings` are asked at each call.
+
+    `status` is the status line for frames, where no host shows it; `wording` what plugins call a tool with a payload.
+    """
 
     executor: Executor
     profiles: Callable[[], tuple[Profile, ...]]
     settings: Callable[[], Settings]
     status: Callable[[], str | None] = lambda: None
+    wording: Callable[[str, str], str | None] = lambda _tool, _payload: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from ohm_subagents._views.widget import widget_lines
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
 
-    from ohm_subagents._plugins.interfaces import Host
+    from ohm_subagents._plugins.embedding import Host
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.task import Task

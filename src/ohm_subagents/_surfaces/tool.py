@@ -57,8 +57,15 @@ def result_of(reply: Reply, context: SuiteContext, *, batch: bool = False, ignor
         now = context.settings()
         if now.debug:
             return debug_text(envelope, expanded=expanded)
-        tail_rows = now.transcript_tail_lines
-        return view_text(reply, batch=batch, expanded=expanded, output_max_chars=cap, width=width, tail_rows=tail_rows)
+        return view_text(
+            reply,
+            batch=batch,
+            expanded=expanded,
+            output_max_chars=cap,
+            width=width,
+            tail_rows=now.transcript_tail_lines,
+            wording=context.wording,
+        )
 
     return ToolResult(
         text=model_text(reply, batch=batch, output_max_chars=cap),

@@ -9,18 +9,19 @@ from ohm_subagents._views.tree import TreeEntry
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
+    from ohm_subagents._views.rows import Wording
     from ohm_subagents.contract.commands import Missing, Refused
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.task import Task
 
 
-def entry_of(task: Task, *, expanded: bool, output_max_chars: int) -> TreeEntry:
+def entry_of(task: Task, *, expanded: bool, output_max_chars: int, wording: Wording | None = None) -> TreeEntry:
     """A task: its prompt, its tool rows and its result: the last line of the answer, or all lines when expanded."""
     return TreeEntry(
         status=task.status,
         title=title(task.profile, task.description) or task.summary,
         prompt=task.prompt.strip() or task.description.strip() or task.summary,
-        rows=tool_rows(task),
+        rows=tool_rows(task, wording),
         result=_result(task, expanded=expanded, output_max_chars=output_max_chars),
         elapsed_ms=task.updated_ms - (task.started_ms or task.created_ms),
     )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ohm_subagents.contract.events import Event, TextDelta, ToolEnded, ToolStarted, ToolUpdated
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ohm_subagents.contract.task import Task
 
+Wording: TypeAlias = "Callable[[str, str], str | None]"
+"""What a plugin calls a tool with a payload (`ohm_tool_row`); None leaves it to us."""
 STARTED: Final = "○"
 UPDATED: Final = "…"
 DONE: Final = "✓"
@@ -17,26 +21,26 @@ FAILED: Final = "✕"
 PAYLOAD_MAX_CHARS: Final = 90
 
 
-def tool_rows(task: Task) -> tuple[str, ...]:
+def tool_rows(task: Task, wording: Wording | None = None) -> tuple[str, ...]:
     """`○ <tool> <payload>` for a start, `…` for an update, `✓` or `✕` for an end, in the order they happened.
 
     Newlines inside a payload stay: this is the `tool_rows` of task.v1. A tree shows the first line of a row. They are
     those of the kept events (task-v1, 14), but for a task that ended without an answer, whose work they tell.
     """
     kept = task.calls if _has_no_answer(task) else task.events
-    rows = (tool_row(recorded.event) for recorded in kept)
+    rows = (tool_row(recorded.event, wording) for recorded in kept)
     return tuple(row for row in rows if row is not None)
 
 
-def tool_row(event: Event) -> str | None:
-    """The row of one event, or None when it is not about a tool."""
+def tool_row(event: Event, wording: Wording | None = None) -> str | None:
+    """The row of one event, in the words of a plugin if it has some, or None when it is not about a tool."""
     match event:
         case ToolStarted(tool=tool, args=payload):
-            return _row(STARTED, tool, payload)
+            return _row(STARTED, tool, payload, wording)
         case ToolUpdated(tool=tool, text=payload):
-            return _row(UPDATED, tool, payload)
+            return _row(UPDATED, tool, payload, wording)
         case ToolEnded(tool=tool, text=payload, status=status):
-            return _row(DONE if status == "success" else FAILED, tool, payload)
+            return _row(DONE if status == "success" else FAILED, tool, payload, wording)
         case _:  # the other events are no tool events, and a new one is not either unless it is added above
             return None
 
@@ -60,7 +64,10 @@ def _has_no_answer(task: Task) -> bool:
     return task.status in {"failed", "cancelled"}
 
 
-def _row(marker: str, tool: str, payload: str) -> str:
+def _row(marker: str, tool: str, payload: str, wording: Wording | None) -> str:
+    told = wording(tool, payload) if wording is not None else None
+    if told is not None:
+        return f"{marker} {told}"
     shown = payload.strip()
     if len(shown) > PAYLOAD_MAX_CHARS:
         shown = truncate(shown, PAYLOAD_MAX_CHARS - 1).text + "…"

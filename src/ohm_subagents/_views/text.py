@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.entries import answer, entry_of, entry_of_error, entry_of_missing, entry_of_refused, title
@@ -13,8 +14,9 @@ from ohm_subagents.contract.events import Failed
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
+    from ohm_subagents._views.rows import Wording
     from ohm_subagents._views.tree import TreeEntry
     from ohm_subagents.contract.commands import ItemReply, Reply
     from ohm_subagents.contract.errors import OhmError
@@ -31,9 +33,11 @@ def view_text(
     output_max_chars: int,
     width: int = WIDTH,
     tail_rows: int = TAIL_ROWS,
+    wording: Wording | None = None,
 ) -> str:
     """What a person sees: the tree; while everything still runs, one line a task unless `expanded`."""
-    entries = _entries(reply, batch=batch, expanded=expanded, output_max_chars=output_max_chars)
+    draw = partial(entry_of, expanded=expanded, output_max_chars=output_max_chars, wording=wording)
+    entries = _entries(reply, draw, batch=batch, expanded=expanded, output_max_chars=output_max_chars)
     if not expanded and all(entry.is_active for entry in entries):
         lines = [_background_line(entry) for entry in entries] + _task_id_line(reply, batch=batch)
     else:
@@ -50,7 +54,9 @@ def model_text(reply: Reply, *, batch: bool, output_max_chars: int, width: int =
     return "\n\n".join([tree, *_blocks(reply, output_max_chars)])
 
 
-def _entries(reply: Reply, *, batch: bool, expanded: bool, output_max_chars: int) -> list[TreeEntry]:
+def _entries(
+    reply: Reply, draw: Callable[[Task], TreeEntry], *, batch: bool, expanded: bool, output_max_chars: int
+) -> list[TreeEntry]:
     match reply:
         case Rejected(items=(asked,)) if not batch:
             return [_entry_of_rejected(replace(reply, profile=asked.profile, description=asked.description))]
@@ -58,15 +64,12 @@ def _entries(reply: Reply, *, batch: bool, expanded: bool, output_max_chars: int
             return [_entry_of_rejected(reply)]
         case Started(items=items) | Seen(items=items):
             is_list = batch or isinstance(reply, Seen)
-            return [
-                _entry(item, position=at if is_list else None, expanded=expanded, output_max_chars=output_max_chars)
-                for at, item in enumerate(items, start=1)
-            ]
+            return [_entry(item, draw, position=at if is_list else None) for at, item in enumerate(items, start=1)]
         case Sent(task=task):
-            entry = entry_of(task, expanded=expanded, output_max_chars=output_max_chars)
+            entry = draw(task)
             return [_with_answer(entry, reply, expanded=expanded, output_max_chars=output_max_chars)]
         case Stopped(task=task):
-            return [entry_of(task, expanded=expanded, output_max_chars=output_max_chars)]
+            return [draw(task)]
 
 
 def _entry_of_rejected(reply: Rejected) -> TreeEntry:
@@ -76,10 +79,10 @@ def _entry_of_rejected(reply: Rejected) -> TreeEntry:
     return entry_of_error(reply.error, title=title(reply.profile, description), prompt=description)
 
 
-def _entry(item: ItemReply | Missing, *, position: int | None, expanded: bool, output_max_chars: int) -> TreeEntry:
+def _entry(item: ItemReply | Missing, draw: Callable[[Task], TreeEntry], *, position: int | None) -> TreeEntry:
     match item:
         case Accepted(task=task):
-            return entry_of(task, expanded=expanded, output_max_chars=output_max_chars)
+            return draw(task)
         case Refused():
             return entry_of_refused(item, position=position)
         case Missing():

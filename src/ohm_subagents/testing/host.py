@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.interfaces import Host
+from ohm_subagents._plugins.embedding import Host
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

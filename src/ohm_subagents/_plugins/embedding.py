@@ -1,0 +1,46 @@
+"""What an embedding program may give us."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ohm_subagents._plugins.interfaces import JsonObject
+
+
+class Host(Protocol):
+    """What an embedding program may give us, as `Ohm.open(host=...)`; `ohm_subagents.testing.MemoryHost` is a double.
+
+    Every method is called in the event loop's thread and returns at once. One that raises loses what it was told:
+    it is logged, and no task fails for it.
+    """
+
+    def append_entry(self, kind: str, data: JsonObject) -> None:
+        """Keep `data` in the session of the parent agent, where no model reads it; `branch` gives it back later."""
+        ...
+
+    def branch(self) -> Sequence[JsonObject]:
+        """The entries of the session's current branch as plain JSON, oldest first."""
+        ...
+
+    def send_message(self, kind: str, text: str, *, display: bool = True) -> None:
+        """Put a message of ours into the conversation, without starting a turn; a person sees it if `display`."""
+        ...
+
+    def send_user_message(self, text: str, *, follow_up: bool = False) -> None:
+        """Say `text` in the user's name, which starts a turn; with `follow_up`, after the turn that is going on."""
+        ...
+
+    def set_status(self, key: str, text: str | None) -> None:
+        """Show one line in the status bar under `key`, in place of the one before; None removes it."""
+        ...
+
+    def set_widget(self, key: str, lines: Sequence[str] | None) -> None:
+        """Show plain lines of at most 100 terminal cells near the prompt under `key`; None removes them."""
+        ...
+
+    def active_tools(self) -> Sequence[str]:
+        """The names of the tools that the parent agent may call now."""
+        ...
