@@ -1,10 +1,22 @@
 """The real 135M model, through everything: plugin discovery, config, engine, in-process backend, child tool."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import anyio
 import pytest
 
-from ohm_subagents import Ohm
-from ohm_subagents.plugin import Profile, Tool, ToolPolicy, ToolResult, ToolSuiteSpec, hookimpl
+from ohm_subagents import Err, Ohm, Ok
+from ohm_subagents.plugin import JsonObject, Profile, Tool, ToolPolicy, ToolResult, ToolSuiteSpec, hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from ohm_subagents.plugin import SuiteContext, ToolCall
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_model]
 
@@ -15,7 +27,7 @@ EXTRACTOR = Profile(
     prompt="Call record_city with the city and the country of the text.",
     tools=ToolPolicy(allowed=("record_city",)),
 )
-SCHEMA = {
+SCHEMA: JsonObject = {
     "type": "object",
     "properties": {"city": {"type": "string"}, "country": {"type": "string", "enum": ["France", "Germany", "Spain"]}},
     "required": ["city", "country"],
@@ -25,14 +37,14 @@ SCHEMA = {
 class Extraction:
     """A child suite of one tool that keeps what it is given."""
 
-    def __init__(self):
-        self.recorded = []
+    def __init__(self) -> None:
+        self.recorded: list[JsonValue] = []
 
     @hookimpl
-    def ohm_tool_suites(self):
+    def ohm_tool_suites(self) -> Iterable[ToolSuiteSpec]:
         return [ToolSuiteSpec(name="extraction", summary="", build=self._build, audience="child")]
 
-    def _build(self, _context):
+    def _build(self, _context: SuiteContext) -> tuple[Tool, ...]:
         description = "Record the city and the country that the text names."
         return (
             Tool(
@@ -45,20 +57,26 @@ class Extraction:
             ),
         )
 
-    async def _record(self, call):
+    async def _record(self, call: ToolCall) -> ToolResult:
         await anyio.lowlevel.checkpoint()
         self.recorded.append(call.arguments)
         return ToolResult(text="recorded", details={})
 
 
-async def test_a_constrained_extraction_comes_back_through_a_task(gguf, tmp_path):
+async def test_a_constrained_extraction_comes_back_through_a_task(gguf: Path, tmp_path: Path) -> None:
     extraction = Extraction()
     env = {"PI_CONFIG_DIR": str(tmp_path), "OHM_MODEL": f"gguf/{gguf}"}
     async with Ohm.open(cwd=tmp_path, env=env, profiles=[EXTRACTOR], plugins=[extraction]) as ohm:
-        envelope = (await ohm.run("extractor", "I live in Berlin, in Germany.")).ok_value
+        match await ohm.run("extractor", "I live in Berlin, in Germany."):
+            case Ok(envelope):
+                pass
+            case Err(error):
+                pytest.fail(str(error))
 
     assert extraction.recorded[0] == {"city": "Berlin", "country": "Germany"}
     assert (envelope.provider, envelope.runtime, envelope.route) == ("gguf", "pi-sdk", "interactive-sdk")
+    assert envelope.tool_rows is not None
+    assert envelope.usage is not None
     assert envelope.tool_rows[0] == '○ record_city {"city":"Berlin","country":"Germany"}'
     assert envelope.usage.requests >= 2
     assert envelope.usage.output_tokens > 0
