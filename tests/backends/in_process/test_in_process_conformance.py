@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 from model_server import Call, ModelServer, Reply, Request, Say, Stall, Status
-from subagent_runs import ENV, EventLog, acme, answer, request
+from subagent_runs import ENV, EventLog, acme, answer, error, request
 
 from ohm_subagents._backends.in_process.models import ModelBook
 from ohm_subagents._backends.in_process.providers import custom_model_specs
 from ohm_subagents._backends.in_process.search_model import search_model_spec
 from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents._plugins.interfaces import BackendSpec
-from ohm_subagents.contract import ModelPattern, RouteResolved, ToolEnded
+from ohm_subagents.contract import ErrorCode, ModelPattern, RouteResolved, ToolEnded
 from ohm_subagents.testing import BackendConformance, Scenarios
 
 
@@ -75,3 +75,17 @@ async def test_the_embedded_search_model_runs_through_the_same_backend(tmp_path:
     assert "truncation.py" in answer(outcome)
     assert [(route.provider, route.model) for route in log.of(RouteResolved)] == [("local", "search")]
     assert log.of(ToolEnded)
+
+
+@pytest.mark.anyio
+async def test_a_search_model_that_cannot_search_fails_and_says_what_to_do(tmp_path: Path) -> None:
+    spec = interactive_sdk_spec(lambda: ModelBook([search_model_spec()], {}))
+    pattern = ModelPattern(provider="local", model="search")
+    async with spec.open(InProcessOptions()) as backend:
+        failed = error(await backend.run(request(cwd=tmp_path, tools=("read",), model=pattern), EventLog()))
+    assert failed.code == ErrorCode.BACKEND_FAILED
+    assert str(failed) == (
+        'Model "local/search" could not search: The tool code_search was not given to this subagent. '
+        "Allow this subagent the tool code_search and a directory that it can read; or set OHM_MODEL, or "
+        "subagents.model in ohm.json, to a language model such as anthropic/claude-sonnet-5-5."
+    )

@@ -3,13 +3,11 @@
 import subprocess
 import sys
 from dataclasses import replace
-from typing import Self
+from importlib.util import find_spec
 
-import anyio
 import pytest
 from model_server import ModelServer, Say
 from pydantic import ValidationError
-from pydantic_ai.models.test import TestModel
 from subagent_runs import PROFILE, EventLog, acme, answer, error, opened, request
 
 from ohm_subagents._backends.in_process.honesty import model_diagnostics
@@ -21,8 +19,7 @@ from ohm_subagents._backends.in_process.providers import (
     custom_model_specs,
 )
 from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
-from ohm_subagents._plugins.interfaces import ModelSpec
-from ohm_subagents.contract import Err, ErrorCode, ModelPattern, OhmError, Ok, Result
+from ohm_subagents.contract import Err, ErrorCode, ModelPattern, OhmError, Ok
 
 pytestmark = pytest.mark.anyio
 
@@ -79,8 +76,26 @@ async def test_an_unknown_provider_lists_the_ones_there_are() -> None:
         unknown = await models.open(ModelPattern(provider="opnai", model="gpt-5.5"))
     assert isinstance(unknown, Err)
     assert unknown.err_value.code == ErrorCode.MODEL_UNKNOWN
-    assert 'Unknown model provider "opnai" in "opnai/gpt-5.5". Did you mean "openai/gpt-5.5"?' in str(unknown.err_value)
-    assert "anthropic, deepseek, google" in unknown.err_value.advice
+    assert str(unknown.err_value).startswith(
+        'Unknown model provider "opnai" in "opnai/gpt-5.5". Did you mean "openai/gpt-5.5"? '
+        "Available providers: anthropic, deepseek, google, "
+    )
+
+
+@pytest.mark.parametrize("provider", ["nope", "claude", "gemini", "azure", "grok"])
+async def test_a_provider_that_is_like_no_other_is_not_guessed_at(provider: str) -> None:
+    async with book({}) as models:
+        unknown = await models.open(ModelPattern(provider=provider, model="gpt-4o"))
+    assert isinstance(unknown, Err)
+    assert "Did you mean" not in str(unknown.err_value)
+
+
+async def test_the_provider_of_the_local_plugin_says_how_to_install_it() -> None:
+    async with book({}) as models:
+        unknown = await models.open(ModelPattern(provider="gguf", model="/models/m.gguf"))
+    assert isinstance(unknown, Err)
+    assert unknown.err_value.code == ErrorCode.MODEL_UNKNOWN
+    assert "pip install 'ohm-subagents[local]'" in unknown.err_value.advice
 
 
 async def test_a_missing_key_names_the_variable() -> None:
@@ -91,6 +106,16 @@ async def test_a_missing_key_names_the_variable() -> None:
     assert "GOOGLE_API_KEY or GEMINI_API_KEY" in missing.err_value.message
 
 
+@pytest.mark.parametrize("key", ["sk-ключ", "sk-one\nsk-two", "sk-\u2011dash", "sk-\x07"])
+async def test_a_key_that_no_header_can_carry_names_the_variable_and_not_the_key(key: str) -> None:
+    async with book({"GEMINI_API_KEY": key}) as models:
+        refused = await models.open(ModelPattern(provider="google", model="gemini-3.8-flash"))
+    assert isinstance(refused, Err)
+    assert refused.err_value.code == ErrorCode.MODEL_KEY_MISSING
+    assert refused.err_value.message.startswith("The key in GEMINI_API_KEY cannot be used")
+    assert "sk-" not in str(refused.err_value)
+
+
 async def test_an_unknown_model_of_a_custom_provider_lists_what_it_has() -> None:
     provider = CompatibleProvider(
         name="Acme", base_url="http://127.0.0.1:1/v1", models=(CompatibleModel(id="quick-1"), CompatibleModel(id="big"))
@@ -99,8 +124,10 @@ async def test_an_unknown_model_of_a_custom_provider_lists_what_it_has() -> None
         unknown = await models.open(ModelPattern(provider="acme", model="quik-1"))
     assert isinstance(unknown, Err)
     assert unknown.err_value.code == ErrorCode.MODEL_UNKNOWN
-    assert 'Did you mean "acme/quick-1"?' in unknown.err_value.message
-    assert "Available models: big, quick-1." in unknown.err_value.advice
+    assert str(unknown.err_value) == (
+        'Unknown model "quik-1" of provider "acme". Did you mean "acme/quick-1"? Available models: big, quick-1. '
+        "They are listed under providers.Acme.models in ohm.json."
+    )
 
 
 async def test_an_sdk_that_is_not_installed_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,21 +141,52 @@ async def test_an_sdk_that_is_not_installed_says_how_to_install_it(monkeypatch: 
     assert "secret-value" not in str(missing.err_value)
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic", "google", "openrouter", "deepseek"])
-async def test_the_default_of_a_provider_opens_with_the_key_given_and_is_in_the_price_list(
-    provider: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+# The SDK that each provider needs beyond the one we depend on.
+SDKS = {
+    "openai": None,
+    "openrouter": None,
+    "deepseek": None,
+    "anthropic": "anthropic",
+    "google": "google.genai",
+    "groq": "groq",
+    "mistral": "mistralai",
+    "xai": "xai_sdk",
+}
+
+
+def is_installed(module: str) -> bool:
+    package, _, rest = module.partition(".")
+    return find_spec(package) is not None and (not rest or find_spec(module) is not None)
+
+
+async def default_of(provider: str, monkeypatch: pytest.MonkeyPatch) -> list[str] | OhmError:
+    """What is said about the default model of `provider` when its key is in the mapping given, and nowhere else."""
     specs = {spec.provider: spec for spec in builtin_model_specs({})}
     for spec in specs.values():
         for key in spec.keys:
             monkeypatch.delenv(key, raising=False)
-    env = {specs[provider].keys[0]: "key"}
-    async with book(env) as models:
+    async with book({specs[provider].keys[0]: "key"}) as models:
         chosen = models.choose(None, PROFILE)
         assert isinstance(chosen, Ok)
+        assert chosen.ok_value.provider == provider
         model = await models.open(chosen.ok_value)
-        assert isinstance(model, Ok)
-        assert list(model_diagnostics(model.ok_value, chosen.ok_value)) == []
+        if isinstance(model, Err):
+            return model.err_value
+        return [told.message for told in model_diagnostics(model.ok_value, chosen.ok_value)]
+
+
+@pytest.mark.parametrize("provider", SDKS)
+async def test_the_default_of_a_provider_opens_with_the_key_given_and_is_in_the_price_list(
+    provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = await default_of(provider, monkeypatch)
+    sdk = SDKS[provider]
+    if sdk is None or is_installed(sdk):
+        assert outcome == []
+        return
+    assert isinstance(outcome, OhmError)
+    assert outcome.code == ErrorCode.PROVIDER_NOT_INSTALLED
+    assert outcome.advice == f"Install it: pip install 'ohm-subagents[{provider}]'."
 
 
 async def test_ollama_needs_no_key_and_runs_at_the_address_given() -> None:
@@ -149,53 +207,6 @@ async def test_the_key_of_a_custom_provider_is_sent_to_it_and_no_other() -> None
             await backend.run(request(), EventLog())
             await backend.run(request(model=ModelPattern(provider="free", model="m")), EventLog())
     assert [asked.headers["authorization"] for asked in server.requests] == ["Bearer k-acme", "Bearer no-key"]
-
-
-class CountingModel(TestModel):
-    """Knows in which task it was entered and left."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tasks: list[int] = []
-
-    async def __aenter__(self) -> Self:
-        self.tasks.append(anyio.get_current_task().id)
-        await anyio.lowlevel.checkpoint()
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        self.tasks.append(anyio.get_current_task().id)
-
-
-async def test_a_model_is_opened_once_for_all_thinking_levels_and_closed_by_the_task_that_opened_it() -> None:
-    made: list[CountingModel] = []
-
-    def make(_: ModelPattern) -> Result[CountingModel, OhmError]:
-        made.append(CountingModel())
-        return Ok(made[-1])
-
-    spec = ModelSpec(provider="plug", summary="A plugin's.", open=make)
-    async with ModelBook([spec], {}) as models:
-        async with anyio.create_task_group() as tasks:
-            for level in (None, "off", "high"):
-                pattern = ModelPattern(provider="plug", model="m", thinking=level)  # type: ignore[arg-type]  # a literal level
-                tasks.start_soon(models.open, pattern)
-        assert len(made) == 1
-        assert len(made[0].tasks) == 1
-    assert len(made[0].tasks) == 2
-    assert len(set(made[0].tasks)) == 1
-
-
-async def test_a_model_that_failed_to_open_is_asked_again() -> None:
-    answers: list[Result[TestModel, OhmError]] = [
-        Err(OhmError(code="busy", message="Not now.")),
-        Ok(TestModel()),
-    ]
-    spec = ModelSpec(provider="plug", summary="A plugin's.", open=lambda _: answers.pop(0))
-    async with ModelBook([spec], {}) as models:
-        pattern = ModelPattern(provider="plug", model="m")
-        assert isinstance(await models.open(pattern), Err)
-        assert isinstance(await models.open(pattern), Ok)
 
 
 def test_the_options_are_those_of_the_file() -> None:

@@ -22,7 +22,8 @@ from pydantic_ai.messages import (
 from pydantic_ai.run import AgentRunResultEvent
 
 from ohm_subagents._backends.in_process.search_model import search_model_spec
-from ohm_subagents._backends.in_process.search_plan import Answer, Call, next_step
+from ohm_subagents._backends.in_process.search_plan import Call, Failure, next_step
+from ohm_subagents._backends.in_process.search_stream import NoSearchError
 from ohm_subagents._backends.in_process.tools import child_toolset, child_workspace
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.model_pattern import ModelPattern
@@ -34,7 +35,7 @@ FINDER = ("read", "grep", "find", "ls", "code_search")
 HONEST = (
     "This is keyword search (local/search), not a language model: it ranks code by the words of the question.\n"
     "For a model that reasons, set OHM_MODEL, or subagents.model in ohm.json, for example to "
-    "anthropic/claude-sonnet-4-5, with ANTHROPIC_API_KEY in the environment."
+    "anthropic/claude-sonnet-5-5, with ANTHROPIC_API_KEY in the environment."
 )
 CANNOT = "It only finds places, for questions of where, which or how; it cannot explain, plan or edit."
 
@@ -165,11 +166,9 @@ async def test_a_question_of_another_kind_is_told_what_search_cannot_do(model, p
     assert ((await run(model, project, question)).answer.endswith(f"{CANNOT}\n")) is adds
 
 
-async def test_without_the_search_tool_it_says_so(model, project):
-    trace = await run(model, project, "Where is money rounded?", names=("read", "grep"))
-    assert trace.answer == (
-        f"I can only search, and the tool code_search was not given to this subagent.\n\n{HONEST}\n"
-    )
+async def test_without_the_search_tool_the_run_fails(model, project):
+    with pytest.raises(NoSearchError, match=r"^The tool code_search was not given to this subagent\.$"):
+        await run(model, project, "Where is money rounded?", names=("read", "grep"))
 
 
 async def test_without_the_read_tool_it_answers_from_the_search(model, project):
@@ -189,15 +188,13 @@ async def test_a_follow_up_is_searched_anew(model, project):
     assert second.answer == alone.answer
 
 
-async def test_a_search_that_failed_is_said(model, project):
+async def test_a_search_that_failed_fails_the_run(model, project):
     project.joinpath("gone").mkdir()
     cwd = project / "gone"
     agent = Agent(model, toolsets=[child_toolset(FINDER)], capabilities=[child_workspace(cwd, FINDER)])
     cwd.rmdir()
-    answer = (await agent.run("Where is money rounded?")).output
-    assert answer.startswith("The search failed: ")
-    assert "The working directory is gone" in answer.partition("\n")[0]
-    assert HONEST in answer
+    with pytest.raises(NoSearchError, match=r"^The working directory is gone"):
+        await agent.run("Where is money rounded?")
 
 
 def question_and_call(tool: str) -> list[ModelMessage]:
@@ -210,8 +207,7 @@ def question_and_call(tool: str) -> list[ModelMessage]:
 
 def test_a_call_without_a_result_is_a_failed_call():
     step = next_step(question_and_call("code_search"), {"code_search"})
-    assert isinstance(step, Answer)
-    assert step.text.startswith("The search failed: the tool gave no answer")
+    assert step == Failure("The tool code_search gave no answer.")
 
 
 def test_the_step_depends_on_the_messages_alone():

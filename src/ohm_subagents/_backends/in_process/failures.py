@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
@@ -10,6 +9,10 @@ from typing import TYPE_CHECKING, Final
 from pydantic_ai import exceptions as upstream
 
 from ohm_subagents._backends.in_process.bridge import said_nothing
+from ohm_subagents._backends.in_process.providers import EXAMPLE_MODEL
+from ohm_subagents._backends.in_process.quotation import quotation
+from ohm_subagents._backends.in_process.search_plan import SEARCH
+from ohm_subagents._backends.in_process.search_stream import NoSearchError
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
@@ -18,9 +21,6 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
 
     from ohm_subagents.contract.model_pattern import ModelPattern
-
-_KEY_SHAPES: Final = re.compile(r"(?:\bsk-|\bgsk_|\bxai-|\bAIza|\bBearer\s+)[\w*.\-]{4,}")
-_MAX_DETAIL: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +180,26 @@ _MISBEHAVED: Final = _Row(
     "answered in a way that cannot be used",
     "Choose a model that is good at calling tools, or reword the task.",
 )
+_NO_STREAM: Final = _Row(
+    upstream.UnexpectedModelBehavior,
+    ErrorCode.PROVIDER_EMPTY_RESPONSE,
+    "sent a reply without an answer in it, as a web page or a proxy in place of the API does",
+    "Check the provider's base URL, then try again.",
+    retryable=True,
+    quotes=False,
+)
 _MISUSED: Final = _Row(
     Exception,
     ErrorCode.BACKEND_FAILED,
     "could not be run",
-    "Check the model's settings and the tools of this subagent.",
+    "Check the model's settings and the tools of this subagent; if they are right, report the text above.",
+)
+_NO_SEARCH: Final = _Row(
+    NoSearchError,
+    ErrorCode.BACKEND_FAILED,
+    "could not search",
+    f"Allow this subagent the tool {SEARCH} and a directory that it can read; or set OHM_MODEL, or subagents.model in "
+    f"ohm.json, to a language model such as {EXAMPLE_MODEL}.",
 )
 
 
@@ -195,11 +210,21 @@ def failure(
 
     `secrets` are cut out of what the provider wrote.
     """
-    if isinstance(error, upstream.FallbackExceptionGroup):
-        return failure(error.exceptions[-1], pattern, response=response, secrets=secrets)
+    error = _telling(error)
     row = _row(error, response)
     status = f" (HTTP {error.status_code})" if isinstance(error, upstream.ModelHTTPError) else ""
-    return _told(row, pattern, f"{status}{_detail(error, secrets) if row.quotes else ''}")
+    return _told(row, pattern, f"{status}{quotation(error, secrets) if row.quotes else ''}")
+
+
+def _telling(error: Exception) -> Exception:
+    """The one error of a group that says what went wrong: the last of a fallback, or the only one there is."""
+    match error:
+        case upstream.FallbackExceptionGroup(exceptions=errors):
+            return _telling(errors[-1])
+        case ExceptionGroup(exceptions=[only]):
+            return _telling(only)
+        case _:
+            return error
 
 
 def empty_answer(pattern: ModelPattern) -> OhmError:
@@ -232,6 +257,8 @@ def _row(error: Exception, response: ModelResponse | None) -> _Row:
             return _BROKE_OFF if "finish_reason" in error.message else _MALFORMED
         case upstream.UnexpectedModelBehavior(message=message):
             return _misbehaviour(message, response)
+        case NoSearchError():
+            return _NO_SEARCH
         case _:
             return _MISUSED
 
@@ -240,28 +267,4 @@ def _misbehaviour(message: str, response: ModelResponse | None) -> _Row:
     """Upstream says the same of a model that said nothing, of a stream without an event, and of a wrong tool call."""
     if said_nothing(response):
         return _OUTPUT_LIMIT if response is not None and response.finish_reason == "length" else _EMPTY
-    return _EMPTY if "ended without content" in message else _MISBEHAVED
-
-
-def _detail(error: Exception, secrets: Sequence[str]) -> str:
-    """`: what was said`, on one line, without keys, capped."""
-    match error:
-        case upstream.ModelHTTPError(body=body):
-            said = _said(body)
-        case upstream.UnexpectedModelBehavior(message=message):
-            said = message.partition(". ")[0]  # what follows is advice about upstream's own settings
-        case _:
-            said = str(error).partition("\n")[0]
-    for secret in secrets:
-        said = said.replace(secret, "***")
-    said = " ".join(_KEY_SHAPES.sub("***", said).split()).rstrip(".")
-    cut = f"{said[:_MAX_DETAIL]}…" if len(said) > _MAX_DETAIL else said
-    return f": {cut}" if cut else ""
-
-
-def _said(body: object) -> str:
-    match body:
-        case {"error": {"message": str(message)}} | {"message": str(message)} | {"error": str(message)}:
-            return message
-        case _:
-            return ""
+    return _NO_STREAM if "ended without content" in message else _MISBEHAVED

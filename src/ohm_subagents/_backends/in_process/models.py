@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from contextlib import AsyncExitStack
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import anyio
 from anyio import to_thread
 
+from ohm_subagents._backends.in_process.suggestion import did_you_mean
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -18,28 +17,45 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from types import TracebackType
 
-    from anyio.abc import TaskGroup, TaskStatus
+    from anyio.abc import TaskGroup
     from pydantic_ai.models import Model
 
     from ohm_subagents._plugins.interfaces import ModelSpec
     from ohm_subagents.contract.profile import Profile
 
 
+_IN_A_PLUGIN: Final = {"gguf": "Provider gguf comes with: pip install 'ohm-subagents[local]'. "}
+
+
+class _Opening:
+    """A model that is being opened, or is open. Whoever needs it waits for `ready`; the waiters may come and go."""
+
+    def __init__(self) -> None:
+        self.result: Result[Model, OhmError] | None = None
+        self.ready = anyio.Event()
+        self.scope = anyio.CancelScope()
+
+    def answer(self, result: Result[Model, OhmError]) -> None:
+        self.result = result
+        self.ready.set()
+
+
 class ModelBook:
     """Chooses a model (house 9.6, below the settings) and opens it at most once for each provider and name.
 
-    Entered by whoever owns it; leaving closes every model. A model is entered and left by a task of its own, because
-    a context manager that holds a task group has to be closed by the task that opened it.
+    Entered by whoever owns it; leaving closes every model. A model is opened, entered and left by a task of its own:
+    a context manager that holds a task group has to be closed by the task that opened it, and a run that is cancelled
+    while its model opens leaves at once, without taking the model from the others that wait for it.
     """
 
     def __init__(self, specs: Iterable[ModelSpec], env: Mapping[str, str]) -> None:
         self._specs = tuple(specs)
         self._env = env
-        self._models: dict[tuple[str, str], Model] = {}
-        self._locks: defaultdict[tuple[str, str], anyio.Lock] = defaultdict(anyio.Lock)
+        self._openings: dict[tuple[str, str], _Opening] = {}
         self._stack = AsyncExitStack()
         self._keepers: TaskGroup | None = None
         self._closing = anyio.Event()
+        self._broken: list[Exception] = []
 
     async def __aenter__(self) -> Self:
         self._keepers = await self._stack.enter_async_context(anyio.create_task_group())
@@ -49,7 +65,13 @@ class ModelBook:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
         self._closing.set()
-        return await self._stack.__aexit__(exc_type, exc, traceback)
+        for opening in self._openings.values():
+            if not opening.ready.is_set():
+                opening.scope.cancel()
+        swallowed = await self._stack.__aexit__(exc_type, exc, traceback)
+        if self._broken:
+            raise ExceptionGroup("Models failed to close.", self._broken)
+        return swallowed
 
     @property
     def specs(self) -> tuple[ModelSpec, ...]:
@@ -90,40 +112,66 @@ class ModelBook:
     async def open(self, pattern: ModelPattern) -> Result[Model, OhmError]:
         """The model of `pattern`, opened on first use; its thinking level is no part of it.
 
-        Returns `model_unknown`, `model_key_missing`, or what the provider's own `open` says.
+        Returns `model_unknown`, `model_key_missing`, or what the provider's own `open` says; one that raises is
+        `task_backend_execution_failed`. A failure is told to all who wait for it, and the next one tries again.
         """
         spec = next((spec for spec in self._specs if spec.provider == pattern.provider), None)
         if spec is None:
             return Err(self._unknown_provider(pattern))
         if not self.has_key(spec):
             return Err(_missing_key(pattern, spec))
+        if (name := self._unsendable(spec)) is not None:
+            return Err(_unsendable_key(pattern, name))
         key = (pattern.provider, pattern.model)
-        async with self._locks[key]:
-            if key in self._models:
-                return Ok(self._models[key])
-            # A thread, because the first one imports a provider's SDK and a local one reads gigabytes.
-            opened = await to_thread.run_sync(spec.open, pattern)
-            if isinstance(opened, Err):
-                return opened
+        opening = self._openings.get(key)
+        if opening is None:
             if self._keepers is None:
                 raise RuntimeError("ModelBook.open needs an entered ModelBook.")
-            await self._keepers.start(self._keep, opened.ok_value)
-            self._models[key] = opened.ok_value
-            return opened
+            opening = self._openings[key] = _Opening()
+            self._keepers.start_soon(self._keep, spec, pattern, opening)
+        await opening.ready.wait()
+        return opening.result or Err(_closed(pattern))
 
-    async def _keep(self, model: Model, *, task_status: TaskStatus[None]) -> None:
-        async with model:
-            task_status.started()
-            await self._closing.wait()
+    async def _keep(self, spec: ModelSpec, pattern: ModelPattern, opening: _Opening) -> None:
+        """Open a model, hold it until the book is closed, close it."""
+        try:
+            with opening.scope:
+                # A thread, because the first one imports a provider's SDK and a local one reads gigabytes; it is left
+                # behind when the book is closed meanwhile: a model that nobody entered needs no leaving.
+                opened = await to_thread.run_sync(spec.open, pattern, abandon_on_cancel=True)
+                if isinstance(opened, Err):
+                    opening.answer(opened)
+                    return
+                async with opened.ok_value:
+                    opening.answer(opened)
+                    await self._closing.wait()
+        except Exception as error:  # noqa: BLE001  a provider's bug costs its own runs, and may quote a key
+            if isinstance(opening.result, Ok):
+                self._broken.append(error)  # told when every other model is closed
+                return
+            from ohm_subagents._backends.in_process.failures import failure  # noqa: PLC0415  loads pydantic_ai
+
+            opening.answer(Err(failure(error, pattern, response=None, secrets=self.secrets())))
+        finally:
+            if not isinstance(opening.result, Ok):
+                del self._openings[pattern.provider, pattern.model]
+            opening.ready.set()
+
+    def _unsendable(self, spec: ModelSpec) -> str | None:
+        """The variable of the key that is used, when no HTTP header can carry it."""
+        used = next((name for name in spec.keys if self._env.get(name, "").strip()), None)
+        if used is None:
+            return None
+        key = self._env[used].strip()
+        return None if key.isascii() and key.isprintable() else used
 
     def _unknown_provider(self, pattern: ModelPattern) -> OhmError:
         known = sorted(spec.provider for spec in self._specs)
-        close = get_close_matches(pattern.provider, known, n=1)
-        hint = f' Did you mean "{close[0]}/{pattern.model}"?' if close else ""
+        hint = _IN_A_PLUGIN.get(pattern.provider) or did_you_mean(pattern.provider, known, model=pattern.model)
         return OhmError(
             code=ErrorCode.MODEL_UNKNOWN,
-            message=f'Unknown model provider "{pattern.provider}" in "{pattern}".{hint}',
-            advice=f"Available providers: {', '.join(known)}. Add your own under providers in ohm.json.",
+            message=f'Unknown model provider "{pattern.provider}" in "{pattern}".',
+            advice=f"{hint}Available providers: {', '.join(known)}. Add your own under providers in ohm.json.",
         )
 
 
@@ -134,3 +182,15 @@ def _missing_key(pattern: ModelPattern, spec: ModelSpec) -> OhmError:
         f"{' or '.join(spec.keys)} is not in the environment.",
         advice=f"Set {spec.keys[0]}, or choose a model of another provider.",
     )
+
+
+def _unsendable_key(pattern: ModelPattern, name: str) -> OhmError:
+    return OhmError(
+        code=ErrorCode.MODEL_KEY_MISSING,
+        message=f'The key in {name} cannot be used for model "{pattern}": it holds a character that no key has.',
+        advice=f"Set {name} to a key of printable ASCII characters.",
+    )
+
+
+def _closed(pattern: ModelPattern) -> OhmError:
+    return OhmError(code=ErrorCode.TASK_ABORTED, message=f'Model "{pattern}" was closed while it was being opened.')

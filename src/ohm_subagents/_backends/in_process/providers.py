@@ -6,10 +6,10 @@ Nothing is read from the process's environment: keys and base URLs come from the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
+from ohm_subagents._backends.in_process.suggestion import did_you_mean
 from ohm_subagents._plugins.interfaces import ModelSpec
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -115,6 +115,10 @@ _BUILT_IN: Final = (
     ),
 )
 
+EXAMPLE_MODEL: Final = f"{_BUILT_IN[0].provider}/{_BUILT_IN[0].default}"
+EXAMPLE_KEY: Final = _BUILT_IN[0].keys[0]
+"""What a message suggests to somebody who has named no model."""
+
 
 def builtin_model_specs(env: Mapping[str, str]) -> tuple[ModelSpec, ...]:
     """The providers we know by name, in the order of the default table."""
@@ -189,11 +193,10 @@ def _open_compatible(
 
 def _unknown_model(provider: CompatibleProvider, pattern: ModelPattern) -> OhmError:
     names = sorted(model.id for model in provider.models)
-    close = get_close_matches(pattern.model, names, n=1)
-    hint = f' Did you mean "{pattern.provider}/{close[0]}"?' if close else ""
+    hint = did_you_mean(pattern.model, names, provider=pattern.provider)
     return OhmError(
         code=ErrorCode.MODEL_UNKNOWN,
-        message=f'Unknown model "{pattern.model}" of provider "{pattern.provider}".{hint}',
-        advice=f"Available models: {', '.join(names)}. They are listed under "
+        message=f'Unknown model "{pattern.model}" of provider "{pattern.provider}".',
+        advice=f"{hint}Available models: {', '.join(names)}. They are listed under "
         f"providers.{provider.name}.models in ohm.json.",
     )

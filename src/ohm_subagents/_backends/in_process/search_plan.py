@@ -13,6 +13,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
+from ohm_subagents._backends.in_process.providers import EXAMPLE_KEY, EXAMPLE_MODEL
+
 SEARCH: Final = "code_search"
 READ: Final = "read"
 
@@ -22,7 +24,7 @@ _QUERY_CHARS: Final = 2000
 _HONEST: Final = (
     "This is keyword search (local/search), not a language model: it ranks code by the words of the question.\n"
     "For a model that reasons, set OHM_MODEL, or subagents.model in ohm.json, for example to "
-    "anthropic/claude-sonnet-4-5, with ANTHROPIC_API_KEY in the environment."
+    f"{EXAMPLE_MODEL}, with {EXAMPLE_KEY} in the environment."
 )
 _CANNOT: Final = "It only finds places, for questions of where, which or how; it cannot explain, plan or edit."
 _FINDING: Final = re.compile(r"\b(where|which|how)\b", re.IGNORECASE)
@@ -46,7 +48,14 @@ class Answer:
     text: str
 
 
-Step: TypeAlias = Call | Answer
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no answer, in a sentence."""
+
+    why: str
+
+
+Step: TypeAlias = Call | Answer | Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +71,13 @@ def next_step(messages: Sequence[ModelMessage], tools: AbstractSet[str]) -> Step
     """The step after the newest question in `messages`, given the names of the tools on offer."""
     question, results = _since_question(messages)
     if SEARCH not in tools:
-        return Answer(_close(f"I can only search, and the tool {SEARCH} was not given to this subagent.", question))
+        return Failure(f"The tool {SEARCH} was not given to this subagent.")
     found = results.get(SEARCH)
     if found is None:
         arguments: dict[str, str | int] = {"query": question[:_QUERY_CHARS] or "?", "limit": _SHOWN}
         return Call(id=f"{SEARCH}-{len(messages)}", tool=SEARCH, arguments=arguments)
     if not found.is_ok:
-        return Answer(_close(f"The search failed: {found.text.strip()}", question))
+        return Failure(found.text.strip())
     places = list(_places(found.text))[:_SHOWN]
     if not places:
         return Answer(_close("I found no place whose words match the question.", question))
@@ -84,7 +93,7 @@ class _Result:
     is_ok: bool
 
 
-_UNANSWERED: Final = _Result("the tool gave no answer", is_ok=False)
+_UNANSWERED: Final = _Result(f"The tool {SEARCH} gave no answer.", is_ok=False)
 
 
 def _since_question(messages: Sequence[ModelMessage]) -> tuple[str, dict[str, _Result]]:
@@ -99,7 +108,9 @@ def _since_question(messages: Sequence[ModelMessage]) -> tuple[str, dict[str, _R
             case ToolCallPart():
                 results[part.tool_name] = _UNANSWERED
             case ToolReturnPart():
-                results[part.tool_name] = _Result(part.model_response_str(), part.outcome == "success")
+                results[part.tool_name] = _Result(
+                    part.model_response_str(wrap_if_error=False), part.outcome == "success"
+                )
             case _:
                 pass
     return question, results

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio.lowlevel
 from pydantic_ai import RunContext
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
     ModelMessage,
     ModelResponse,
@@ -18,7 +19,11 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings
 
-from ohm_subagents._backends.in_process.search_plan import Call, Step, next_step
+from ohm_subagents._backends.in_process.search_plan import Answer, Call, Failure, next_step
+
+
+class NoSearchError(UserError):
+    """There is no search to answer from: the tool is missing, or it failed."""
 
 
 class SearchModel(Model):
@@ -44,7 +49,7 @@ class SearchModel(Model):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         _, parameters = self.prepare_request(model_settings, model_request_parameters)
-        step = next_step(messages, _tools(parameters))
+        step = _step(messages, parameters)
         part = (
             ToolCallPart(step.tool, step.arguments, tool_call_id=step.id)
             if isinstance(step, Call)
@@ -63,20 +68,23 @@ class SearchModel(Model):
         _, parameters = self.prepare_request(model_settings, model_request_parameters)
         yield _SearchStream(
             model_request_parameters=parameters,
-            _step=next_step(messages, _tools(parameters)),
+            _step=_step(messages, parameters),
             _model_name=self._name,
             _provider_name=self._system,
             _timestamp=dt.datetime.now(tz=dt.UTC),  # noqa: TID251  pydantic-ai wants it; nothing of ours reads it
         )
 
 
-def _tools(parameters: ModelRequestParameters) -> frozenset[str]:
-    return frozenset(tool.name for tool in parameters.function_tools)
+def _step(messages: list[ModelMessage], parameters: ModelRequestParameters) -> Call | Answer:
+    step = next_step(messages, {tool.name for tool in parameters.function_tools})
+    if isinstance(step, Failure):
+        raise NoSearchError(step.why)
+    return step
 
 
 @dataclass
 class _SearchStream(StreamedResponse):
-    _step: Step
+    _step: Call | Answer
     _model_name: str
     _provider_name: str
     _timestamp: dt.datetime
