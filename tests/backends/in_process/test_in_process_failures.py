@@ -1,13 +1,19 @@
 """Whatever a model provider does wrong is a typed error with a sentence; never a success, never an exception."""
 
+from contextlib import asynccontextmanager
+
 import anyio
 import pytest
 from model_server import Body, Call, Drop, ModelServer, Reply, Say, Stall, Status, Think, Wire
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.models.test import TestModel
 from subagent_runs import KEY, EventLog, acme, answer, child_tool, error, opened, request
 
+from ohm_subagents._backends.in_process.models import ModelBook
 from ohm_subagents._backends.in_process.providers import CompatibleProvider
-from ohm_subagents._plugins.interfaces import ToolResult
-from ohm_subagents.contract import ErrorCode, TextDelta
+from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
+from ohm_subagents._plugins.interfaces import ModelSpec, ToolResult
+from ohm_subagents.contract import ErrorCode, ModelPattern, Ok, TextDelta
 
 pytestmark = pytest.mark.anyio
 
@@ -45,9 +51,9 @@ TABLE = [
         True,
     ),
     ("broken-off", Body(HALF), ErrorCode.PROVIDER_MALFORMED_RESPONSE, "before the answer was complete", True),
-    ("html", Body(b"<html>hi</html>", "text/html"), ErrorCode.PROVIDER_EMPTY_RESPONSE, "empty answer", True),
-    ("empty-stream", Body(), ErrorCode.PROVIDER_EMPTY_RESPONSE, "empty answer", True),
-    ("only-done", Body(b"data: [DONE]\n\n"), ErrorCode.PROVIDER_EMPTY_RESPONSE, "empty answer", True),
+    ("html", Body(b"<html>hi</html>", "text/html"), ErrorCode.PROVIDER_EMPTY_RESPONSE, "without an answer in it", True),
+    ("empty-stream", Body(), ErrorCode.PROVIDER_EMPTY_RESPONSE, "without an answer in it", True),
+    ("only-done", Body(b"data: [DONE]\n\n"), ErrorCode.PROVIDER_EMPTY_RESPONSE, "without an answer in it", True),
     ("no-text", Say(), ErrorCode.PROVIDER_EMPTY_RESPONSE, "empty answer", True),
     ("blank-text", Say(" \n"), ErrorCode.PROVIDER_EMPTY_RESPONSE, "empty answer", True),
     ("content-filter", Say(finish="content_filter"), ErrorCode.CONTENT_FILTERED, "content filter", False),
@@ -114,6 +120,75 @@ async def test_a_key_that_the_provider_repeats_is_never_shown(code: int) -> None
     assert KEY not in shown
     assert "9876543210" not in shown
     assert "abcdef123456" not in shown
+
+
+PLUG = ModelPattern(provider="plug", model="m")
+PLUG_KEY = "plug-secret-1"
+
+
+class RaisingModel(TestModel):
+    """A plugin's model that raises what it is given, at once or when it is cancelled while it answers."""
+
+    def __init__(self, raises: Exception, answering: anyio.Event | None = None) -> None:
+        super().__init__()
+        self._raises = raises
+        self._answering = answering
+
+    @asynccontextmanager
+    async def request_stream(self, *args, **kwargs):
+        try:
+            if self._answering is not None:
+                self._answering.set()
+                await anyio.sleep_forever()
+        finally:
+            raise self._raises
+        yield
+
+
+def plugged(model: TestModel):
+    env = {"PLUG_KEY": PLUG_KEY}
+    spec = ModelSpec(provider="plug", summary="A plugin's.", open=lambda _: Ok(model), keys=("PLUG_KEY",))
+    return interactive_sdk_spec(lambda: ModelBook([spec], env)).open(InProcessOptions())
+
+
+@pytest.mark.parametrize(
+    ("raised", "says"),
+    [
+        (RuntimeError(f"401 for key {PLUG_KEY}, or sk-live-0123456789"), "RuntimeError: 401 for key ***, or ***."),
+        (KeyError(PLUG_KEY), "KeyError: '***'."),
+        (AssertionError(), "AssertionError."),
+        (ValueError("one\ntwo"), "ValueError: one."),
+        (UserError(f"Key {PLUG_KEY} is for another plan."), "Key *** is for another plan."),
+        (ExceptionGroup("g", [ExceptionGroup("h", [OSError(f"no {PLUG_KEY}")])]), "OSError: no ***."),
+        (
+            ExceptionGroup("g", [OSError(f"no {PLUG_KEY}"), TypeError("and no type")]),
+            "ExceptionGroup: OSError: no ***; TypeError: and no type.",
+        ),
+    ],
+    ids=["runtime", "key", "silent", "lines", "user", "group-of-one", "group"],
+)
+async def test_whatever_a_model_raises_is_a_typed_error_with_its_type_and_without_keys(
+    raised: Exception, says: str
+) -> None:
+    async with plugged(RaisingModel(raised)) as backend:
+        failed = error(await backend.run(request(model=PLUG), EventLog()))
+    assert failed.code == ErrorCode.BACKEND_FAILED
+    assert failed.message == f'Model "plug/m" could not be run: {says}'
+    assert PLUG_KEY not in repr(failed)
+
+
+async def test_what_breaks_while_a_run_is_cancelled_does_not_stop_the_cancellation() -> None:
+    answering = anyio.Event()
+    returned: list[object] = []
+
+    async def run() -> None:
+        returned.append(await backend.run(request(model=PLUG), EventLog()))
+
+    async with plugged(RaisingModel(RuntimeError("broke"), answering)) as backend, anyio.create_task_group() as tasks:
+        tasks.start_soon(run)
+        await answering.wait()
+        tasks.cancel_scope.cancel()
+    assert returned == []
 
 
 async def test_what_the_provider_says_is_quoted_on_one_line_and_cut() -> None:

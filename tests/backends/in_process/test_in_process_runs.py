@@ -75,6 +75,7 @@ async def test_events_come_in_the_order_in_which_things_happened(tree: Path) -> 
         "text_delta",
         "usage_added",
         "checkpointed",
+        "agent_ended",
     ]
     assert log.of(RouteResolved) == [
         RouteResolved(provider="acme", model="m1", runtime="pi-sdk", route="interactive-sdk")
@@ -218,6 +219,26 @@ async def test_a_thinking_level_without_effect_is_said() -> None:
     assert [raised.diagnostic.message for raised in log.of(DiagnosticRaised)] == [
         'Model "acme/m1" takes no thinking setting, so "high" has no effect.'
     ]
+
+
+@pytest.mark.parametrize("suffix", ["hgih", "hihg", "Mediun", "minmal", "of"])
+async def test_a_misspelt_thinking_level_is_said_even_when_no_such_model_opens(suffix: str) -> None:
+    log = EventLog()
+    async with ModelServer() as server, opened(acme(server, CompatibleModel(id="m1"))) as backend:
+        pattern = ModelPattern(provider="acme", model=f"m1:{suffix}")
+        assert error(await backend.run(request(model=pattern), log)).code == ErrorCode.MODEL_UNKNOWN
+    assert [raised.diagnostic.message for raised in log.of(DiagnosticRaised)] == [
+        f'":{suffix}" of model "acme/m1:{suffix}" is no thinking level, so it was taken for a part of the name; '
+        "the levels are off, minimal, low, medium, high, xhigh."
+    ]
+
+
+@pytest.mark.parametrize("name", ["m1", "qwen3:8b", "deepseek-r1:free", "phi3:mini", "llama:latest", "x:thinking"])
+async def test_a_name_with_a_colon_of_its_own_is_left_alone(name: str) -> None:
+    log = EventLog()
+    async with ModelServer(Say("ok")) as server, opened(acme(server)) as backend:
+        await backend.run(request(model=ModelPattern(provider="acme", model=name)), log)
+    assert log.of(DiagnosticRaised) == []
 
 
 async def test_a_model_name_that_no_price_list_of_its_provider_has_is_said() -> None:

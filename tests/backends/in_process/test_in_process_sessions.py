@@ -1,7 +1,8 @@
 """A session goes on: from its checkpoint, or from what was said."""
 
+import anyio
 import pytest
-from model_server import Call, ModelServer, Say, Status
+from model_server import Call, ModelServer, Request, Say, Stall, Status
 from subagent_runs import EventLog, acme, answer, child_tool, error, opened, request
 
 from ohm_subagents._plugins.interfaces import Exchange, ToolResult
@@ -79,3 +80,34 @@ async def test_a_failed_first_request_leaves_no_checkpoint() -> None:
     async with ModelServer(Status(401)) as server, opened(acme(server)) as backend:
         assert error(await backend.run(request(), log)).code == ErrorCode.PROVIDER_AUTHENTICATION
     assert log.of(Checkpointed) == []
+
+
+def last_of(calls: int, then: Stall | Status | Say):
+    """Ask for a tool `calls` times, then do something else."""
+
+    def script(asked: Request):
+        return Say(Call("look")) if len(asked.tool_results) < calls else then
+
+    return script
+
+
+@pytest.mark.parametrize("end", [Status(500), Say("Done.")], ids=["failed", "answered"])
+async def test_the_checkpoints_of_a_long_run_are_few_and_the_last_has_everything(end: Status | Say) -> None:
+    log = EventLog()
+    async with ModelServer(last_of(60, end)) as server, opened(acme(server)) as backend:
+        await backend.run(request(child_tools=(LOOK,)), log)
+    states = [checkpointed.state for checkpointed in log.of(Checkpointed)]
+    assert states[-1].count("in cap.py") == 60
+    assert sum(map(len, states)) < 6 * len(states[-1])
+    assert len(set(states)) == len(states)
+
+
+async def test_a_run_that_is_cancelled_leaves_the_state_of_its_last_whole_turn() -> None:
+    log = EventLog()
+    async with ModelServer(last_of(39, Stall())) as server, opened(acme(server)) as backend:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(backend.run, request(child_tools=(LOOK,)), log)
+            await server.until(lambda seen: len(seen.requests) == 40)
+            tasks.cancel_scope.cancel()
+        state = log.of(Checkpointed)[-1].state
+        assert state.count("in cap.py") == 39

@@ -6,28 +6,27 @@ from typing import TYPE_CHECKING, Final
 
 import pydantic_ai
 from anyio.lowlevel import checkpoint as yield_to_others
-from anyio.lowlevel import current_token
+from anyio.lowlevel import checkpoint_if_cancelled, current_token
 from pydantic_ai import Agent
-from pydantic_ai.exceptions import AgentRunError, FallbackExceptionGroup, UserError
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 
 from ohm_subagents._backends.in_process.bridge import Bridge
 from ohm_subagents._backends.in_process.child_tools import offered
-from ohm_subagents._backends.in_process.conversation import checkpoint, conversation_of
+from ohm_subagents._backends.in_process.conversation import Checkpoints, conversation_of
 from ohm_subagents._backends.in_process.failures import empty_answer, failure
-from ohm_subagents._backends.in_process.honesty import model_diagnostics
+from ohm_subagents._backends.in_process.honesty import model_diagnostics, pattern_diagnostics
 from ohm_subagents._backends.in_process.patience import PatientModel
 from ohm_subagents._backends.in_process.spec import BACKEND_ID, InProcessOptions
 from ohm_subagents._plugins.interfaces import RunOutput
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import AgentEnded, Checkpointed, DiagnosticRaised, RouteResolved
+from ohm_subagents.contract.events import AgentEnded, DiagnosticRaised, RouteResolved
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-    from ohm_subagents._backends.in_process.equipment import Equip, Equipment
+    from ohm_subagents._backends.in_process.equipment import Equip
     from ohm_subagents._backends.in_process.models import ModelBook
     from ohm_subagents._plugins.interfaces import RunRequest, Sink
     from ohm_subagents.contract.model_pattern import ModelPattern
@@ -60,22 +59,23 @@ class InProcessBackend:
             return chosen
         pattern = chosen.ok_value
         sink.emit(RouteResolved(provider=pattern.provider, model=pattern.model, runtime=RUNTIME, route=BACKEND_ID))
+        for diagnostic in pattern_diagnostics(pattern):
+            sink.emit(DiagnosticRaised(diagnostic=diagnostic))
         opened = await self._models.open(pattern)
         if isinstance(opened, Err):
             return opened
-        equipment = self._equip(request)
-        for diagnostic in (*model_diagnostics(opened.ok_value, pattern), *equipment.diagnostics):
-            sink.emit(DiagnosticRaised(diagnostic=diagnostic))
         bridge = Bridge(sink)
         try:
-            answer = await self._converse(request, opened.ok_value, pattern, equipment, bridge)
-        except (AgentRunError, UserError, FallbackExceptionGroup) as error:
+            answer = await self._converse(request, opened.ok_value, pattern, bridge)
+        except Exception as error:  # noqa: BLE001  whatever a model or an SDK raises may quote a key, so none gets out
+            await checkpoint_if_cancelled()  # what breaks while a run is being cancelled does not stop that
             return Err(failure(error, pattern, response=bridge.response, secrets=self._models.secrets()))
         return Ok(RunOutput(text=answer)) if answer.strip() else Err(empty_answer(pattern))
 
-    async def _converse(
-        self, request: RunRequest, model: Model, pattern: ModelPattern, equipment: Equipment, bridge: Bridge
-    ) -> str:
+    async def _converse(self, request: RunRequest, model: Model, pattern: ModelPattern, bridge: Bridge) -> str:
+        equipment = self._equip(request)
+        for diagnostic in (*model_diagnostics(model, pattern), *equipment.diagnostics):
+            bridge.sink.emit(DiagnosticRaised(diagnostic=diagnostic))
         agent = Agent(
             PatientModel(model),
             name=request.profile.id,
@@ -91,12 +91,15 @@ class InProcessBackend:
             model_settings=self._settings(model, pattern),
             usage_limits=UsageLimits(request_limit=self._options.request_limit),
         ) as run:
-            async for node in run:
-                # A turn is over when its tools have run: the next request, not yet part of the messages, has them.
-                if Agent.is_model_request_node(node) and bridge.response is not None:
-                    state = checkpoint([*run.all_messages(), node.request], run.conversation_id)
-                    bridge.sink.emit(Checkpointed(state=state))
-            bridge.sink.emit(Checkpointed(state=checkpoint(run.all_messages(), run.conversation_id)))
+            checkpoints = Checkpoints(bridge.sink, run.conversation_id)
+            try:
+                async for node in run:
+                    # A turn is over when its tools have run: the next request, not yet part of the messages, has them.
+                    if Agent.is_model_request_node(node) and bridge.response is not None:
+                        checkpoints.reach([*run.all_messages(), node.request])
+                checkpoints.reach(run.all_messages())
+            finally:
+                checkpoints.flush()
             bridge.sink.emit(AgentEnded())
         return "" if run.result is None else run.result.output
 

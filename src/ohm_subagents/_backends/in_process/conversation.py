@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 from pydantic_ai.conversation import Conversation, ConversationTypeAdapter
@@ -11,12 +11,14 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Text
 from pydantic_ai.usage import RunUsage
 
 from ohm_subagents.contract.diagnostics import Diagnostic
-from ohm_subagents.contract.events import DiagnosticRaised
+from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ohm_subagents._plugins.interfaces import Exchange, RunRequest, Sink
+
+_GROWTH: Final = 1.25
 
 
 def conversation_of(request: RunRequest, sink: Sink) -> Conversation:
@@ -37,10 +39,34 @@ def conversation_of(request: RunRequest, sink: Sink) -> Conversation:
     return Conversation(messages=list(_messages(request.history)))
 
 
-def checkpoint(messages: list[ModelMessage], conversation_id: str) -> str:
-    """The state from which `conversation_of` continues."""
-    state = Conversation(messages=messages, conversation_id=conversation_id)
-    return ConversationTypeAdapter.dump_json(state).decode()
+class Checkpoints:
+    """Tells the sink the state from which `conversation_of` continues.
+
+    A state holds the whole conversation, so one a turn would cost quadratic time on the event loop. One is emitted
+    when the conversation has grown by a quarter, and by `flush`, however the run ends: together at most about five
+    times the last. Only a process that is killed outright loses turns, the last fifth of them.
+    """
+
+    def __init__(self, sink: Sink, conversation_id: str) -> None:
+        self._sink = sink
+        self._conversation_id = conversation_id
+        self._reached: list[ModelMessage] | None = None
+        self._due = 0.0
+
+    def reach(self, messages: list[ModelMessage]) -> None:
+        """A turn is over, and the run may be continued from `messages`."""
+        self._reached = messages
+        if len(messages) >= self._due:
+            self.flush()
+
+    def flush(self) -> None:
+        """Emit the newest state, unless it was."""
+        if self._reached is None:
+            return
+        state = Conversation(messages=self._reached, conversation_id=self._conversation_id)
+        self._due = len(self._reached) * _GROWTH
+        self._reached = None
+        self._sink.emit(Checkpointed(state=ConversationTypeAdapter.dump_json(state).decode()))
 
 
 def _messages(history: Iterable[Exchange]) -> Iterable[ModelMessage]:

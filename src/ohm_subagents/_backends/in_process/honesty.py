@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
 
 from genai_prices.data_snapshot import get_snapshot
 
 from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.model_pattern import THINKING_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -14,6 +16,20 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from ohm_subagents.contract.model_pattern import ModelPattern, Thinking
+
+_LIKE_A_LEVEL: Final = 0.75
+"""`hgih` is; `mini`, a tag that Ollama has, is not."""
+
+
+def pattern_diagnostics(pattern: ModelPattern) -> Iterator[Diagnostic]:
+    """A thinking level that is misspelt, and so became part of the model's name."""
+    _, colon, suffix = pattern.model.rpartition(":")
+    if colon and get_close_matches(suffix.strip().lower(), THINKING_LEVELS, n=1, cutoff=_LIKE_A_LEVEL):
+        yield Diagnostic(
+            subject=str(pattern),
+            message=f'":{suffix}" of model "{pattern}" is no thinking level, so it was taken for a part of the name; '
+            f"the levels are {', '.join(THINKING_LEVELS)}.",
+        )
 
 
 def model_diagnostics(model: Model, pattern: ModelPattern) -> Iterator[Diagnostic]:
