@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ohm_subagents._config.permissions import Rules, merge
 from ohm_subagents.contract.policy import Decision
+from ohm_subagents.contract.profile import fold_id
 
 
 def rules(text: str) -> str:
@@ -184,5 +185,12 @@ def test_whatever_stands_in_a_rule_only_the_word_allow_allows(entries):
     loaded = load_config(cwd=Path("/nowhere"), config=config, env={})
     assert isinstance(loaded, Ok)
     for profile_id, rule in loaded.ok_value.config.subagents.permissions.subagents.items():
-        written = [value for key, value in entries.items() if key.strip().lower() == profile_id]
+        written = [value for key, value in entries.items() if fold_id(key) == profile_id]
         assert (rule.verdict == "allow") == all(value == "allow" for value in written)
+
+
+@pytest.mark.parametrize(("written", "typed"), [("Straße", "STRASSE"), (" Finder ", "FINDER"), ("ΣΟΦΟΣ", "σοφος")])
+def test_a_rule_holds_however_the_id_is_spelt(home, written, typed):
+    home.write(user=rules(json.dumps({"subagents": {written: "deny"}})))
+    permissions = home.load().config.subagents.permissions
+    assert permissions.decision(typed).verdict == "deny"

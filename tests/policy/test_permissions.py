@@ -81,6 +81,11 @@ def test_a_rule_that_names_no_subagent_is_told():
     ]
 
 
+def test_a_rule_matches_its_subagent_however_the_id_is_spelt():
+    permissions = Permissions(subagents={"reviewer": ALLOW, "strasse": DENY})
+    assert unmatched(permissions, ["Reviewer", "Straße"]) == ()
+
+
 OPINIONS = st.lists(st.sampled_from([ALLOW, DENY, PLUGIN_ALLOWS, PLUGIN_DENIES]), max_size=4)
 
 

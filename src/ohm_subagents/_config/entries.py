@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.schema import RESERVED_IDS, Subagents
+from ohm_subagents.contract.profile import fold_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,8 +30,8 @@ def folded(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
     providers = values.get("providers")
     if isinstance(providers, dict):
         for name in providers:
-            _move(layer, places, ("providers", name), ("providers", _fold(name)))
-        values["providers"] = {_fold(name): provider for name, provider in providers.items()}
+            _move(layer, places, ("providers", name), ("providers", _provider(name)))
+        values["providers"] = {_provider(name): provider for name, provider in providers.items()}
     section = values.get("subagents")
     if isinstance(section, dict):
         kept = {key: value for key, value in section.items() if key in _FIELDS}
@@ -46,7 +47,7 @@ def folded(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
                     place = layer.place(path)
                     wrong.append(place.diagnostic(f"'{place.key}' {reason}"))
                     continue
-                profile_id = _fold(path[-1])
+                profile_id = fold_id(path[-1])
                 _move(layer, places, path, ("subagents", "profiles", profile_id))
                 entries[profile_id] = merged(entries.get(profile_id), value)
             kept["profiles"] = entries
@@ -62,7 +63,7 @@ def merged(lower: JsonValue, upper: JsonValue) -> JsonValue:
 
 
 def _refusal(path: KeyPath, value: JsonValue) -> str:
-    profile_id = _fold(path[-1])
+    profile_id = fold_id(path[-1])
     if profile_id in RESERVED_IDS:
         exact = next(name for name in _FIELDS if name.lower() == profile_id)
         return f"is a reserved key and cannot be a subagent; it is ignored. The setting is 'subagents.{exact}'."
@@ -85,5 +86,5 @@ def _move(layer: Layer, places: dict[KeyPath, Place], old: KeyPath, new: KeyPath
         places.update(below)
 
 
-def _fold(name: str) -> str:
+def _provider(name: str) -> str:
     return name.strip().lower()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.policy import Decision
+from ohm_subagents.contract.profile import fold_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,7 +31,7 @@ class Permissions:
 
     def decision(self, profile_id: str) -> Decision:
         """The rule for a profile; ids are trimmed and folded."""
-        return self.subagents.get(profile_id.strip().lower(), self.default)
+        return self.subagents.get(fold_id(profile_id), self.default)
 
     def as_json(self) -> dict[str, JsonValue]:
         """The form that ohm.json has."""

@@ -8,6 +8,7 @@ from ohm_subagents._config.permissions import Permissions, Rules
 from ohm_subagents._config.values import shown, switch
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.policy import Decision, Verdict
+from ohm_subagents.contract.profile import fold_id
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -68,7 +69,7 @@ class _Reader:
         """Ids are trimmed and folded; of two spellings of one id, the deny stands."""
         rules: dict[str, Decision] = {}
         for written, value in entries.items():
-            profile_id = written.strip().lower()
+            profile_id = fold_id(written)
             path = (*PATH, "subagents", written)
             if not profile_id:
                 self._note(path, "names no subagent; the rule is ignored.")

@@ -21,7 +21,7 @@ from ohm_subagents._config.reserved import RESERVED
 from ohm_subagents._config.values import Flag, Line, Model, PositiveInt, Switch, VariableName, WebAddress
 from ohm_subagents.contract.limits import Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
-from ohm_subagents.contract.profile import ToolPolicy
+from ohm_subagents.contract.profile import ToolPolicy, fold_id
 
 Mode: TypeAlias = Literal["rush", "smart", "deep"]
 JsonObject: TypeAlias = dict[str, JsonValue]
@@ -144,7 +144,7 @@ class Subagents(_Section):
 
     def entry(self, profile_id: str) -> ProfileSettings:
         """What is configured for a profile; ids are trimmed and folded."""
-        written = self.profiles.get(profile_id.strip().lower(), SubagentEntry())
+        written = self.profiles.get(fold_id(profile_id), SubagentEntry())
         tools, soft_ms = written.tools, written.limits.soft_ms
         return ProfileSettings(
             model=written.model,

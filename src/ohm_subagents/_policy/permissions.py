@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.policy import Decision
+from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -68,11 +69,12 @@ def visible(profiles: Iterable[Profile], permissions: Permissions) -> tuple[Prof
 
 def unmatched(permissions: Permissions, profile_ids: Iterable[str]) -> tuple[Diagnostic, ...]:
     """Rules that name no profile: a misspelt id in a deny would otherwise pass unseen."""
-    known = tuple(sorted(profile_ids))
+    available = tuple(sorted(profile_ids))
+    known = {fold_id(profile_id) for profile_id in available}
     return tuple(
         Diagnostic(
             subject=f"subagents.permissions.subagents.{profile_id}",
-            message=f"{rule.source}: the rule for '{profile_id}' names no subagent. Available: {', '.join(known)}.",
+            message=f"{rule.source}: the rule for '{profile_id}' names no subagent. Available: {', '.join(available)}.",
         )
         for profile_id, rule in permissions.subagents.items()
         if profile_id not in known

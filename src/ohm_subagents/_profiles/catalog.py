@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 from ohm_subagents._config.schema import RESERVED_IDS
 from ohm_subagents._profiles.markdown import parse_profile
 from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ class Catalog:
 
     def find(self, text: str) -> Profile | None:
         """The profile of an id as a caller types it: trimmed and folded."""
-        wanted = _fold(text)
-        return next((profile for profile in self.profiles if _fold(profile.id) == wanted), None)
+        wanted = fold_id(text)
+        return next((profile for profile in self.profiles if fold_id(profile.id) == wanted), None)
 
     def available(self) -> tuple[str, ...]:
         """All ids, sorted."""
@@ -83,7 +84,7 @@ class _Shelf:
         """Add one source; within it the first of two equal ids stays."""
         seen: dict[str, Profile] = {}
         for profile in source:
-            key = _fold(profile.id)
+            key = fold_id(profile.id)
             if key in RESERVED_IDS or not key:
                 self._refuse(profile, f"the id {profile.id!r} is reserved: it is a key of 'subagents' in ohm.json")
             elif key in seen:
@@ -136,7 +137,3 @@ def _unreadable(path: Path, problem: str) -> Diagnostic:
         message=f"Cannot read profiles from '{path}': {problem[:1].lower()}{problem[1:]}.",
         severity="error",
     )
-
-
-def _fold(text: str) -> str:
-    return text.strip().casefold()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._orchestrator.model_order import configured_model
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, complain
 from ohm_subagents.cli.terminal import print_text
+from ohm_subagents.contract.profile import fold_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,8 +29,8 @@ def print_roster(ohm: Ohm, loaded: LoadedConfig) -> int:
 
 def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
     """Print one profile, or which ones there are; the exit code."""
-    wanted = profile_id.strip().lower()
-    profile = next((profile for profile in ohm.profiles if profile.id == wanted), None)
+    wanted = fold_id(profile_id)
+    profile = next((profile for profile in ohm.profiles if fold_id(profile.id) == wanted), None)
     if profile is None:
         complain(usage_text(ohm.profiles, command=COMMAND))
         return BAD_USAGE

@@ -10,6 +10,11 @@ from ohm_subagents.contract.model_pattern import ModelPattern
 InputRole = Literal["prompt", "context", "files", "description"]
 
 
+def fold_id(text: str) -> str:
+    """The id of a profile as it is compared: trimmed, without case in any script."""
+    return text.strip().casefold()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPolicy:
     """Which child tools a profile may use. `allowed=None` means every tool that exists; a denied tool always loses."""
