@@ -149,7 +149,7 @@ class TestOnAsyncio:
         ("model", "code", "words"),
         [
             ("opneai/gpt-4o", ErrorCode.MODEL_UNKNOWN, ("opneai", "openai")),
-            ("anthropic/claude-sonnet-4-5", ErrorCode.MODEL_KEY_MISSING, ("ANTHROPIC_API_KEY",)),
+            ("anthropic/claude-sonnet-5-5", ErrorCode.MODEL_KEY_MISSING, ("ANTHROPIC_API_KEY",)),
             ("local/guess", ErrorCode.MODEL_UNKNOWN, ("local/search",)),
         ],
     )

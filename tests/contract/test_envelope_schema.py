@@ -6,10 +6,7 @@
 import json
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
-from ohm_subagents.contract import ADDITIONS
-from ohm_subagents.contract.envelope import AnyEnvelope
+from ohm_subagents.contract import ADDITIONS, envelope_schema
 
 SCHEMA = Path(__file__).with_name("envelope.schema.json")
 DOCUMENTED = set(
@@ -28,8 +25,7 @@ DOCUMENTED = set(
 
 
 def published() -> str:
-    schema = TypeAdapter(AnyEnvelope).json_schema(mode="serialization")
-    return json.dumps(schema, indent=2, sort_keys=True) + "\n"
+    return json.dumps(envelope_schema(), indent=2, sort_keys=True) + "\n"
 
 
 def keys(part: str) -> dict[str, set[str]]:

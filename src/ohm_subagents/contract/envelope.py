@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter
 
 from ohm_subagents.contract.commands import Op, WaitStatus
 from ohm_subagents.contract.errors import Category
@@ -138,3 +138,25 @@ class WaitEnvelope(_Several):
 
 
 AnyEnvelope = Envelope | CancelEnvelope | BatchEnvelope | StatusEnvelope | WaitEnvelope
+
+
+def envelope_schema() -> dict[str, JsonValue]:
+    """JSON Schema of every envelope, as payloads are written: a key that does not apply is absent, never null."""
+    schema: dict[str, JsonValue] = TypeAdapter[AnyEnvelope](AnyEnvelope).json_schema(mode="serialization")
+    return {name: _without_null(part) for name, part in schema.items()}
+
+
+def _without_null(part: JsonValue) -> JsonValue:
+    if isinstance(part, list):
+        return [_without_null(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    kept = {name: _without_null(each) for name, each in part.items() if not (name == "default" and each is None)}
+    choices = kept.get("anyOf")
+    if not isinstance(choices, list) or {"type": "null"} not in choices:
+        return kept
+    choices = [choice for choice in choices if choice != {"type": "null"}]
+    if len(choices) == 1 and isinstance(choices[0], dict):
+        del kept["anyOf"]
+        return {**kept, **choices[0]}
+    return {**kept, "anyOf": choices}
