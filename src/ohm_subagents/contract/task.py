@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypedDict
 
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
@@ -121,53 +121,68 @@ class Task:
 
 
 def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR0912  one arm an event is the point
-    """The next state of `task`. Pure; never raises. A settled task never changes: a late event returns it as it is."""
+    """The next state of `task`. Pure; never raises. A settled task never changes: a late event returns it as it is.
+
+    One copy an event: this is on the path of every streamed word.
+    """
     if task.is_terminal:
         return task
-    changed = replace(task, updated_ms=at_ms)
     match event:
-        case TaskQueued():
-            return changed
+        case TaskQueued() | ThinkingDelta():
+            return replace(task, updated_ms=at_ms)
         case RunStarted():
-            return _run_started(changed, event, at_ms)
+            return _run_started(task, event, at_ms)
         case RunEnded():
-            return _run_ended(changed, event, at_ms)
+            return _run_ended(task, event, at_ms)
         case TaskSettled():
-            return _settled(changed, event.outcome, at_ms)
+            return _settled(task, event.outcome, at_ms)
         case RouteResolved():
-            return replace(changed, route=_merged(task.route, event))
+            return replace(task, updated_ms=at_ms, route=_merged(task.route, event))
         case UsageAdded():
-            return replace(changed, usage=task.usage + event.usage)
+            return replace(task, updated_ms=at_ms, usage=task.usage + event.usage)
         case Checkpointed():
-            return replace(changed, checkpoint=event.state)
+            return replace(task, updated_ms=at_ms, checkpoint=event.state)
         case DiagnosticRaised():
-            return replace(changed, diagnostics=(*task.diagnostics, event.diagnostic))
-        case ThinkingDelta():
-            return changed
+            return replace(task, updated_ms=at_ms, diagnostics=(*task.diagnostics, event.diagnostic))
         case TextDelta():
             said = f"{task.text}{'' if task.is_speaking or not task.text else _TOLD_APART}{event.text}"
-            return _recorded(replace(changed, text=said, is_speaking=True), event, at_ms)
+            return replace(task, text=said, is_speaking=True, **_kept(task, event, at_ms))
         case AgentEnded():
-            return _recorded(changed, event, at_ms)
+            return replace(task, **_kept(task, event, at_ms))
         case ToolStarted():
             opened = OpenCall(call_id=event.call_id, tool=event.tool)
-            return _called(replace(changed, open_calls=(*task.open_calls, opened)), event, at_ms)
+            return replace(task, open_calls=(*task.open_calls, opened), **_called(task, event, at_ms))
         case ToolUpdated():
-            return _called(changed, event, at_ms)
+            return replace(task, **_called(task, event, at_ms))
         case ToolEnded():
             still_open = tuple(call for call in task.open_calls if call.call_id != event.call_id)
             counted = task.usage + Usage(tool_calls=1)
-            return _called(replace(changed, open_calls=still_open, usage=counted), event, at_ms)
+            return replace(task, open_calls=still_open, usage=counted, **_called(task, event, at_ms))
 
 
-def _recorded(task: Task, event: Event, at_ms: int) -> Task:
-    kept = (*task.events, Recorded(at_ms=at_ms, event=event))[-task.max_events :]
-    return replace(task, events=kept, event_total=task.event_total + 1)
+class _Kept(TypedDict):
+    updated_ms: int
+    events: tuple[Recorded, ...]
+    event_total: int
 
 
-def _called(task: Task, event: Event, at_ms: int) -> Task:
-    kept = (*task.calls, Recorded(at_ms=at_ms, event=event))[-task.max_events :]
-    return _recorded(replace(task, calls=kept, is_speaking=False), event, at_ms)
+class _Called(_Kept):
+    calls: tuple[Recorded, ...]
+    is_speaking: bool
+
+
+def _kept(task: Task, event: Event, at_ms: int) -> _Kept:
+    recorded = Recorded(at_ms=at_ms, event=event)
+    return {
+        "updated_ms": at_ms,
+        "events": (*task.events, recorded)[-task.max_events :],
+        "event_total": task.event_total + 1,
+    }
+
+
+def _called(task: Task, event: Event, at_ms: int) -> _Called:
+    kept = _kept(task, event, at_ms)
+    return {**kept, "calls": (*task.calls, kept["events"][-1])[-task.max_events :], "is_speaking": False}
 
 
 def _merged(route: Route, event: RouteResolved) -> Route:
@@ -182,6 +197,7 @@ def _merged(route: Route, event: RouteResolved) -> Route:
 def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
     return replace(
         task,
+        updated_ms=at_ms,
         status="running",
         is_speaking=False,
         started_ms=task.started_ms or at_ms,
@@ -192,17 +208,23 @@ def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
 
 def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
     if not task.runs:
-        return task
+        return replace(task, updated_ms=at_ms)
     ended = replace(task.runs[-1], ended_ms=at_ms, outcome=event.outcome, output=event.output or None)
-    return replace(task, runs=(*task.runs[:-1], ended), open_calls=(), summary=event.summary or task.summary)
+    return replace(
+        task,
+        updated_ms=at_ms,
+        runs=(*task.runs[:-1], ended),
+        open_calls=(),
+        summary=event.summary or task.summary,
+    )
 
 
 def _settled(task: Task, outcome: Outcome, at_ms: int) -> Task:
-    ended = replace(task, ended_ms=at_ms)
     match outcome:
         case Succeeded():
-            return replace(ended, status="succeeded")
+            return replace(task, updated_ms=at_ms, ended_ms=at_ms, status="succeeded")
         case Failed(error=error):
-            return replace(ended, status="failed", error=error, summary=error.message)
+            return replace(task, updated_ms=at_ms, ended_ms=at_ms, status="failed", error=error, summary=error.message)
         case Cancelled():
-            return replace(ended, status="cancelled", summary=f"Cancelled {task.name}: {task.description}")
+            summary = f"Cancelled {task.name}: {task.description}"
+            return replace(task, updated_ms=at_ms, ended_ms=at_ms, status="cancelled", summary=summary)
