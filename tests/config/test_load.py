@@ -8,10 +8,10 @@ import pytest
 
 from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import OhmConfig, ProfileSettings
+from ohm_subagents._config.tool_rules import ToolRules
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.limits import Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
-from ohm_subagents.contract.profile import ToolPolicy
 from ohm_subagents.contract.result import Err
 
 
@@ -123,10 +123,6 @@ WRONG = [
         '{"subagents": {"Finder": {"model": "gpt"}}}',
         "'subagents.Finder.model' is 'gpt', but has to be '<provider>/<model>' or '<provider>/<model>:<thinking>', "
         "thinking being one of off, minimal, low, medium, high, xhigh; it is ignored.",
-    ),
-    (
-        '{"subagents": {"profiles": {"finder": {"tools": ["read", 3]}}}}',
-        "'subagents.profiles.finder.tools.1' is 3, but has to be a text that is not blank; it is ignored.",
     ),
     (
         '{"subagents": {"finder": {"limits": {"softMs": -1}}}}',
@@ -256,12 +252,13 @@ def test_a_subagents_entry_has_a_long_and_a_short_form_and_the_short_one_wins(ho
     assert loaded.config.subagents.entry(" Finder") == ProfileSettings(
         model=ModelPattern(provider="g", model="h"),
         backend="none",
-        tools=ToolPolicy(allowed=("read",)),
+        tools=ToolRules(at_most=("read",), source=f"{home.cwd}/.pi/ohm.json:3"),
         limits=Limits(soft_ms=5),
     )
     assert loaded.config.subagents.entry("oracle").model == ModelPattern(provider="e", model="f", thinking="high")
     assert loaded.config.subagents.entry("task") == ProfileSettings()
     assert loaded.origin("subagents.profiles.finder.model") == f"{home.cwd}/.pi/ohm.json:3"
+    assert loaded.origin("subagents.profiles.finder.tools") == f"{home.cwd}/.pi/ohm.json:3"
     assert loaded.origin("subagents.profiles.finder.backend") == f"{home.user}/ohm.json:1"
 
 

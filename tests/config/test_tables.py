@@ -31,5 +31,6 @@ def test_every_field_has_a_row_with_what_it_accepts_and_a_meaning():
 def test_the_json_schema_knows_the_short_forms():
     definitions = config_schema()["$defs"]
     assert definitions["Subagents"]["additionalProperties"] == {"$ref": "#/$defs/SubagentEntry"}
-    assert {one["type"] for one in definitions["ToolOverride"]["anyOf"]} == {"object", "array"}
+    tools = definitions["SubagentEntry"]["properties"]["tools"]
+    assert {one["type"] for one in tools["anyOf"]} == {"object", "array", "null"}
     assert {one["type"] for one in definitions["ProviderModel"]["anyOf"]} == {"object", "string"}

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ohm_subagents._config.tool_rules import ToolRules
 from ohm_subagents._policy.tools import resolve_tools
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.errors import ErrorCode
@@ -11,7 +12,7 @@ from ohm_subagents.contract.profile import ToolPolicy
 from ohm_subagents.contract.result import Err
 
 
-def names(policy: ToolPolicy, override: ToolPolicy | None = None, offered: tuple[str, ...] = ()) -> tuple[str, ...]:
+def names(policy: ToolPolicy, override: ToolRules | None = None, offered: tuple[str, ...] = ()) -> tuple[str, ...]:
     resolved = resolve_tools(policy, override, offered=offered)
     assert not isinstance(resolved, Err), resolved
     return resolved.ok_value.names
@@ -29,52 +30,64 @@ READ = ToolPolicy(allowed=("grep", "read"))
         (ToolPolicy(denied=("bash", "edit", "write")), None, (), ("read", "grep", "find", "ls", "code_search")),
         (READ, None, ("todo",), ("read", "grep")),
         (ToolPolicy(allowed=("todo", "ls", "ls")), None, ("todo",), ("ls", "todo")),
-        (READ, ToolPolicy(allowed=("bash",)), (), ("bash",)),
-        (READ, ToolPolicy(allowed=()), (), ()),
-        (READ, ToolPolicy(denied=("grep",)), (), ("read",)),
+        (READ, ToolRules(allowed=("bash",)), (), ("bash",)),
+        (READ, ToolRules(allowed=()), (), ()),
+        (READ, ToolRules(denied=("grep",)), (), ("read",)),
         (
             ToolPolicy(denied=("bash",)),
-            ToolPolicy(denied=("write",)),
+            ToolRules(denied=("write",)),
             (),
             ("read", "edit", "grep", "find", "ls", "code_search"),
         ),
-        (ToolPolicy(denied=("bash",)), ToolPolicy(allowed=("bash",)), (), ("bash",)),
-        (READ, ToolPolicy(), (), ("read", "grep")),
+        (ToolPolicy(denied=("bash",)), ToolRules(allowed=("bash",)), (), ("bash",)),
+        (READ, ToolRules(), (), ("read", "grep")),
+        (READ, ToolRules(at_most=("READ", "bash")), (), ("read",)),
+        (ToolPolicy(), ToolRules(at_most=("bash", "ls")), (), ("bash", "ls")),
+        (READ, ToolRules(allowed=("bash", "ls"), at_most=("bash", "read")), (), ("bash",)),
+        (READ, ToolRules(allowed=("bash", "ls"), denied=("Bash",)), (), ("ls",)),
+        (ToolPolicy(denied=("bash",)), ToolRules(at_most=("bash", "ls")), (), ("ls",)),
+        (ToolPolicy(allowed=("Read", "ls")), None, (), ("read", "ls")),
+        (
+            ToolPolicy(denied=("BASH", "Edit", "write")),
+            None,
+            ("myTool",),
+            ("read", "grep", "find", "ls", "code_search", "myTool"),
+        ),
     ],
 )
 def test_tools_are_resolved_in_canonical_order(policy, override, offered, expected):
     assert names(policy, override, offered) == expected
 
 
-@pytest.mark.parametrize(
-    ("policy", "override", "code", "message"),
-    [
-        (
-            ToolPolicy(allowed=("read", "bash"), denied=("bash",)),
-            None,
-            ErrorCode.PROFILE_INVALID,
-            "The profile both allows and denies the tool 'bash'.",
-        ),
-        (
-            ToolPolicy(),
-            ToolPolicy(allowed=("ls", "read"), denied=("read", "ls")),
-            ErrorCode.CONFIG_INVALID,
-            "The configuration both allows and denies the tool 'ls', 'read'.",
-        ),
-    ],
-)
-def test_a_tool_both_allowed_and_denied_is_an_error(policy, override, code, message):
-    resolved = resolve_tools(policy, override)
+def test_a_tool_both_allowed_and_denied_is_an_error():
+    resolved = resolve_tools(ToolPolicy(allowed=("read", "bash"), denied=("BASH",)), None)
     assert isinstance(resolved, Err)
-    assert (resolved.err_value.code, resolved.err_value.message) == (code, message)
+    assert resolved.err_value.code == ErrorCode.PROFILE_INVALID
+    assert resolved.err_value.message == "The profile both allows and denies the tool 'bash'."
+
+
+def test_rules_that_nobody_understands_are_an_error():
+    resolved = resolve_tools(ToolPolicy(), ToolRules(unclear="ohm.json:3: What is this?"))
+    assert isinstance(resolved, Err)
+    assert resolved.err_value.code == ErrorCode.CONFIG_INVALID
+    assert resolved.err_value.message == "ohm.json:3: What is this?"
+
+
+def test_what_a_project_would_add_to_a_profile_is_named_with_its_place():
+    resolved = resolve_tools(READ, ToolRules(at_most=("read", "bash"), source=".pi/ohm.json:3"))
+    assert not isinstance(resolved, Err)
+    assert [str(one) for one in resolved.ok_value.diagnostics] == [
+        ".pi/ohm.json:3: 'bash' is not given: the profile lacks it, and a project's file cannot add tools. "
+        "The user's file can."
+    ]
 
 
 def test_a_tool_that_does_not_exist_is_left_out_and_named():
-    resolved = resolve_tools(ToolPolicy(allowed=("Read", "ls", "fly")), ToolPolicy(denied=("swim",)), offered=("todo",))
+    resolved = resolve_tools(ToolPolicy(allowed=("Raed", "ls", "fly")), ToolRules(denied=("swim",)), offered=("todo",))
     assert not isinstance(resolved, Err)
     assert resolved.ok_value.names == ("ls",)
     assert [str(one) for one in resolved.ok_value.diagnostics] == [
-        "The profile names 'Read', 'fly', which are no child tools and are left out. "
+        "The profile names 'Raed', 'fly', which are no child tools and are left out. "
         "Available: read, bash, edit, write, grep, find, ls, code_search, todo.",
         "The configuration names 'swim', which is no child tool and is left out. "
         "Available: read, bash, edit, write, grep, find, ls, code_search, todo.",
@@ -86,7 +99,7 @@ NAMES = st.lists(st.sampled_from([*CHILD_TOOLS, "todo", "unknown"]), max_size=6)
 
 @given(st.none() | NAMES, NAMES, NAMES)
 def test_a_denied_tool_is_never_resolved_and_nothing_is_invented(allowed, denied, more):
-    resolved = resolve_tools(ToolPolicy(allowed=allowed, denied=denied), ToolPolicy(denied=more), offered=("todo",))
+    resolved = resolve_tools(ToolPolicy(allowed=allowed, denied=denied), ToolRules(denied=more), offered=("todo",))
     if isinstance(resolved, Err):
         assert set(allowed) & set(denied)
         return

@@ -14,6 +14,7 @@ from ohm_subagents._config.permissions import Permissions, Rules, merge
 from ohm_subagents._config.reserved import without_effect
 from ohm_subagents._config.rules import PATH, loosening, read_rules
 from ohm_subagents._config.schema import OhmConfig
+from ohm_subagents._config.tool_rules import KEY, ToolRules, merge_tools, not_granted, read_tools, without_tools
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -60,15 +61,19 @@ def load_config(
         return Err(read.err_value)
     files = read.ok_value
     rules = [read_rules(layer) for layer in files]
+    tools = [read_tools(layer) for layer in files]
+    tool_rules = merge_tools(one for one, _ in tools)
     permissions = merge(one for one, _ in rules)
     diagnostics: list[Diagnostic] = []
     for layer, (one, wrong) in zip(files, rules, strict=True):
         diagnostics += [*_repeated(layer), *wrong, *loosening(layer, one, permissions)]
+    for layer, (given, unclear) in zip(files, tools, strict=True):
+        diagnostics += [*unclear, *not_granted(layer, given, tool_rules)]
     values: dict[str, JsonValue] = {}
     places: dict[KeyPath, Place] = {}
     variables, inexact = environment(env)
     diagnostics += inexact
-    for raw in (*map(_without_permissions, files), variables):
+    for raw in (*map(_without_rules, files), variables):
         layer, ignored = _checked(raw)
         diagnostics += ignored
         values = _as_object(merged(values, {**layer.values}))
@@ -77,9 +82,12 @@ def load_config(
     source = Layer(kind="given", source="", values=values, places=places)
     values, lacking = accepted(OhmConfig, values, source.place, complete=True)
     origins = {".".join(path): str(source.place(path)) for path in leaves(values)} | _rule_origins(permissions, rules)
+    origins |= {f"subagents.profiles.{name}.{KEY}": rule.source for name, rule in tool_rules.items() if rule.source}
     loaded_from = tuple(layer.source for layer in files)
     section = _as_object(values.setdefault("subagents", {}))
-    complete = OhmConfig.model_validate({**values, "subagents": {**section, "permissions": permissions}})
+    profiles = _with_tools(_as_object(section.get("profiles")), tool_rules)
+    in_force = {**section, "profiles": profiles, "permissions": permissions}
+    complete = OhmConfig.model_validate({**values, "subagents": in_force})
     return Ok(
         LoadedConfig(
             config=complete,
@@ -140,7 +148,13 @@ def _checked(raw: Layer) -> tuple[Layer, list[Diagnostic]]:
     ]
 
 
-def _without_permissions(layer: Layer) -> Layer:
+def _with_tools(profiles: Mapping[str, JsonValue], rules: Mapping[str, ToolRules]) -> dict[str, object]:
+    return {**profiles, **{name: {**_as_object(profiles.get(name)), KEY: rule} for name, rule in rules.items()}}
+
+
+def _without_rules(layer: Layer) -> Layer:
+    """What is read by `read_rules` and `read_tools` is not read again as values."""
+    layer = without_tools(layer)
     section = layer.values.get(PATH[0])
     if not isinstance(section, dict):
         return layer

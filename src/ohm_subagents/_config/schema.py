@@ -18,10 +18,11 @@ from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.permissions import OPEN, Permissions
 from ohm_subagents._config.reserved import RESERVED
+from ohm_subagents._config.tool_rules import ToolRules
 from ohm_subagents._config.values import Flag, Line, Model, PositiveInt, Switch, VariableName, WebAddress
 from ohm_subagents.contract.limits import Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
-from ohm_subagents.contract.profile import ToolPolicy, fold_id
+from ohm_subagents.contract.profile import fold_id
 
 Mode: TypeAlias = Literal["rush", "smart", "deep"]
 JsonObject: TypeAlias = dict[str, JsonValue]
@@ -75,20 +76,6 @@ class Painter(_Section):
     azure_openai: AzurePainter = AzurePainter()
 
 
-class ToolOverride(_Section):
-    """`["read", "grep"]` is short for `{"allow": ["read", "grep"]}`."""
-
-    allow: tuple[Line, ...] | None = Field(
-        default=None, description="Exactly these child tools, instead of the profile's; a list alone is short for this."
-    )
-    deny: tuple[Line, ...] = Field(default=(), description="Not these child tools.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_list(cls, value: JsonValue) -> JsonValue:
-        return {"allow": value} if isinstance(value, list) else value
-
-
 class LimitsOverride(_Section):
     soft_ms: PositiveInt | None = Field(
         default=None, description="How long one run of this subagent may take, in milliseconds."
@@ -100,7 +87,14 @@ class SubagentEntry(_Section):
 
     model: Model | None = Field(default=None, description="The model of this subagent.")
     backend: Line | None = Field(default=None, description="The backend of this subagent.")
-    tools: ToolOverride | None = Field(default=None, description="The child tools of this subagent.")
+    tools: (
+        Annotated[
+            InstanceOf[ToolRules],
+            PlainSerializer(ToolRules.as_json, return_type=JsonObject),
+            WithJsonSchema(ToolRules.json_schema()),
+        ]
+        | None
+    ) = Field(default=None, description="The child tools of this subagent.")
     limits: LimitsOverride = LimitsOverride()
 
 
@@ -110,7 +104,7 @@ class ProfileSettings:
 
     model: ModelPattern | None = None
     backend: str | None = None
-    tools: ToolPolicy | None = None
+    tools: ToolRules | None = None
     limits: Limits | None = None
 
 
@@ -145,11 +139,11 @@ class Subagents(_Section):
     def entry(self, profile_id: str) -> ProfileSettings:
         """What is configured for a profile; ids are trimmed and folded."""
         written = self.profiles.get(fold_id(profile_id), SubagentEntry())
-        tools, soft_ms = written.tools, written.limits.soft_ms
+        soft_ms = written.limits.soft_ms
         return ProfileSettings(
             model=written.model,
             backend=written.backend,
-            tools=None if tools is None else ToolPolicy(allowed=tools.allow, denied=tools.deny),
+            tools=written.tools,
             limits=None if soft_ms is None else Limits(soft_ms=soft_ms),
         )
 

@@ -35,7 +35,6 @@ def config_schema() -> dict[str, JsonValue]:
     definitions = _object(schema["$defs"])
     _object(definitions["Subagents"])["additionalProperties"] = {"$ref": "#/$defs/SubagentEntry"}
     _object(schema["properties"])["$schema"] = _TEXT
-    definitions["ToolOverride"] = {"anyOf": [definitions["ToolOverride"], {"type": "array", "items": _TEXT}]}
     definitions["ProviderModel"] = {"anyOf": [definitions["ProviderModel"], _TEXT]}
     return schema
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ohm_subagents._config.tool_rules import ToolRules, fold_tool
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -12,7 +13,7 @@ from ohm_subagents.contract.profile import ToolPolicy
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,54 +25,66 @@ class ResolvedTools:
 
 
 def resolve_tools(
-    policy: ToolPolicy, override: ToolPolicy | None, *, offered: Iterable[str] = ()
+    policy: ToolPolicy, rules: ToolRules | None, *, offered: Iterable[str] = ()
 ) -> Result[ResolvedTools, OhmError]:
-    """The tools of a profile's policy under the configuration's override; `offered` are those that plugins bring.
+    """The tools of a profile's policy under the configuration's rules; `offered` are those that plugins bring.
 
-    An override with an allowed list replaces the profile's policy; one that only denies takes tools away from it.
-    A tool that one policy both allows and denies is `profile_invalid` or `task_config_load_failed`, whoever says so.
+    Returns `profile_invalid` for a tool that the profile both allows and denies, and `task_config_load_failed` for
+    rules that nobody can understand.
     """
-    for one, code, owner in (
-        (policy, ErrorCode.PROFILE_INVALID, "The profile"),
-        (override, ErrorCode.CONFIG_INVALID, "The configuration"),
-    ):
-        both = sorted(set(one.allowed or ()) & set(one.denied)) if one else []
-        if both:
-            return Err(
-                OhmError(
-                    code=code,
-                    message=f"{owner} both allows and denies the tool {_quoted(both)}.",
-                    advice="Name each tool in one of the two lists.",
-                )
+    both = [name for name in policy.allowed or () if _in(name, policy.denied)]
+    if both:
+        return Err(
+            OhmError(
+                code=ErrorCode.PROFILE_INVALID,
+                message=f"The profile both allows and denies the tool {_quoted(sorted(both))}.",
+                advice="Name each tool in one of the two lists.",
             )
+        )
+    rules = rules or ToolRules()
+    if rules.unclear:
+        return Err(OhmError(code=ErrorCode.CONFIG_INVALID, message=rules.unclear))
     available = tuple(dict.fromkeys((*CHILD_TOOLS, *offered)))
-    named = ((policy, "The profile"), (override, "The configuration"))
-    diagnostics = tuple(_unknown(one, owner, available) for one, owner in named if one and _strangers(one, available))
-    in_force = _combined(policy, override)
-    wanted = available if in_force.allowed is None else in_force.allowed
-    names = tuple(name for name in available if name in wanted and name not in in_force.denied)
-    return Ok(ResolvedTools(names=names, diagnostics=diagnostics))
-
-
-def _combined(policy: ToolPolicy, override: ToolPolicy | None) -> ToolPolicy:
-    if override is None:
-        return policy
-    if override.allowed is not None:
-        return override
-    return ToolPolicy(allowed=policy.allowed, denied=(*policy.denied, *override.denied))
-
-
-def _strangers(policy: ToolPolicy, available: tuple[str, ...]) -> list[str]:
-    return sorted({*(policy.allowed or ()), *policy.denied} - {*available})
-
-
-def _unknown(policy: ToolPolicy, owner: str, available: tuple[str, ...]) -> Diagnostic:
-    names = _strangers(policy, available)
-    verb = "is no child tool and is" if len(names) == 1 else "are no child tools and are"
-    return Diagnostic(
-        subject="tools",
-        message=f"{owner} names {_quoted(names)}, which {verb} left out. Available: {', '.join(available)}.",
+    named = ((policy.allowed, policy.denied, "The profile"), (rules.allowed, rules.denied, "The configuration"))
+    diagnostics = [*(one for row in named for one in _unknown(*row, available)), *_not_granted(policy, rules)]
+    base = policy if rules.allowed is None else ToolPolicy(allowed=rules.allowed)
+    names = tuple(
+        name
+        for name in available
+        if _in(name, base.allowed) and _in(name, rules.at_most) and not _in(name, (*base.denied, *rules.denied))
     )
+    return Ok(ResolvedTools(names=names, diagnostics=tuple(diagnostics)))
+
+
+def _in(name: str, names: tuple[str, ...] | None) -> bool:
+    """Whether a list has the tool; no list has every tool."""
+    return names is None or fold_tool(name) in map(fold_tool, names)
+
+
+def _not_granted(policy: ToolPolicy, rules: ToolRules) -> Iterator[Diagnostic]:
+    """Names what a project lists beyond the profile; beyond the user's file it was named when that was read."""
+    if rules.allowed is not None:
+        return
+    denied = tuple(name for name in policy.denied if not _in(name, rules.denied))
+    lacking = [name for name in rules.at_most or () if not _in(name, policy.allowed) or _in(name, denied)]
+    if lacking:
+        yield Diagnostic(
+            subject="tools",
+            message=f"{rules.source}: {_quoted(lacking)} is not given: the profile lacks it, and a project's file "
+            "cannot add tools. The user's file can.",
+        )
+
+
+def _unknown(
+    allowed: tuple[str, ...] | None, denied: tuple[str, ...], owner: str, available: tuple[str, ...]
+) -> Iterator[Diagnostic]:
+    names = sorted({name for name in (*(allowed or ()), *denied) if not _in(name, available)})
+    if names:
+        verb = "is no child tool and is" if len(names) == 1 else "are no child tools and are"
+        yield Diagnostic(
+            subject="tools",
+            message=f"{owner} names {_quoted(names)}, which {verb} left out. Available: {', '.join(available)}.",
+        )
 
 
 def _quoted(names: Iterable[str]) -> str:
