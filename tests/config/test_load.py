@@ -29,13 +29,13 @@ def test_without_files_everything_is_the_default(home):
 
 def test_a_later_layer_wins_key_by_key(home):
     home.write(
-        user='{"subagentBackend": "none", "defaultMode": "rush", "features": {"handoff": false, "subagents": false}}',
-        project='{\n"subagentBackend": "interactive-shell", "features": {"subagents": true}}',
+        user='{"subagentBackend": "none", "defaultMode": "rush", "features": {"handoff": false}}',
+        project='{\n"subagentBackend": "interactive-shell", "features": {"painterImagegen": false}}',
     )
     loaded = home.load(OHM_SUBAGENTS_OUTPUT_MAX_CHARS="50")
     config = loaded.config
     assert (config.subagent_backend, config.default_mode, config.output_max_chars) == ("interactive-shell", "rush", 50)
-    assert (config.features.handoff, config.features.subagents) == (False, True)
+    assert (config.features.handoff, config.features.painter_imagegen) == (False, False)
     assert loaded.origin("subagentBackend") == f"{home.cwd}/.pi/ohm.json:2"
     assert loaded.origin("defaultMode") == f"{home.user}/ohm.json:1"
     assert loaded.origin("outputMaxChars") == "env OHM_SUBAGENTS_OUTPUT_MAX_CHARS"
@@ -267,6 +267,30 @@ def test_null_resets_what_a_lower_layer_chose(home):
     loaded = home.load()
     assert loaded.config.subagents.model is None
     assert loaded.diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    ("user", "project", "on"),
+    [
+        ("false", "true", False),
+        ('"off"', '"yes"', False),
+        ("true", "false", False),
+        ("true", "true", True),
+        ("null", "true", True),
+    ],
+)
+def test_a_project_turns_a_feature_off_and_never_on(home, user, project, on):
+    home.write(user=f'{{"features": {{"subagents": {user}}}}}', project=f'{{"features": {{\n"subagents": {project}}}}}')
+    assert home.load().config.features.subagents is on
+
+
+def test_a_feature_that_stays_off_is_named_with_the_file_that_says_so(home):
+    home.write(user='{"features": {"subagents": false}}', project='{"features": {\n"subagents": true}}')
+    loaded = home.load()
+    assert home.told(loaded) == [
+        ".pi/ohm.json:2: 'features.subagents' is true, which has no effect: ~/ohm.json:1 says false."
+    ]
+    assert loaded.origin("features.subagents") == f"{home.user}/ohm.json:1"
 
 
 def test_a_project_cannot_choose_the_plugins(home):

@@ -91,6 +91,46 @@ def test_later_sources_override_by_id_and_keep_the_place_in_the_order(load):
     assert catalog.available() == ("finder", "librarian", "oracle", "own", "painter", "scout", "task")
 
 
+@pytest.mark.parametrize(
+    ("users", "projects", "allowed", "denied"),
+    [
+        ("[read, ls]", "[read, bash]", ("read",), ()),
+        ("[read, ls]", None, ("read", "ls"), ()),
+        ("[read, ls]", "{deny: [LS]}", ("read",), ("LS",)),
+        ("{deny: [bash]}", "[Bash, read]", ("read",), ("bash",)),
+        ("{deny: [bash]}", None, None, ("bash",)),
+        (None, "[read]", ("read",), ()),
+    ],
+)
+def test_a_projects_profile_has_no_tool_that_the_one_it_overrides_has_not(load, users, projects, allowed, denied):
+    def text(tools, prompt):
+        return f"---\nsummary: S\n{f'tools: {tools}' if tools else ''}\n---\n{prompt}"
+
+    catalog = load(user_files={"own.md": text(users, "user")}, project_files={"own.md": text(projects, "project")})
+    own = catalog.find("own")
+    assert (own.prompt, own.tools.allowed, own.tools.denied) == ("project", allowed, denied)
+
+
+def test_a_project_that_arms_a_built_in_is_told_so(load, tmp_path):
+    catalog = load(project_files={"finder.md": "---\nsummary: S\ntools: [read, bash]\n---\nMine"})
+    assert (catalog.find("finder").prompt, catalog.find("finder").tools.allowed) == ("Mine", ("read",))
+    path = tmp_path / "project" / ".pi" / "subagents" / "finder.md"
+    assert [str(one) for one in catalog.diagnostics] == [
+        f"{path}: The profile 'finder' of a project does not get the tool 'bash': builtin/finder.md, which it "
+        "overrides, gives less, and a project's file cannot add to it. The user's file can."
+    ]
+
+
+def test_a_project_cannot_open_what_is_internal_or_behind_a_feature(load):
+    catalog = load(
+        user_files={"own.md": "---\nsummary: S\ninternal: true\n---\nP"},
+        project_files={"own.md": "---\nsummary: S\n---\nP", "painter.md": "---\nsummary: S\n---\nP"},
+    )
+    assert catalog.find("own").internal
+    assert catalog.find("painter").feature == "painterImagegen"
+    assert len(catalog.diagnostics) == 2
+
+
 def test_a_broken_file_is_one_diagnostic_and_costs_nothing_else(load, tmp_path):
     catalog = load(
         user_files={

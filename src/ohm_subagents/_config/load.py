@@ -11,6 +11,7 @@ from ohm_subagents._config.entries import folded, merged
 from ohm_subagents._config.env import config_dir, environment
 from ohm_subagents._config.layers import Layer, Place, leaves, read_file, read_mapping
 from ohm_subagents._config.permissions import Permissions, Rules, merge
+from ohm_subagents._config.project import tightened
 from ohm_subagents._config.reserved import without_effect
 from ohm_subagents._config.rules import PATH, loosening, read_rules
 from ohm_subagents._config.schema import OhmConfig
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.diagnostics import Diagnostic
 
 FILE_NAME: Final = "ohm.json"
-# A file that comes with somebody else's repository may not unblock plugins, nor send a key to an address of its choice.
-_NOT_FOR_PROJECTS: Final = ("loadPlugins", "blockPlugins", "providers")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +73,9 @@ def load_config(
     variables, inexact = environment(env)
     diagnostics += inexact
     for raw in (*map(_without_rules, files), variables):
-        layer, ignored = _checked(raw)
-        diagnostics += ignored
+        checked, ignored = _checked(raw)
+        layer, void = tightened(checked, values, Layer(kind="given", source="", values=values, places=places).place)
+        diagnostics += [*ignored, *void]
         values = _as_object(merged(values, {**layer.values}))
         places |= layer.places
         places |= {path: layer.place(path) for path in leaves(layer.values)}
@@ -133,18 +133,11 @@ def _given(config: Mapping[str, JsonValue] | Path) -> Result[tuple[Layer, ...], 
 def _checked(raw: Layer) -> tuple[Layer, list[Diagnostic]]:
     layer, wrong_entries = folded(raw)
     values, wrong_values = accepted(OhmConfig, layer.values, layer.place, complete=False)
-    refused = [key for key in _NOT_FOR_PROJECTS if layer.kind == "project" and values.pop(key, None) is not None]
     checked = replace(layer, values=values)
     return checked, [
         *wrong_entries,
         *wrong_values,
         *without_effect(checked, OhmConfig),
-        *(
-            layer.place((key,)).diagnostic(
-                f"'{key}' cannot be set by a project, and is ignored; set it in the user's file."
-            )
-            for key in refused
-        ),
     ]
 
 

@@ -34,6 +34,11 @@ def fold_tool(name: str) -> str:
     return name.strip().casefold()
 
 
+def has_tool(names: tuple[str, ...] | None, name: str) -> bool:
+    """Whether a list has the tool, however it is spelt; no list has every tool."""
+    return names is None or fold_tool(name) in map(fold_tool, names)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRules:
     """What the configuration says about the tools of one subagent.
@@ -52,10 +57,9 @@ class ToolRules:
     def as_json(self) -> dict[str, JsonValue]:
         """A form that ohm.json may have."""
         allowed = () if self.unclear else _common(self.allowed, self.at_most)
-        denied = {fold_tool(name) for name in self.denied}
-        granted = [name for name in allowed or () if fold_tool(name) not in denied]
+        granted = [name for name in allowed or () if not has_tool(self.denied, name)]
         lists: dict[str, JsonValue] = {} if allowed is None else {"allow": [*granted]}
-        return {**lists, "deny": [*self.denied]} if self.denied else lists
+        return {**lists, "deny": [*self.denied]}
 
     @staticmethod
     def json_schema() -> dict[str, JsonValue]:
@@ -107,9 +111,10 @@ def not_granted(layer: Layer, rules: Mapping[str, ToolRules], merged: Mapping[st
         own, stands = rules[fold_id(path[-2])], merged[fold_id(path[-2])]
         if own.at_most is None or own.unclear:
             continue
-        granted = {fold_tool(name) for name in (own.at_most if stands.allowed is None else stands.allowed)}
-        granted -= {fold_tool(name) for name in stands.denied}
-        if names := [f"'{name}'" for name in own.at_most if fold_tool(name) not in granted]:
+        names = [
+            f"'{name}'" for name in own.at_most if not has_tool(stands.allowed, name) or has_tool(stands.denied, name)
+        ]
+        if names:
             place = layer.place(path)
             yield place.diagnostic(
                 f"'{place.key}' lists {', '.join(names)}, which the user's file does not allow; it is not given."
@@ -177,7 +182,7 @@ def _read(layer: Layer, path: KeyPath, value: JsonValue) -> ToolRules:
     denied = _names(lists.get("deny", []))
     if denied is None or (allowed is None and lists.get("allow") is not None):
         return unclear(f"is {shown(value)}")
-    both = [name for name in denied if fold_tool(name) in map(fold_tool, allowed or ())]
+    both = [name for name in denied if has_tool(allowed or (), name)]
     if both:
         return unclear(f"both allows and denies the tool '{both[0]}'", "Name each tool in one of the two lists.")
     if layer.kind == "project":
@@ -205,4 +210,4 @@ def _merged(lower: ToolRules, upper: ToolRules) -> ToolRules:
 def _common(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> tuple[str, ...] | None:
     if first is None or second is None:
         return second if first is None else first
-    return tuple(name for name in first if fold_tool(name) in map(fold_tool, second))
+    return tuple(name for name in first if has_tool(second, name))

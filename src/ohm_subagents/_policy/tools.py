@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ohm_subagents._config.tool_rules import ToolRules, fold_tool
+from ohm_subagents._config.tool_rules import ToolRules, has_tool
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -32,7 +32,7 @@ def resolve_tools(
     Returns `profile_invalid` for a tool that the profile both allows and denies, and `task_config_load_failed` for
     rules that nobody can understand.
     """
-    both = [name for name in policy.allowed or () if _in(name, policy.denied)]
+    both = [name for name in policy.allowed or () if has_tool(policy.denied, name)]
     if both:
         return Err(
             OhmError(
@@ -51,22 +51,19 @@ def resolve_tools(
     names = tuple(
         name
         for name in available
-        if _in(name, base.allowed) and _in(name, rules.at_most) and not _in(name, (*base.denied, *rules.denied))
+        if has_tool(base.allowed, name)
+        and has_tool(rules.at_most, name)
+        and not has_tool((*base.denied, *rules.denied), name)
     )
     return Ok(ResolvedTools(names=names, diagnostics=tuple(diagnostics)))
-
-
-def _in(name: str, names: tuple[str, ...] | None) -> bool:
-    """Whether a list has the tool; no list has every tool."""
-    return names is None or fold_tool(name) in map(fold_tool, names)
 
 
 def _not_granted(policy: ToolPolicy, rules: ToolRules) -> Iterator[Diagnostic]:
     """Names what a project lists beyond the profile; beyond the user's file it was named when that was read."""
     if rules.allowed is not None:
         return
-    denied = tuple(name for name in policy.denied if not _in(name, rules.denied))
-    lacking = [name for name in rules.at_most or () if not _in(name, policy.allowed) or _in(name, denied)]
+    denied = tuple(name for name in policy.denied if not has_tool(rules.denied, name))
+    lacking = [name for name in rules.at_most or () if not has_tool(policy.allowed, name) or has_tool(denied, name)]
     if lacking:
         yield Diagnostic(
             subject="tools",
@@ -78,7 +75,7 @@ def _not_granted(policy: ToolPolicy, rules: ToolRules) -> Iterator[Diagnostic]:
 def _unknown(
     allowed: tuple[str, ...] | None, denied: tuple[str, ...], owner: str, available: tuple[str, ...]
 ) -> Iterator[Diagnostic]:
-    names = sorted({name for name in (*(allowed or ()), *denied) if not _in(name, available)})
+    names = sorted({name for name in (*(allowed or ()), *denied) if not has_tool(available, name)})
     if names:
         verb = "is no child tool and is" if len(names) == 1 else "are no child tools and are"
         yield Diagnostic(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from ohm_subagents._config.schema import RESERVED_IDS
 from ohm_subagents._profiles.markdown import parse_profile
+from ohm_subagents._profiles.rights import tightened
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err
@@ -48,14 +49,17 @@ class Catalog:
 
 
 def load_catalog(*, cwd: Path, config_dir: Path, plugin_profiles: Iterable[Profile]) -> Catalog:
-    """Read every source. A later one overrides by id, keeping its place; a broken file is a diagnostic."""
+    """Read every source. A later one overrides by id, keeping its place; a broken file is a diagnostic.
+
+    A project's profile that overrides another gets no tool that the other had not.
+    """
     shelf = _Shelf()
     shelf.put(builtin_profiles())
     shelf.put(plugin_profiles)
     user, project = config_dir / "subagents", cwd / ".pi" / "subagents"
     shelf.put(_read(user, shelf.diagnostics))
     if project.resolve() != user.resolve():
-        shelf.put(_read(project, shelf.diagnostics))
+        shelf.put([shelf.tightened(profile) for profile in _read(project, shelf.diagnostics)])
     return Catalog(profiles=tuple(shelf.profiles.values()), diagnostics=tuple(shelf.diagnostics))
 
 
@@ -93,6 +97,16 @@ class _Shelf:
             else:
                 seen[key] = profile
         self.profiles |= seen
+
+    def tightened(self, profile: Profile) -> Profile:
+        """A project's profile with no more rights than the one it overrides; what it does not get is named."""
+        former = self.profiles.get(fold_id(profile.id))
+        if former is None:
+            return profile
+        both, lost = tightened(profile, former)
+        if lost is not None:
+            self.diagnostics.append(lost)
+        return both
 
     def _refuse(self, profile: Profile, why: str) -> None:
         self.diagnostics.append(

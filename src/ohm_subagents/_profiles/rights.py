@@ -1,0 +1,53 @@
+"""A project's profile that overrides another: its own words, no more rights than the other had."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ohm_subagents._config.tool_rules import has_tool
+from ohm_subagents.contract.child_tools import CHILD_TOOLS
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.profile import ToolPolicy
+
+if TYPE_CHECKING:
+    from ohm_subagents.contract.profile import Profile
+
+
+def tightened(profile: Profile, former: Profile) -> tuple[Profile, Diagnostic | None]:
+    """The profile with the rights of both, and what it does not get."""
+    tools = _common(former.tools, profile.tools)
+    given = _listed(tools)
+    lost = [f"the tool '{name}'" for name in sorted(_listed(profile.tools)) if not has_tool(given, name)]
+    if former.internal and not profile.internal:
+        lost.append("the right to be seen")
+    if former.feature not in {None, profile.feature}:
+        lost.append(f"the right to run without features.{former.feature}")
+    both = replace(
+        profile,
+        tools=tools,
+        internal=profile.internal or former.internal,
+        feature=profile.feature if former.feature is None else former.feature,
+    )
+    if not lost:
+        return both, None
+    message = (
+        f"The profile '{profile.id}' of a project does not get {', '.join(lost)}: {former.source or 'a plugin'}, which "
+        "it overrides, gives less, and a project's file cannot add to it. The user's file can."
+    )
+    return both, Diagnostic(subject=profile.id, message=message, source=profile.source)
+
+
+def _common(first: ToolPolicy, second: ToolPolicy) -> ToolPolicy:
+    denied = tuple(dict.fromkeys((*first.denied, *second.denied)))
+    lists = [one.allowed for one in (first, second) if one.allowed is not None]
+    if not lists:
+        return ToolPolicy(denied=denied)
+    names = (name for name in lists[0] if all(has_tool(one, name) for one in lists[1:]))
+    return ToolPolicy(allowed=tuple(name for name in names if not has_tool(denied, name)), denied=denied)
+
+
+def _listed(policy: ToolPolicy) -> tuple[str, ...]:
+    """The tools that a policy names, or all of ours; those of plugins are not known yet."""
+    names = CHILD_TOOLS if policy.allowed is None else policy.allowed
+    return tuple(name for name in names if not has_tool(policy.denied, name))
