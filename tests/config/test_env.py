@@ -56,7 +56,13 @@ def test_without_a_positive_integer_in_front_the_default_is_kept(variable, text)
     assert text[:9] in str(told)
 
 
-@pytest.mark.parametrize("variable", VARIABLES, ids=lambda one: one.name)
+@pytest.mark.parametrize("text", ["", "  ", " , "])
+def test_a_blank_list_of_the_plugins_to_load_has_none_in_it(text):
+    loaded = load(OHM_SUBAGENTS_LOAD_PLUGINS=text)
+    assert (loaded.config.load_plugins, loaded.diagnostics) == ((), ())
+
+
+@pytest.mark.parametrize("variable", [one for one in VARIABLES if not one.blank_counts], ids=lambda one: one.name)
 def test_a_blank_variable_is_an_unset_one(variable):
     loaded = load(**{variable.name: "  "})
     assert (loaded.config, loaded.diagnostics) == (OhmConfig(), ())

@@ -1,6 +1,7 @@
 """ohm.json and the environment, merged; what is wrong is named and never silently obeyed."""
 
 import json
+import os
 from pathlib import Path
 from types import MappingProxyType
 
@@ -81,6 +82,31 @@ def test_a_file_that_is_not_utf8_is_an_error_with_its_line(home):
     assert home.fail().message.endswith("it is not UTF-8 text at line 2, column 7.")
 
 
+@pytest.mark.parametrize(
+    ("text", "load", "block", "told"),
+    [
+        ('{"loadPlugins": "mine"}', ("mine",), (), 0),
+        ('{"blockPlugins": "evil"}', None, ("evil",), 0),
+        ('{"loadPlugins": 3}', (), (), 1),
+        ('{"loadPlugins": {"mine": true}}', (), (), 1),
+        ('{"blockPlugins": {"evil": true}}', (), (), 1),
+        ('{"blockPlugins": ["evil"], "blockPlugins": []}', (), (), 2),
+        ('{"loadPlugins": [3]}', (), (), 1),
+        ('{"loadPlugins": null, "blockPlugins": []}', None, (), 0),
+    ],
+)
+def test_a_list_of_plugins_that_cannot_be_understood_loads_none(home, text, load, block, told):
+    home.write(user=text)
+    loaded = home.load()
+    assert (loaded.config.load_plugins, loaded.config.block_plugins) == (load, block)
+    assert len(loaded.diagnostics) == told
+
+
+def test_a_file_that_is_a_pipe_is_an_error_and_not_waited_for(home):
+    os.mkfifo(home.user / "ohm.json")
+    assert home.fail().message == f"Cannot read the configuration {home.user}/ohm.json: it is not a regular file."
+
+
 def test_a_file_that_cannot_be_read_is_an_error(home):
     (home.user / "ohm.json").mkdir()
     assert home.fail().message == f"Cannot read the configuration {home.user}/ohm.json: is a directory."
@@ -155,6 +181,15 @@ WRONG = [
         '{"subagents": {"taskmaxconcurrency": 4}}',
         "'subagents.taskmaxconcurrency' is a reserved key and cannot be a subagent; it is ignored. "
         "The setting is 'subagents.taskMaxConcurrency'.",
+    ),
+    (
+        '{"subagents": {"backend": {"http": {"url": "x"}}}}',
+        "'subagents.backend' is not known, and is ignored. Did you mean 'subagents.backends'? A subagent of that name "
+        "is configured as 'subagents.profiles.backend'.",
+    ),
+    (
+        '{"subagents": {"Profile": {"finder": {}}}}',
+        "'subagents.Profile' is not known, and is ignored. Did you mean 'subagents.profiles'? ",
     ),
     ('{"subagents": {" ": {}}}', "'subagents. ' names no subagent; it is ignored."),
     (

@@ -120,6 +120,24 @@ def test_a_section_that_cannot_be_understood_denies_every_subagent(home, section
     assert len([line for line in home.told(loaded) if "every subagent" in line]) == 1
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"subagents": {"permission": {"default": "deny"}}}',
+        '{"subagents": {"Permissions": {"subagents": {"finder": "deny"}}}}',
+        '{"subagents": {"permisions": "deny"}}',
+        '{"permissions": {"default": "deny"}}',
+    ],
+)
+def test_rules_under_a_misspelt_key_are_not_lost(home, text):
+    home.write(user=text)
+    loaded = home.load()
+    assert verdicts(loaded) == ("deny", "deny", "deny")
+    (told,) = home.told(loaded)
+    assert "is not a known key. Did you mean 'subagents.permissions'?" in told
+    assert set(loaded.config.subagents.profiles) == set()
+
+
 def test_an_unknown_key_leaves_the_rules_that_are_understood(home):
     home.write(user=rules('{"subagents": {"task": "allow"}, "modus": 1}'))
     assert verdicts(home.load()) == ("deny", "deny", "allow")

@@ -1,5 +1,6 @@
 """Built-ins ← plugins ← user ← project, by one loader."""
 
+import os
 import subprocess
 import sys
 
@@ -149,6 +150,22 @@ def test_a_broken_file_is_one_diagnostic_and_costs_nothing_else(load, tmp_path):
     assert told[3].startswith(f"The profile {folder}/none.md:1 has no front matter.")
     assert catalog.find("good") is not None
     assert len(catalog.profiles) == 6
+
+
+def test_only_regular_files_of_a_sane_size_are_read(tmp_path):
+    folder = tmp_path / "subagents"
+    folder.mkdir()
+    os.mkfifo(folder / "pipe.md")
+    (folder / "device.md").symlink_to("/dev/zero")
+    (folder / "folder.md").mkdir()
+    (folder / "huge.md").write_bytes(b"---\nsummary: S\n---\n" + b"P" * 1024 * 1024)
+    catalog = load_catalog(cwd=tmp_path, config_dir=tmp_path, plugin_profiles=())
+    assert [str(one) for one in catalog.diagnostics] == [
+        f"Cannot read profiles from '{folder}/device.md': it is not a regular file.",
+        f"Cannot read profiles from '{folder}/folder.md': is a directory.",
+        f"Cannot read profiles from '{folder}/huge.md': it is larger than 1048576 bytes.",
+        f"Cannot read profiles from '{folder}/pipe.md': it is not a regular file.",
+    ]
 
 
 @pytest.mark.parametrize("reserved", ["permissions", "profiles", "backends", "model", "store", "taskmaxconcurrency"])

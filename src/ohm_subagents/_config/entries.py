@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from pydantic.alias_generators import to_camel
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from ohm_subagents._config.layers import Layer, Place
     from ohm_subagents.contract.diagnostics import Diagnostic
 
+_SECTIONS: Final = ("profiles", "backends")
+_LIKENESS: Final = 0.8
 _FIELDS: Final = frozenset(to_camel(name) for name in Subagents.model_fields)
 
 
@@ -67,6 +70,11 @@ def _refusal(path: KeyPath, value: JsonValue) -> str:
     if profile_id in RESERVED_IDS:
         exact = next(name for name in _FIELDS if name.lower() == profile_id)
         return f"is a reserved key and cannot be a subagent; it is ignored. The setting is 'subagents.{exact}'."
+    if len(path) == 2 and (meant := _meant(profile_id)):
+        return (
+            f"is not known, and is ignored. Did you mean 'subagents.{meant}'? "
+            f"A subagent of that name is configured as 'subagents.profiles.{path[-1]}'."
+        )
     if not profile_id:
         return "names no subagent; it is ignored."
     if len(path) == 2 and not isinstance(value, dict):
@@ -75,6 +83,12 @@ def _refusal(path: KeyPath, value: JsonValue) -> str:
             f"{', '.join(sorted(_FIELDS))}."
         )
     return ""
+
+
+def _meant(profile_id: str) -> str | None:
+    """The setting that holds objects, as a subagent's entry does, and is spelt nearly like this."""
+    near = get_close_matches(profile_id, _SECTIONS, n=1, cutoff=_LIKENESS)
+    return near[0] if near else None
 
 
 def _move(layer: Layer, places: dict[KeyPath, Place], old: KeyPath, new: KeyPath) -> None:

@@ -27,6 +27,7 @@ class Variable:
     name: str
     path: KeyPath
     kind: Literal["integer", "text", "list"] = "integer"
+    blank_counts: bool = False
 
 
 VARIABLES: Final = (
@@ -44,7 +45,7 @@ VARIABLES: Final = (
     Variable(name="OHM_SUBAGENTS_UI_MODE", path=("uiMode",), kind="text"),
     Variable(name="OHM_SUBAGENTS_UI_UPDATE_MS", path=("uiUpdateMs",)),
     Variable(name="OHM_SUBAGENTS_UI_IDLE_GRACE_MS", path=("uiIdleGraceMs",)),
-    Variable(name="OHM_SUBAGENTS_LOAD_PLUGINS", path=("loadPlugins",), kind="list"),
+    Variable(name="OHM_SUBAGENTS_LOAD_PLUGINS", path=("loadPlugins",), kind="list", blank_counts=True),
     Variable(name="OHM_SUBAGENTS_BLOCK_PLUGINS", path=("blockPlugins",), kind="list"),
     Variable(name="OHM_DEBUG", path=("debug",), kind="text"),
 )
@@ -77,14 +78,14 @@ def expanded(path: str, env: Mapping[str, str]) -> Path:
 def environment(env: Mapping[str, str]) -> tuple[Layer, tuple[Diagnostic, ...]]:
     """The variables as a layer of raw values, and the integers that are not written as one.
 
-    A blank variable is an unset one.
+    A blank variable is an unset one, but a blank list of the plugins to load has none in it.
     """
     values: dict[str, JsonValue] = {}
     places: dict[KeyPath, Place] = {}
     inexact: list[Diagnostic] = []
     for variable in VARIABLES:
         text = env.get(variable.name, "").strip()
-        if not text:
+        if not text and not (variable.blank_counts and variable.name in env):
             continue
         section = values
         for part in variable.path[:-1]:

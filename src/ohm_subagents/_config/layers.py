@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ohm_subagents._config.jsonc import KeyPath, SyntaxFault, parse_jsonc
+from ohm_subagents._config.regular_file import read_regular
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -70,7 +71,7 @@ def read_file(path: Path, kind: Literal["user", "project", "given"]) -> Result[L
     A file that cannot be read whole is an error: what it denies must not vanish with it.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_regular(path).decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return Ok(None)
     except UnicodeDecodeError as error:

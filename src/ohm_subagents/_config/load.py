@@ -11,9 +11,10 @@ from ohm_subagents._config.entries import folded, merged
 from ohm_subagents._config.env import config_dir, environment
 from ohm_subagents._config.layers import Layer, Place, leaves, read_file, read_mapping
 from ohm_subagents._config.permissions import Permissions, Rules, merge
+from ohm_subagents._config.plugin_lists import understood
 from ohm_subagents._config.project import tightened
 from ohm_subagents._config.reserved import without_effect
-from ohm_subagents._config.rules import PATH, loosening, read_rules
+from ohm_subagents._config.rules import PATH, loosening, read_rules, without_rules
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.tool_rules import KEY, ToolRules, merge_tools, not_granted, read_tools, without_tools
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -72,7 +73,7 @@ def load_config(
     places: dict[KeyPath, Place] = {}
     variables, inexact = environment(env)
     diagnostics += inexact
-    for raw in (*map(_without_rules, files), variables):
+    for raw in (*(without_rules(without_tools(layer)) for layer in files), variables):
         checked, ignored = _checked(raw)
         layer, void = tightened(checked, values, Layer(kind="given", source="", values=values, places=places).place)
         diagnostics += [*ignored, *void]
@@ -131,10 +132,12 @@ def _given(config: Mapping[str, JsonValue] | Path) -> Result[tuple[Layer, ...], 
 
 
 def _checked(raw: Layer) -> tuple[Layer, list[Diagnostic]]:
-    layer, wrong_entries = folded(raw)
+    known, wrong_lists = understood(raw)
+    layer, wrong_entries = folded(known)
     values, wrong_values = accepted(OhmConfig, layer.values, layer.place, complete=False)
     checked = replace(layer, values=values)
     return checked, [
+        *wrong_lists,
         *wrong_entries,
         *wrong_values,
         *without_effect(checked, OhmConfig),
@@ -143,16 +146,6 @@ def _checked(raw: Layer) -> tuple[Layer, list[Diagnostic]]:
 
 def _with_tools(profiles: Mapping[str, JsonValue], rules: Mapping[str, ToolRules]) -> dict[str, object]:
     return {**profiles, **{name: {**_as_object(profiles.get(name)), KEY: rule} for name, rule in rules.items()}}
-
-
-def _without_rules(layer: Layer) -> Layer:
-    """What is read by `read_rules` and `read_tools` is not read again as values."""
-    layer = without_tools(layer)
-    section = layer.values.get(PATH[0])
-    if not isinstance(section, dict):
-        return layer
-    rest = {key: value for key, value in section.items() if key != PATH[1]}
-    return replace(layer, values={**layer.values, PATH[0]: rest})
 
 
 def _repeated(layer: Layer) -> Iterable[Diagnostic]:

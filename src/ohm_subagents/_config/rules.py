@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, get_args
 
 from ohm_subagents._config.permissions import Permissions, Rules
@@ -18,17 +20,34 @@ if TYPE_CHECKING:
 
 PATH: Final[KeyPath] = ("subagents", "permissions")
 _KEYS: Final = ("allowInternalRouting", "default", "subagents")
+_LIKENESS: Final = 0.8
 _VERDICTS: Final = "Allowed: 'allow', 'deny'."
 
 
 def read_rules(layer: Layer) -> tuple[Rules, tuple[Diagnostic, ...]]:
     """The rules of a layer, and what is wrong with them."""
-    subagents = layer.values.get("subagents")
-    if not isinstance(subagents, dict) or PATH[-1] not in subagents:
-        return Rules(), ()
     reader = _Reader(layer)
-    rules = reader.section(subagents[PATH[-1]])
+    subagents = layer.values.get("subagents")
+    members = subagents if isinstance(subagents, dict) else {}
+    rules = reader.section(members[PATH[-1]]) if PATH[-1] in members else Rules()
+    for path in (*((key,) for key in layer.values), *(("subagents", key) for key in members)):
+        if path != PATH and _is_meant(path[-1]):
+            rules = replace(rules, default=reader.misplaced(path))
     return rules, tuple(reader.wrong)
+
+
+def without_rules(layer: Layer) -> Layer:
+    """The layer without everything that `read_rules` reads."""
+    values = {key: value for key, value in layer.values.items() if not _is_meant(key)}
+    subagents = values.get("subagents")
+    if isinstance(subagents, dict):
+        values["subagents"] = {key: value for key, value in subagents.items() if not _is_meant(key)}
+    return replace(layer, values=values)
+
+
+def _is_meant(key: str) -> bool:
+    """Whether a key is `permissions`, or that misspelt."""
+    return SequenceMatcher(None, fold_id(key), PATH[-1]).ratio() >= _LIKENESS
 
 
 class _Reader:
@@ -63,6 +82,13 @@ class _Reader:
             subagents=rules,
             routing=self._routing(routing_path, value["allowInternalRouting"]) if routing_path[-1] in value else None,
             routing_source=str(self._layer.place(routing_path)),
+        )
+
+    def misplaced(self, path: KeyPath) -> Decision:
+        return self._denied(
+            path,
+            f"is not a known key. Did you mean '{'.'.join(PATH)}'? Until it is corrected, every subagent without a "
+            "rule of its own is denied.",
         )
 
     def _entries(self, entries: dict[str, JsonValue]) -> dict[str, Decision]:

@@ -19,7 +19,7 @@ from pydantic.alias_generators import to_camel
 from ohm_subagents._config.permissions import OPEN, Permissions
 from ohm_subagents._config.reserved import RESERVED
 from ohm_subagents._config.tool_rules import ToolRules
-from ohm_subagents._config.values import Flag, Line, Model, PositiveInt, Switch, VariableName, WebAddress
+from ohm_subagents._config.values import Flag, Line, Model, Names, PositiveInt, Switch, VariableName, WebAddress
 from ohm_subagents.contract.limits import Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import fold_id
@@ -217,9 +217,9 @@ class OhmConfig(_Section):
     ui_idle_grace_ms: PositiveInt = Field(
         default=2000, description="How long a finished task stays in the widget, in milliseconds."
     )
-    load_plugins: tuple[Line, ...] | None = Field(
+    load_plugins: Names | None = Field(
         default=None, description="The only installed plugins to load; not for project files."
     )
-    block_plugins: tuple[Line, ...] = Field(
+    block_plugins: Names = Field(
         default=(), description="Installed plugins that are not loaded; not for project files."
     )

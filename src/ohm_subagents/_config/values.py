@@ -63,6 +63,10 @@ def _line(value: object) -> str:
     return value.strip()
 
 
+def _one_or_more(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
 def _model(value: object) -> ModelPattern:
     if isinstance(value, ModelPattern):
         return value
@@ -93,6 +97,8 @@ PositiveInt: TypeAlias = Annotated[
     int, BeforeValidator(_positive_integer), WithJsonSchema({"type": "integer", "minimum": 1})
 ]
 Line: TypeAlias = Annotated[str, BeforeValidator(_line)]
+Names: TypeAlias = Annotated[tuple[Line, ...], BeforeValidator(_one_or_more)]
+"""A list of texts; a text is a list of one."""
 Model: TypeAlias = Annotated[
     ModelPattern,
     BeforeValidator(_model),

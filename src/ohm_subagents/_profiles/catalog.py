@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, Self
 
+from ohm_subagents._config.regular_file import read_regular
 from ohm_subagents._config.schema import RESERVED_IDS
 from ohm_subagents._profiles.markdown import parse_profile
 from ohm_subagents._profiles.rights import tightened
@@ -130,7 +131,7 @@ def _read(folder: Path, diagnostics: list[Diagnostic]) -> Iterable[Profile]:
         return
     for path in paths:
         try:
-            text = path.read_bytes().decode("utf-8-sig")
+            text = read_regular(path).decode("utf-8-sig")
         except UnicodeDecodeError:
             diagnostics.append(_unreadable(path, "it is not UTF-8 text"))
             continue
