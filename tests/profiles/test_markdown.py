@@ -209,3 +209,13 @@ def test_unknown_keys_are_named_and_ignored():
 
 def test_deep_nesting_is_a_fault_and_no_exception():
     assert isinstance(parse(f"---\nsummary: {'[' * 5000}\n---\nP"), Err)
+
+
+def test_every_fault_of_a_file_is_told_and_the_unknown_key_too():
+    parsed = parse_profile("---\nsumary: S\nprimary: maybe\n---\nP", source="x.md", stem="x")
+    assert isinstance(parsed, Err)
+    assert str(parsed.err_value) == (
+        "The profile x.md:2 lacks 'summary'. Add it to the front matter. "
+        "Line 3 has 'maybe' as 'primary'. It has to be true or false. "
+        "Line 2 has the unknown key 'sumary'. Did you mean 'summary'?"
+    )

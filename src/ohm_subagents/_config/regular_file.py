@@ -15,7 +15,7 @@ MAX_BYTES: Final = 1024 * 1024
 
 def read_regular(path: Path) -> bytes:
     """The bytes of a regular file of at most 1 MiB; anything else is an `OSError`, and never waits for a writer."""
-    with open(path, "rb", opener=_without_waiting) as file:  # noqa: PTH123  Path.open has no opener
+    with open(path, "rb", opener=_without_waiting) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "It is not a regular file")
         content = file.read(MAX_BYTES + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, cast
 
 from pydantic import ValidationError
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 from ohm_subagents._config.accept import known_keys
 from ohm_subagents._config.values import allowed, shown
 from ohm_subagents._profiles.front_matter import FrontMatter
-from ohm_subagents._profiles.yaml_text import parse_yaml
+from ohm_subagents._profiles.yaml_text import YamlText, parse_yaml
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -56,10 +57,23 @@ def parse_profile(text: str, *, source: str, stem: str) -> Result[ParsedProfile,
     try:
         matter = FrontMatter.model_validate({"id": stem, **values})
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        return _invalid(f"{source}:{matter_text.line(first['loc']) + 1}", *_sentence(first))
+        (place, *sentence), *others = _faults(error, values, matter_text)
+        also = [f"Line {number} {fact}. {advice}" for number, fact, advice in others]
+        return _invalid(f"{source}:{place}", sentence[0], " ".join((sentence[1], *also)))
     unknown = tuple(_ignored(key, source=source, line=matter_text.line((key,)) + 1) for key in matter.unknown)
     return Ok(ParsedProfile(profile=matter.profile(prompt=prompt, source=source), diagnostics=unknown))
+
+
+def _faults(error: ValidationError, values: dict[str, object], text: YamlText) -> list[tuple[int, str, str]]:
+    """Line, fact and advice of everything that is wrong, unknown keys included: one of them may be what is lacking."""
+    found = [(text.line(one["loc"]) + 1, *_sentence(one)) for one in error.errors(include_url=False)]
+    known = FrontMatter.keys()
+    for key in values:
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            advice = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(sorted(known))}."
+            found.append((text.line((key,)) + 1, f"has the unknown key '{key}'", advice))
+    return found
 
 
 def _sentence(error: ErrorDetails) -> tuple[str, str]:
