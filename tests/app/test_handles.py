@@ -143,6 +143,18 @@ async def test_a_background_start_by_a_tool_needs_permission():
     assert (waited.details["wait_status"], waited.details["items"][0]["output"]) == ("completed", "done")
 
 
+async def test_a_background_start_shows_no_frame_once_its_call_is_over():
+    gate, frames = anyio.Event(), []
+    payload = {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "p", "async": True}
+    async with quick_ohm(Step(text="done", gate=gate), config={"subagents": {"asyncStart": "allow"}}) as ohm:
+        await ohm.call("task", payload, on_update=frames.append)
+        shown = len(frames)
+        gate.set()
+        await ohm.call("task", {"op": "wait", "id": "task_1"})
+
+    assert len(frames) == shown
+
+
 async def test_a_new_configuration_is_seen_by_everything_that_starts_after_it():
     async with quick_ohm("a") as ohm:
         assert isinstance(await ohm.run("finder", "x"), Ok)

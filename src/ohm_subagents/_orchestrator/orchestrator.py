@@ -118,12 +118,14 @@ class Orchestrator:
         started = [entry for entry in admitted if isinstance(entry, LiveTask)]
         workers = world.config.subagents.task_max_concurrency if command.parallel else 1
         self._running.begin(started, workers=workers)
-        if not command.background:
-            try:
-                if abort is None or not abort.is_set():
-                    await either(partial(settled, started), abort)
-            finally:
-                for live in started:
+        try:
+            if not command.background and (abort is None or not abort.is_set()):
+                await either(partial(settled, started), abort)
+        finally:
+            for live in started:
+                if command.background:
+                    live.audience.leave(*observers)  # the call is over, its task is not
+                else:
                     live.cancel(CALLER_GONE)
         return reply()
 
