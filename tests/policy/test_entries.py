@@ -16,8 +16,8 @@ def told(tmp_path, text: str) -> list[str]:
 
 def test_settings_of_a_subagent_that_there_is_not_are_named_with_their_place(tmp_path):
     assert told(tmp_path, '{"subagents": {\n"findr": {\n"model": "a/b"}, "x": {"tools": ["read"]}}}') == [
-        "ohm.json:3: the settings for 'findr' name no subagent. Did you mean 'finder'? Available: finder, Straße.",
-        "ohm.json:3: the settings for 'x' name no subagent. Available: finder, Straße.",
+        "ohm.json:3: the settings for 'findr' name no subagent. Did you mean 'finder'? Available: Straße, finder.",
+        "ohm.json:3: the settings for 'x' name no subagent. Available: Straße, finder.",
     ]
 
 
