@@ -30,5 +30,19 @@ def test_an_interrupt_ends_the_call(ohm) -> None:
     with ohm.start("call", "task", json.dumps(START | {"prompt": "hang"})) as process:
         ohm.reached.read_text()
         process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=60)
-    assert (process.returncode, stderr) == (130, b"Interrupted.\n")
+        stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (130, b"")
+    lines = stderr.decode().splitlines()
+    assert lines[0] == "  ○ Finder · Scan"
+    assert "    ├── ✓ read 12 lines" in lines
+    assert lines[-1] == "Interrupted."
+
+
+def test_an_interrupted_json_call_is_a_cancelled_envelope(ohm) -> None:
+    ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
+    with ohm.start("call", "task", json.dumps(START | {"prompt": "hang"}), "--json") as process:
+        ohm.reached.read_text()
+        process.send_signal(signal.SIGINT)
+        stdout, _ = process.communicate(timeout=60)
+    details = json.loads(stdout)
+    assert (process.returncode, details["contract_version"], details["status"]) == (130, "task.v1", "cancelled")

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
+import subprocess
 
 import pytest
 
@@ -73,7 +75,7 @@ def test_json_is_exactly_one_envelope(ohm, arguments: tuple[str, ...], status: s
     assert (done.returncode == 0) == (status == "succeeded")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupt_cancels_the_task_shows_what_was_done_and_leaves_no_child(ohm, number: int, code: int) -> None:
     with ohm.start("run", "finder", "hang", "--backend", "stage") as process:
         child = int(ohm.reached.read_text())
@@ -87,6 +89,19 @@ def test_an_interrupt_cancels_the_task_shows_what_was_done_and_leaves_no_child(o
     assert lines[-1] == "Interrupted."
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
+
+
+def test_a_program_that_is_to_outlive_its_terminal_does_not_hear_of_its_end(ohm) -> None:
+    ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
+    command = shlex.join(ohm.command("run", "finder", "pause"))
+    with subprocess.Popen(
+        ["sh", "-c", f"trap '' HUP; exec {command}"], env=ohm.env, stdout=subprocess.PIPE, text=True
+    ) as process:
+        ohm.reached.read_text()
+        process.send_signal(signal.SIGHUP)
+        ohm.released.write_text("go")
+        stdout, _ = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (0, "line one\n  line two\n")
 
 
 def test_an_interrupted_json_run_is_a_cancelled_envelope(ohm) -> None:

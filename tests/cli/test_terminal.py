@@ -113,6 +113,32 @@ def test_ctrl_c_shows_what_was_done(ohm) -> None:
         os.kill(child, 0)
 
 
+def test_an_answer_is_wrapped_between_words(ohm) -> None:
+    with on_terminal(ohm, "run", "finder", "wide", "--backend", "stage", columns=60) as (screen, process):
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    assert screen.text.endswith("\n\n" + " ".join(["beautiful"] * 6) + "\n" + " ".join(["beautiful"] * 6) + "\n")
+
+
+def test_a_failed_call_shows_the_whole_error(ohm) -> None:
+    ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
+    start = {"op": "start", "subagent_type": "finder", "description": "Scan", "prompt": "long failure"}
+    with on_terminal(ohm, "call", "task", json.dumps(start), columns=60) as (screen, process):
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 1
+    assert "It broke " + "and broke " * 40 + "down. Repair it." in " ".join(screen.text.split())
+
+
+def test_a_closed_terminal_ends_the_task_and_its_child(ohm) -> None:
+    with on_terminal(ohm, "run", "finder", "hang", "--backend", "stage") as (_screen, process):
+        child = int(ohm.reached.read_text())
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(PATIENCE_S) == 129
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+
+
 def test_json_on_a_terminal_is_json(ohm) -> None:
     with on_terminal(ohm, "run", "finder", "answer", "--backend", "none", "--json") as (screen, process):
         screen.wait_for_end()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import signal
 from contextlib import nullcontext
-from functools import partial
 from typing import TYPE_CHECKING
 
-from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, complain, exit_code, report
+from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain, exit_code, report
 from ohm_subagents.cli.live import drawn
-from ohm_subagents.cli.signals import until_signal
+from ohm_subagents.cli.signals import aborted_by_signal
 from ohm_subagents.cli.terminal import is_terminal, print_json, print_text, width
 
 if TYPE_CHECKING:
@@ -35,19 +33,20 @@ async def call(tool: str, arguments: str, *, cwd: Path, config: Path | None, as_
         frames = _Frames()
         is_live = is_terminal() and not as_json
         with drawn(frames.frame) if is_live else nullcontext():
-            ended = await until_signal(partial(ohm.call, tool, payload, on_update=frames.update if is_live else None))
-        if isinstance(ended, signal.Signals):
-            if frames.last is not None:
-                complain(frames.last.render(expanded=True, width=width()))
-            complain("Interrupted.")
-            return 128 + ended
+            result, number = await aborted_by_signal(
+                lambda abort: ohm.call(tool, payload, on_update=frames.update, abort=abort)
+            )
+        ended = result or frames.last
         if as_json:
-            print_json(ended.details)
-        elif is_live:
-            print_text(ended.render(expanded=True, width=width()))
-        else:
-            print_text(ended.text)
-        return _code(ended)
+            print_json({} if ended is None else ended.details)
+        elif number is not None:
+            complain("" if ended is None else ended.render(expanded=True, width=width()))
+        elif ended is not None:
+            print_text(ended.render(expanded=True, width=width()) if is_live and not ended.is_error else ended.text)
+        if number is not None:
+            complain("Interrupted.")
+            return 128 + number
+        return TASK_FAILED if ended is None else _code(ended)
 
 
 class _Frames:

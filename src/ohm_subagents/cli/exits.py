@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.cli.terminal import printable
@@ -40,7 +41,8 @@ def exit_code(*, code: str, category: str, started: bool) -> int:
 
 def complain(text: object) -> None:
     """Tell a person what is wrong, on standard error."""
-    print(printable(str(text)), file=sys.stderr)
+    with suppress(OSError):  # nobody listens
+        print(printable(str(text)), file=sys.stderr, flush=True)
 
 
 def report(diagnostics: Iterable[Diagnostic]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -60,15 +60,20 @@ def drawn(frame: Callable[[int, int], str]) -> Generator[None, None, None]:
         lines = printable(frame(width, height)).split("\n")
         return Text("\n".join(lines[1 - height :]), no_wrap=True, overflow="crop")
 
-    with Live(
+    live = Live(
         console=console,
         get_renderable=renderable,
         refresh_per_second=FRAMES_A_SECOND,
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,
-    ):
+    )
+    live.start()
+    try:
         yield
+    finally:
+        with suppress(OSError):  # the terminal was closed
+            live.stop()
 
 
 def running_lines(task: Task, *, elapsed_ms: int, width: int, height: int) -> list[str]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
-from ohm_subagents.cli.exits import INTERRUPTED
+from ohm_subagents.cli.exits import BAD_USAGE, INTERRUPTED, TASK_FAILED, complain
+from ohm_subagents.cli.terminal import OutputLost, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -28,17 +31,19 @@ policy_app = typer.Typer(help="Who may run.", no_args_is_help=True, rich_markup_
 app.add_typer(policy_app, name="policy")
 
 Cwd: TypeAlias = Annotated[
-    Path, typer.Option("--cwd", help="Where subagents work.", show_default="here", resolve_path=True)
+    Path, typer.Option("--cwd", help="Where subagents work.", show_default="here", readable=False)
 ]
 Config: TypeAlias = Annotated[
     Path | None, typer.Option("--config", help="An ohm.json to use instead of the user's and the project's.")
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
 HERE = Path()
+_LOST: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO})
 
 
-@app.command()
+@app.command(context_settings={"allow_extra_args": True})
 def run(
+    context: typer.Context,
     profile: Annotated[str, typer.Argument(help="Which subagent; `ohm subagents` lists them.")],
     prompt: Annotated[str, typer.Argument(help="What it should do.")],
     *,
@@ -49,10 +54,21 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run one task: live on a terminal, the answer alone in a pipe."""
+    if context.args:
+        whole = " ".join((prompt, *context.args))
+        complain(f'The prompt has to be one argument: put it in quotes, as in ohm run {profile} "{whole}".')
+        raise typer.Exit(BAD_USAGE)
+    from ohm_subagents.cli.place import directory
     from ohm_subagents.cli.run import RunOptions, run
 
     options = RunOptions(
-        profile=profile, prompt=prompt, model=model, backend=backend, cwd=cwd, config=config, as_json=as_json
+        profile=profile,
+        prompt=prompt,
+        model=model,
+        backend=backend,
+        cwd=directory(cwd, as_json=as_json),
+        config=config,
+        as_json=as_json,
     )
     _finish(lambda: run(options))
 
@@ -68,17 +84,21 @@ def call(
 ) -> None:
     """Call a tool as a parent agent would."""
     from ohm_subagents.cli.call import call
+    from ohm_subagents.cli.place import directory
 
-    _finish(lambda: call(tool, arguments, cwd=cwd, config=config, as_json=as_json))
+    place = directory(cwd, as_json=as_json)
+    _finish(lambda: call(tool, arguments, cwd=place, config=config, as_json=as_json))
 
 
 @app.command()
 def subagents(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the subagents."""
     from ohm_subagents.cli.inspection import inspect
+    from ohm_subagents.cli.place import directory
     from ohm_subagents.cli.roster import print_roster
 
-    _finish(lambda: inspect(print_roster, cwd=cwd, config=config))
+    place = directory(cwd)
+    _finish(lambda: inspect(print_roster, cwd=place, config=config))
 
 
 @app.command()
@@ -90,26 +110,32 @@ def subagent(
 ) -> None:
     """Show one subagent."""
     from ohm_subagents.cli.inspection import inspect
+    from ohm_subagents.cli.place import directory
     from ohm_subagents.cli.roster import print_profile
 
-    _finish(lambda: inspect(partial(print_profile, profile), cwd=cwd, config=config))
+    place = directory(cwd)
+    _finish(lambda: inspect(partial(print_profile, profile), cwd=place, config=config))
 
 
 @app.command()
 def plugins(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the plugins, and what is wrong with any of them."""
     from ohm_subagents.cli.inspection import inspect
+    from ohm_subagents.cli.place import directory
     from ohm_subagents.cli.plugins import print_plugins
 
-    _finish(lambda: inspect(print_plugins, cwd=cwd, config=config))
+    place = directory(cwd)
+    _finish(lambda: inspect(print_plugins, cwd=place, config=config))
 
 
 @app.command()
 def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
     """Check the installation: configuration, keys, models, backends, plugins."""
     from ohm_subagents.cli.doctor import doctor
+    from ohm_subagents.cli.place import directory
 
-    _finish(lambda: doctor(cwd=cwd, config=config))
+    place = directory(cwd)
+    _finish(lambda: doctor(cwd=place, config=config))
 
 
 @config_app.command("show")
@@ -122,8 +148,10 @@ def config_show(
     """Print the configuration that holds here, as JSON."""
     from ohm_subagents.cli.configuration import print_config, print_origins
     from ohm_subagents.cli.inspection import inspect
+    from ohm_subagents.cli.place import directory
 
-    _finish(lambda: inspect(print_origins if origin else print_config, cwd=cwd, config=config))
+    place = directory(cwd)
+    _finish(lambda: inspect(print_origins if origin else print_config, cwd=place, config=config))
 
 
 @config_app.command("schema")
@@ -143,16 +171,18 @@ def policy_explain(
 ) -> None:
     """Say whether a subagent may run, and which file and line, or plugin, decided; 0 allowed, 1 denied, 2 unknown."""
     from ohm_subagents.cli.inspection import inspect
+    from ohm_subagents.cli.place import directory
     from ohm_subagents.cli.policy import print_verdict
 
-    _finish(lambda: inspect(partial(print_verdict, profile), cwd=cwd, config=config))
+    place = directory(cwd)
+    _finish(lambda: inspect(partial(print_verdict, profile), cwd=place, config=config))
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so
     if wanted:
         from importlib.metadata import version
 
-        print(f"ohm {version('ohm-subagents')}")
+        print_text(f"ohm {version('ohm-subagents')}")
         raise typer.Exit
 
 
@@ -168,10 +198,23 @@ def options(
 
 def main() -> None:
     """The entry point of the `ohm` command."""
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] it is None when the shell closed it
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115  for as long as the program lives
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+        complain("Standard output is closed: there is no place for an answer.")
+        sys.exit(TASK_FAILED)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    app()
+    try:
+        app()
+    except (OutputLost, OSError) as lost:
+        if lost.args[0] not in _LOST:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # so that the interpreter can flush what is left
+        if lost.args[0] != errno.EPIPE:
+            complain(f"Cannot write to standard output: {lost.args[1]}.")
+        sys.exit(TASK_FAILED)
 
 
 def _finish(command: Callable[[], Coroutine[Any, Any, int]]) -> None:

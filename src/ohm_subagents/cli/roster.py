@@ -32,6 +32,7 @@ def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
     wanted = fold_id(profile_id)
     profile = next((profile for profile in ohm.profiles if fold_id(profile.id) == wanted), None)
     if profile is None:
+        complain(f"No subagent is called '{profile_id}'.\n")
         complain(usage_text(ohm.profiles, command=COMMAND))
         return BAD_USAGE
     named = configured_model(profile, loaded.config.subagents)

@@ -36,10 +36,21 @@ def width() -> int:
 
 def print_text(text: str) -> None:
     """Text on standard output: as it is in a pipe, harmless on a terminal."""
-    print(printable(text) if is_terminal() else text)
+    _print(printable(text) if is_terminal() else text)
 
 
 def print_json(payload: Mapping[str, JsonValue]) -> None:
     """One JSON value on standard output."""
     is_utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
-    print(json.dumps(payload, ensure_ascii=not is_utf8, indent=2))
+    _print(json.dumps(payload, ensure_ascii=not is_utf8, indent=2))
+
+
+class OutputLost(Exception):  # noqa: N818  it is what has happened
+    """Standard output takes nothing more: it is full, or closed, or nobody reads it."""
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        raise OutputLost(error.errno, error.strerror) from error

@@ -38,6 +38,11 @@ class Stage:
                 sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="m", message="Thinking is not honoured.")))
             case "fail":
                 return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message="It broke.", advice="Repair it."))
+            case "long failure":
+                message = "It broke " + "and broke " * 40 + "down."
+                return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message, advice="Repair it."))
+            case "wide":
+                return Ok(RunOutput(text=" ".join(["beautiful"] * 12)))
             case "escape":
                 return Ok(RunOutput(text="\x1b]0;owned\x07\x1b[2Jred\x07"))
             case "pause":

@@ -1,0 +1,33 @@
+"""Where a command works."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import typer
+
+from ohm_subagents._orchestrator.refusals import unreadable
+from ohm_subagents._views.projection import project
+from ohm_subagents.cli.exits import BAD_USAGE, complain
+from ohm_subagents.cli.terminal import print_json
+from ohm_subagents.contract.commands import Rejected
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def directory(typed: Path, *, as_json: bool = False) -> Path:
+    """The whole path of a readable directory; otherwise the sentence about it, or its envelope, and exit code 2."""
+    try:
+        cwd = typed.resolve()
+        if cwd.is_dir() and os.access(cwd, os.R_OK | os.X_OK):
+            return cwd
+    except (OSError, RuntimeError, ValueError):  # the current directory was removed, or the path is a loop, or no path
+        pass
+    error = unreadable(typed)
+    if as_json:
+        print_json(project(Rejected(error=error, backend="unavailable"), batch=False, output_max_chars=8000).payload())
+    else:
+        complain(error)
+    raise typer.Exit(BAD_USAGE)

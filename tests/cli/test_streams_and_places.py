@@ -1,0 +1,91 @@
+"""What a shell may do to a command: close or fill its output, remove its directory, pass it bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+
+import pytest
+
+COMMANDS = [("run", "finder", "x"), ("subagents",), ("config", "show"), ("doctor",), ("--version",), ("--help",)]
+
+
+def in_shell(ohm, script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", "-c", script],
+        cwd=ohm.root / "work",
+        env=ohm.env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("redirection", "sentence"),
+    [
+        (">&-", "Standard output is closed: there is no place for an answer.\n"),
+        ("> /dev/full", "Cannot write to standard output: No space left on device.\n"),
+    ],
+)
+def test_output_that_goes_nowhere_is_one_sentence(ohm, command, redirection: str, sentence: str) -> None:
+    done = in_shell(ohm, f"{shlex.join(ohm.command(*command))} {redirection}")
+    assert (done.returncode, done.stderr) == (1, sentence)
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure_worth_a_word(ohm) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with ohm.start("config", "schema", stdout=writer, stderr=subprocess.PIPE) as process:
+        os.close(writer)
+        _, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (1, b"")
+
+
+def test_a_closed_standard_error_costs_no_answer(ohm) -> None:
+    done = in_shell(ohm, f"{shlex.join(ohm.command('run', 'finder', 'answer', '--backend', 'stage'))} 2>&-")
+    assert (done.returncode, done.stdout) == (0, "line one\n  line two\n")
+
+
+@pytest.mark.parametrize("command", [("run", "finder", "x"), ("subagents",), ("doctor",), ("call", "task", "{}")])
+def test_a_directory_that_was_removed_is_one_sentence(ohm, command) -> None:
+    done = in_shell(ohm, f"mkdir gone; cd gone; rmdir ../gone; {shlex.join(ohm.command(*command))}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "The working directory '.' is not a readable directory. "
+        "Give an existing directory that this process may read.\n"
+    )
+
+
+@pytest.mark.parametrize("kind", ["absent", "file"])
+def test_a_place_that_is_no_readable_directory_is_refused(ohm, kind: str) -> None:
+    (ohm.root / "work" / "file").touch()
+    done = ohm("run", "finder", "x", "--cwd", kind)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"The working directory '{kind}' is not a readable directory. ")
+    for command in (("run", "finder", "x"), ("call", "task", "{}")):
+        told = json.loads(ohm(*command, "--cwd", kind, "--json").stdout)
+        assert (told["status"], told["error_code"]) == ("failed", "cwd_unreadable")
+
+
+@pytest.mark.parametrize("flags", ["", "--json"])
+def test_bytes_that_are_no_text_are_refused(ohm, flags: str) -> None:
+    done = in_shell(ohm, f"{shlex.join(ohm.command('run', 'finder'))} \"$(printf 'a\\377')\" {flags}")
+    assert done.returncode == 2
+    assert "holds bytes that are not Unicode text" in done.stdout + done.stderr
+
+
+def test_a_prompt_without_quotes_is_told_to_have_some(ohm) -> None:
+    done = ohm("run", "finder", "Where", "is", "it")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == ('The prompt has to be one argument: put it in quotes, as in ohm run finder "Where is it".\n')
+
+
+def test_an_unknown_subagent_is_called_so_first(ohm) -> None:
+    done = ohm("subagent", "findr")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "No subagent is called 'findr'."
