@@ -4,6 +4,8 @@ import json
 import platform
 from importlib.metadata import version
 
+import pytest
+
 SECRET = "sk-not-to-be-shown"
 
 
@@ -40,6 +42,7 @@ def test_no_command_shows_a_key(ohm) -> None:
 
 
 def test_it_tells_which_model_each_subagent_runs_on_and_why(ohm) -> None:
+    ohm.configure({})
     lines = section(ohm("doctor").stdout, "Subagents")
     assert "  ✓ finder: local/search, because nothing names a model and no key is set" in lines
     assert any(line.startswith("  ○ oracle: no model; set subagents.oracle.model") for line in lines)
@@ -47,9 +50,9 @@ def test_it_tells_which_model_each_subagent_runs_on_and_why(ohm) -> None:
 
 def test_a_key_and_a_setting_decide_the_model(ohm, tmp_path) -> None:
     ohm.env["OPENAI_API_KEY"] = SECRET
-    path = ohm.configure('{\n  "subagents": {\n    "finder": {"model": "acme/one"}\n  }\n}')
+    path = ohm.configure('{\n  "subagents": {\n    "finder": {"model": "openai/one"}\n  }\n}')
     lines = section(ohm("doctor").stdout, "Subagents")
-    assert f"  ✓ finder: acme/one, set by subagents.finder.model ({path}:3)" in lines
+    assert f"  ✓ finder: openai/one, set by subagents.finder.model ({path}:3)" in lines
     assert any(line.startswith("  ✓ oracle: openai/") and line.endswith("a key of openai is set") for line in lines)
 
 
@@ -57,7 +60,7 @@ def test_it_lists_backends_and_plugins(ohm) -> None:
     text = ohm("doctor").stdout
     assert "  ✓ none: Deterministic echo of the request; runs nothing." in section(text, "Backends")
     assert "  ✓ stage: Plays a scene." in section(text, "Backends")
-    assert "  stage [loaded · ohm-cli-fixture 1.0]: ohm_backends" in section(text, "Plugins")
+    assert "  ✓ stage [loaded · ohm-cli-fixture 1.0]: ohm_backends" in section(text, "Plugins")
 
 
 def test_a_wrong_value_is_a_diagnostic_with_its_place(ohm) -> None:
@@ -77,3 +80,52 @@ def test_the_configuration_that_holds_is_shown_as_json(ohm) -> None:
     ohm.env["OHM_SUBAGENTS_OUTPUT_MAX_CHARS"] = "77"
     shown = json.loads(ohm("config", "show").stdout)
     assert (shown["subagentBackend"], shown["outputMaxChars"]) == ("none", 77)
+
+
+@pytest.mark.parametrize(
+    ("config", "finder", "code"),
+    [
+        ({"subagents": {"permissions": {"subagents": {"finder": "deny"}}}}, "○ finder: denied by {path}:1", 0),
+        ({"features": {"subagents": False}}, "○ finder: off: features.subagents is false ({path}:1)", 0),
+        ({"subagentBackend": "nowhere"}, "✕ finder: no plugin offers the backend 'nowhere'; available: ", 1),
+        (
+            {"subagentBackend": "stage", "subagents": {"backends": {"stage": {"speed": "sk-1"}}}},
+            "✕ finder: 'subagents.backends.stage.speed' is not valid: ",
+            1,
+        ),
+        (
+            {"subagents": {"finder": {"model": "openai/gpt-5"}}},
+            "✕ finder: openai/gpt-5, set by subagents.finder.model ({path}:1), needs OPENAI_API_KEY",
+            1,
+        ),
+        ({"subagents": {"finder": {"model": "acme/one"}}}, "✕ finder: no plugin offers the provider of acme/one, ", 1),
+        ({"subagents": {"finder": {"tools": "read"}}}, "✕ finder: {path}:1: 'subagents.finder.tools' is 'read'; ", 1),
+    ],
+)
+def test_what_cannot_run_is_not_called_well(ohm, config: dict, finder: str, code: int) -> None:
+    path = ohm.configure(config)
+    done = ohm("doctor")
+    assert any(line.startswith("  " + finder.format(path=path)) for line in section(done.stdout, "Subagents"))
+    assert (done.returncode, "sk-1" in done.stdout) == (code, False)
+    (line,) = (line for line in ohm("subagents").stdout.splitlines() if line.startswith("- Finder (finder): "))
+    assert "\navailable: no (" in ohm("subagent", "finder").stdout
+    assert f"[unavailable: {finder.format(path=path).partition('finder: ')[2]}" in line
+
+
+def test_a_configuration_that_cannot_be_read_is_a_diagnostic(ohm) -> None:
+    path = ohm.configure("{")
+    done = ohm("doctor")
+    assert done.returncode == 2
+    (line,) = section(done.stdout, "Diagnostics")
+    assert line.startswith(f"  ✕ Cannot read the configuration {path}: ")
+
+
+def test_a_plugin_that_failed_is_a_fault(ohm, tmp_path) -> None:
+    broken = tmp_path / "broken"
+    (broken / "broken-1.0.dist-info").mkdir(parents=True)
+    (broken / "broken-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (broken / "broken-1.0.dist-info" / "entry_points.txt").write_text("[ohm_subagents]\nbroken = no_such_module\n")
+    ohm.env["PYTHONPATH"] += f":{broken}"
+    done = ohm("doctor")
+    assert done.returncode == 1
+    assert "  ✕ broken [failed · broken 1.0]" in section(done.stdout, "Plugins")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._backends.in_process.tools import WITHOUT_RIPGREP, find_ripgrep
 from ohm_subagents._config.env import config_dir, process_env
 from ohm_subagents._config.load import FILE_NAME
-from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS
+from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED
 from ohm_subagents.cli.model_choice import chosen_model
 from ohm_subagents.cli.plugins import plugin_line
+from ohm_subagents.cli.readiness import Obstacle, obstacle, wrong_options
 from ohm_subagents.cli.terminal import print_text
 from ohm_subagents.contract.result import Err, Ok
 
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 _OK: Final = "✓"
 _MISSING: Final = "○"
 _WRONG: Final = "✕"
+FAULTY: Final = TASK_FAILED
 
 
 async def doctor(*, cwd: Path, config: Path | None) -> int:
-    """Print the findings; 2 when the configuration cannot be read, else 0."""
+    """Print the findings; 2 for a configuration that cannot be read, 1 for something that cannot work, else 0."""
     from ohm_subagents import Ohm
 
     async with Ohm.open(cwd=cwd, config=config) as ohm:
@@ -38,11 +40,15 @@ async def doctor(*, cwd: Path, config: Path | None) -> int:
             "Default models, first match wins": _defaults(ohm),
             "Subagents": _subagents(ohm),
             "Backends": _backends(ohm),
-            "Plugins": [f"  {plugin_line(plugin)}" for plugin in ohm.assembly.host.plugins],
-            "Diagnostics": [f"  {_WRONG} {found}" for found in ohm.diagnostics] or [f"  {_OK} none"],
+            "Plugins": _plugins(ohm),
+            "Diagnostics": _diagnostics(ohm),
         }
-        print_text("\n\n".join("\n".join([f"{name}:", *lines]) for name, lines in sections.items()))
-        return BAD_USAGE if isinstance(ohm.assembly.loaded, Err) else SUCCESS
+        found = {name: [*lines] for name, lines in sections.items()}
+        print_text("\n\n".join("\n".join([f"{name}:", *lines]) for name, lines in found.items()))
+        if isinstance(ohm.assembly.loaded, Err):
+            return BAD_USAGE
+        is_wrong = any(line.startswith(f"  {_WRONG}") for lines in found.values() for line in lines)
+        return FAULTY if is_wrong else SUCCESS
 
 
 def _installation() -> Iterator[str]:
@@ -86,18 +92,32 @@ def _subagents(ohm: Ohm) -> Iterator[str]:
         case Ok(loaded):
             book = ohm.assembly.model_book()
             for profile in ohm.profiles:
-                chosen = chosen_model(profile, loaded, book)
-                yield f"  {_OK} {profile.id}: {chosen[0]}, {chosen[1]}" if chosen else _without_model(profile.id)
+                match obstacle(profile, ohm, loaded), chosen_model(profile, loaded, book):
+                    case Obstacle(why=why, is_fault=is_fault), _:
+                        yield f"  {_WRONG if is_fault else _MISSING} {profile.id}: {why}"
+                    case None, (pattern, decided):
+                        yield f"  {_OK} {profile.id}: {pattern}, {decided}"
+                    case None, None:
+                        yield f"  {_OK} {profile.id}"
 
 
-def _without_model(profile_id: str) -> str:
-    return (
-        f"  {_MISSING} {profile_id}: no model; set subagents.{profile_id}.model or subagents.model in ohm.json, "
-        "or OHM_MODEL, or one of the keys above"
-    )
+def _plugins(ohm: Ohm) -> Iterator[str]:
+    for plugin in ohm.assembly.host.plugins:
+        yield f"  {_WRONG if plugin.state == 'failed' else _OK} {plugin_line(plugin)}"
+
+
+def _diagnostics(ohm: Ohm) -> Iterator[str]:
+    """A warning is about something that is left out; an error about something that cannot work."""
+    if isinstance(ohm.assembly.loaded, Err):
+        yield f"  {_WRONG} {ohm.assembly.loaded.err_value}"
+    elif not ohm.diagnostics:
+        yield f"  {_OK} none"
+    for found in ohm.diagnostics:
+        yield f"  {_WRONG if found.severity == 'error' else _MISSING} {found}"
 
 
 def _backends(ohm: Ohm) -> Iterator[str]:
     for backend_id, spec in ohm.assembly.host.backends().items():
-        lacking = spec.lacks()
-        yield f"  {_MISSING} {backend_id}: {lacking}" if lacking else f"  {_OK} {backend_id}: {spec.summary}"
+        wrong, lacking = wrong_options(spec, ohm.config), spec.lacks()
+        mark = _WRONG if wrong else _MISSING if lacking else _OK
+        yield f"  {mark} {backend_id}: {wrong or lacking or spec.summary}"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator.model_order import configured_model
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, complain
+from ohm_subagents.cli.readiness import obstacle
 from ohm_subagents.cli.terminal import print_text
 from ohm_subagents.contract.profile import fold_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from ohm_subagents import Ohm
     from ohm_subagents._config.load import LoadedConfig
@@ -19,11 +21,14 @@ if TYPE_CHECKING:
 
 COMMAND: Final = "ohm subagent"
 _NO_MODEL: Final = "runtime default"
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def print_roster(ohm: Ohm, loaded: LoadedConfig) -> int:
     """Print every profile that may be shown; the exit code."""
-    print_text(roster_text(ohm.profiles, loaded, command=COMMAND))
+    found = {profile.id: obstacle(profile, ohm, loaded) for profile in ohm.profiles}
+    obstacles = {profile_id: one.why for profile_id, one in found.items() if one is not None}
+    print_text(roster_text(ohm.profiles, loaded, command=COMMAND, obstacles=obstacles))
     return SUCCESS
 
 
@@ -36,12 +41,15 @@ def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
         complain(usage_text(ohm.profiles, command=COMMAND))
         return BAD_USAGE
     named = configured_model(profile, loaded.config.subagents)
-    print_text(profile_text(profile, loaded.config.features, model=None if named is None else named.pattern))
+    found, model = obstacle(profile, ohm, loaded), None if named is None else named.pattern
+    print_text(profile_text(profile, loaded.config.features, model=model, why=None if found is None else found.why))
     return SUCCESS
 
 
-def roster_text(profiles: Iterable[Profile], loaded: LoadedConfig, *, command: str) -> str:
-    """The roster; `command` is how a person asks for one profile."""
+def roster_text(
+    profiles: Iterable[Profile], loaded: LoadedConfig, *, command: str, obstacles: Mapping[str, str] = _NONE
+) -> str:
+    """The roster; `command` is how a person asks for one profile, `obstacles` why a profile would not run, by id."""
     config = loaded.config
     return "\n".join(
         [
@@ -51,7 +59,7 @@ def roster_text(profiles: Iterable[Profile], loaded: LoadedConfig, *, command: s
             f"backend: {config.subagent_backend}",
             "",
             "Scaffolded subagents:",
-            *(_line(profile, config.features) for profile in profiles),
+            *(_line(profile, config.features, obstacles.get(profile.id)) for profile in profiles),
             "",
             f"Use {command} <id> to inspect one profile.",
             f"loadedFrom: {', '.join(loaded.loaded_from) or 'defaults'}",
@@ -59,13 +67,13 @@ def roster_text(profiles: Iterable[Profile], loaded: LoadedConfig, *, command: s
     )
 
 
-def profile_text(profile: Profile, features: Features, *, model: ModelPattern | None) -> str:
-    """One profile; `model` is what the configuration names for it."""
+def profile_text(profile: Profile, features: Features, *, model: ModelPattern | None, why: str | None = None) -> str:
+    """One profile; `model` is what the configuration names for it, `why` the reason that it would not run."""
     return "\n".join(
         [
             f"Subagent: {profile.name}",
             f"id: {profile.id}",
-            f"available: {_yes(_is_available(profile, features))}",
+            f"available: {f'no ({why})' if why else _yes(_is_available(profile, features))}",
             f"invocation: {_invocation(profile)}",
             f"model: {f'{model.provider}/{model.model}' if model else _NO_MODEL}",
             f"thinking: {(model and model.thinking) or _NO_MODEL}",
@@ -86,8 +94,11 @@ def usage_text(profiles: Iterable[Profile], *, command: str) -> str:
     return f"Usage: {command} <id>\n\nValid ids: {', '.join(profile.id for profile in profiles)}"
 
 
-def _line(profile: Profile, features: Features) -> str:
-    available = "available" if _is_available(profile, features) else f"requires features.{profile.feature}"
+def _line(profile: Profile, features: Features, why: str | None) -> str:
+    if _is_available(profile, features):
+        available = f"unavailable: {why}" if why else "available"
+    else:
+        available = f"requires features.{profile.feature}"
     return f"- {profile.name} ({profile.id}): {profile.summary} [{available} · {_invocation(profile)}]"
 
 

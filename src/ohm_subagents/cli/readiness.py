@@ -1,0 +1,91 @@
+"""Whether a subagent could run here, as far as one can tell without running it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from ohm_subagents._backends.in_process.spec import BACKEND_ID as IN_PROCESS
+from ohm_subagents._policy.permissions import standing
+from ohm_subagents._policy.tools import resolve_tools
+from ohm_subagents.cli.model_choice import chosen_model
+from ohm_subagents.contract.result import Err
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ohm_subagents import Ohm
+    from ohm_subagents._config.load import LoadedConfig
+    from ohm_subagents._config.schema import OhmConfig
+    from ohm_subagents._plugins.interfaces import BackendSpec
+    from ohm_subagents.contract import Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
+    """Why a subagent would not run. A fault is something configured that cannot work; else it is as somebody wants."""
+
+    why: str
+    is_fault: bool = True
+
+
+def obstacle(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Obstacle | None:
+    """The first obstacle, in the order in which a start meets them."""
+    return next(_obstacles(profile, ohm, loaded), None)
+
+
+def wrong_options(spec: BackendSpec, config: OhmConfig) -> str | None:
+    """What is wrong with `subagents.backends.<id>`, without the value: it may be a secret."""
+    try:
+        spec.options.model_validate(config.subagents.backends.get(spec.id, {}))
+    except ValidationError as invalid:
+        first = invalid.errors(include_url=False, include_input=False)[0]
+        key = ".".join(str(part) for part in ("subagents", "backends", spec.id, *first["loc"]))
+        return f"'{key}' is not valid: {first['msg']}"
+    return None
+
+
+def _obstacles(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obstacle]:
+    config = loaded.config
+    for feature in filter(None, ("subagents", profile.feature)):
+        if not config.features.is_on(feature):
+            origin = loaded.origin(f"features.{feature}")
+            yield Obstacle(why=f"off: features.{feature} is false ({origin})", is_fault=False)
+    own = config.subagents.entry(profile.id)
+    tools = resolve_tools(profile.tools, own.tools, offered=tuple(ohm.child_tools))
+    if isinstance(tools, Err):
+        yield Obstacle(why=str(tools.err_value))
+    decision = standing(profile=profile, permissions=config.subagents.permissions, opinions=())
+    if decision.verdict == "deny":
+        yield Obstacle(why=f"denied by {decision.source}", is_fault=False)
+    backend_id = own.backend or profile.backend or config.subagent_backend
+    backends = ohm.assembly.host.backends()
+    spec = backends.get(backend_id)
+    if spec is None:
+        yield Obstacle(why=f"no plugin offers the backend '{backend_id}'; available: {', '.join(sorted(backends))}")
+        return
+    if why := wrong_options(spec, config) or spec.lacks():
+        yield Obstacle(why=why)
+    if backend_id == IN_PROCESS:
+        yield from _of_model(profile, ohm, loaded)
+
+
+def _of_model(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obstacle]:
+    book = ohm.assembly.model_book()
+    chosen = chosen_model(profile, loaded, book)
+    if chosen is None:
+        missing = (
+            f"no model; set subagents.{profile.id}.model or subagents.model in ohm.json, or OHM_MODEL, "
+            "or a key that ohm doctor lists"
+        )
+        yield Obstacle(why=missing, is_fault=False)
+        return
+    pattern, decided = chosen
+    spec = next((one for one in book.specs if one.provider == pattern.provider), None)
+    if spec is None:
+        known = ", ".join(sorted(one.provider for one in book.specs))
+        yield Obstacle(why=f"no plugin offers the provider of {pattern}, {decided}; available: {known}")
+    elif not book.has_key(spec):
+        yield Obstacle(why=f"{pattern}, {decided}, needs {' or '.join(spec.keys)}")
