@@ -63,6 +63,26 @@ async def test_a_wrong_payload_names_the_field_the_value_and_what_is_allowed(pay
     assert complaint in result.text
 
 
+CYCLE: list[object] = []
+CYCLE.append(CYCLE)
+
+
+@pytest.mark.parametrize("arguments", [{"op": b"\xff"}, CYCLE, {"op": object()}, {"op": {1, 2}}])
+async def test_arguments_that_are_no_json_are_a_wrong_payload(arguments):
+    async with quick_ohm() as ohm:
+        result = await ohm.call("task", arguments)
+
+    assert (result.is_error, result.details["error_code"]) == (True, "invalid_task_tool_payload")
+
+
+@pytest.mark.parametrize("prompt", ["", "  ", "bad \udcff", None, 3])
+async def test_a_prompt_that_is_no_text_is_refused(prompt):
+    async with quick_ohm() as ohm:
+        error = (await ohm.run("finder", prompt)).err_value
+
+    assert error.code == ErrorCode.INVALID_TASK_PAYLOAD
+
+
 async def test_an_unknown_tool_lists_the_mounted_ones():
     async with quick_ohm() as ohm:
         result = await ohm.call("tusk", {})

@@ -10,7 +10,7 @@ from model_server import Body, Drop, ModelServer, Reply, Say, Stall, Status, Wir
 
 from ohm_subagents import ErrorCode, Limits, Ohm, OhmError
 from ohm_subagents.contract import Profile
-from ohm_subagents.plugin import PluginInvalidError, ToolPolicy, hookimpl
+from ohm_subagents.plugin import PluginInvalidError, Tool, ToolPolicy, ToolSuiteSpec, hookimpl
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
 
 PROFILE = Profile(id="finder", name="Finder", summary="Finds.", prompt="Find.")
@@ -75,6 +75,21 @@ async def misdeclared():
     return raised.value.error
 
 
+async def raising_tool():
+    async def execute(call):
+        raise LookupError("no luck")
+
+    tool = Tool(name="dice", label="", description="", input_schema={}, execute=execute, render_call=str)
+
+    class Dice:
+        @hookimpl
+        def ohm_tool_suites(self):
+            return [ToolSuiteSpec(name="dice", summary="", build=lambda _context: (tool,))]
+
+    async with Ohm.open(env=HERMETIC, plugins=[Dice()], suites=["dice"]) as ohm:
+        return (await ohm.call("dice", {})).details
+
+
 async def repeated_id():
     return await called("task", START, START, new_task_id=lambda: "task_1")
 
@@ -117,6 +132,7 @@ TRIGGERS = {
     ErrorCode.INVALID_TASK_PAYLOAD: lambda: called("task", {}),
     ErrorCode.INVALID_PRIMARY_PAYLOAD: lambda: called("librarian", 3),
     ErrorCode.UNKNOWN_TOOL: lambda: called("hammer", {}),
+    ErrorCode.TOOL_FAILED: raising_tool,
     ErrorCode.UNKNOWN_SUBAGENT_TYPE: lambda: called("task", START | {"subagent_type": "nobody"}),
     ErrorCode.OPERATION_NOT_SUPPORTED: lambda: called("task", {"op": "help"}),
     ErrorCode.ASYNC_DISABLED: lambda: called("task", START | {"async": True}),

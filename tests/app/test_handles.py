@@ -167,6 +167,43 @@ async def test_a_new_configuration_is_seen_by_everything_that_starts_after_it():
     assert denied.err_value.code == ErrorCode.PERMISSION_DENIED
 
 
+async def test_new_limits_hold_at_once():
+    async with quick_ohm() as ohm:
+        for _ in range(3):
+            await ohm.run("finder", "x")
+        config = {"subagentBackend": "scripted", "taskMaxEntries": 1, "subagents": {"maxRunning": 1}}
+        await ohm.reconfigure(config=config)
+
+        assert [ohm.task(f"task_{number}") is None for number in (1, 2, 3)] == [True, True, False]
+
+
+async def test_a_program_can_stop_its_task_whatever_the_configuration_says_by_now():
+    async with quick_ohm(Step(gate=anyio.Event())) as ohm:
+        handle = await ohm.start("finder", "x")
+        await anyio.wait_all_tasks_blocked()
+        await ohm.reconfigure(config={"subagentBackend": "scripted", "features": {"subagents": False}})
+
+        assert await handle.cancel() is True
+        assert ohm.task(handle.id).status == "cancelled"
+
+
+async def test_a_follow_up_that_was_withdrawn_says_so():
+    abort, answers = anyio.Event(), []
+    async with quick_ohm(Step(gate=anyio.Event())) as ohm:
+        handle = await ohm.start("finder", "x")
+        async with anyio.create_task_group() as group:
+
+            async def send():
+                answers.append(await ohm.call("task", {"op": "send", "id": handle.id, "prompt": "y"}, abort=abort))
+
+            group.start_soon(send)
+            await anyio.wait_all_tasks_blocked()
+            abort.set()
+
+    assert (answers[0].details["status"], answers[0].is_error) == ("cancelled", True)
+    assert answers[0].details["summary"] == "The caller stopped waiting before the follow-up was taken."
+
+
 async def test_a_new_catalogue_replaces_the_roster_and_the_direct_tools():
     async with quick_ohm() as ohm:
         assert "librarian" in ohm.tools

@@ -116,7 +116,7 @@ async def test_a_backend_that_breaks_the_result_law_fails_its_task_with_a_senten
     async with quick_ohm(backend=Lawless()) as ohm:
         result = await ohm.run("finder", "x")
 
-    assert result.err_value.message == "Task task_1 backend failed: it returned str, not a Result"
+    assert result.err_value.message == "Task task_1 backend failed: it returned str, not a Result of a RunOutput"
 
 
 async def test_a_failure_keeps_the_partial_text_the_calls_and_the_task_id():

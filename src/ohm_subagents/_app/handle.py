@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from ohm_subagents._views.projection import project_sent, project_task
 from ohm_subagents.contract.commands import (
     Accepted,
-    Cancel,
     Missing,
     Refused,
     Rejected,
@@ -19,7 +19,6 @@ from ohm_subagents.contract.commands import (
     Sent,
     Started,
     StartItem,
-    Stopped,
     Wait,
 )
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -50,7 +49,7 @@ def start_item(
     return StartItem(
         profile=profile,
         prompt=prompt,
-        description=prompt.strip().partition("\n")[0][:72] if description is None else description,
+        description=f"{prompt}".strip().partition("\n")[0][:72] if description is None else description,
         model=model,
         backend=backend,
         limits=limits,
@@ -72,8 +71,11 @@ def outcome_of(task: Task, output_max_chars: int) -> Result[Envelope, OhmError]:
     """The envelope of a success; else the error, which names the task that holds what was done."""
     if task.status == "succeeded":
         return Ok(project_task(task, output_max_chars=output_max_chars))
-    cancelled = OhmError(code=ErrorCode.TASK_ABORTED, message=f"{task.summary}.", task_id=task.id)
-    return Err(task.error or cancelled)
+    return Err(task.error or _cancelled(task.summary, task.id))
+
+
+def _cancelled(summary: str, task_id: str) -> OhmError:
+    return OhmError(code=ErrorCode.TASK_ABORTED, message=f"{summary.rstrip('.')}.", task_id=task_id)
 
 
 class Handle:
@@ -121,7 +123,10 @@ class Handle:
             case Sent(run=run) if run is not None and isinstance(run.outcome, Failed):
                 return Err(run.outcome.error)
             case Sent() as reply:
-                return Ok(project_sent(reply, output_max_chars=self._output_max_chars))
+                envelope = project_sent(reply, output_max_chars=self._output_max_chars)
+                if envelope.status == "cancelled":
+                    return Err(_cancelled(envelope.summary, task_id))
+                return Ok(envelope)
             case Rejected(error=error):
                 return Err(error)
             case _:
@@ -131,11 +136,8 @@ class Handle:
         """Stop the task, at once on the record; False when it was settled before."""
         if self.id is None:
             return False
-        match await self._engine.execute(Cancel(id=self.id)):
-            case Stopped(applied=applied):
-                return applied
-            case _:
-                return False
+        await checkpoint()
+        return self._engine.stop(self.id)
 
     async def events(self) -> AsyncGenerator[Event]:
         """What is kept of the past, then every event as it happens, until the task is settled."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Self
 
 import anyio
 from anyio.lowlevel import checkpoint
-from pydantic_core import to_jsonable_python
 
 from ohm_subagents._app.assembly import KEEP, Keep, Sources, assemble, source_of, system_clock
 from ohm_subagents._app.handle import Handle, one_item, outcome_of, start_item
@@ -23,7 +22,7 @@ from ohm_subagents._plugins.interfaces import SuiteContext, ToolCall, ToolResult
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._store.memory import MemoryStore
 from ohm_subagents._surfaces.live_ui import LiveUi, kept_current
-from ohm_subagents._surfaces.tool import unknown_tool
+from ohm_subagents._surfaces.tool import as_json, guarded, unknown_tool
 from ohm_subagents._views.projection import project_task
 from ohm_subagents._views.status import status_line
 from ohm_subagents.contract.commands import Start
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 
     from anyio.abc import TaskGroup
-    from pydantic import JsonValue
 
     from ohm_subagents._app.assembly import Assembly, ConfigSource
     from ohm_subagents._config.schema import OhmConfig
@@ -74,7 +72,7 @@ class Ohm:
         self._pool = pool
         self._store = store
         self._suites = suites
-        running = RunningTasks(
+        self._running = RunningTasks(
             group=group,
             pool=pool,
             store=store,
@@ -84,7 +82,7 @@ class Ohm:
             max_running=assembly.config.subagents.max_running,
         )
         self._engine = Orchestrator(
-            world=lambda: self._assembly.world(self._mounted.child), running=running, store=store
+            world=lambda: self._assembly.world(self._mounted.child), running=self._running, store=store
         )
         self._mounted = mount_all(self._assembly.config, suites, assembly.host.tool_suites(), self._suite_context)
 
@@ -175,6 +173,8 @@ class Ohm:
         )
         self._assembly = assemble(changed, self._assembly)
         self._pool.replace(self._assembly.host.backends(), self._assembly.config.subagents.backends)
+        self._running.limit(self._assembly.config.subagents.max_running)
+        self._store.retain(self._assembly.retention)
         specs = self._assembly.host.tool_suites()
         self._mounted = mount_all(self._assembly.config, self._suites, specs, self._suite_context)
         if changed.live_ui is not None:
@@ -227,8 +227,8 @@ class Ohm:
         tool = self.tools.get(name)
         if tool is None:
             return unknown_tool(name, self.tools)
-        plain: JsonValue = to_jsonable_python(arguments, fallback=repr)
-        return await tool.execute(ToolCall(arguments=plain, on_update=on_update, abort=abort))
+        call = ToolCall(arguments=as_json(arguments), on_update=on_update, abort=abort)
+        return await guarded(tool, call)
 
     async def run(
         self,

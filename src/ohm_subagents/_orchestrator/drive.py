@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -92,15 +93,26 @@ async def _ask(live: LiveTask, message: Message, pool: BackendPool) -> Result[Ru
         live.log_crash(exc)
         live.close_calls()
         return Err(_crashed(live, f"{type(exc).__name__}: {exc}"))
+    except anyio.get_cancelled_exc_class():
+        if anyio.current_effective_deadline() == -math.inf:  # we are being cancelled
+            raise
+        live.close_calls()
+        return Err(_crashed(live, "something that it waited for was cancelled"))
     finally:
         sink.close()
     match answer:
-        case Ok(RunOutput() as output):
-            return Ok(replace(output, summary=output.summary or message.plan.summary_of(message.prompt, live.task)))
+        case Ok(RunOutput(text=str(text)) as output):
+            summary = output.summary or message.plan.summary_of(message.prompt, live.task)
+            return Ok(replace(output, text=_unicode(text), summary=summary))
         case Err(OhmError() as error):
             return Err(error)
         case _:
-            return Err(_crashed(live, f"it returned {type(answer).__name__}, not a Result"))
+            return Err(_crashed(live, f"it returned {type(answer).__name__}, not a Result of a RunOutput"))
+
+
+def _unicode(text: str) -> str:
+    """The text, with a mark for whatever could not be written out as Unicode."""
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
 def _request(live: LiveTask, message: Message) -> RunRequest:

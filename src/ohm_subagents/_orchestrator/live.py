@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, get_args
 
 import anyio
 
-from ohm_subagents.contract.events import Cancelled, RunEnded, TaskSettled, ToolEnded
+from ohm_subagents.contract.events import Cancelled, RunEnded, RunEvent, TaskSettled, ToolEnded
 from ohm_subagents.contract.task import apply
 
 if TYPE_CHECKING:
@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._plugins.interfaces import RunOutput
     from ohm_subagents._store.protocol import Store
-    from ohm_subagents.contract.events import Event, Outcome, RunEvent
+    from ohm_subagents.contract.events import Event, Outcome
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.task import Run, Task
+
+
+RUN_EVENTS: Final[tuple[type, ...]] = get_args(RunEvent)
 
 
 class Message:
@@ -121,7 +124,10 @@ class RunSink:
         self._live: LiveTask | None = live
 
     def emit(self, event: RunEvent) -> None:
-        """Record one fact about the run."""
+        """Record one fact about the run; anything else is refused before it can touch the task."""
+        if not isinstance(event, RUN_EVENTS):
+            wrong = f"Sink.emit takes a RunEvent, not {type(event).__name__}."
+            raise TypeError(wrong)
         if self._live is not None:
             self._live.record(event)
 

@@ -183,7 +183,7 @@ class Orchestrator:
         finally:
             if not message.answered.is_set():
                 live.withdraw(message)
-        return Sent(task=live.task, run=message.run)
+        return Sent(task=live.task, run=message.run, withdrawn=message.run is None)
 
     async def _resume(
         self, former: Task, admitted: Plan, world: World, onlookers: Onlookers, abort: anyio.Event | None
@@ -235,6 +235,14 @@ class Orchestrator:
                         return Refused(item=item, profile=admitted.profile.id, error=error)
                     case Ok(live):
                         return live
+
+    def stop(self, task_id: TaskId) -> bool:
+        """Cancel a task for the program that started it, whatever the configuration says by now."""
+        live = self._running.get(task_id)
+        if live is None or live.task.is_terminal:
+            return False
+        live.cancel(ASKED)
+        return True
 
     @contextmanager
     def watching(self, task_id: TaskId, observer: Observer) -> Generator[Task | None]:

@@ -79,9 +79,9 @@ class Plan:
 def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     """Admit an item, or say why not: no text, unknown profile, feature off, denied, bad tools or model, bad cwd."""
     for field, text in (("prompt", item.prompt), ("description", item.description)):
-        if not text.strip() or not _is_unicode(text):
+        if not _is_text(text):
             return Err(Refused(item=item, error=refusals.unusable(field, text)))
-    profile = world.catalog.find(item.profile)
+    profile = world.catalog.find(f"{item.profile}")
     if profile is None:
         return Err(Refused(item=item, error=refusals.unknown_profile(item.profile, world.visible_ids())))
 
@@ -138,12 +138,11 @@ def _cut(text: str, limit: int = 72) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def _is_unicode(text: str) -> bool:
+def _is_text(value: object) -> bool:
     try:
-        text.encode()
+        return isinstance(value, str) and bool(value.strip()) and bool(value.encode())
     except UnicodeEncodeError:
         return False
-    return True
 
 
 def _is_readable(cwd: Path) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import math
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -54,8 +54,13 @@ class RunningTasks:
         self._clock = clock
         self._new_task_id = new_task_id
         self._logger = logger
-        self._slots = None if max_running is None else anyio.CapacityLimiter(max_running)
+        self._slots = anyio.CapacityLimiter(math.inf)
+        self.limit(max_running)
         self._live: dict[TaskId, LiveTask] = {}
+
+    def limit(self, max_running: int | None) -> None:
+        """How many tasks may run at once, over all calls; those that run already go on."""
+        self._slots.total_tokens = math.inf if max_running is None else max_running
 
     def get(self, task_id: TaskId) -> LiveTask | None:
         """The task, while it runs."""
@@ -96,6 +101,6 @@ class RunningTasks:
 
     async def _drive(self, live: LiveTask, begun: Callable[[], None]) -> None:
         try:
-            await drive(live, self._pool, self._slots or nullcontext(), begun)
+            await drive(live, self._pool, self._slots, begun)
         finally:
             del self._live[live.task.id]

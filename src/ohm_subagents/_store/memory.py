@@ -33,17 +33,24 @@ class MemoryStore:
         if is_new:
             self._retention.created(task.id)
             self._drop_expired()
-            for task_id in self._retention.evicted(len(self._tasks)):
-                del self._tasks[task_id]
+            self._evict()
 
     def get(self, task_id: TaskId) -> Result[Task, OhmError]:
         self._drop_expired()
         task = self._tasks.get(task_id)
         return Err(self._retention.reason(task_id)) if task is None else Ok(task)
 
+    def retain(self, policy: RetentionPolicy) -> None:
+        self._retention.policy = policy
+        self._evict()
+
     def tasks(self) -> Iterator[Task]:
         self._drop_expired()
         return iter(tuple(self._tasks.values()))
+
+    def _evict(self) -> None:
+        for task_id in self._retention.evicted(len(self._tasks)):
+            del self._tasks[task_id]
 
     def _drop_expired(self) -> None:
         for task_id in self._retention.expired(self._clock()):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ohm_subagents._store.retention import RetentionPolicy
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import TaskId
@@ -23,6 +24,10 @@ class Store(Protocol):
 
     def get(self, task_id: TaskId) -> Result[Task, OhmError]:
         """The newest state; else `unknown_task_id`, or `task_expired` with the policy that removed it."""
+        ...
+
+    def retain(self, policy: RetentionPolicy) -> None:
+        """Keep settled tasks by this policy from now on."""
         ...
 
     def tasks(self) -> Iterator[Task]:

@@ -27,7 +27,7 @@ class Retention:
     """The settled tasks in the order in which they ended, and the reasons of those that are gone."""
 
     def __init__(self, policy: RetentionPolicy) -> None:
-        self._policy = policy
+        self.policy = policy
         self._ended: OrderedDict[TaskId, int] = OrderedDict()
         self._reasons: OrderedDict[TaskId, OhmError] = OrderedDict()
 
@@ -43,13 +43,13 @@ class Retention:
         """Forget what has been kept long enough; the caller drops it."""
         while self._ended:
             task_id, ended_ms = next(iter(self._ended.items()))
-            if now_ms - ended_ms < self._policy.retention_ms:
+            if now_ms - ended_ms < self.policy.retention_ms:
                 return
-            yield self._forget(task_id, f"expired by retention policy after {self._policy.retention_ms}ms")
+            yield self._forget(task_id, f"expired by retention policy after {self.policy.retention_ms}ms")
 
     def evicted(self, count: int) -> Iterator[TaskId]:
         """Forget the oldest settled tasks until `count` fits; tasks that are not settled are never evicted."""
-        limit = self._policy.max_entries
+        limit = self.policy.max_entries
         for _ in range(min(count - limit, len(self._ended))):
             oldest = next(iter(self._ended))
             yield self._forget(oldest, f"evicted by capacity policy after reaching max {limit} tasks")
@@ -62,6 +62,6 @@ class Retention:
     def _forget(self, task_id: TaskId, why: str) -> TaskId:
         del self._ended[task_id]
         self._reasons[task_id] = OhmError(code=ErrorCode.TASK_EXPIRED, message=f"Task id '{task_id}' {why}")
-        if len(self._reasons) > self._policy.max_reasons:
+        if len(self._reasons) > self.policy.max_reasons:
             self._reasons.popitem(last=False)
         return task_id

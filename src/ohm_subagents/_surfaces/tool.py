@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pydantic_core import to_jsonable_python
+
+from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents._plugins.interfaces import ToolResult
 from ohm_subagents._surfaces.updates import Frames
 from ohm_subagents._views.debug import debug_text
 from ohm_subagents._views.projection import project
 from ohm_subagents._views.text import model_text, view_text
+from ohm_subagents.contract.commands import Rejected
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
@@ -20,6 +25,9 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.interfaces import JsonObject, SuiteContext, Tool, ToolCall
     from ohm_subagents.contract.commands import Command, Reply
+
+
+logger = logging.getLogger(PROJECT)
 
 
 async def carry_out(
@@ -83,10 +91,29 @@ def unknown_tool(name: str, tools: Mapping[str, Tool]) -> ToolResult:
         message=f"No tool is called '{name}'.",
         advice=f"Mounted tools: {', '.join(sorted(tools)) or 'none'}.",
     )
-    details: JsonObject = {
-        "status": "failed",
-        "error_code": str(error.code),
-        "error_category": str(error.resolved_category),
-        "error_message": str(error),
-    }
-    return ToolResult(text=str(error), details=details, is_error=True)
+    return _failed(error)
+
+
+def _failed(error: OhmError) -> ToolResult:
+    envelope = project(Rejected(error=error, backend="task"), batch=False, output_max_chars=1)
+    return ToolResult(text=str(error), details=envelope.payload(), is_error=True)
+
+
+def as_json(arguments: object) -> JsonValue:
+    """Arguments as the JSON that they would be written as; what cannot be written is told to the tool as a text."""
+    try:
+        plain: JsonValue = to_jsonable_python(
+            arguments, fallback=lambda value: type(value).__name__, bytes_mode="base64"
+        )
+    except (ValueError, RecursionError) as exc:
+        return f"arguments that are no JSON: {exc}"
+    return plain
+
+
+async def guarded(tool: Tool, call: ToolCall) -> ToolResult:
+    """Execute a tool; one of a plugin that raises answers with its error, and nothing else is lost."""
+    try:
+        return await tool.execute(call)
+    except Exception as exc:
+        logger.exception("Tool %s raised.", tool.name)
+        return _failed(OhmError(code=ErrorCode.TOOL_FAILED, message=f"Tool '{tool.name}' failed: {exc}."))

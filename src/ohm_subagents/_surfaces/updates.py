@@ -10,7 +10,7 @@ import anyio
 
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents.contract.commands import Missing, Seen
-from ohm_subagents.contract.events import RunEnded, TaskQueued, TaskSettled
+from ohm_subagents.contract.events import RunEnded, TaskQueued
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -23,8 +23,8 @@ logger = logging.getLogger(PROJECT)
 
 
 class Frames:
-    """A frame is the result as it would be now. A settled task shows at once; a streamed step that comes too soon waits
-    for its time, so that the newest state is always shown in the end."""
+    """A frame is the result as it would be now. A step that comes too soon waits for its time, and many of them share
+    one frame; the last frame is the result, and comes at once."""
 
     def __init__(self, on_update: OnUpdate, project: Callable[[Reply], ToolResult], *, throttle_ms: int) -> None:
         self._on_update = on_update
@@ -39,7 +39,7 @@ class Frames:
         """Show the new state now, or when its time has come."""
         if isinstance(event, TaskQueued | RunEnded):  # the task shows them by what follows
             return
-        if isinstance(event, TaskSettled) or anyio.current_time() - self._shown_at >= self._throttle_s:
+        if anyio.current_time() - self._shown_at >= self._throttle_s:
             self._show(snapshot)
         else:
             self._late = snapshot

@@ -71,14 +71,16 @@ def project_sent(reply: Sent, *, output_max_chars: int) -> Envelope:
     task, run = reply.task, reply.run
     known = project_task(task, output_max_chars=output_max_chars, op="send")
     if run is None:
-        return known
+        stopped = {**NO_OUTPUT, "status": "cancelled", "summary": WITHDRAWN}
+        return known.model_copy(update=stopped) if reply.withdrawn and not task.is_terminal else known
     match run.outcome:
         case Failed(error=error):
             return known.model_copy(update={"status": "failed", "summary": error.message, **failure_block(error)})
         case Succeeded():
             return known.model_copy(update={**NO_OUTPUT, **output_block(run.output or "", output_max_chars)})
         case Cancelled(reason=reason):
-            return known.model_copy(update={**NO_OUTPUT, "status": "cancelled", "summary": reason})
+            summary = task.summary if task.status == "cancelled" else reason
+            return known.model_copy(update={**NO_OUTPUT, "status": "cancelled", "summary": summary})
         case None:
             return known
 
@@ -119,9 +121,11 @@ def _batch(reply: Started, output_max_chars: int) -> BatchEnvelope:
     succeeded = sum(task.status == "succeeded" for task in tasks)
     settled = all(task.is_terminal for task in tasks)
     refusals = f" ({rejected} rejected)" if rejected else ""
+    over = sum(task.is_terminal for task in tasks)
+    progress = f"Running batch tasks: {over}/{len(tasks)} settled{refusals}"
     return BatchEnvelope(
         status=("succeeded" if succeeded == total else "failed") if settled else "running",
-        summary=f"Completed batch tasks: {succeeded}/{len(tasks)} succeeded{refusals}",
+        summary=f"Completed batch tasks: {succeeded}/{len(tasks)} succeeded{refusals}" if settled else progress,
         backend=reply.backend,
         **shared_route(tasks, reply.backend),
         items=[_item(index, item, output_max_chars) for index, item in enumerate(reply.items, start=1)],
@@ -177,6 +181,7 @@ def _not_applied(task: Task) -> str:
     return f"Task '{task.id}' is already terminal ({task.status}); cancel not applied"
 
 
+WITHDRAWN = "The caller stopped waiting before the follow-up was taken."
 NO_OUTPUT = dict.fromkeys(("output", "output_truncated", "output_total_chars", "output_returned_chars"))
 """A follow-up shows its own answer or none, never that of the run before."""
 WAIT_OVER = {

@@ -131,10 +131,14 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """The run that took a follow-up, and the task with it; `run` is None while it has not ended."""
+    """The run that took a follow-up, and the task with it; `run` is None while it has not ended.
+
+    A follow-up that was `withdrawn` never became a run: its caller stopped waiting before.
+    """
 
     task: Task
     run: Run | None = None
+    withdrawn: bool = False
     op: Literal["send"] = "send"
 
 

@@ -57,6 +57,7 @@ class ErrorCode(StrEnum):
         "invalid_primary_tool_payload", Category.VALIDATION, "The arguments of a direct tool are not understood."
     )
     UNKNOWN_TOOL = _code("unknown_tool", Category.NOT_FOUND, "No tool of this name is mounted.")
+    TOOL_FAILED = _code("tool_failed", Category.RUNTIME, "A tool of a plugin raised.")
     UNKNOWN_SUBAGENT_TYPE = _code("unknown_subagent_type", Category.NOT_FOUND, "No profile has this id.")
     OPERATION_NOT_SUPPORTED = _code("task_operation_not_supported", Category.RUNTIME, "`op` is `help`.")
     ASYNC_DISABLED = _code("task_async_disabled", Category.RUNTIME, "`async: true` without `subagents.asyncStart`.")
