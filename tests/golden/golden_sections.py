@@ -15,6 +15,7 @@ from golden_quirks import MASK, comparable_lines, replaced
 from golden_recording import Json, recording
 from golden_registration import registration
 from golden_seams import catalog, environment, milliseconds, vector_profile
+from golden_views import collapsed_component, elapsed, presentation, snapshot_lines
 
 from ohm_subagents import Ohm
 from ohm_subagents._config.load import load_config
@@ -37,14 +38,10 @@ NO_SECTION_FUNCTION = {
     "cli_spawn": "the nested pi backend comes with a later issue",
     "record_schema": "records are checked by the snapshot store, which comes with a later issue",
     "store_abort": "an abort handle is a cancel scope here; the cancel cases play it",
-    "snapshot_lines": "forms that the reference draws nowhere",
-    "elapsed": "part of the forms that the reference draws nowhere",
-    "collapsed_component": f"{HOST}: its component cuts by screen lines; ours is ToolResult.render",
     "command_args": f"{HOST}: our command line parses its own arguments",
     "live_mode_command": f"{HOST}: the mode is OHM_SUBAGENTS_UI_MODE",
     "extension": HOST,
     "catalog_shape": "other profiles ship here: five, with texts of our own (house.md 9.15)",
-    "presentation": "not landed yet: the status line and the widget",
     "store_transitions": "the reference's registry methods; ours is apply(task, event): tests/contract/test_apply.py",
 }
 
@@ -324,6 +321,10 @@ CHECKS: dict[str, Check] = {
     "parse": _parse,
     "registration": registration,
     "tree_render": _tree,
+    "presentation": presentation,
+    "snapshot_lines": snapshot_lines,
+    "elapsed": elapsed,
+    "collapsed_component": collapsed_component,
     "commands": _command_text,
     "config_load": _config_load,
     "lookup": _lookup,

@@ -1,22 +1,8 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
-import pytest
-
 from ohm_subagents._views.preview import preview_lines
 
-SECTIONS = json.loads((Path(__file__).parent / "presentation.json").read_text(encoding="utf-8"))
-VECTORS = SECTIONS["collapsed_component"]
 TWENTY = "\n".join(f"line {n}" for n in range(1, 21))
-
-
-@pytest.mark.parametrize("vector", VECTORS, ids=[vector["name"] for vector in VECTORS])
-def test_a_text_that_fits_is_shown_as_it_is(vector) -> None:
-    assert (
-        preview_lines(vector["text"], width=vector["width"], max_lines=vector["max_visual_lines"]) == vector["expect"]
-    )
 
 
 def test_the_last_lines_stay_below_a_note_that_counts_the_earlier_ones() -> None:
