@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 from ohm_subagents.testing.host import MemoryHost
 from ohm_subagents.testing.observer import EventLog
 from ohm_subagents.testing.quick import HERMETIC, quick_ohm
+from ohm_subagents.testing.scenarios import Scenarios
 from ohm_subagents.testing.scripted import ScriptedBackend, Step
 
 if TYPE_CHECKING:
-    from ohm_subagents.testing.conformance import BackendConformance, Scenarios
+    from ohm_subagents.testing.conformance import BackendConformance
 
 __all__ = [
     "HERMETIC",
@@ -24,9 +25,9 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import pytest only for those who ask for the kit."""
-    if name in {"BackendConformance", "Scenarios"}:
-        from ohm_subagents.testing import conformance  # noqa: PLC0415  needs pytest
+    if name == "BackendConformance":
+        from ohm_subagents.testing.conformance import BackendConformance  # noqa: PLC0415  needs pytest
 
-        return getattr(conformance, name)
+        return BackendConformance
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)

@@ -2,45 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import anyio
 import pytest
 
-from ohm_subagents._plugins.interfaces import BackendSpec, Capability, Exchange, Options, RunOutput, RunRequest
+from ohm_subagents._plugins.interfaces import BackendSpec, Capability, Exchange, Options, RunOutput
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import Checkpointed, RunEvent, TextDelta, ToolEnded, ToolStarted, UsageAdded
-from ohm_subagents.contract.ids import SessionId, TaskId
-from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.testing.scenarios import NOTE, Scenarios, note_tool, request_for
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from pydantic import JsonValue
+
     from ohm_subagents._plugins.interfaces import Backend
-    from ohm_subagents.contract.model_pattern import ModelPattern
 
 Value = TypeVar("Value")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scenarios:
-    """Prompts that make a backend do a thing. A law without its prompt is skipped, and the skip says so.
-
-    `says` is answered; `hangs` goes on until it is cancelled; `fails` ends with an error; `calls_two_tools` calls two
-    of `tools`. `recalls` is a follow-up to `says` and a word that its answer contains only if the session was seen.
-    """
-
-    says: str = "Say hello."
-    hangs: str | None = None
-    fails: str | None = None
-    calls_two_tools: str | None = None
-    recalls: tuple[str, str] | None = None
-    tools: tuple[str, ...] = ()
-    model: ModelPattern | None = None
-    cwd: Path = field(default_factory=Path.cwd)
+Heard: TypeAlias = tuple[str, str, list[str]]
 
 
 class Recorder:
@@ -51,8 +33,10 @@ class Recorder:
         self.late: list[RunEvent] = []
         self.closed = False
 
-    def emit(self, event: RunEvent) -> None:
-        """Remember one event."""
+    def emit(self, event: object) -> None:
+        """Remember one event; fail the test if it is none."""
+        if not isinstance(event, RunEvent):
+            pytest.fail(f"The backend emitted {event!r}, which is not an event of a run.")
         (self.late if self.closed else self.events).append(event)
 
 
@@ -127,15 +111,21 @@ class BackendConformance:
         assert len(ended) >= 2
 
     async def test_cancellation_ends_a_run(self, backend: Backend, scenarios: Scenarios) -> None:
-        """A hanging run is gone soon after its scope was cancelled, and says nothing more."""
-        prompt, sink = given(scenarios.hangs, "hangs"), Recorder()
+        """A hanging run ends soon after its scope was cancelled, by being cancelled, and says nothing more."""
+        prompt, sink, scope = given(scenarios.hangs, "hangs"), Recorder(), anyio.CancelScope()
+
+        async def hang() -> None:
+            with scope:
+                await run(backend, prompt, scenarios, sink)
+
         with anyio.fail_after(30):
             async with anyio.create_task_group() as group:
-                group.start_soon(run, backend, prompt, scenarios, sink)
+                group.start_soon(hang)
                 await anyio.wait_all_tasks_blocked()
-                group.cancel_scope.cancel()
+                scope.cancel()
         sink.closed = True
         await anyio.wait_all_tasks_blocked()
+        assert scope.cancelled_caught, "The run ended by itself, or swallowed its cancellation."
         assert not sink.late
 
     async def test_every_run_reaches_a_checkpoint(self, backend: Backend, scenarios: Scenarios) -> None:
@@ -154,26 +144,27 @@ class BackendConformance:
         assert not sink.late
 
     async def test_parallel_runs_do_not_mix(self, backend: Backend, scenarios: Scenarios) -> None:
-        """Two runs at once answer as two runs in turn do, and their events stay apart."""
-        alone = answered(await run(backend, scenarios.says, scenarios)).text
-        sinks = [Recorder(), Recorder()]
-        texts: list[str] = []
+        """Two runs at once answer as each does alone, and their events stay apart."""
+        prompts = (scenarios.says, f"{scenarios.says} And this is the second of two.")
+        alone: list[Heard] = []
+        together: dict[int, Heard] = {}
 
-        async def one(sink: Recorder) -> None:
-            texts.append(answered(await run(backend, scenarios.says, scenarios, sink)).text)
+        async def one(number: int) -> None:
+            together[number] = await heard(backend, prompts[number], scenarios, session=f"parallel_{number}")
 
+        for number, prompt in enumerate(prompts):
+            alone.append(await heard(backend, prompt, scenarios, session=f"alone_{number}"))
         async with anyio.create_task_group() as group:
-            for sink in sinks:
-                group.start_soon(one, sink)
-        assert texts == [alone, alone]
-        assert [event.kind for event in sinks[0].events] == [event.kind for event in sinks[1].events]
+            for number in range(len(prompts)):
+                group.start_soon(one, number)
+        assert [together[number] for number in range(len(prompts))] == alone
 
     async def test_a_follow_up_sees_the_session(
         self, backend: Backend, spec: BackendSpec[Options], scenarios: Scenarios
     ) -> None:
         """With `SESSIONS`, a run continues from the history and the newest checkpoint."""
         declared(spec, Capability.SESSIONS)
-        prompt, word = given(scenarios.recalls, "recalls")
+        prompt, word = shown(scenarios.recalls, "recalls", Capability.SESSIONS)
         sink = Recorder()
         first = answered(await run(backend, scenarios.says, scenarios, sink))
         states = [event.state for event in sink.events if isinstance(event, Checkpointed)]
@@ -183,6 +174,18 @@ class BackendConformance:
             checkpoint=states[-1] if states else None,
         )
         assert word in answered(await backend.run(follow_up, Recorder())).text
+
+    async def test_a_child_tool_is_called(
+        self, backend: Backend, spec: BackendSpec[Options], scenarios: Scenarios
+    ) -> None:
+        """With `CHILD_TOOLS`, the subagent reaches the tools of the request, and its arguments reach them."""
+        declared(spec, Capability.CHILD_TOOLS)
+        prompt = shown(scenarios.calls_child_tool, "calls_child_tool", Capability.CHILD_TOOLS)
+        notes: list[JsonValue] = []
+        asked = replace(request_for(prompt, scenarios), child_tools=(note_tool(notes),))
+        answered(await backend.run(asked, Recorder()))
+        assert notes, f"The child tool {NOTE!r} was not called."
+        assert all(isinstance(note, dict) and isinstance(note.get("text"), str) for note in notes)
 
     async def test_usage_is_reported(self, backend: Backend, spec: BackendSpec[Options], scenarios: Scenarios) -> None:
         """With `USAGE`, an answered run says how many requests it made."""
@@ -206,21 +209,6 @@ class BackendConformance:
         assert not set(anyio.get_running_tasks()) - before
 
 
-def request_for(prompt: str, scenarios: Scenarios) -> RunRequest:
-    """A plain request in a session of its own."""
-    return RunRequest(
-        task_id=TaskId("task_1"),
-        session_id=SessionId("session_1"),
-        profile=Profile(id="tester", name="Tester", summary="Runs conformance prompts.", prompt=""),
-        description="conformance",
-        prompt=prompt,
-        instructions="You are a test subject.",
-        cwd=scenarios.cwd,
-        tools=scenarios.tools,
-        model=scenarios.model,
-    )
-
-
 async def run(
     backend: Backend, prompt: str, scenarios: Scenarios, sink: Recorder | None = None
 ) -> Result[RunOutput, OhmError]:
@@ -228,19 +216,36 @@ async def run(
     return await backend.run(request_for(prompt, scenarios), sink or Recorder())
 
 
+async def heard(backend: Backend, prompt: str, scenarios: Scenarios, *, session: str) -> Heard:
+    """What a run that has to succeed answered and streamed, and the kinds of its events."""
+    sink = Recorder()
+    output = answered(await backend.run(request_for(prompt, scenarios, session=session), sink))
+    streamed = "".join(event.text for event in sink.events if isinstance(event, TextDelta))
+    return output.text, streamed, [event.kind for event in sink.events]
+
+
 def answered(result: Result[RunOutput, OhmError]) -> RunOutput:
     """The output of a run that has to succeed."""
     match result:
-        case Ok(output):
+        case Ok(RunOutput(text=str(), summary=str()) as output):
             return output
         case Err(error):
             pytest.fail(f"The run failed: {error}")
+        case _:
+            pytest.fail(f"The run returned {result!r}, which is no Ok of a RunOutput of texts.")
 
 
 def given(value: Value | None, name: str) -> Value:
     """A scenario, or a skip that says which one is missing."""
     if value is None:
         pytest.skip(f"Scenarios.{name} is not given.")
+    return value
+
+
+def shown(value: Value | None, name: str, capability: Capability) -> Value:
+    """The scenario of a declared capability, or a failure: what nothing shows is not to be declared."""
+    if value is None:
+        pytest.fail(f"The backend declares {capability.name}, so Scenarios.{name} has to be given.")
     return value
 
 

@@ -24,10 +24,12 @@ def scripted(asked: Request) -> Reply:
             return Status(500)
         case "tools", 0:
             return Say(Call("ls"), Call("find", {"pattern": "*.md"}))
+        case "note", 0:
+            return Say(Call("conformance_note", {"text": "seen"}))
         case "recall", _:
             return Say("You said: ", asked.messages[1]["content"])
         case _:
-            return Say("It is ", "done.")
+            return Say("It is done: ", asked.prompt)
 
 
 class TestInProcessBackend(BackendConformance):
@@ -52,6 +54,7 @@ class TestInProcessBackend(BackendConformance):
             fails="fail",
             calls_two_tools="tools",
             recalls=("recall", "elderberry"),
+            calls_child_tool="note",
             tools=("ls", "find"),
             model=ModelPattern(provider="acme", model="m1"),
             cwd=tmp_path,

@@ -1,0 +1,74 @@
+"""What a backend is asked by the conformance kit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from anyio.lowlevel import checkpoint
+
+from ohm_subagents._plugins.interfaces import RunRequest, Tool, ToolCall, ToolResult
+from ohm_subagents.contract.ids import SessionId, TaskId
+from ohm_subagents.contract.profile import Profile
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ohm_subagents.contract.model_pattern import ModelPattern
+
+NOTE: Final = "conformance_note"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenarios:
+    """Prompts that make a backend do a thing. A law without its prompt is skipped, and the skip says so.
+
+    `says` is answered, with or without more words after it; `hangs` goes on until it is cancelled; `fails` ends with an
+    error; `calls_two_tools` calls two of `tools`. What a backend declares has to be shown: `SESSIONS` needs `recalls`,
+    a follow-up to `says` and a word that its answer contains only if the session was seen; `CHILD_TOOLS` needs
+    `calls_child_tool`, which calls the child tool `conformance_note` with the argument `text`, and then answers.
+    """
+
+    says: str = "Say hello."
+    hangs: str | None = None
+    fails: str | None = None
+    calls_two_tools: str | None = None
+    recalls: tuple[str, str] | None = None
+    calls_child_tool: str | None = None
+    tools: tuple[str, ...] = ()
+    model: ModelPattern | None = None
+    cwd: Path = field(default_factory=Path.cwd)
+
+
+def note_tool(notes: list[JsonValue]) -> Tool:
+    """A child tool that keeps the arguments of its calls in `notes`."""
+
+    async def execute(call: ToolCall) -> ToolResult:
+        await checkpoint()
+        notes.append(call.arguments)
+        return ToolResult(text="Noted.", details={})
+
+    return Tool(
+        name=NOTE,
+        label="Note",
+        description="Takes a note.",
+        input_schema={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+        execute=execute,
+        render_call=lambda _payload: NOTE,
+    )
+
+
+def request_for(prompt: str, scenarios: Scenarios, *, session: str = "1") -> RunRequest:
+    """A plain request in a session of its own."""
+    return RunRequest(
+        task_id=TaskId(f"task_{session}"),
+        session_id=SessionId(f"session_{session}"),
+        profile=Profile(id="tester", name="Tester", summary="Runs conformance prompts.", prompt=""),
+        description="conformance",
+        prompt=prompt,
+        instructions="You are a test subject.",
+        cwd=scenarios.cwd,
+        tools=scenarios.tools,
+        model=scenarios.model,
+    )
