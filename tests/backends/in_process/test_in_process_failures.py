@@ -4,16 +4,19 @@ from contextlib import asynccontextmanager
 
 import anyio
 import pytest
+import trio.testing
 from model_server import Body, Call, Drop, ModelServer, Reply, Say, Stall, Status, Think, Wire
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models.test import TestModel
 from subagent_runs import KEY, EventLog, acme, answer, child_tool, error, opened, request
 
+from ohm_subagents import Ohm
 from ohm_subagents._backends.in_process.models import ModelBook
 from ohm_subagents._backends.in_process.providers import CompatibleProvider
 from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents._plugins.interfaces import ModelSpec, ToolResult
-from ohm_subagents.contract import ErrorCode, ModelPattern, Ok, TextDelta
+from ohm_subagents.contract import ErrorCode, ModelPattern, OhmError, Ok, TextDelta
+from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio
 
@@ -231,3 +234,12 @@ def test_trio_is_refused_in_a_sentence() -> None:
             assert server.requests == []
 
     anyio.run(main, backend="trio")
+
+
+def test_trio_is_refused_before_a_clock_that_jumps_reaches_the_deadline() -> None:
+    async def main() -> OhmError:
+        async with Ohm.open(env=HERMETIC | {"OPENAI_API_KEY": KEY}) as ohm:
+            return (await ohm.run("finder", "p", model="openai/gpt-x")).err_value
+
+    clock = trio.testing.MockClock(autojump_threshold=0)
+    assert anyio.run(main, backend="trio", backend_options={"clock": clock}).code == ErrorCode.EVENT_LOOP_UNSUPPORTED

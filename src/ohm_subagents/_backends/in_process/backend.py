@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import pydantic_ai
 from anyio.lowlevel import checkpoint as yield_to_others
-from anyio.lowlevel import checkpoint_if_cancelled, current_token
+from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic_ai import Agent
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 
@@ -19,16 +22,17 @@ from ohm_subagents._backends.in_process.honesty import model_diagnostics, patter
 from ohm_subagents._backends.in_process.patience import PatientModel
 from ohm_subagents._backends.in_process.spec import BACKEND_ID, InProcessOptions
 from ohm_subagents._plugins.interfaces import RunOutput
-from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import AgentEnded, DiagnosticRaised, RouteResolved
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
+    from pydantic_ai.run import AgentRun
 
     from ohm_subagents._backends.in_process.equipment import Equip
     from ohm_subagents._backends.in_process.models import ModelBook
     from ohm_subagents._plugins.interfaces import RunRequest, Sink
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.model_pattern import ModelPattern
 
 RUNTIME: Final = "pi-sdk"
@@ -36,6 +40,15 @@ TOOL_RETRIES: Final = 3
 """How often the model may correct the arguments of one tool before the run fails."""
 
 pydantic_ai.BANNER_ENABLED = False
+
+
+def _enqueued(run: AgentRun[None, str], prompt: str) -> bool:
+    """Whether the run takes a follow-up: with its next request, or instead of ending."""
+    try:
+        run.enqueue(prompt)
+    except UserError:  # it has ended
+        return False
+    return True
 
 
 class InProcessBackend:
@@ -52,8 +65,6 @@ class InProcessBackend:
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         await yield_to_others()
-        if not _on_asyncio():
-            return Err(_WRONG_LOOP)
         chosen = self._models.choose(request.model, request.profile)
         if isinstance(chosen, Err):
             return chosen
@@ -92,11 +103,13 @@ class InProcessBackend:
             usage_limits=UsageLimits(request_limit=self._options.request_limit),
         ) as run:
             checkpoints = Checkpoints(bridge.sink, run.conversation_id)
+            steered = request.inbox.steered_by(partial(_enqueued, run)) if request.inbox else nullcontext()
             try:
-                async for node in run:
-                    # A turn is over when its tools have run: the next request, not yet part of the messages, has them.
-                    if Agent.is_model_request_node(node) and bridge.response is not None:
-                        checkpoints.reach([*run.all_messages(), node.request])
+                with steered:
+                    async for node in run:
+                        # A turn is over when its tools have run: the next request, not yet in the messages, has them.
+                        if Agent.is_model_request_node(node) and bridge.response is not None:
+                            checkpoints.reach([*run.all_messages(), node.request])
                 checkpoints.reach(run.all_messages())
             finally:
                 checkpoints.flush()
@@ -113,14 +126,3 @@ class InProcessBackend:
         if pattern.thinking is not None:
             settings["thinking"] = False if pattern.thinking == "off" else pattern.thinking
         return settings
-
-
-def _on_asyncio() -> bool:
-    return "asyncio" in current_token().backend_class.__module__
-
-
-_WRONG_LOOP: Final = OhmError(
-    code=ErrorCode.EVENT_LOOP_UNSUPPORTED,
-    message=f'Backend "{BACKEND_ID}" runs on asyncio only, because pydantic-ai does.',
-    advice="Start the program with asyncio (anyio.run(main) does by default), or use another backend.",
-)

@@ -8,15 +8,20 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
+from anyio.lowlevel import checkpoint, current_token
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents._plugins.interfaces import Backend, BackendSpec, Capability, Options
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from ohm_subagents._backends.in_process.models import ModelBook
+    from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
+    from ohm_subagents.contract.result import Result
 
 BACKEND_ID: Final = "interactive-sdk"
 
@@ -39,6 +44,10 @@ def interactive_sdk_spec(new_model_book: Callable[[], ModelBook]) -> BackendSpec
 
     @asynccontextmanager
     async def open_backend(options: InProcessOptions) -> AsyncGenerator[Backend]:
+        if not _on_asyncio():
+            # Before the thread: its work takes no time on a clock that jumps, as tests have it.
+            yield WrongLoop()
+            return
         # Half a second of imports, kept off the event loop.
         await to_thread.run_sync(import_module, "ohm_subagents._backends.in_process.backend")
         from ohm_subagents._backends.in_process.backend import InProcessBackend  # noqa: PLC0415  loads pydantic_ai
@@ -52,9 +61,31 @@ def interactive_sdk_spec(new_model_book: Callable[[], ModelBook]) -> BackendSpec
         summary="Runs the subagent in this process on pydantic-ai, with any model provider.",
         open=open_backend,
         options=InProcessOptions,
-        capabilities=frozenset({Capability.SESSIONS, Capability.FILES, Capability.USAGE, Capability.CHILD_TOOLS}),
+        capabilities=frozenset(
+            {Capability.SESSIONS, Capability.FILES, Capability.USAGE, Capability.CHILD_TOOLS, Capability.STEERING}
+        ),
         lacks=_lacks,
     )
+
+
+class WrongLoop:
+    """The backend where pydantic-ai cannot run: it says so for every prompt."""
+
+    async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        """Refuse."""
+        del request, sink
+        await checkpoint()
+        return Err(
+            OhmError(
+                code=ErrorCode.EVENT_LOOP_UNSUPPORTED,
+                message=f'Backend "{BACKEND_ID}" runs on asyncio only, because pydantic-ai does.',
+                advice="Start the program with asyncio (anyio.run(main) does by default), or use another backend.",
+            )
+        )
+
+
+def _on_asyncio() -> bool:
+    return "asyncio" in current_token().backend_class.__module__
 
 
 def _lacks() -> str | None:
