@@ -215,5 +215,16 @@ def test_a_name_that_is_taken_is_refused() -> None:
     host = PluginHost()
     host.register(Renamed(), origin="builtin")
     with pytest.raises(PluginInvalidError, match=r"^Plugin 'Renamed' uses a name that is taken\. Taken: Renamed\. Pas"):
-        host.register(Renamed())
+        host.register(Renamed(), "Renamed")
     assert [info.origin for info in host.plugins] == ["builtin"]
+
+
+def test_plugins_of_one_class_are_numbered() -> None:
+    host = PluginHost()
+    host.register(Renamed(), "Renamed-2")
+    first = Renamed()
+    host.register(first)
+    host.register(Renamed())
+    assert [info.name for info in host.plugins] == ["Renamed-2", "Renamed", "Renamed-3"]
+    with pytest.raises(PluginInvalidError, match=r"^Plugin 'Renamed' is registered already, as 'Renamed'\."):
+        host.register(first)

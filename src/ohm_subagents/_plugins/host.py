@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import TYPE_CHECKING, Literal
 
 import pluggy
@@ -75,9 +76,9 @@ class PluginHost:
     def register(self, plugin: object, name: str | None = None, *, origin: Origin = "passed in") -> None:
         """Register a module or an object; raises `PluginInvalidError` when it is not declared as the hooks demand.
 
-        Without a `name` it is the plugin's `__name__`, or the name of its class.
+        Without a `name` it is the plugin's `__name__`, or the name of its class, numbered from the second on.
         """
-        name = name or _own_name(plugin)
+        name = name or self._own_name(plugin)
         match self._admitted(plugin, name, f"Plugin {name!r}"):
             case Ok(hooks):
                 self._plugins.append(PluginInfo(name=name, origin=origin, state="loaded", hooks=hooks))
@@ -183,7 +184,12 @@ class PluginHost:
             self._collection = Collection(self._manager)
         return declared
 
-
-def _own_name(plugin: object) -> str:
-    name = getattr(plugin, "__name__", None)
-    return name if isinstance(name, str) else type(plugin).__name__
+    def _own_name(self, plugin: object) -> str:
+        name = getattr(plugin, "__name__", None)
+        if isinstance(name, str):
+            return name
+        of_class = type(plugin).__name__
+        if self._manager.get_name(plugin) is not None:
+            return of_class
+        numbered = (f"{of_class}-{number}" for number in count(2))
+        return next(free for free in chain([of_class], numbered) if not self._manager.has_plugin(free))
