@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.interfaces import Settings
 from ohm_subagents._surfaces.mounting import mount
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._plugins.interfaces import SuiteContext, Tool, ToolSuiteSpec
     from ohm_subagents.contract.diagnostics import Diagnostic
+
+TASK: Final = "task"
+"""The orchestration tool and the suite that alone may offer it: the reserved name of task-v1, 18.1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,5 +51,5 @@ def mount_all(
     offered = [name for name, spec in specs.items() if spec.audience == "child"]
     chosen = [name for name in (config.suites if suites is None else suites) if name not in offered]
     child = mount(offered, specs, context, reserved=dict.fromkeys(CHILD_TOOLS, "ohm-subagents"))
-    parent = mount(chosen, specs, context)
+    parent = mount(chosen, specs, context, kept={TASK: TASK})
     return MountedSuites(parent=parent.tools, child=child.tools, diagnostics=(*child.diagnostics, *parent.diagnostics))

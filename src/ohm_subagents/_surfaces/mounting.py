@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(PROJECT)
+PRIMARY: Final = "primary"
+"""The suite whose collisions are told in the words of 004 (task-v1, 18.1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +35,15 @@ def mount(
     context: Callable[[str], SuiteContext],
     *,
     reserved: Mapping[str, str] | None = None,
+    kept: Mapping[str, str] | None = None,
 ) -> Mounted:
     """Build the named suites in order. A tool name that is taken already is left out, with a diagnostic (004).
 
-    `reserved` names are taken from the beginning, by the owner that each is given with.
+    `reserved` names are taken from the beginning, by the owner that each is given with; `kept` names are taken for
+    every suite but the one that each is given with, mounted or not.
     """
     taken = dict(reserved or {})
+    owners = kept or {}
     tools: dict[str, Tool] = {}
     suites: dict[str, str] = {}
     diagnostics: list[Diagnostic] = []
@@ -48,8 +53,9 @@ def mount(
             diagnostics.append(_unknown(name, specs))
             continue
         for tool in _built(spec, context(name), diagnostics):
-            if tool.name in taken:
-                diagnostics.append(_collision(tool.name, name, taken[tool.name]))
+            owner = taken.get(tool.name, owners.get(tool.name, name))
+            if tool.name in taken or owner != name:
+                diagnostics.append(_collision(tool.name, name, owner))
             else:
                 tools[tool.name], suites[tool.name], taken[tool.name] = tool, name, name
     return Mounted(tools=tools, suites=suites, diagnostics=tuple(diagnostics))
@@ -73,4 +79,8 @@ def _unknown(name: str, specs: Mapping[str, ToolSuiteSpec]) -> Diagnostic:
 
 
 def _collision(tool: str, suite: str, owner: str) -> Diagnostic:
+    if suite == PRIMARY:
+        return Diagnostic(
+            subject=tool, message=f"Skipping primary tool '{tool}' due to naming collision with reserved tool namespace"
+        )
     return Diagnostic(subject=tool, message=f"Skipped tool '{tool}' of suite '{suite}': '{owner}' has that name.")
