@@ -1,5 +1,7 @@
 """Direct tools: made of profile data, one engine and one envelope with `task`."""
 
+from dataclasses import replace
+
 import pytest
 
 from ohm_subagents import ErrorCode, Ohm
@@ -133,3 +135,42 @@ async def test_progress_frames_are_full_envelopes():
 
     assert [frame.details["status"] for frame in frames] == ["running", "succeeded"]
     assert all(frame.details["contract_version"] == "task.v1" for frame in frames)
+
+
+@pytest.mark.parametrize(
+    ("payload", "named"),
+    [
+        ({"query": "a", "prompt": "b"}, ["prompt"]),
+        ({"query": "a", "prompt": 3}, ["prompt"]),
+        ({"query": "a", "prompt": " "}, []),
+        ({"query": "a", "files": ["b", 3, "", None]}, ["files.1"]),
+        ({"speed": 3}, ["speed"]),
+        ({"query": 3, "speed": 3}, ["speed"]),
+        ({"query": "q", "context": "c", "background": "d"}, ["background"]),
+    ],
+)
+async def test_what_counts_for_nothing_is_named_whether_the_call_fails_or_not(payload, named):
+    async with opened(LIBRARIAN) as ohm:
+        details = (await ohm.call("librarian", payload)).details
+    said = details.get("diagnostics", [])
+    assert [line.split("'")[1] for line in said] == named
+
+
+async def test_null_is_the_default_of_an_optional_field():
+    nulls = {"context": None, "files": None, "description": None, "prompt": None, "async": None}
+    async with opened(LIBRARIAN) as ohm:
+        details = (await ohm.call("librarian", {"query": "q"} | nulls)).details
+    assert (details["status"], details["prompt"]) == ("succeeded", "q")
+    assert "diagnostics" not in details
+
+
+@pytest.mark.parametrize("payload", [None, {}, {"query": 3}, {"query": "q", "async": "yes"}, {"prompt": 3}])
+async def test_every_refusal_lists_the_fields_required_first(payload):
+    swapped = replace(LIBRARIAN, inputs=LIBRARIAN.inputs[::-1])
+    async with opened(swapped) as ohm:
+        details = (await ohm.call("librarian", payload)).details
+    assert (details["error_code"], details["error_advice"]) == (
+        "invalid_primary_tool_payload",
+        "Fields: query (text, required), description (text), files (list of texts), context (text), prompt (text), "
+        "async (true or false).",
+    )

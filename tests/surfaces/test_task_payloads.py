@@ -160,3 +160,70 @@ async def test_a_blank_follow_up_is_refused_and_reaches_nobody(prompt):
         await ohm.run("finder", "p")
         assert refused((await ohm.call("task", {"op": "send", "id": "task_1", "prompt": prompt})).details) == "prompt"
     assert len(backend.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("payload", "path", "advice"),
+    [
+        (
+            {"op": "start", "tasks": {"prompt": "p"}},
+            "tasks",
+            '\'tasks\' is {"prompt": "p"}; allowed: a list.',
+        ),
+        ({"op": "start", "tasks": "x", "prompt": "p"}, "tasks", "'tasks' is \"x\"; allowed: a list."),
+        ({"op": "status", "id": 5}, "id", "'id' is 5; allowed: a non-blank text."),
+        ({"op": "wait", "id": ["a", 5]}, "id.1", "'id.1' is 5; allowed: a non-blank text."),
+        ({"op": "status", "id": None}, "ids", "'ids' is missing; it is required."),
+        (
+            {"op": "cancel", "ids": ["x"]},
+            "id",
+            "'id' is missing; it is required. cancel takes one 'id', not 'ids'.",
+        ),
+    ],
+)
+async def test_the_field_that_was_written_is_the_one_that_is_blamed(payload, path, advice):
+    details = await answer(payload)
+    assert (refused(details), details["error_advice"]) == (path, advice)
+
+
+@pytest.mark.parametrize(
+    ("payload", "named"),
+    [
+        ({"op": "status", "ids": ["a"], "id": "b"}, ["id"]),
+        ({"op": "status", "ids": ["a"], "id": "a"}, []),
+        ({"op": "status", "ids": ["a"], "id": None, "tasks": None, "timeout_ms": None}, []),
+        ({"op": "start", "subagent_type": "finder", "speed": 3}, ["speed"]),
+        ({"op": "start", "tasks": [{"pace": 1}], "speed": 3}, ["speed", "tasks.0.pace"]),
+        ({"op": "stop", "id": "a", "speed": 3}, ["speed"]),
+        ({"op": "help", "topic": "start"}, ["topic"]),
+        ({"op": "cancel", "ids": ["x"]}, ["ids"]),
+    ],
+)
+async def test_what_counts_for_nothing_is_named_whether_the_call_fails_or_not(payload, named):
+    details = await answer(payload)
+    said = details.get("diagnostics", [])
+    assert [line.split("'")[1] for line in said] == named
+
+
+async def test_null_is_the_default_of_an_optional_field():
+    nulls = {"async": None, "parallel": None, "timeout_ms": None, "tasks": None, "ids": None, "id": None}
+    async with quick_ohm("done", "done") as ohm:
+        single = (await ohm.call("task", START | nulls)).details
+        batch = (await ohm.call("task", nulls | {"op": "start", "tasks": [ONE | {"async": None}]})).details
+        waited = (await ohm.call("task", nulls | {"op": "wait", "ids": ["task_1"]})).details
+    assert (single["status"], batch["items"][0]["status"], waited["wait_status"]) == (
+        "succeeded",
+        "succeeded",
+        "completed",
+    )
+    assert not {"diagnostics"} & {*single, *batch, *waited}
+
+
+@pytest.mark.parametrize("op", ["help", " help "])
+async def test_help_is_told_as_a_status_that_is_not_supported(op):
+    details = await answer({"op": op})
+    assert (details["op"], details["error_code"], details["error_category"]) == (
+        "status",
+        "task_operation_not_supported",
+        "runtime",
+    )

@@ -36,6 +36,14 @@ class PrimaryInput:
     ignored: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misunderstood:
+    """A payload refused, and the keys that mean nothing to us."""
+
+    error: OhmError
+    ignored: tuple[str, ...] = ()
+
+
 def inputs_of(profile: Profile) -> tuple[InputSpec, ...]:
     """The fields of a profile's direct tool."""
     return profile.inputs or PLAIN
@@ -57,39 +65,60 @@ def schema_of(profile: Profile) -> JsonObject:
     }
 
 
-def parse(profile: Profile, arguments: JsonValue) -> Result[PrimaryInput, OhmError]:
-    """Understand a payload; blank texts count as missing, and a text that is no text is an error."""
+def parse(profile: Profile, arguments: JsonValue) -> Result[PrimaryInput, Misunderstood]:
+    """Understand a payload; null and blank texts count as missing, and a text that is no text is an error."""
     if not isinstance(arguments, dict):
-        return Err(_invalid(f"Primary tool payload for '{profile.id}' must be an object"))
-    background = arguments.get("async", False)
-    if not isinstance(background, bool):
-        return Err(_invalid(f"'async' of '{profile.id}' must be true or false"))
-    wrong = _first_wrong(profile, arguments)
-    if wrong is not None:
-        return Err(
-            _invalid(f"'{wrong.name}' of '{profile.id}' must be {'a list' if wrong.role == 'files' else 'text'}")
-        )
-    main = _of_role(profile, arguments, "prompt") or _text(arguments.get(LEGACY))
-    if not main:
-        return Err(_invalid(_missing(profile)))
+        message = f"Primary tool payload for '{profile.id}' must be an object"
+        return Err(Misunderstood(error=_invalid(profile, message)))
+    ignored = tuple(_ignored(profile, arguments))
+    wrong = _wrong(profile, arguments)
+    if wrong:
+        return Err(Misunderstood(error=_invalid(profile, wrong), ignored=ignored))
     item = StartItem(
         profile=profile.id,
         description=_of_role(profile, arguments, "description") or f"{profile.name} direct tool request",
-        prompt="\n\n".join([main, *_blocks(profile, arguments)]),
+        prompt="\n\n".join([_main(profile, arguments), *_blocks(profile, arguments)]),
         invocation="primary-tool",
     )
-    known = {LEGACY, "async", *(field.name for field in inputs_of(profile))}
-    return Ok(
-        PrimaryInput(item=item, background=background, ignored=tuple(key for key in arguments if key not in known))
-    )
+    return Ok(PrimaryInput(item=item, background=arguments.get("async") is True, ignored=ignored))
 
 
-def _first_wrong(profile: Profile, arguments: dict[str, JsonValue]) -> InputSpec | None:
+def _wrong(profile: Profile, arguments: dict[str, JsonValue]) -> str:
+    """What makes a payload unusable, or nothing."""
+    if not isinstance(arguments.get("async"), bool | None):
+        return f"'async' of '{profile.id}' must be true or false"
     for field in inputs_of(profile):
         value = arguments.get(field.name)
         if value is not None and not isinstance(value, list if field.role == "files" else str):
-            return field
-    return None
+            return f"'{field.name}' of '{profile.id}' must be {'a list' if field.role == 'files' else 'text'}"
+    if _main(profile, arguments):
+        return ""
+    if not isinstance(arguments.get(LEGACY), str | None):
+        return f"'{LEGACY}' of '{profile.id}' must be text"
+    return _missing(profile)
+
+
+def _main(profile: Profile, arguments: dict[str, JsonValue]) -> str:
+    return _of_role(profile, arguments, "prompt") or _text(arguments.get(LEGACY))
+
+
+def _ignored(profile: Profile, arguments: dict[str, JsonValue]) -> Iterator[str]:
+    """Keys that say something and count for nothing: named, never dropped in silence."""
+    fields: dict[str, InputRole] = {field.name: field.role for field in inputs_of(profile)}
+    roles: dict[str, InputRole] = fields if LEGACY in fields else {**fields, LEGACY: "prompt"}
+    counts: dict[InputRole, str] = {}
+    for name, role in roles.items():
+        if _text(arguments.get(name)):
+            counts.setdefault(role, name)
+    for key, value in arguments.items():
+        if key == "async":
+            continue
+        if key not in roles:
+            yield key
+        elif isinstance(value, list) and roles[key] == "files":
+            yield from (f"{key}.{index}" for index, name in enumerate(value) if not isinstance(name, str | None))
+        elif counts.get(roles[key], key) != key and (_text(value) or not isinstance(value, str | None)):
+            yield key
 
 
 def _blocks(profile: Profile, arguments: dict[str, JsonValue]) -> Iterator[str]:
@@ -121,5 +150,15 @@ def _missing(profile: Profile) -> str:
     return f"{profile.id} requires '{main}' (or legacy '{LEGACY}')"
 
 
-def _invalid(message: str) -> OhmError:
-    return OhmError(code=ErrorCode.INVALID_PRIMARY_PAYLOAD, message=message)
+def _invalid(profile: Profile, message: str) -> OhmError:
+    return OhmError(code=ErrorCode.INVALID_PRIMARY_PAYLOAD, message=message, advice=_advice(profile))
+
+
+def _advice(profile: Profile) -> str:
+    fields = {
+        field.name: f"{field.name} ({'list of texts' if field.role == 'files' else 'text'}"
+        f"{', required' if field.required else ''})"
+        for field in sorted(inputs_of(profile), key=lambda field: not field.required)
+    }
+    fields.setdefault(LEGACY, f"{LEGACY} (text)")
+    return f"Fields: {', '.join(fields.values())}, async (true or false)."

@@ -40,9 +40,9 @@ def _tool(context: SuiteContext, profile: Profile) -> Tool:
 
 async def _execute(context: SuiteContext, profile: Profile, call: ToolCall) -> ToolResult:
     match parse(profile, call.arguments):
-        case Err(error):
-            refused = Rejected(error=error, backend="task", profile=profile.id, invocation="primary-tool")
-            return result_of(refused, context)
+        case Err(misunderstood):
+            refused = Rejected(error=misunderstood.error, backend="task", profile=profile.id, invocation="primary-tool")
+            return result_of(refused, context, ignored=misunderstood.ignored)
         case Ok(understood):
             command = Start(items=(understood.item,), background=understood.background)
             return await carry_out(command, context, call, ignored=understood.ignored)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
+from typing import TYPE_CHECKING, Annotated, Final, get_args
 
 from pydantic import (
     BaseModel,
@@ -51,6 +51,12 @@ def _whole(value: object) -> int:
     raise PydanticCustomError("not_whole", "a whole number of milliseconds, 1 or more")
 
 
+def _flag(value: object) -> object:
+    """Null is no answer: the default."""
+    return False if value is None else value
+
+
+Flag = Annotated[StrictBool, BeforeValidator(_flag)]
 Text = Annotated[str, StringConstraints(strict=True, min_length=1)]
 Words = Annotated[str, StringConstraints(strict=True, pattern=r"\S")]
 TaskIdText = Annotated[Text, BeforeValidator(_id_text)]
@@ -67,7 +73,7 @@ class TaskFields(_Fields):
     subagent_type: Text = Field(description="Id of the subagent profile, from the roster.")
     description: Words = Field(description="What the task is, in a few words, for people.")
     prompt: Words = Field(description="The whole task for the subagent; it sees nothing else.")
-    asynchronous: StrictBool = Field(default=False, alias="async", description="Not allowed by default.")
+    asynchronous: Flag = Field(default=False, alias="async", description="Not allowed by default.")
 
     def item(self) -> StartItem:
         return StartItem(profile=self.subagent_type, description=self.description, prompt=self.prompt)
@@ -77,8 +83,8 @@ class StartBatch(_Fields):
     """Several tasks; results come in input order."""
 
     tasks: tuple[TaskFields, ...] = Field(min_length=1, description="Tasks to start in one call.")
-    parallel: StrictBool = Field(default=False, description="Run the tasks at the same time, within the limit.")
-    asynchronous: StrictBool = Field(default=False, alias="async", description="Not allowed by default.")
+    parallel: Flag = Field(default=False, description="Run the tasks at the same time, within the limit.")
+    asynchronous: Flag = Field(default=False, alias="async", description="Not allowed by default.")
 
     def command(self) -> Start:
         return Start(
@@ -155,10 +161,11 @@ class TaskInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Misunderstood:
-    """A payload refused; `op` is what the caller meant, as far as that is known."""
+    """A payload refused; `op` is what the caller meant, as far as that is known, `ignored` what else is unknown."""
 
     error: OhmError
     op: Op = "start"
+    ignored: tuple[str, ...] = ()
 
 
 def parse(arguments: JsonValue) -> Result[TaskInput, Misunderstood]:
@@ -168,18 +175,21 @@ def parse(arguments: JsonValue) -> Result[TaskInput, Misunderstood]:
     typed = arguments.get("op")
     name = typed.strip() if isinstance(typed, str) else ""
     op = _op(name)
-    if name == "help":
-        return Err(Misunderstood(error=_HELP, op="status"))
     if op is None:
-        return Err(Misunderstood(error=_invalid("op", f"'op' is {_shown(typed)}; allowed: {', '.join(OPS)}.")))
-    batch = op == "start" and isinstance(arguments.get("tasks"), list)
+        unknown = tuple(_said(arguments, known={"op", *KEYS}))
+        if name == "help":
+            return Err(Misunderstood(error=_HELP, op="status", ignored=unknown))
+        refusal = _invalid("op", f"'op' is {_shown(typed)}; allowed: {', '.join(OPS)}.")
+        return Err(Misunderstood(error=refusal, ignored=unknown))
+    batch = op == "start" and _asks_for_several(arguments)
     shape = StartBatch if batch else SHAPES[op]
-    fields = _with_ids(arguments) if op in {"status", "wait"} else arguments
+    by_id = issubclass(shape, StatusFields) and _without_ids(arguments)
+    ignored = tuple(_ignored(arguments, shape, by_id=by_id))
     try:
-        command = shape.model_validate(fields).command()
+        command = shape.model_validate(_with_ids(arguments) if by_id else arguments).command()
     except ValidationError as invalid:
-        return Err(Misunderstood(error=_rejected(invalid), op=op))
-    return Ok(TaskInput(command=command, batch=batch, ignored=tuple(_ignored(arguments, shape))))
+        return Err(Misunderstood(error=_rejected(invalid, arguments, op, by_id=by_id), op=op, ignored=ignored))
+    return Ok(TaskInput(command=command, batch=batch, ignored=ignored))
 
 
 def _op(name: str) -> Op | None:
@@ -189,30 +199,58 @@ def _op(name: str) -> Op | None:
     return None
 
 
-def _with_ids(arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def _asks_for_several(arguments: dict[str, JsonValue]) -> bool:
+    """`tasks` counts, right or wrong; only a whole single task beside something that is no list is carried out."""
+    tasks = arguments.get("tasks")
+    single = all(name in arguments for name in ("subagent_type", "description", "prompt"))
+    return isinstance(tasks, list) or (tasks is not None and not single)
+
+
+def _without_ids(arguments: dict[str, JsonValue]) -> bool:
     """`id` and `ids` say the same; `ids` counts when both are there and not empty."""
+    return arguments.get("id") is not None and arguments.get("ids") in (None, [], "")
+
+
+def _with_ids(arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    one = arguments["id"]
+    return {**arguments, "ids": one if isinstance(one, list) else [one]}
+
+
+def _ignored(arguments: dict[str, JsonValue], shape: Shape, *, by_id: bool) -> Iterator[str]:
+    """Keys that say something and count for nothing with this op: named, never dropped in silence."""
     ids = arguments.get("ids")
-    return {**arguments, "ids": arguments["id"]} if "id" in arguments and ids in (None, [], "") else arguments
-
-
-def _ignored(arguments: dict[str, JsonValue], shape: Shape) -> Iterator[str]:
-    """Keys that this op does not know: named, never dropped in silence."""
-    known = {"op", *_names(shape), *(("id",) if issubclass(shape, StatusFields) else ())}
-    yield from (key for key in arguments if key not in known)
+    repeated = isinstance(ids, list) and arguments.get("id") in ids
+    yield from _said(arguments, known={"op", *_names(shape), *(("id",) if by_id or repeated else ())})
     tasks = arguments.get("tasks")
     for index, task in enumerate(tasks if isinstance(tasks, list) and shape is StartBatch else ()):
         if isinstance(task, dict):
-            yield from (f"tasks.{index}.{key}" for key in task if key not in _names(TaskFields))
+            yield from (f"tasks.{index}.{key}" for key in _said(task, known=_names(TaskFields)))
+
+
+def _said(arguments: dict[str, JsonValue], *, known: set[str]) -> Iterator[str]:
+    """Other keys than the known ones; null for a key of another op is how some models leave it out."""
+    yield from (
+        key for key, value in arguments.items() if key not in known and not (value is None and key in {"op", *KEYS})
+    )
 
 
 def _names(shape: type[BaseModel]) -> set[str]:
     return {field.alias or name for name, field in shape.model_fields.items()}
 
 
-def _rejected(invalid: ValidationError) -> OhmError:
+KEYS: Final = frozenset[str]().union(*(_names(shape) for shape in (StartBatch, *SHAPES.values())))
+"""Every field of every op."""
+
+
+def _rejected(invalid: ValidationError, arguments: dict[str, JsonValue], op: Op, *, by_id: bool) -> OhmError:
     first = invalid.errors(include_url=False)[0]
-    path = ".".join(str(part) for part in first["loc"])
-    return _invalid(path, f"'{path}' {_complaint(first)}")
+    loc = first["loc"]
+    if by_id and loc[0] == "ids":
+        loc = ("id", *(loc[1:] if isinstance(arguments["id"], list) else ()))
+    path = ".".join(str(part) for part in loc)
+    missed = path == "id" and first["type"] == "missing" and arguments.get("ids") is not None
+    hint = f" {op} takes one 'id', not 'ids'." if missed else ""
+    return _invalid(path, f"'{path}' {_complaint(first)}{hint}")
 
 
 ALLOWED: Final = {
@@ -252,29 +290,3 @@ def _invalid(path: str, advice: str) -> OhmError:
         message=f"{summary} (path: {path})" if path else summary,
         advice=advice,
     )
-
-
-def schema() -> dict[str, Any]:
-    """One flat object, as hosts expect of a tool: the fields of every op, only `op` required."""
-    text = {"type": "string", "minLength": 1}
-    start, batch, wait, send = (
-        shape.model_json_schema()["properties"] for shape in (StartSingle, StartBatch, WaitFields, SendFields)
-    )
-
-    def described(fields: dict[str, Any], name: str, form: dict[str, Any]) -> dict[str, Any]:
-        return {**form, "description": fields[name]["description"]}
-
-    task = {name: described(start, name, text) for name in ("subagent_type", "description", "prompt")}
-    flag = {"async": described(start, "async", {"type": "boolean"})}
-    one = {"type": "object", "properties": task | flag, "required": [*task], "additionalProperties": False}
-    properties = {
-        "op": {**text, "description": ", ".join(OPS)},
-        **task,
-        **flag,
-        "tasks": described(batch, "tasks", {"type": "array", "minItems": 1, "items": one}),
-        "parallel": described(batch, "parallel", {"type": "boolean"}),
-        "ids": described(wait, "ids", {"type": "array", "minItems": 1, "items": text}),
-        "timeout_ms": described(wait, "timeout_ms", {"type": "integer", "minimum": 1}),
-        "id": described(send, "id", text),
-    }
-    return {"type": "object", "properties": properties, "required": ["op"], "additionalProperties": False}

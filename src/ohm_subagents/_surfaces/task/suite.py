@@ -7,7 +7,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from ohm_subagents._plugins.interfaces import Tool, ToolSuiteSpec
-from ohm_subagents._surfaces.task.inputs import TaskInput, parse, schema
+from ohm_subagents._surfaces.task.inputs import TaskInput, parse
+from ohm_subagents._surfaces.task.schema import schema
 from ohm_subagents._surfaces.tool import carry_out, result_of
 from ohm_subagents.contract.commands import Rejected, Start
 from ohm_subagents.contract.result import Err, Ok
@@ -41,7 +42,8 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
 async def _execute(context: SuiteContext, call: ToolCall) -> ToolResult:
     match parse(call.arguments):
         case Err(misunderstood):
-            return result_of(Rejected(error=misunderstood.error, backend=NAME, op=misunderstood.op), context)
+            refused = Rejected(error=misunderstood.error, backend=NAME, op=misunderstood.op)
+            return result_of(refused, context, ignored=misunderstood.ignored)
         case Ok(understood):
             return await carry_out(
                 understood.command, context, call, batch=understood.batch, ignored=understood.ignored
