@@ -142,3 +142,30 @@ async def test_a_follow_up_continues_the_conversation(tree):
 
     assert answers[0].ok_value.output == "two"
     assert said == ["first", "one", "second"]
+
+
+async def test_a_follow_up_is_taken_into_the_run_that_goes_on(tree):
+    gate, log = Gate(), EventLog()
+    script = (Say("Let me look.", gate, Call("ls", {"path": "."}, id="c1")), Say("Both answers."))
+    async with ModelServer(*script) as server, opened(server, tree) as ohm:
+        async with anyio.create_task_group() as group:
+            answers = []
+
+            async def start():
+                answers.append(await ohm.run("finder", "first", observer=log))
+
+            async def follow_up():
+                answers.append(await ohm.call("task", {"op": "send", "id": log.entries[0][0].id, "prompt": "second"}))
+
+            group.start_soon(start)
+            await log.until(lambda task, _event: task.text == "Let me look.")
+            group.start_soon(follow_up)
+            await log.until(lambda _task, event: event.kind == "follow_up_taken")
+            gate.open()
+        task = ohm.task(log.entries[0][0].id)
+
+    assert len(task.runs) == 1
+    assert task.runs[0].follow_ups == ("second",)
+    assert server.requests[1].messages[-1] == {"role": "user", "content": "second"}
+    outputs = {answer.details["output"] if hasattr(answer, "details") else answer.ok_value.output for answer in answers}
+    assert outputs == {"Both answers."}

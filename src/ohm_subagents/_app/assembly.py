@@ -20,6 +20,7 @@ from ohm_subagents._orchestrator.observe import LogObserver
 from ohm_subagents._orchestrator.plan import World
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginHost
+from ohm_subagents._policy.entries import unmatched_entries
 from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._store.retention import RetentionPolicy
@@ -90,6 +91,8 @@ class Assembly:
             yield from self.loaded.ok_value.diagnostics
         yield from self.catalog.diagnostics
         yield from unmatched(self.config.subagents.permissions, self.catalog.available())
+        if isinstance(self.loaded, Ok):
+            yield from unmatched_entries(self.loaded.ok_value, self.catalog.available())
         yield from self.host.diagnostics
 
     def world(self, child_tools: Mapping[str, Tool]) -> Result[World, OhmError]:

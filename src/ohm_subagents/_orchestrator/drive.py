@@ -133,6 +133,7 @@ def _request(live: LiveTask, message: Message) -> RunRequest:
         mode=plan.mode,
         history=tuple(Exchange(prompt=run.prompt, output=run.output or "") for run in (*task.inherited, *earlier)),
         checkpoint=task.checkpoint if plan.label == task.backend else None,
+        inbox=live if plan.can_steer else None,
     )
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, get_args
 
 import anyio
 
-from ohm_subagents.contract.events import Cancelled, RunEnded, RunEvent, TaskSettled, ToolEnded
+from ohm_subagents.contract.events import Cancelled, FollowUpTaken, RunEnded, RunEvent, TaskSettled, ToolEnded
 from ohm_subagents.contract.task import apply
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
     from ohm_subagents._orchestrator.observe import Audience
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._plugins.interfaces import RunOutput
@@ -42,6 +45,8 @@ class LiveTask:
         self.item = plan.item
         self.inbox = deque([Message(plan.item.prompt, plan)])
         self.current: Message | None = None
+        self._taken: list[Message] = []
+        self._steer: Callable[[str], bool] | None = None
         self.settled = anyio.Event()
         self.scope = anyio.CancelScope()
         self._clock = clock
@@ -49,15 +54,41 @@ class LiveTask:
         self.audience = audience
 
     def send(self, prompt: str, plan: Plan) -> Message:
-        """Put a follow-up behind what is already there; it becomes the next run."""
+        """Offer a follow-up to the run that goes on; what it does not take becomes a run after those that wait."""
         message = Message(prompt, plan)
-        self.inbox.append(message)
+        if self.inbox or not self._steered(message):
+            self.inbox.append(message)
         return message
+
+    @contextmanager
+    def steered_by(self, steer: Callable[[str], bool]) -> Generator[None]:
+        """Let the open run take follow-ups, those that wait already first (`Inbox`)."""
+        self._steer = steer
+        while self.inbox and self._steered(self.inbox[0]):
+            self.inbox.popleft()
+        try:
+            yield
+        finally:
+            self._steer = None
+
+    def _steered(self, message: Message) -> bool:
+        """Whether the open run has taken the message; only a run of the same backend may."""
+        if self._steer is None or self.current is None or message.plan.backend != self.current.plan.backend:
+            return False
+        if not self._steer(message.prompt):
+            return False
+        self._taken.append(message)
+        self.record(FollowUpTaken(prompt=message.prompt))
+        return True
 
     def take(self) -> Message | None:
         """The next message becomes a run; None when there is nothing more to do."""
         self.current = self.inbox.popleft() if self.inbox else None
         return self.current
+
+    def is_taken(self, message: Message) -> bool:
+        """Whether a run has it, so that it cannot be withdrawn without stopping that run."""
+        return message in self._taken
 
     def withdraw(self, message: Message) -> None:
         """Nobody waits for the answer any more: forget the message, or stop the run that has taken it."""
@@ -66,9 +97,11 @@ class LiveTask:
         message.scope.cancel()
 
     def answer(self, message: Message) -> None:
-        """The run that took the message has ended."""
-        message.run = self.task.runs[-1]
-        message.answered.set()
+        """The run of the message has ended, and with it every follow-up that it took."""
+        for each in (message, *self._taken):
+            each.run = self.task.runs[-1]
+            each.answered.set()
+        self._taken.clear()
 
     def record(self, event: Event) -> None:
         """Apply one event; nothing happens once the task has settled."""

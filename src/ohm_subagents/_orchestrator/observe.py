@@ -13,6 +13,7 @@ from ohm_subagents.contract.events import (
     DiagnosticRaised,
     Event,
     Failed,
+    FollowUpTaken,
     RouteResolved,
     RunEnded,
     RunStarted,
@@ -91,6 +92,7 @@ class Audience:
 EVENT_NAMES: dict[type[Event], str] = {
     TaskQueued: "task.queued",
     RunStarted: "run.started",
+    FollowUpTaken: "follow_up.taken",
     RouteResolved: "route.resolved",
     ToolStarted: "tool.started",
     ToolEnded: "tool.ended",

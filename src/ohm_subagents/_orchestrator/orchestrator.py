@@ -183,7 +183,7 @@ class Orchestrator:
         finally:
             if not message.answered.is_set():
                 live.withdraw(message)
-        return Sent(task=live.task, run=message.run, withdrawn=message.run is None)
+        return Sent(task=live.task, run=message.run, withdrawn=message.run is None and not live.is_taken(message))
 
     async def _resume(
         self, former: Task, admitted: Plan, world: World, onlookers: Onlookers, abort: anyio.Event | None

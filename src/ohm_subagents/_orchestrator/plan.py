@@ -68,6 +68,7 @@ class Plan:
     tools: tuple[str, ...]
     child_tools: tuple[Tool, ...]
     diagnostics: tuple[Diagnostic, ...]
+    can_steer: bool
 
     def summary_of(self, prompt: str, task: Task) -> str:
         """What the success of a run is called when its backend has no better word."""
@@ -124,6 +125,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             tools=tools.ok_value.names,
             child_tools=tuple(tool for name, tool in world.child_tools.items() if name in tools.ok_value.names),
             diagnostics=tools.ok_value.diagnostics,
+            can_steer=spec is not None and Capability.STEERING in spec.capabilities,
         )
     )
 

@@ -69,7 +69,7 @@ def not_resumable(task: Task) -> OhmError:
 
 def unusable(field: str, text: str) -> OhmError:
     """A text that says nothing, or that is no text: bytes that some program read in the wrong encoding."""
-    fact = "is blank" if not f"{text or ''}".strip() else "is not Unicode text"
+    fact = "is blank" if not f"{text or ''}".strip() else "holds bytes that are not Unicode text"
     return OhmError(
         code=ErrorCode.INVALID_TASK_PAYLOAD, message=f"The {field} {fact}.", advice="Give the task in words, as UTF-8."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -45,6 +45,8 @@ class Capability(StrEnum):
     """Continues a conversation from `RunRequest.checkpoint`."""
     FILES = "files"
     """Works in the task's cwd, which therefore has to be a readable directory."""
+    STEERING = "steering"
+    """Takes follow-ups into the run that goes on, through `RunRequest.inbox`; without it each becomes the next run."""
     CHILD_TOOLS = "child_tools"
     """Gives the subagent the tools of `RunRequest.child_tools`."""
     USAGE = "usage"
@@ -59,6 +61,18 @@ class Exchange:
     output: str
 
 
+class Inbox(Protocol):
+    """Follow-ups that arrive while a run goes on."""
+
+    def steered_by(self, steer: Callable[[str], bool]) -> AbstractContextManager[None]:
+        """While this is open, every follow-up is offered to `steer`, those that wait already first.
+
+        `steer` says whether the run has taken it; what it refuses becomes the next run. It is called in the event
+        loop's thread, must not block, and is never called after the context was left.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
     """One prompt for one backend.
@@ -66,6 +80,7 @@ class RunRequest:
     `instructions` says who the subagent is; `prompt` is the user's text, untouched. `tools` are the names the policy
     resolved; `child_tools` are tools that plugins bring for
     subagents. `history` is the session so far, oldest first, and `checkpoint` the newest state this backend recorded.
+    `inbox` is there for a backend that declares `STEERING`.
     """
 
     task_id: TaskId
@@ -81,6 +96,7 @@ class RunRequest:
     mode: str = "smart"
     history: tuple[Exchange, ...] = ()
     checkpoint: str | None = None
+    inbox: Inbox | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

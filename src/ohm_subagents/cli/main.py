@@ -200,7 +200,7 @@ def main() -> None:
     """The entry point of the `ohm` command."""
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] it is None when the shell closed it
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115  for as long as the program lives
-    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] as above, it may be closed
         complain("Standard output is closed: there is no place for an answer.")
         sys.exit(TASK_FAILED)
     for stream in (sys.stdout, sys.stderr):

@@ -178,7 +178,15 @@ class TaskSettled:
     kind: Literal["task_settled"] = "task_settled"
 
 
-LifecycleEvent = TaskQueued | RunStarted | RunEnded | TaskSettled
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowUpTaken:
+    """The run that goes on has taken a follow-up."""
+
+    prompt: str
+    kind: Literal["follow_up_taken"] = "follow_up_taken"
+
+
+LifecycleEvent = TaskQueued | RunStarted | FollowUpTaken | RunEnded | TaskSettled
 Event = RunEvent | LifecycleEvent
 
 

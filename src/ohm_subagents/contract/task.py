@@ -14,6 +14,7 @@ from ohm_subagents.contract.events import (
     DiagnosticRaised,
     Event,
     Failed,
+    FollowUpTaken,
     Outcome,
     Recorded,
     RouteResolved,
@@ -60,10 +61,14 @@ class OpenCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One prompt given to one backend. `output` is the whole answer, uncut; None while the run goes on."""
+    """One prompt given to one backend, and the follow-ups that the run took.
+
+    `output` is the whole answer, uncut; None while the run goes on.
+    """
 
     prompt: str
     started_ms: int
+    follow_ups: tuple[str, ...] = ()
     ended_ms: int | None = None
     outcome: Outcome | None = None
     output: str | None = None
@@ -132,6 +137,9 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
             return replace(task, updated_ms=at_ms)
         case RunStarted():
             return _run_started(task, event, at_ms)
+        case FollowUpTaken():
+            taken = replace(task.runs[-1], follow_ups=(*task.runs[-1].follow_ups, event.prompt))
+            return replace(task, updated_ms=at_ms, is_speaking=False, runs=(*task.runs[:-1], taken))
         case RunEnded():
             return _run_ended(task, event, at_ms)
         case TaskSettled():

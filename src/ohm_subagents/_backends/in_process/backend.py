@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import pydantic_ai
 from anyio.lowlevel import checkpoint as yield_to_others
 from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic_ai import Agent
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 
@@ -24,6 +27,7 @@ from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
+    from pydantic_ai.run import AgentRun
 
     from ohm_subagents._backends.in_process.equipment import Equip
     from ohm_subagents._backends.in_process.models import ModelBook
@@ -36,6 +40,15 @@ TOOL_RETRIES: Final = 3
 """How often the model may correct the arguments of one tool before the run fails."""
 
 pydantic_ai.BANNER_ENABLED = False
+
+
+def _enqueued(run: AgentRun[None, str], prompt: str) -> bool:
+    """Whether the run takes a follow-up: with its next request, or instead of ending."""
+    try:
+        run.enqueue(prompt)
+    except UserError:  # it has ended
+        return False
+    return True
 
 
 class InProcessBackend:
@@ -90,11 +103,13 @@ class InProcessBackend:
             usage_limits=UsageLimits(request_limit=self._options.request_limit),
         ) as run:
             checkpoints = Checkpoints(bridge.sink, run.conversation_id)
+            steered = request.inbox.steered_by(partial(_enqueued, run)) if request.inbox else nullcontext()
             try:
-                async for node in run:
-                    # A turn is over when its tools have run: the next request, not yet part of the messages, has them.
-                    if Agent.is_model_request_node(node) and bridge.response is not None:
-                        checkpoints.reach([*run.all_messages(), node.request])
+                with steered:
+                    async for node in run:
+                        # A turn is over when its tools have run: the next request, not yet in the messages, has them.
+                        if Agent.is_model_request_node(node) and bridge.response is not None:
+                            checkpoints.reach([*run.all_messages(), node.request])
                 checkpoints.reach(run.all_messages())
             finally:
                 checkpoints.flush()

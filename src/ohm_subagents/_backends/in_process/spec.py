@@ -61,7 +61,7 @@ def interactive_sdk_spec(new_model_book: Callable[[], ModelBook]) -> BackendSpec
         summary="Runs the subagent in this process on pydantic-ai, with any model provider.",
         open=open_backend,
         options=InProcessOptions,
-        capabilities=frozenset({Capability.SESSIONS, Capability.FILES, Capability.USAGE, Capability.CHILD_TOOLS}),
+        capabilities=frozenset(Capability),
         lacks=_lacks,
     )
 
