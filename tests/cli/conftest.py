@@ -26,7 +26,7 @@ class Cli:
     env: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("home", "config", "work"):
+        for name in ("home", "config", "project"):
             (self.root / name).mkdir()
         for fifo in (self.reached, self.released):
             os.mkfifo(fifo)
@@ -61,7 +61,7 @@ class Cli:
     def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self.command(*arguments),
-            cwd=self.root / "work",
+            cwd=self.root / "project",
             env=self.env,
             capture_output=True,
             encoding="utf-8",
@@ -75,7 +75,7 @@ class Cli:
         """A running `ohm`; a test that fails does not leave it behind."""
         streams = streams or {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
         command = self.command(*arguments)
-        with subprocess.Popen(command, cwd=self.root / "work", env=self.env, **streams) as process:
+        with subprocess.Popen(command, cwd=self.root / "project", env=self.env, **streams) as process:
             try:
                 yield process
             finally:

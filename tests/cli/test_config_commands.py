@@ -16,7 +16,7 @@ def test_every_value_is_shown_with_its_origin(ohm, tmp_path) -> None:
         '{\n  "suites": ["task"],\n  "subagents": {\n    "finder": {\n      "model": "acme/one",\n'
         '      "tools": ["read"]\n    },\n    "permissions": {"default": "deny"}\n  }\n}'
     )
-    project = tmp_path / "work" / ".pi" / "ohm.json"
+    project = tmp_path / "project" / ".pi" / "ohm.json"
     project.parent.mkdir()
     project.write_text('{"subagentBackend": "none"}', encoding="utf-8")
     ohm.env["OHM_SUBAGENTS_OUTPUT_MAX_CHARS"] = "77"

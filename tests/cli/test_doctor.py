@@ -22,7 +22,7 @@ def test_it_tells_what_is_installed(ohm) -> None:
 def test_it_names_the_files_that_are_read_and_those_that_are_not_there(ohm, tmp_path) -> None:
     assert section(ohm("doctor").stdout, "Configuration") == [
         f"  ✓ {tmp_path}/config/ohm.json",
-        f"  ○ {tmp_path}/work/.pi/ohm.json: not there",
+        f"  ○ {tmp_path}/project/.pi/ohm.json: not there",
     ]
 
 

@@ -50,7 +50,7 @@ def test_cwd_is_where_the_subagent_works(ohm, tmp_path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     assert f"cwd: {elsewhere}" in ohm("run", "finder", "x", "--cwd", "../elsewhere").stdout
-    assert f"cwd: {tmp_path / 'work'}" in ohm("run", "finder", "x").stdout
+    assert f"cwd: {tmp_path / 'project'}" in ohm("run", "finder", "x").stdout
 
 
 def test_a_configuration_file_replaces_the_others(ohm, tmp_path) -> None:

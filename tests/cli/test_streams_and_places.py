@@ -15,7 +15,7 @@ COMMANDS = [("run", "finder", "x"), ("subagents",), ("config", "show"), ("doctor
 def in_shell(ohm, script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["sh", "-c", script],
-        cwd=ohm.root / "work",
+        cwd=ohm.root / "project",
         env=ohm.env,
         capture_output=True,
         text=True,
@@ -63,7 +63,7 @@ def test_a_directory_that_was_removed_is_one_sentence(ohm, command) -> None:
 
 @pytest.mark.parametrize("kind", ["absent", "file"])
 def test_a_place_that_is_no_readable_directory_is_refused(ohm, kind: str) -> None:
-    (ohm.root / "work" / "file").touch()
+    (ohm.root / "project" / "file").touch()
     done = ohm("run", "finder", "x", "--cwd", kind)
     assert done.returncode == 2
     assert done.stderr.startswith(f"The working directory '{kind}' is not a readable directory. ")
