@@ -8,7 +8,20 @@ from ohm_subagents._app.ohm import Ohm
 from ohm_subagents._app.script import run_sync
 from ohm_subagents.contract.envelope import Envelope
 from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
-from ohm_subagents.contract.limits import Limits
+from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.result import Err, Ok, Result
 
-__all__ = ["Category", "Envelope", "Err", "ErrorCode", "Limits", "Ohm", "OhmError", "Ok", "Result", "run_sync"]
+__all__ = [
+    "Budget",
+    "Category",
+    "Envelope",
+    "Err",
+    "ErrorCode",
+    "Limits",
+    "LoopPolicy",
+    "Ohm",
+    "OhmError",
+    "Ok",
+    "Result",
+    "run_sync",
+]

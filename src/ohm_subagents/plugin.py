@@ -1,6 +1,7 @@
 """The door for plugin authors: everything a backend, model, suite or observer plugin needs, in one import."""
 
 from ohm_subagents._plugins.embedding import Host
+from ohm_subagents._plugins.gate import Gate, Grant, RequestNeed
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginInvalidError
 from ohm_subagents._plugins.interfaces import (
@@ -34,6 +35,7 @@ from ohm_subagents.contract import (
     Err,
     ErrorCode,
     Event,
+    FileChanged,
     InputSpec,
     ModelPattern,
     OhmError,
@@ -67,6 +69,9 @@ __all__ = [
     "Event",
     "Exchange",
     "Executor",
+    "FileChanged",
+    "Gate",
+    "Grant",
     "Host",
     "Inbox",
     "InputSpec",
@@ -81,6 +86,7 @@ __all__ = [
     "PermissionRequest",
     "PluginInvalidError",
     "Profile",
+    "RequestNeed",
     "Result",
     "RouteResolved",
     "RunOutput",

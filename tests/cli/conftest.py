@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -80,6 +81,14 @@ class Cli:
                 yield process
             finally:
                 process.kill()
+
+
+@pytest.fixture(autouse=True)
+def _hangups_are_heard():
+    """Whoever runs the tests may have left SIGHUP ignored (`nohup`), and children inherit that."""
+    former = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, former)
 
 
 @pytest.fixture

@@ -47,6 +47,7 @@ class LiveTask:
         self.current: Message | None = None
         self._taken: list[Message] = []
         self._steer: Callable[[str], bool] | None = None
+        self._finish: Callable[[str], bool] | None = None
         self.settled = anyio.Event()
         self.scope = anyio.CancelScope()
         self._clock = clock
@@ -61,15 +62,15 @@ class LiveTask:
         return message
 
     @contextmanager
-    def steered_by(self, steer: Callable[[str], bool]) -> Generator[None]:
+    def steered_by(self, steer: Callable[[str], bool], finish: Callable[[str], bool] | None = None) -> Generator[None]:
         """Let the open run take follow-ups, those that wait already first (`Inbox`)."""
-        self._steer = steer
+        self._steer, self._finish = steer, finish
         while self.inbox and self._steered(self.inbox[0]):
             self.inbox.popleft()
         try:
             yield
         finally:
-            self._steer = None
+            self._steer = self._finish = None
 
     def _steered(self, message: Message) -> bool:
         """Whether the open run has taken the message; only a run of the same backend may."""

@@ -13,7 +13,11 @@ from ohm_subagents.contract.events import (
     DiagnosticRaised,
     Event,
     Failed,
+    FileChanged,
     FollowUpTaken,
+    GuardTripped,
+    RequestHeld,
+    RequestReleased,
     RouteResolved,
     RunEnded,
     RunStarted,
@@ -96,6 +100,10 @@ EVENT_NAMES: dict[type[Event], str] = {
     RouteResolved: "route.resolved",
     ToolStarted: "tool.started",
     ToolEnded: "tool.ended",
+    FileChanged: "file.changed",
+    RequestHeld: "request.held",
+    RequestReleased: "request.released",
+    GuardTripped: "guard.tripped",
     DiagnosticRaised: "diagnostic.raised",
     RunEnded: "run.ended",
     TaskSettled: "task.settled",
@@ -117,7 +125,9 @@ class LogObserver:
         if name is None:
             return
         failed = isinstance(event, RunEnded | TaskSettled) and isinstance(event.outcome, Failed)
-        write = self._logger.warning if failed or isinstance(event, DiagnosticRaised) else self._logger.info
+        write = (
+            self._logger.warning if failed or isinstance(event, DiagnosticRaised | GuardTripped) else self._logger.info
+        )
         write(name, **_fields(task, event))
 
 
@@ -139,6 +149,12 @@ def _fields(task: Task, event: Event) -> dict[str, object]:
             fields |= {"tool": event.tool, "call_id": event.call_id}
             if isinstance(event, ToolEnded):
                 fields["tool_status"] = event.status
+        case FileChanged(path=path):
+            fields |= {"path": path}
+        case RequestHeld(why=why):
+            fields |= {"why": why}
+        case GuardTripped():
+            fields |= {"guard": event.guard, "step": event.step, "guard_message": event.message}
         case DiagnosticRaised(diagnostic=diagnostic):
             fields |= {"subject": diagnostic.subject, "diagnostic": diagnostic.message}
         case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):

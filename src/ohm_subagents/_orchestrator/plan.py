@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.limits import Clocks
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
 
@@ -62,7 +63,7 @@ class Plan:
     cwd: Path
     mode: str
     instructions: str
-    limits: Limits
+    limits: Clocks
     max_events: int
     model: ModelPattern | None
     tools: tuple[str, ...]
@@ -119,7 +120,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             cwd=world.cwd,
             mode=world.config.default_mode,
             instructions=instructions(profile, world.cwd),
-            limits=item.limits or own.limits or Limits(soft_ms=world.config.backend_timeout_ms),
+            limits=_limits(item.limits, own.limits, Limits(soft_ms=world.config.backend_timeout_ms)).resolved(),
             max_events=world.config.task_max_events,
             model=None if named.ok_value is None else named.ok_value.pattern,
             tools=tools.ok_value.names,
@@ -128,6 +129,14 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             can_steer=spec is not None and Capability.STEERING in spec.capabilities,
         )
     )
+
+
+def _limits(*levels: Limits | None) -> Limits:
+    """What the first level says, then the next."""
+    told = Limits()
+    for level in levels:
+        told = told.over(level)
+    return told
 
 
 def label(backend: str, specs: Mapping[str, BackendSpec]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias
 from pydantic import BaseModel, ConfigDict, JsonValue
 from typing_extensions import TypeVar
 
+from ohm_subagents._plugins.gate import Gate
 from ohm_subagents._views.preview import MAX_LINES, preview_lines
 from ohm_subagents.contract.commands import Command, Reply
 from ohm_subagents.contract.errors import OhmError
@@ -64,11 +65,15 @@ class Exchange:
 class Inbox(Protocol):
     """Follow-ups that arrive while a run goes on."""
 
-    def steered_by(self, steer: Callable[[str], bool]) -> AbstractContextManager[None]:
+    def steered_by(
+        self, steer: Callable[[str], bool], finish: Callable[[str], bool] | None = None
+    ) -> AbstractContextManager[None]:
         """While this is open, every follow-up is offered to `steer`, those that wait already first.
 
-        `steer` says whether the run has taken it; what it refuses becomes the next run. It is called in the event
-        loop's thread, must not block, and is never called after the context was left.
+        `steer` says whether the run has taken it; what it refuses becomes the next run. `finish` is called at most once
+        with the engine's wish that the run answers now with what it has: the text is for the model, which gets no tools
+        any more. Both are called in the event loop's thread, must not block, and are never called after the context
+        was left.
         """
         ...
 
@@ -80,7 +85,8 @@ class RunRequest:
     `instructions` says who the subagent is; `prompt` is the user's text, untouched. `tools` are the names the policy
     resolved; `child_tools` are tools that plugins bring for
     subagents. `history` is the session so far, oldest first, and `checkpoint` the newest state this backend recorded.
-    `inbox` is there for a backend that declares `STEERING`.
+    `inbox` is there for a backend that declares `STEERING`. `gate` is asked before each model request; a backend that
+    never asks has its budgets checked only after the fact, from the usage it reports.
     """
 
     task_id: TaskId
@@ -97,6 +103,7 @@ class RunRequest:
     history: tuple[Exchange, ...] = ()
     checkpoint: str | None = None
     inbox: Inbox | None = None
+    gate: Gate | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

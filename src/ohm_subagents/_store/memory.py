@@ -10,9 +10,10 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event
-    from ohm_subagents.contract.ids import Clock, TaskId
+    from ohm_subagents.contract.ids import Clock, SessionId, TaskId
     from ohm_subagents.contract.task import Task
 
 
@@ -47,6 +48,20 @@ class MemoryStore:
     def tasks(self) -> Iterator[Task]:
         self._drop_expired()
         return iter(tuple(self._tasks.values()))
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        return ()
+
+    def session(self, session_id: SessionId) -> tuple[Task, ...]:
+        return tuple(task for task in self.tasks() if task.session_id == session_id)
+
+    def is_foreign(self, task_id: TaskId) -> bool:
+        del task_id
+        return False
+
+    async def flush(self) -> None:
+        """Nothing survives this process."""
 
     def _evict(self) -> None:
         for task_id in self._retention.evicted(len(self._tasks)):

@@ -8,15 +8,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_subagents._store.retention import RetentionPolicy
+    from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event
-    from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.ids import SessionId, TaskId
     from ohm_subagents.contract.result import Result
     from ohm_subagents.contract.task import Task
 
 
 class Store(Protocol):
-    """Keeps the newest state of every task. Synchronous: state never changes half-way."""
+    """Keeps the newest state of every task. Saving is synchronous: state never changes half-way.
+
+    A store that several processes share shows the tasks of all of them; only the owner of a task changes it.
+    """
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What was found when the store was opened: salvaged, recovered or lost tasks, and why it is another store."""
+        ...
 
     def save(self, task: Task, event: Event) -> None:
         """`event` has just been applied; `task` is the state after it. The cost must not grow with the tasks kept."""
@@ -32,4 +41,16 @@ class Store(Protocol):
 
     def tasks(self) -> Iterator[Task]:
         """Every task, oldest first."""
+        ...
+
+    def session(self, session_id: SessionId) -> tuple[Task, ...]:
+        """The tasks that share a context, oldest first."""
+        ...
+
+    def is_foreign(self, task_id: TaskId) -> bool:
+        """Whether another living process runs the task."""
+        ...
+
+    async def flush(self) -> None:
+        """Until everything saved so far would survive the death of this process."""
         ...

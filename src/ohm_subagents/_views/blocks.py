@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, TypedDict
 
 from ohm_subagents._views.rows import assistant_text, tool_rows
 from ohm_subagents.contract.envelope import UsageBlock
+from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.task import Route
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
     from ohm_subagents.contract.errors import Category, OhmError
+    from ohm_subagents.contract.events import Guard
     from ohm_subagents.contract.task import Invocation, Task
     from ohm_subagents.contract.usage import Usage
 
@@ -76,6 +78,9 @@ class WorkKeys(TypedDict, total=False):
     duration_ms: int | None
     session_id: str
     resumed_from: str | None
+    files: list[str] | None
+    stopped_by: Guard | None
+    last_progress_at_epoch_ms: int | None
     diagnostics: list[str] | None
 
 
@@ -92,14 +97,18 @@ def work_block(task: Task, output_max_chars: int) -> WorkKeys:
         "duration_ms": None if task.started_ms is None else task.updated_ms - task.started_ms,
         "session_id": task.session_id,
         "resumed_from": task.resumed_from,
+        "files": list(task.files) or None,
+        "stopped_by": task.stopped_by,
+        "last_progress_at_epoch_ms": task.progress_ms if task.stopped_by else None,
         "diagnostics": [str(diagnostic) for diagnostic in task.diagnostics] or None,
         **_output(task, output_max_chars),
     }
 
 
 def _output(task: Task, output_max_chars: int) -> WorkKeys:
-    """The answer of a task that succeeded; until then, and after a failure, `assistant_text` tells what was said."""
-    return output_block(task.output if task.status == "succeeded" else "", output_max_chars)
+    """The answer of a task that succeeded, or was cut off by the death of its process; else see `assistant_text`."""
+    is_kept = task.error is not None and task.error.code == ErrorCode.REHYDRATED_INCOMPLETE
+    return output_block(task.output if task.status == "succeeded" or is_kept else "", output_max_chars)
 
 
 def output_block(output: str, output_max_chars: int) -> WorkKeys:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.ids import TaskId
-from ohm_subagents.contract.limits import Limits
+from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.task import Invocation, Run, Status, Task
 
 Op = Literal["start", "status", "wait", "send", "cancel"]
@@ -16,7 +16,7 @@ WaitStatus = Literal["completed", "timeout", "aborted"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartItem:
-    """One task to start. `profile` is what the caller typed; `model` and `limits` are this call's own choice."""
+    """One task to start. `profile` is what the caller typed; the rest is this call's own choice."""
 
     profile: str
     description: str
@@ -24,6 +24,7 @@ class StartItem:
     model: str | None = None
     backend: str | None = None
     limits: Limits | None = None
+    loop: LoopPolicy | None = None
     invocation: Invocation = "task-routed"
 
 
@@ -32,13 +33,14 @@ class Start:
     """Start the items; a single task is a batch of one. Items run one after another unless `parallel`.
 
     `background` returns as soon as the items are admitted. A program may always ask for that (`by_program`), a model
-    only if the configuration says so.
+    only if the configuration says so. `budget` is shared by all items and whatever they start.
     """
 
     items: tuple[StartItem, ...]
     parallel: bool = False
     background: bool = False
     by_program: bool = False
+    budget: Budget | None = None
     op: Literal["start"] = "start"
 
 
@@ -92,9 +94,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """An item that became a task; `task` is its newest state."""
+    """An item that became a task; `task` is its newest state, `queue_position` its place in line (1: the next)."""
 
     task: Task
+    queue_position: int | None = None
     kind: Literal["accepted"] = "accepted"
 
 

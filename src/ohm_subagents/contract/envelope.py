@@ -8,11 +8,25 @@ from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter
 
 from ohm_subagents.contract.commands import Op, WaitStatus
 from ohm_subagents.contract.errors import Category
+from ohm_subagents.contract.events import Guard
 from ohm_subagents.contract.task import Invocation, Status
 
 BatchStatus = Literal["accepted", "partial", "completed", "rejected"]
 
-ADDITIONS = frozenset({"usage", "duration_ms", "session_id", "diagnostics", "error_advice", "resumed_from"})
+ADDITIONS = frozenset(
+    {
+        "usage",
+        "duration_ms",
+        "session_id",
+        "diagnostics",
+        "error_advice",
+        "resumed_from",
+        "files",
+        "stopped_by",
+        "last_progress_at_epoch_ms",
+        "queue_position",
+    }
+)
 """The keys that we add to task.v1; none of them changes a documented one."""
 
 
@@ -61,6 +75,10 @@ class _Work(_Failure):
     duration_ms: int | None = None
     session_id: str | None = None
     resumed_from: str | None = None
+    files: list[str] | None = None
+    stopped_by: Guard | None = None
+    last_progress_at_epoch_ms: int | None = None
+    queue_position: int | None = None
     diagnostics: list[str] | None = None
 
 

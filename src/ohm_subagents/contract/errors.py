@@ -90,12 +90,24 @@ class ErrorCode(StrEnum):
     # What a run met
     UNKNOWN_TASK_ID = _code("unknown_task_id", Category.NOT_FOUND, "The id was never given, or is forgotten.")
     TASK_EXPIRED = _code("task_expired", Category.NOT_FOUND, "Retention or capacity removed the task.")
+    REHYDRATED_INCOMPLETE = _code(
+        "task_rehydrated_incomplete", Category.RUNTIME, "The process that ran the task died before the task was over."
+    )
+    OWNED_ELSEWHERE = _code(
+        "task_owned_elsewhere", Category.RUNTIME, "`send` or `cancel` to a task that another process runs."
+    )
     NOT_RESUMABLE = _code("task_not_resumable", Category.RUNTIME, "`send` to a settled task.")
     WAIT_TIMEOUT = _code("task_wait_timeout", Category.RUNTIME, "`timeout_ms` passed before every task was settled.")
     WAIT_ABORTED = _code("task_wait_aborted", Category.RUNTIME, "The caller aborted the wait; the tasks go on.")
     DUPLICATE_TASK_ID = _code("duplicate_task_id", Category.RUNTIME, "The id generator repeated itself.")
     BACKEND_FAILED = _code("task_backend_execution_failed", Category.RUNTIME, "The backend failed or raised.")
-    BACKEND_TIMEOUT = _code("task_backend_timeout", Category.RUNTIME, "A run took longer than its limit.")
+    BACKEND_TIMEOUT = _code("task_backend_timeout", Category.RUNTIME, "One of the four clocks of a run ran out.")
+    LOOP_DETECTED = _code("task_loop_detected", Category.RUNTIME, "A run went in circles and did not stop when told.")
+    BUDGET_EXCEEDED = _code("task_budget_exceeded", Category.POLICY, "A budget of the task or its tree is spent.")
+    BUDGET_UNENFORCEABLE = _code(
+        "task_budget_unenforceable", Category.POLICY, "A budget is set that nobody could keep: no price, no counts."
+    )
+    DEPTH_EXCEEDED = _code("task_depth_exceeded", Category.POLICY, "A subagent may not start subagents this deep.")
     TASK_ABORTED = _code("task_aborted", Category.RUNTIME, "The task was cancelled.")
     EVENT_LOOP_UNSUPPORTED = _code(
         "event_loop_unsupported", Category.RUNTIME, "The backend does not run on this event loop."

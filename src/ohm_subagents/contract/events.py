@@ -11,9 +11,12 @@ from typing import Literal
 
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
+from ohm_subagents.contract.limits import ClockName, LoopStep
 from ohm_subagents.contract.usage import Usage
 
 ToolStatus = Literal["success", "error", "interrupted"]
+Guard = ClockName | Literal["loop", "requests", "tokens", "cost", "tool_calls", "wall"]
+"""What may step in: a clock, the loop guard, or one of the budgets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +93,14 @@ class ToolEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileChanged:
+    """A file was written; `path` is relative to the working directory where it lies in it."""
+
+    path: str
+    kind: Literal["file_changed"] = "file_changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RouteResolved:
     """Who really does the work; an empty field keeps what is known."""
 
@@ -137,6 +148,7 @@ RunEvent = (
     | ToolStarted
     | ToolUpdated
     | ToolEnded
+    | FileChanged
     | RouteResolved
     | UsageAdded
     | Checkpointed
@@ -186,7 +198,39 @@ class FollowUpTaken:
     kind: Literal["follow_up_taken"] = "follow_up_taken"
 
 
-LifecycleEvent = TaskQueued | RunStarted | FollowUpTaken | RunEnded | TaskSettled
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestHeld:
+    """The next model request waits: for a free slot of its provider, or because the provider asked to slow down.
+
+    While it waits, no clock of the run counts but the cap.
+    """
+
+    provider: str
+    why: Literal["slots", "rate_limit"]
+    kind: Literal["request_held"] = "request_held"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestReleased:
+    """The model request goes out."""
+
+    provider: str
+    kind: Literal["request_released"] = "request_released"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardTripped:
+    """A guard of the engine stepped in: a clock, the loop guard or a budget. After `stop` the run ends."""
+
+    guard: Guard
+    step: LoopStep
+    message: str
+    kind: Literal["guard_tripped"] = "guard_tripped"
+
+
+LifecycleEvent = (
+    TaskQueued | RunStarted | FollowUpTaken | RequestHeld | RequestReleased | GuardTripped | RunEnded | TaskSettled
+)
 Event = RunEvent | LifecycleEvent
 
 

@@ -1,12 +1,113 @@
-"""How much a task may take."""
+"""How much a run and a task may take: four clocks, a budget, and what counts as a loop. Data; the engine obeys it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from decimal import Decimal
+from typing import Final, Literal, Self
+
+Extension = Literal["progress", "calls"]
+ClockName = Literal["idle", "tool", "soft", "cap"]
+LoopStep = Literal["warn", "finish", "stop"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """`soft_ms`: how long one run may take, in milliseconds; time in the queue never counts."""
+class _Partial:
+    """Values of which each may be left open, to be taken from somewhere else."""
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, int | Decimal) and value < 0:
+                wrong = f"{type(self).__name__}.{field.name} is {value}; it has to be 0 or more, or None."
+                raise ValueError(wrong)
+
+    def over(self, other: Self | None) -> Self:
+        """What is said here, and `other`'s word for the rest."""
+        if other is None:
+            return self
+        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(other, **{name: value for name, value in said.items() if value is not None})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits(_Partial):
+    """How long one run may take, by four clocks, in milliseconds; None is what is configured (house 9.14).
+
+    Time in a queue never counts. `idle_ms`: how long the model may say nothing, once it has said something and no tool
+    is in flight. `tool_ms`: how long one tool call may be in flight. `soft_ms`: how long the run may take without
+    progress at its end; later than that, it goes on for `extend_ms` after each progress. `cap_ms`: how long it may
+    take in any case. `extension`: `progress` is every event, and a tool in flight has its own clock; `calls` is 000's
+    rule: the soft deadline starts an extension of its own, and only a new tool call starts another.
+    """
+
+    idle_ms: int | None = None
+    tool_ms: int | None = None
+    soft_ms: int | None = None
+    extend_ms: int | None = None
+    cap_ms: int | None = None
+    extension: Extension | None = None
+
+    def resolved(self) -> Clocks:
+        """Every clock set. Unless said otherwise an extension is as long as the idle time, and no longer than soft."""
+        idle_ms = _DEFAULT.idle_ms if self.idle_ms is None else self.idle_ms
+        soft_ms = _DEFAULT.soft_ms if self.soft_ms is None else self.soft_ms
+        return Clocks(
+            idle_ms=idle_ms,
+            tool_ms=_DEFAULT.tool_ms if self.tool_ms is None else self.tool_ms,
+            soft_ms=soft_ms,
+            extend_ms=min(idle_ms, soft_ms) if self.extend_ms is None else self.extend_ms,
+            cap_ms=_DEFAULT.cap_ms if self.cap_ms is None else self.cap_ms,
+            extension=self.extension or "progress",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clocks:
+    """Limits with nothing left open, so that no run can hang for ever."""
+
+    idle_ms: int = 120_000
+    tool_ms: int = 600_000
     soft_ms: int = 180_000
+    extend_ms: int = 120_000
+    cap_ms: int = 3_600_000
+    extension: Extension = "progress"
+
+
+_DEFAULT: Final = Clocks()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget(_Partial):
+    """How much may be spent by a task and all that it starts; None is no limit.
+
+    `requests`, `tokens` (input and output) and `cost_usd` are about the model; `tool_calls` are those of the subagents;
+    `spawns` are tasks started by tasks; `depth` is how deep tasks may nest below (0: none may be started); `wall_ms`
+    is the time from the first run on.
+    """
+
+    requests: int | None = None
+    tokens: int | None = None
+    cost_usd: Decimal | None = None
+    tool_calls: int | None = None
+    spawns: int | None = None
+    depth: int | None = None
+    wall_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopPolicy:
+    """When a run goes in circles, and what is done about it. 0 turns a rule off.
+
+    `identical_calls`: the same tool with the same arguments, so often in a row. `alternations`: two different calls
+    that take turns, so many pairs. `same_results`: the same tool with the same result, so often in a row. Tools in
+    `polling` do not count. The first time, the first of `steps` is taken, at each further repetition the next: `warn`
+    tells the model, `finish` asks it to answer now without tools, `stop` ends the run with `message`.
+    """
+
+    identical_calls: int = 5
+    alternations: int = 4
+    same_results: int = 10
+    polling: tuple[str, ...] = ()
+    steps: tuple[LoopStep, ...] = ("warn", "finish", "stop")
+    message: str = ""

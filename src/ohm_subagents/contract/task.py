@@ -14,9 +14,14 @@ from ohm_subagents.contract.events import (
     DiagnosticRaised,
     Event,
     Failed,
+    FileChanged,
     FollowUpTaken,
+    Guard,
+    GuardTripped,
     Outcome,
     Recorded,
+    RequestHeld,
+    RequestReleased,
     RouteResolved,
     RunEnded,
     RunStarted,
@@ -79,9 +84,11 @@ class Task:
     """The caller's handle to delegated work. Times are epoch milliseconds.
 
     `events` are the newest `max_events` facts, `event_total` counts all of them; `calls` are the newest `max_events` of
-    them that are about tools, so that a long answer does not push out what was done for it. `text` is what the
-    assistant streamed so far, over all runs; it survives every failure. `checkpoint` is the newest conversation state
-    of the backend. A task that continues a settled one names it in `resumed_from` and has its runs in `inherited`.
+    them that are about tools, so that a long answer does not push out what was done for it. `said` are the pieces of
+    `text`. `files` are the files written. `checkpoint` is the newest conversation state of the backend. `progress_ms`
+    is when the backend last told of anything, `stopped_by` the guard that ended the newest run, if one did. A task that
+    continues a settled one names it in `resumed_from` and has its runs in `inherited`; one that a subagent started
+    names that task in `parent`.
     """
 
     id: TaskId
@@ -101,6 +108,7 @@ class Task:
     started_ms: int | None = None
     ended_ms: int | None = None
     runs: tuple[Run, ...] = ()
+    parent: TaskId | None = None
     resumed_from: TaskId | None = None
     inherited: tuple[Run, ...] = ()
     events: tuple[Recorded, ...] = ()
@@ -108,7 +116,10 @@ class Task:
     calls: tuple[Recorded, ...] = ()
     is_speaking: bool = False
     open_calls: tuple[OpenCall, ...] = ()
-    text: str = ""
+    said: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    progress_ms: int | None = None
+    stopped_by: Guard | None = None
     usage: Usage = NOTHING_USED
     checkpoint: str | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -118,6 +129,11 @@ class Task:
     def is_terminal(self) -> bool:
         """Whether nothing more will happen."""
         return self.status in {"succeeded", "failed", "cancelled"}
+
+    @property
+    def text(self) -> str:
+        """What the assistant streamed so far, over all runs; it survives every failure."""
+        return "".join(self.said)
 
     @property
     def output(self) -> str:
@@ -133,8 +149,13 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
     if task.is_terminal:
         return task
     match event:
-        case TaskQueued() | ThinkingDelta():
+        case TaskQueued() | RequestHeld() | RequestReleased():
             return replace(task, updated_ms=at_ms)
+        case ThinkingDelta():
+            return replace(task, updated_ms=at_ms, progress_ms=at_ms)
+        case GuardTripped():
+            stopped_by = event.guard if event.step == "stop" else task.stopped_by
+            return replace(task, updated_ms=at_ms, stopped_by=stopped_by)
         case RunStarted():
             return _run_started(task, event, at_ms)
         case FollowUpTaken():
@@ -147,14 +168,17 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
         case RouteResolved():
             return replace(task, updated_ms=at_ms, route=_merged(task.route, event))
         case UsageAdded():
-            return replace(task, updated_ms=at_ms, usage=task.usage + event.usage)
+            return replace(task, updated_ms=at_ms, progress_ms=at_ms, usage=task.usage + event.usage)
         case Checkpointed():
             return replace(task, updated_ms=at_ms, checkpoint=event.state)
+        case FileChanged():
+            files = task.files if event.path in task.files else (*task.files, event.path)
+            return replace(task, updated_ms=at_ms, progress_ms=at_ms, files=files)
         case DiagnosticRaised():
             return replace(task, updated_ms=at_ms, diagnostics=(*task.diagnostics, event.diagnostic))
         case TextDelta():
-            said = f"{task.text}{'' if task.is_speaking or not task.text else _TOLD_APART}{event.text}"
-            return replace(task, text=said, is_speaking=True, **_kept(task, event, at_ms))
+            piece = event.text if task.is_speaking or not task.said else f"{_TOLD_APART}{event.text}"
+            return replace(task, said=_joined(task.said, piece), is_speaking=True, **_kept(task, event, at_ms))
         case AgentEnded():
             return replace(task, **_kept(task, event, at_ms))
         case ToolStarted():
@@ -168,8 +192,18 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
             return replace(task, open_calls=still_open, usage=counted, **_called(task, event, at_ms))
 
 
+def _joined(said: tuple[str, ...], piece: str) -> tuple[str, ...]:
+    """`said` with one more piece: short ones are merged into their like, so that a long answer is not copied a word."""
+    kept = len(said)
+    while kept and len(said[kept - 1]) <= len(piece):
+        kept -= 1
+        piece = f"{said[kept]}{piece}"
+    return (*said[:kept], piece)
+
+
 class _Kept(TypedDict):
     updated_ms: int
+    progress_ms: int
     events: tuple[Recorded, ...]
     event_total: int
 
@@ -183,6 +217,7 @@ def _kept(task: Task, event: Event, at_ms: int) -> _Kept:
     recorded = Recorded(at_ms=at_ms, event=event)
     return {
         "updated_ms": at_ms,
+        "progress_ms": at_ms,
         "events": (*task.events, recorded)[-task.max_events :],
         "event_total": task.event_total + 1,
     }
@@ -208,6 +243,7 @@ def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
         updated_ms=at_ms,
         status="running",
         is_speaking=False,
+        stopped_by=None,
         started_ms=task.started_ms or at_ms,
         runs=(*task.runs, Run(prompt=event.prompt, started_ms=at_ms)),
         summary=f"{'Continuing' if task.runs else 'Starting'} {task.name}: {task.description}",

@@ -1,0 +1,57 @@
+"""What a backend asks before each model request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Protocol
+
+from ohm_subagents.contract.errors import OhmError
+from ohm_subagents.contract.result import Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestNeed:
+    """What a model request is about to take.
+
+    `input_tokens` is an estimate; `price` is USD for so many tokens in and out, or None when nobody knows the price.
+    """
+
+    provider: str
+    model: str = ""
+    input_tokens: int = 0
+    max_output_tokens: int | None = None
+    price: Callable[[int, int], Decimal] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """Leave for one model request.
+
+    `max_output_tokens` is what the budget has left for the answer, None without one. `is_last`: the budget allows no
+    further request, so the model had better answer now.
+    """
+
+    max_output_tokens: int | None = None
+    is_last: bool = False
+
+
+class Gate(Protocol):
+    """Where a run asks before each model request: budgets, a limit of requests per provider, rate limits."""
+
+    def request(self, need: RequestNeed) -> AbstractAsyncContextManager[Result[Grant, OhmError]]:
+        """Wait for a turn, reserve the budget, and hold both until the context is left, when the answer is complete.
+
+        An `Err` is a budget that is spent, or cannot be kept: return it from `Backend.run` as it is. What was really
+        used is what the run emits as `UsageAdded`, before it leaves the context.
+        """
+        ...
+
+    def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+        """The provider refused a request: it is overloaded, or asked to slow down. Whether to ask again.
+
+        `attempt` counts from 1. If so, `request` waits as long as it has to, and so do all runs of this provider.
+        """
+        ...
