@@ -26,6 +26,7 @@ from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._store.retention import RetentionPolicy
 from ohm_subagents._surfaces import hooks as builtin_suites
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -107,6 +108,8 @@ class Assembly:
                 cwd=self.sources.cwd,
                 backends=self.host.backends(),
                 child_tools=child_tools,
+                tree_budget=Budget(depth=1, spawns=32),
+                level=0,
             )
         )
 

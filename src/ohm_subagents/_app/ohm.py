@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from secrets import SystemRandom
 from typing import TYPE_CHECKING, Self
 
 import anyio
@@ -18,6 +19,7 @@ from ohm_subagents._orchestrator.backends import BackendPool
 from ohm_subagents._orchestrator.observe import silent_logger
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.running import RunningTasks
+from ohm_subagents._orchestrator.throttle import Throttle
 from ohm_subagents._plugins.interfaces import SuiteContext, ToolCall, ToolResult, ToolRowRequest
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._store.memory import MemoryStore
@@ -72,6 +74,7 @@ class Ohm:
         self._pool = pool
         self._store = store
         self._suites = suites
+        self._throttle = Throttle(limits={}, retries=4, jitter=SystemRandom().random)
         self._running = RunningTasks(
             group=group,
             pool=pool,
@@ -79,6 +82,7 @@ class Ohm:
             clock=clock,
             new_task_id=new_task_id,
             logger=assembly.sources.logger,
+            throttle=self._throttle,
             max_running=assembly.config.subagents.max_running,
         )
         self._engine = Orchestrator(
@@ -116,7 +120,7 @@ class Ohm:
         live_ui = None
         if host is not None:
             live_ui = LiveUi(
-                host, tasks=lambda: tuple(ohm._store.tasks()), settings=lambda: ohm.config, clock=now, logger=log
+                host, tasks=lambda: tuple(ohm._running.shown()), settings=lambda: ohm.config, clock=now, logger=log
             )
         sources = Sources(
             cwd=Path.cwd() if cwd is None else Path(cwd),
@@ -289,7 +293,7 @@ class Ohm:
             profiles=lambda: self.profiles,
             settings=lambda: settings_of(self.config, suite),
             wording=self._wording,
-            status=lambda: None if self._assembly.sources.live_ui else status_line(self._store.tasks()),
+            status=lambda: None if self._assembly.sources.live_ui else status_line(self._running.shown()),
         )
 
     def _wording(self, tool: str, payload: str) -> str | None:

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from ohm_subagents._orchestrator.guard import RunGuard
+from ohm_subagents._orchestrator.lineage import CURRENT
 from ohm_subagents._orchestrator.live import RunSink
+from ohm_subagents._orchestrator.tracing import span
 from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -17,97 +20,119 @@ from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractAsyncContextManager
 
+    from ohm_subagents._orchestrator.alarm import Alarm
     from ohm_subagents._orchestrator.backends import BackendPool
     from ohm_subagents._orchestrator.live import LiveTask, Message
+    from ohm_subagents._orchestrator.throttle import Throttle
     from ohm_subagents.contract.events import Outcome
 
 OWNER_CLOSED = Cancelled(reason="The owner of the task was closed.")
 WITHDRAWN = Cancelled(reason="The caller stopped waiting.")
 
 
-async def drive(
-    live: LiveTask, pool: BackendPool, slot: AbstractAsyncContextManager[object], begun: Callable[[], None]
-) -> None:
-    """Run a task to its end, once there is a `slot`; `begun` is called when it runs. The record says how it ended."""
-    try:
-        with live.scope:
-            async with slot:
-                if not live.task.is_terminal:  # else it was cancelled while it waited
-                    await _drain(live, pool, begun)
-    finally:
-        live.settle(OWNER_CLOSED)
+class Driver:
+    """Runs tasks to their end on the backends of the pool, each run under a guard."""
 
+    def __init__(self, pool: BackendPool, *, alarm: Alarm, throttle: Throttle) -> None:
+        self._pool = pool
+        self._alarm = alarm
+        self._throttle = throttle
 
-async def _drain(live: LiveTask, pool: BackendPool, begun: Callable[[], None]) -> None:
-    """One run a message, until the inbox is empty: only then is the task settled.
+    async def drive(self, live: LiveTask, begun: Callable[[], None]) -> None:
+        """Run a task to its end; `begun` is called when it runs. The record says how it ended."""
+        place = CURRENT.set(replace(live.lineage, task_id=live.task.id, level=live.lineage.level + 1))
+        try:
+            with live.scope, span(live):
+                if not live.task.is_terminal:  # else it was cancelled at the last moment
+                    await self._drain(live, begun)
+        finally:
+            CURRENT.reset(place)
+            live.settle(OWNER_CLOSED)
 
-    The first run decides the outcome. A follow-up that fails is the answer of its own `send` and a diagnostic of the
-    task: what was found before is not thrown away.
-    """
-    outcome: Outcome | None = None
-    while (message := live.take()) is not None:
-        ended = await _run(live, message, pool, begun)
-        live.answer(message)
-        if outcome is None:
-            outcome = ended
-        elif isinstance(ended, Failed):
-            told = Diagnostic(subject="follow-up", message=f"A follow-up failed: {ended.error.message}")
-            live.record(DiagnosticRaised(diagnostic=told))
-    live.settle(outcome or OWNER_CLOSED)
+    async def _drain(self, live: LiveTask, begun: Callable[[], None]) -> None:
+        """One run a message, until the inbox is empty: only then is the task settled.
 
+        The first run decides the outcome. A follow-up that fails is the answer of its own `send` and a diagnostic of
+        the task: what was found before is not thrown away.
+        """
+        outcome: Outcome | None = None
+        while (message := live.take()) is not None:
+            ended = await self._run(live, message, begun)
+            live.answer(message)
+            if outcome is None:
+                outcome = ended
+            elif isinstance(ended, Failed):
+                told = Diagnostic(subject="follow-up", message=f"A follow-up failed: {ended.error.message}")
+                live.record(DiagnosticRaised(diagnostic=told))
+        live.settle(outcome or OWNER_CLOSED)
 
-async def _run(live: LiveTask, message: Message, pool: BackendPool, begun: Callable[[], None]) -> Outcome:
-    """Give one prompt to its backend under a deadline; record how that went."""
-    plan = message.plan
-    live.record(RunStarted(prompt=message.prompt))
-    for diagnostic in plan.diagnostics:
-        live.record(DiagnosticRaised(diagnostic=diagnostic))
-    begun()
-    result: Result[RunOutput, OhmError] | None = None
-    with message.scope, anyio.move_on_after(plan.limits.soft_ms / 1000):
-        result = await _ask(live, message, pool)
-    match result:
-        case Ok(output):
-            live.end_run(Succeeded(), output)
-            return Succeeded()
-        case Err(error):
-            outcome = _failure(error, live)
-            live.end_run(outcome)
-        case None:
-            outcome = WITHDRAWN if message.scope.cancelled_caught else Failed(error=_timed_out(live, message))
-            live.cut_run(outcome)
-    return outcome
+    async def _run(self, live: LiveTask, message: Message, begun: Callable[[], None]) -> Outcome:
+        """Give one prompt to its backend under a guard; record how that went."""
+        plan = message.plan
+        live.record(RunStarted(prompt=message.prompt))
+        for diagnostic in plan.diagnostics:
+            live.record(DiagnosticRaised(diagnostic=diagnostic))
+        begun()
+        guard = RunGuard(live, plan, account=live.lineage.account, alarm=self._alarm, throttle=self._throttle)
+        result = await self._guarded(live, message, guard)
+        match result:
+            case Ok(output):
+                live.end_run(Succeeded(), output)
+                return Succeeded()
+            case Err(error):
+                outcome = _failure(error, live)
+                live.end_run(outcome)
+            case None if guard.error is not None:
+                outcome = _failure(guard.error, live)
+                live.cut_run(outcome)
+            case None:
+                outcome = WITHDRAWN
+                live.cut_run(outcome)
+        return outcome
 
+    async def _guarded(self, live: LiveTask, message: Message, guard: RunGuard) -> Result[RunOutput, OhmError] | None:
+        """What the backend returned; None if the guard, or whoever sent the message, stopped it."""
+        refused = guard.begin()
+        if refused is not None:
+            return Err(refused)
+        result: Result[RunOutput, OhmError] | None = None
+        live.guard = guard
+        try:
+            with message.scope, guard.scope:
+                result = await self._ask(live, message, guard)
+        finally:
+            live.guard = None
+            guard.end(is_counted=message.plan.counts_usage)
+        return result
 
-async def _ask(live: LiveTask, message: Message, pool: BackendPool) -> Result[RunOutput, OhmError]:
-    """One call of the backend; a raising one fails its own run only."""
-    sink = RunSink(live)
-    try:
-        opened = await pool.backend(message.plan.backend)
-        if isinstance(opened, Err):
-            return opened
-        answer: object = await opened.ok_value.run(_request(live, message), sink)
-    except Exception as exc:  # noqa: BLE001  the law says never raise; a plugin may break it, siblings may not pay
-        live.log_crash(exc)
-        live.close_calls()
-        return Err(_crashed(live, f"{type(exc).__name__}: {exc}"))
-    except anyio.get_cancelled_exc_class():
-        if anyio.current_effective_deadline() == -math.inf:  # we are being cancelled
-            raise
-        live.close_calls()
-        return Err(_crashed(live, "something that it waited for was cancelled"))
-    finally:
-        sink.close()
-    match answer:
-        case Ok(RunOutput(text=str(text)) as output):
-            summary = output.summary or message.plan.summary_of(message.prompt, live.task)
-            return Ok(replace(output, text=_unicode(text), summary=summary))
-        case Err(OhmError() as error):
-            return Err(error)
-        case _:
-            return Err(_crashed(live, f"it returned {type(answer).__name__}, not a Result of a RunOutput"))
+    async def _ask(self, live: LiveTask, message: Message, guard: RunGuard) -> Result[RunOutput, OhmError]:
+        """One call of the backend; a raising one fails its own run only."""
+        sink = RunSink(live, guard)
+        try:
+            opened = await self._pool.backend(message.plan.backend)
+            if isinstance(opened, Err):
+                return opened
+            answer: object = await opened.ok_value.run(_request(live, message, guard), sink)
+        except Exception as exc:  # noqa: BLE001  the law says never raise; a plugin may break it, siblings may not pay
+            live.log_crash(exc)
+            live.close_calls()
+            return Err(_crashed(live, f"{type(exc).__name__}: {exc}"))
+        except anyio.get_cancelled_exc_class():
+            if anyio.current_effective_deadline() == -math.inf:  # we are being cancelled
+                raise
+            live.close_calls()
+            return Err(_crashed(live, "something that it waited for was cancelled"))
+        finally:
+            sink.close()
+        match answer:
+            case Ok(RunOutput(text=str(text)) as output):
+                summary = output.summary or message.plan.summary_of(message.prompt, live.task)
+                return Ok(replace(output, text=_unicode(text), summary=summary))
+            case Err(OhmError() as error):
+                return Err(error)
+            case _:
+                return Err(_crashed(live, f"it returned {type(answer).__name__}, not a Result of a RunOutput"))
 
 
 def _unicode(text: str) -> str:
@@ -115,7 +140,7 @@ def _unicode(text: str) -> str:
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
-def _request(live: LiveTask, message: Message) -> RunRequest:
+def _request(live: LiveTask, message: Message, guard: RunGuard) -> RunRequest:
     """The open run, as its backend sees it."""
     task, plan = live.task, message.plan
     *earlier, _current = task.runs
@@ -134,6 +159,7 @@ def _request(live: LiveTask, message: Message) -> RunRequest:
         history=tuple(Exchange(prompt=run.prompt, output=run.output or "") for run in (*task.inherited, *earlier)),
         checkpoint=task.checkpoint if plan.label == task.backend else None,
         inbox=live if plan.can_steer else None,
+        gate=guard,
     )
 
 
@@ -141,17 +167,6 @@ def _failure(error: OhmError, live: LiveTask) -> Outcome:
     if error.code == ErrorCode.TASK_ABORTED:
         return Cancelled(reason=error.message)
     return Failed(error=replace(error, task_id=live.task.id))
-
-
-def _timed_out(live: LiveTask, message: Message) -> OhmError:
-    return OhmError(
-        code=ErrorCode.BACKEND_TIMEOUT,
-        message=f"Task {live.task.id} timed out while waiting for subagent backend response",
-        advice=f"The limit was {message.plan.limits.soft_ms} ms; raise limits.softMs of the subagent in ohm.json or "
-        "OHM_SUBAGENTS_BACKEND_TIMEOUT_MS, or give it a smaller task.",
-        retryable=True,
-        task_id=live.task.id,
-    )
 
 
 def _crashed(live: LiveTask, detail: str) -> OhmError:

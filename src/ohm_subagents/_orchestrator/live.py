@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Final, get_args
 
 import anyio
@@ -14,6 +15,8 @@ from ohm_subagents.contract.task import apply
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from ohm_subagents._orchestrator.guard import RunGuard
+    from ohm_subagents._orchestrator.lineage import Lineage
     from ohm_subagents._orchestrator.observe import Audience
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._plugins.interfaces import RunOutput
@@ -40,9 +43,16 @@ class Message:
 class LiveTask:
     """The only writer of a task: every event goes apply → store → observers, in that order and at once."""
 
-    def __init__(self, task: Task, plan: Plan, *, clock: Clock, store: Store, audience: Audience) -> None:
+    def __init__(
+        self, task: Task, plan: Plan, *, clock: Clock, store: Store, audience: Audience, lineage: Lineage
+    ) -> None:
         self.task = task
         self.item = plan.item
+        self.lineage = lineage
+        self.origin = copy_context()
+        self.ticket: int | None = None
+        self.on_settled: Callable[[], None] = lambda: None
+        self.guard: RunGuard | None = None
         self.inbox = deque([Message(plan.item.prompt, plan)])
         self.current: Message | None = None
         self._taken: list[Message] = []
@@ -65,12 +75,27 @@ class LiveTask:
     def steered_by(self, steer: Callable[[str], bool], finish: Callable[[str], bool] | None = None) -> Generator[None]:
         """Let the open run take follow-ups, those that wait already first (`Inbox`)."""
         self._steer, self._finish = steer, finish
+        self._tell_guard()
         while self.inbox and self._steered(self.inbox[0]):
             self.inbox.popleft()
         try:
             yield
         finally:
             self._steer = self._finish = None
+            self._tell_guard()
+
+    def _tell_guard(self) -> None:
+        if self.guard is not None:
+            self.guard.can_finish(able=self._finish is not None)
+
+    def nudge(self, text: str) -> bool:
+        """A word of the engine to the model; whether the run has taken it."""
+        return self._steer is not None and self._steer(text)
+
+    def finish(self, text: str) -> bool:
+        """Ask the open run to answer now, once; whether it has taken that."""
+        finish, self._finish = self._finish, None
+        return finish is not None and finish(text)
 
     def _steered(self, message: Message) -> bool:
         """Whether the open run has taken the message; only a run of the same backend may."""
@@ -114,6 +139,7 @@ class LiveTask:
         self.audience.notify(self.task, event)
         if self.task.is_terminal:
             self.settled.set()
+            self.on_settled()
             if self.current is not None and self.task.runs:
                 self.answer(self.current)
             for message in self.inbox:
@@ -154,8 +180,9 @@ class LiveTask:
 class RunSink:
     """The sink of one run; deaf once the run has returned."""
 
-    def __init__(self, live: LiveTask) -> None:
+    def __init__(self, live: LiveTask, guard: RunGuard) -> None:
         self._live: LiveTask | None = live
+        self._guard = guard
 
     def emit(self, event: RunEvent) -> None:
         """Record one fact about the run; anything else is refused before it can touch the task."""
@@ -164,6 +191,7 @@ class RunSink:
             raise TypeError(wrong)
         if self._live is not None:
             self._live.record(event)
+            self._guard.heard(event)
 
     def close(self) -> None:
         """The run has returned."""

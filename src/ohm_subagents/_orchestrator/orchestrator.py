@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ohm_subagents._orchestrator import refusals
+from ohm_subagents._orchestrator.lineage import CURRENT, rooted
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.onlookers import Onlookers, watching
 from ohm_subagents._orchestrator.patience import either, settled
@@ -39,6 +40,7 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from ohm_subagents._orchestrator.lineage import Lineage
     from ohm_subagents._orchestrator.plan import Plan, World
     from ohm_subagents._orchestrator.running import RunningTasks
     from ohm_subagents._plugins.interfaces import Observer, Progress
@@ -53,6 +55,8 @@ STATIC = "interactive-sdk"
 """What an envelope shows as `backend` while nobody knows which one is configured."""
 LOOKUP = "task"
 """What an envelope shows as `backend` when a single id leads nowhere."""
+FOREIGN_LOOK_S = 0.25
+"""How often a wait looks at the tasks of other processes (house 9.18): the one poll there is."""
 _FOREVER_MS = 2**53
 """Beyond this a number of milliseconds is no exact float any more, and in the end none at all."""
 
@@ -81,7 +85,10 @@ class Orchestrator:
         """
         if self._is_closed:
             raise RuntimeError("This Ohm is closed; use it inside `async with Ohm.open(...)`.")
-        return await self._execute(command, Onlookers(observer, progress), abort)
+        reply = await self._execute(command, Onlookers(observer, progress), abort)
+        if command.op != "status":  # what is told has to survive the death of this process
+            await self._store.flush()
+        return reply
 
     async def _execute(self, command: Command, onlookers: Onlookers, abort: anyio.Event | None) -> Reply:
         match self._world():
@@ -111,10 +118,11 @@ class Orchestrator:
         admitted: list[LiveTask | Refused] = []
 
         def reply() -> Started:
-            return Started(items=tuple(_reply(entry) for entry in admitted), backend=backend)
+            return Started(items=tuple(self._reply(entry) for entry in admitted), backend=backend)
 
         observers = onlookers.of(reply)
-        admitted += [self._admit(item, world, observers) for item in command.items]
+        lineage = self._place(world).child(command.budget, whose="the call")
+        admitted += [self._admit(item, world, observers, lineage) for item in command.items]
         started = [entry for entry in admitted if isinstance(entry, LiveTask)]
         workers = world.config.subagents.task_max_concurrency if command.parallel else 1
         self._running.begin(started, workers=workers)
@@ -139,11 +147,17 @@ class Orchestrator:
 
         onlookers.first_look(reply)
         with watching(live, onlookers.of(reply)), anyio.move_on_after(_seconds(command.timeout_ms)) as patience:
-            aborted = await either(partial(settled, live), abort)
+            aborted = await either(partial(self._settled, live, command.ids), abort)
         items = self._seen(command.ids)
         is_done = all(isinstance(item, Missing) or item.task.is_terminal for item in items)
         over: WaitStatus = "aborted" if aborted and not patience.cancelled_caught else "timeout"
         return Seen(items=items, backend=backend, op="wait", wait_status="completed" if is_done else over)
+
+    async def _settled(self, live: list[LiveTask], ids: tuple[str, ...]) -> None:
+        """Until all of them are settled, those of other processes too."""
+        await settled(live)
+        while any(self._store.is_foreign(TaskId(each)) for each in ids):
+            await anyio.sleep(FOREIGN_LOOK_S)
 
     async def _send(self, command: Send, world: World, onlookers: Onlookers, abort: anyio.Event | None) -> Reply:
         match self._store.get(TaskId(command.id)):
@@ -159,6 +173,8 @@ class Orchestrator:
                     description=task.description,
                 )
                 live = self._running.get(task.id)
+                if self._store.is_foreign(task.id):
+                    return refused(error=refusals.elsewhere(task), invocation=task.invocation)
                 is_over = live is None or task.is_terminal
                 if is_over and world.config.subagents.send_to_finished != "resume":
                     return refused(error=refusals.not_resumable(task), invocation=task.invocation)
@@ -190,7 +206,7 @@ class Orchestrator:
     ) -> Reply:
         """A new task in the session of a settled one, which itself never changes."""
         observers = (*world.host.observers(), *onlookers.of(lambda: Sent(task=live.task)))
-        match self._running.enrol(admitted, observers, former=former):
+        match self._running.enrol(admitted, observers, self._place(world), former=former):
             case Err(error):
                 return Rejected(error=error, backend=former.backend, op="send", task_id=former.id)
             case Ok(live):
@@ -208,6 +224,8 @@ class Orchestrator:
                 return Rejected(error=error, backend=LOOKUP, op="cancel", task_id=TaskId(command.id))
             case Ok(task):
                 live = self._running.get(task.id)
+                if self._store.is_foreign(task.id):
+                    return Rejected(error=refusals.elsewhere(task), backend=task.backend, op="cancel", task_id=task.id)
                 if live is None or task.is_terminal:
                     return Stopped(task=task, applied=False, prior=task.status)
 
@@ -218,19 +236,31 @@ class Orchestrator:
                     live.cancel(ASKED)
                 return reply()
 
+    def _place(self, world: World) -> Lineage:
+        """Where in the tree of tasks the caller is; a program that is no subagent is at its root."""
+        return CURRENT.get() or rooted(world.tree_budget, level=world.level)
+
     def _seen(self, ids: tuple[str, ...]) -> tuple[Accepted | Missing, ...]:
         return tuple(
-            Accepted(task=found.ok_value) if isinstance(found, Ok) else Missing(id=each, error=found.err_value)
+            self._accepted(found.ok_value) if isinstance(found, Ok) else Missing(id=each, error=found.err_value)
             for each in ids
             for found in [self._store.get(TaskId(each))]
         )
 
-    def _admit(self, item: StartItem, world: World, onlookers: tuple[Observer, ...]) -> LiveTask | Refused:
+    def _reply(self, entry: LiveTask | Refused) -> ItemReply:
+        return self._accepted(entry.task) if isinstance(entry, LiveTask) else entry
+
+    def _accepted(self, task: Task) -> Accepted:
+        return Accepted(task=task, queue_position=self._running.position(task.id) if task.status == "queued" else None)
+
+    def _admit(
+        self, item: StartItem, world: World, onlookers: tuple[Observer, ...], lineage: Lineage
+    ) -> LiveTask | Refused:
         match plan(item, world):
             case Err(refused):
                 return refused
             case Ok(admitted):
-                match self._running.enrol(admitted, (*world.host.observers(), *onlookers)):
+                match self._running.enrol(admitted, (*world.host.observers(), *onlookers), lineage):
                     case Err(error):
                         return Refused(item=item, profile=admitted.profile.id, error=error)
                     case Ok(live):
@@ -260,7 +290,3 @@ class Orchestrator:
 
 def _seconds(milliseconds: int | None) -> float:
     return math.inf if milliseconds is None or milliseconds > _FOREVER_MS else milliseconds / 1000
-
-
-def _reply(entry: LiveTask | Refused) -> ItemReply:
-    return Accepted(task=entry.task) if isinstance(entry, LiveTask) else entry

@@ -14,7 +14,7 @@ from ohm_subagents._policy.permissions import decide, visible
 from ohm_subagents._policy.tools import resolve_tools
 from ohm_subagents.contract.commands import Refused, StartItem
 from ohm_subagents.contract.ids import SessionId
-from ohm_subagents.contract.limits import Limits
+from ohm_subagents.contract.limits import Limits, LoopPolicy
 from ohm_subagents.contract.policy import PermissionRequest
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import Route, Task
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.limits import Clocks
+    from ohm_subagents.contract.limits import Budget, Clocks
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
 
@@ -45,6 +45,8 @@ class World:
     cwd: Path
     backends: Mapping[str, BackendSpec]
     child_tools: Mapping[str, Tool]
+    tree_budget: Budget
+    level: int
 
     def visible_ids(self) -> tuple[str, ...]:
         """What a caller may be told of, sorted."""
@@ -64,12 +66,15 @@ class Plan:
     mode: str
     instructions: str
     limits: Clocks
+    loop: LoopPolicy
+    budget: Budget | None
     max_events: int
     model: ModelPattern | None
     tools: tuple[str, ...]
     child_tools: tuple[Tool, ...]
     diagnostics: tuple[Diagnostic, ...]
     can_steer: bool
+    counts_usage: bool
 
     def summary_of(self, prompt: str, task: Task) -> str:
         """What the success of a run is called when its backend has no better word."""
@@ -121,12 +126,15 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             mode=world.config.default_mode,
             instructions=instructions(profile, world.cwd),
             limits=_limits(item.limits, own.limits, Limits(soft_ms=world.config.backend_timeout_ms)).resolved(),
+            loop=item.loop or LoopPolicy(),
+            budget=None,
             max_events=world.config.task_max_events,
             model=None if named.ok_value is None else named.ok_value.pattern,
             tools=tools.ok_value.names,
             child_tools=tuple(tool for name, tool in world.child_tools.items() if name in tools.ok_value.names),
             diagnostics=tools.ok_value.diagnostics,
             can_steer=spec is not None and Capability.STEERING in spec.capabilities,
+            counts_usage=spec is not None and Capability.USAGE in spec.capabilities,
         )
     )
 
@@ -160,7 +168,7 @@ def _is_readable(cwd: Path) -> bool:
     return cwd.is_dir() and os.access(cwd, os.R_OK | os.X_OK)
 
 
-def new_task(task_id: TaskId, admitted: Plan, now_ms: int) -> Task:
+def new_task(task_id: TaskId, admitted: Plan, now_ms: int, *, parent: TaskId | None) -> Task:
     """A task as it is when its item has been admitted; what it stores of the texts is trimmed (004)."""
     item = admitted.item
     return Task(
@@ -176,5 +184,6 @@ def new_task(task_id: TaskId, admitted: Plan, now_ms: int) -> Task:
         created_ms=now_ms,
         updated_ms=now_ms,
         max_events=admitted.max_events,
+        parent=parent,
         summary=f"Queued {admitted.profile.name}: {item.description}",
     )

@@ -67,6 +67,25 @@ def not_resumable(task: Task) -> OhmError:
     )
 
 
+def uncounted(backend: str) -> OhmError:
+    """A budget of tokens or money, and nobody who counts them."""
+    return OhmError(
+        code=ErrorCode.BUDGET_UNENFORCEABLE,
+        message=f"The budget of tokens or cost cannot be kept: backend '{backend}' does not report its usage.",
+        advice="Take a backend that reports it, or a budget of requests, tool calls or time.",
+    )
+
+
+def elsewhere(task: Task) -> OhmError:
+    """Another process runs it."""
+    return OhmError(
+        code=ErrorCode.OWNED_ELSEWHERE,
+        message=f"Task '{task.id}' is run by another process.",
+        advice="Wait for it here, or send and cancel in the process that started it.",
+        task_id=task.id,
+    )
+
+
 def unusable(field: str, text: str) -> OhmError:
     """A text that says nothing, or that is no text: bytes that some program read in the wrong encoding."""
     fact = "is blank" if not f"{text or ''}".strip() else "holds bytes that are not Unicode text"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
+from collections import deque
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
-
-import anyio
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator import refusals
-from ohm_subagents._orchestrator.batch import run_in_order
-from ohm_subagents._orchestrator.drive import drive
+from ohm_subagents._orchestrator.admission import Admission
+from ohm_subagents._orchestrator.alarm import Alarm
+from ohm_subagents._orchestrator.drive import Driver
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.observe import Audience
 from ohm_subagents._orchestrator.plan import new_task
@@ -20,18 +18,23 @@ from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from anyio.abc import TaskGroup
 
     from ohm_subagents._orchestrator.backends import BackendPool
+    from ohm_subagents._orchestrator.lineage import Lineage
     from ohm_subagents._orchestrator.observe import Logger
     from ohm_subagents._orchestrator.plan import Plan
+    from ohm_subagents._orchestrator.throttle import Throttle
     from ohm_subagents._plugins.interfaces import Observer
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.task import Task
+
+RECENT: Final = 200
+"""How many tasks that are over are still shown in a status line."""
 
 
 class RunningTasks:
@@ -46,34 +49,55 @@ class RunningTasks:
         clock: Clock,
         new_task_id: Callable[[], str],
         logger: Logger,
+        throttle: Throttle,
         max_running: int | None,
     ) -> None:
-        self._group = group
-        self._pool = pool
         self._store = store
         self._clock = clock
         self._new_task_id = new_task_id
         self._logger = logger
-        self._slots = anyio.CapacityLimiter(math.inf)
-        self.limit(max_running)
+        self._alarm = Alarm(group)
+        self._driver = Driver(pool, alarm=self._alarm, throttle=throttle)
+        self._admission = Admission(group, self._driver.drive, max_running)
         self._live: dict[TaskId, LiveTask] = {}
+        self._over: deque[Task] = deque(maxlen=RECENT)
 
     def limit(self, max_running: int | None) -> None:
         """How many tasks may run at once, over all calls; those that run already go on."""
-        self._slots.total_tokens = math.inf if max_running is None else max_running
+        self._admission.limit(max_running)
 
     def get(self, task_id: TaskId) -> LiveTask | None:
-        """The task, while it runs."""
+        """The task, while it waits or runs."""
         return self._live.get(task_id)
 
+    def position(self, task_id: TaskId) -> int | None:
+        """The task's place in line, from 1; None when it does not wait."""
+        live = self._live.get(task_id)
+        return None if live is None else self._admission.position(live)
+
+    def shown(self) -> Iterator[Task]:
+        """The tasks that were over last, then those that are not."""
+        yield from tuple(self._over)
+        for live in tuple(self._live.values()):
+            yield live.task
+
     def enrol(
-        self, admitted: Plan, observers: Sequence[Observer], *, former: Task | None = None
+        self, admitted: Plan, observers: Sequence[Observer], lineage: Lineage, *, former: Task | None = None
     ) -> Result[LiveTask, OhmError]:
-        """A new task, in the session of `former` if it continues one; `duplicate_task_id` if its id is taken."""
+        """A new task, in the session of `former` if it continues one, started by the task of `lineage` if there is one.
+
+        Returns `duplicate_task_id` if its id is taken, or what its budgets have against it.
+        """
+        lineage = lineage.child(admitted.budget, whose=f"subagent '{admitted.profile.id}'")
+        if lineage.account.counts_tokens_or_cost and not admitted.counts_usage:
+            return Err(refusals.uncounted(admitted.backend))
+        leave = lineage.account.spawn(lineage.level + 1)
+        if leave is not None:
+            return Err(leave)
         task_id = TaskId(self._new_task_id())
         if task_id in self._live or isinstance(self._store.get(task_id), Ok):
             return Err(refusals.duplicate(task_id))
-        task = new_task(task_id, admitted, self._clock())
+        task = new_task(task_id, admitted, self._clock(), parent=lineage.task_id)
         if former is not None:
             task = replace(
                 task,
@@ -83,7 +107,8 @@ class RunningTasks:
                 checkpoint=former.checkpoint,
             )
         audience = Audience(observers, self._logger)
-        live = LiveTask(task, admitted, clock=self._clock, store=self._store, audience=audience)
+        live = LiveTask(task, admitted, clock=self._clock, store=self._store, audience=audience, lineage=lineage)
+        live.on_settled = lambda: self._forget(live)
         self._live[task_id] = live
         return Ok(live)
 
@@ -91,16 +116,16 @@ class RunningTasks:
         """Queue all of them, then run them in order, at most `workers` at once."""
         for live in tasks:
             live.record(TaskQueued())
-        jobs = [partial(self._drive, live) for live in tasks]
-        self._group.start_soon(partial(run_in_order, jobs, workers=max(1, min(workers, len(jobs)))))
+        self._admission.queue(tasks, workers=workers)
 
     def close(self, reason: str) -> None:
         """Cancel everything; the owner's task group then waits for it."""
+        self._alarm.close()
         for live in tuple(self._live.values()):
             live.cancel(reason)
 
-    async def _drive(self, live: LiveTask, begun: Callable[[], None]) -> None:
-        try:
-            await drive(live, self._pool, self._slots, begun)
-        finally:
-            del self._live[live.task.id]
+    def _forget(self, live: LiveTask) -> None:
+        """The task is over: it ran to its end, or was stopped."""
+        del self._live[live.task.id]
+        self._admission.leave(live)
+        self._over.append(live.task)

@@ -36,7 +36,7 @@ def project(reply: Reply, *, batch: bool, output_max_chars: int) -> AnyEnvelope:
         case Started(items=(only,)) if not batch:
             match only:
                 case Accepted(task=task):
-                    return project_task(task, output_max_chars=output_max_chars)
+                    return project_task(task, output_max_chars=output_max_chars, queue_position=only.queue_position)
                 case Refused():
                     return _refused(only, reply.backend)
         case Started():
@@ -52,10 +52,11 @@ def project(reply: Reply, *, batch: bool, output_max_chars: int) -> AnyEnvelope:
             return CancelEnvelope.model_validate({**dict(envelope), **told, **applied})
 
 
-def project_task(task: Task, *, output_max_chars: int, op: Op = "start") -> Envelope:
+def project_task(task: Task, *, output_max_chars: int, op: Op = "start", queue_position: int | None = None) -> Envelope:
     """The envelope of one task, at any moment of its life."""
     return Envelope(
         op=op,
+        queue_position=queue_position,
         status=task.status,
         summary=task.summary,
         backend=task.backend,
@@ -207,6 +208,7 @@ def _item(index: int, reply: ItemReply | Missing, output_max_chars: int) -> Item
                 status=task.status,
                 summary=task.summary,
                 backend=task.backend,
+                queue_position=reply.queue_position,
                 updated_at_epoch_ms=task.updated_ms,
                 ended_at_epoch_ms=task.ended_ms,
                 **route_block(task.route),

@@ -200,13 +200,13 @@ class FollowUpTaken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestHeld:
-    """The next model request waits: for a free slot of its provider, or because the provider asked to slow down.
+    """The next model request waits: for a slot at its provider, for one that asked to slow down, or for the budget.
 
     While it waits, no clock of the run counts but the cap.
     """
 
     provider: str
-    why: Literal["slots", "rate_limit"]
+    why: Literal["slots", "rate_limit", "budget"]
     kind: Literal["request_held"] = "request_held"
 
 
@@ -214,7 +214,6 @@ class RequestHeld:
 class RequestReleased:
     """The model request goes out."""
 
-    provider: str
     kind: Literal["request_released"] = "request_released"
 
 

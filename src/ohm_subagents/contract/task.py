@@ -154,8 +154,10 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
         case ThinkingDelta():
             return replace(task, updated_ms=at_ms, progress_ms=at_ms)
         case GuardTripped():
-            stopped_by = event.guard if event.step == "stop" else task.stopped_by
-            return replace(task, updated_ms=at_ms, stopped_by=stopped_by)
+            if event.step == "stop":
+                return replace(task, updated_ms=at_ms, stopped_by=event.guard)
+            told = Diagnostic(subject=event.guard, message=event.message)
+            return replace(task, updated_ms=at_ms, diagnostics=(*task.diagnostics, told))
         case RunStarted():
             return _run_started(task, event, at_ms)
         case FollowUpTaken():

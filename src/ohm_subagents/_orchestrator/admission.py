@@ -1,0 +1,113 @@
+"""Who runs next: first come, first served, under a cap for each batch and one for the whole `Ohm`."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import deque
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from anyio.abc import TaskGroup
+
+    from ohm_subagents._orchestrator.live import LiveTask
+
+    Work = Callable[[LiveTask, Callable[[], None]], Awaitable[None]]
+
+
+class _Batch:
+    """Tasks of one call that wait, and how many of it may run at once."""
+
+    __slots__ = ("is_offered", "running", "waiting", "workers")
+
+    def __init__(self, tasks: Iterable[LiveTask], workers: int) -> None:
+        self.waiting = deque(tasks)
+        self.workers = workers
+        self.running = 0
+        self.is_offered = False
+
+
+class Admission:
+    """Starts `work` for each task in its turn. A task that waits has a ticket; the lowest runs next.
+
+    One task begins at a time: the next one only when `work` has called what it was given, so that tasks begin in the
+    order of their tickets on every event loop. A slot is free as soon as `work` has ended: the caps are about work
+    that really goes on, also that of a backend which takes its time to be cancelled.
+    """
+
+    def __init__(self, group: TaskGroup, work: Work, max_running: int | None) -> None:
+        self._group = group
+        self._work = work
+        self._running = 0
+        self._is_beginning = False
+        self._tickets = count()
+        self._line: list[int] = []
+        self._ready: list[tuple[int, _Batch]] = []
+        self.limit(max_running)
+
+    def limit(self, max_running: int | None) -> None:
+        """How many tasks may run at once, over all calls; those that run already go on."""
+        self._max_running = math.inf if max_running is None else max_running
+        self._dispatch()
+
+    def queue(self, tasks: Iterable[LiveTask], *, workers: int) -> None:
+        """Let all of them run in order, at most `workers` at once."""
+        batch = _Batch(tasks, max(1, workers))
+        for live in batch.waiting:
+            live.ticket = next(self._tickets)
+            self._line.append(live.ticket)
+        self._offer(batch)
+        self._dispatch()
+
+    def position(self, live: LiveTask) -> int | None:
+        """The place in line, from 1; None for a task that does not wait."""
+        return None if live.ticket is None else bisect_left(self._line, live.ticket) + 1
+
+    def leave(self, live: LiveTask) -> bool:
+        """The task does not wait any more; whether it did."""
+        if live.ticket is None:
+            return False
+        del self._line[bisect_left(self._line, live.ticket)]
+        live.ticket = None
+        return True
+
+    def _offer(self, batch: _Batch) -> None:
+        while batch.waiting and batch.waiting[0].ticket is None:  # it was cancelled while it waited
+            batch.waiting.popleft()
+        if batch.waiting and batch.running < batch.workers and not batch.is_offered:
+            batch.is_offered = True
+            heappush(self._ready, (batch.waiting[0].ticket or 0, batch))
+
+    def _dispatch(self) -> None:
+        while self._ready and not self._is_beginning and self._running < self._max_running:
+            _, batch = heappop(self._ready)
+            batch.is_offered = False
+            live = batch.waiting.popleft() if batch.waiting else None
+            if live is not None and self.leave(live):
+                batch.running += 1
+                self._running += 1
+                self._is_beginning = True
+                live.origin.run(self._group.start_soon, self._run, live, batch)
+            self._offer(batch)
+
+    async def _run(self, live: LiveTask, batch: _Batch) -> None:
+        is_beginning = True
+
+        def begun() -> None:
+            nonlocal is_beginning
+            if is_beginning:
+                is_beginning = self._is_beginning = False
+                self._dispatch()
+
+        try:
+            await self._work(live, begun)
+        finally:
+            batch.running -= 1
+            self._running -= 1
+            self._offer(batch)
+            begun()
+            self._dispatch()

@@ -1,0 +1,84 @@
+"""One alarm clock for all runs of an `Ohm`: a deadline that moves on costs nothing until the old one has come."""
+
+from __future__ import annotations
+
+import math
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
+
+class Sleeper(Protocol):
+    """Somebody who wants to be woken. `armed_at` is the alarm's own note."""
+
+    armed_at: float
+
+    @property
+    def wakes_at(self) -> float:
+        """When, in seconds of the event loop's clock; never again when it is infinite. May move at any time."""
+        ...
+
+    def wake(self) -> None:
+        """It is time."""
+        ...
+
+
+class Alarm:
+    """Wakes each sleeper when its time has come. A time that moved to later is noticed when the old one comes."""
+
+    def __init__(self, group: TaskGroup) -> None:
+        self._order = count()
+        self._heap: list[tuple[float, int, Sleeper]] = []
+        self._nap = anyio.CancelScope()
+        self._day = anyio.CancelScope()
+        self._group = group
+        self._is_running = False
+        self._awake = 0
+
+    def set(self, sleeper: Sleeper) -> None:
+        """The sleeper is new, or wants to be woken earlier than it said before."""
+        at = sleeper.wakes_at
+        if at >= sleeper.armed_at:
+            return
+        sleeper.armed_at = at
+        heappush(self._heap, (at, next(self._order), sleeper))
+        if not self._is_running:
+            self._is_running = True
+            self._group.start_soon(self._run)
+        elif at < self._nap.deadline:
+            self._nap.deadline = at
+
+    def join(self) -> None:
+        """A run begins."""
+        self._awake += 1
+
+    def leave(self) -> None:
+        """A run is over; after the last one there is nothing to wake up for."""
+        self._awake -= 1
+        if not self._awake:
+            self._heap.clear()
+            self._nap.deadline = math.inf
+
+    def close(self) -> None:
+        """Nobody is woken any more."""
+        self._day.cancel()
+
+    async def _run(self) -> None:
+        with self._day:
+            while True:
+                with anyio.CancelScope(deadline=self._heap[0][0] if self._heap else math.inf) as self._nap:
+                    await anyio.sleep_forever()
+                self._ring(anyio.current_time())
+
+    def _ring(self, now: float) -> None:
+        while self._heap and self._heap[0][0] <= now:
+            _, _, sleeper = heappop(self._heap)
+            sleeper.armed_at = math.inf
+            if sleeper.wakes_at <= now:
+                sleeper.wake()
+            self.set(sleeper)

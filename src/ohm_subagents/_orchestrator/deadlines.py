@@ -1,0 +1,121 @@
+"""When a run has to end, and which clock says so (house 9.14). Pure: it is told what happened when."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from ohm_subagents.contract.limits import ClockName, Clocks
+
+
+LEAD: Final = 0.2
+MAX_LEAD_S: Final = 30.0
+"""A run is asked to finish this part of a clock before it runs out, but not earlier than half a minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """The next thing to do, and when, in seconds of the event loop's clock."""
+
+    at: float
+    clock: ClockName | Literal["wall"]
+    step: Literal["finish", "stop"]
+
+
+class Deadlines:
+    """The four clocks of one run, and the wall clock of the budgets that it is under.
+
+    Times are seconds of the event loop's clock. While a request is held, only `cap` and `wall` count.
+    """
+
+    __slots__ = ("_begun", "_calls", "_clocks", "_held_at", "_last", "_soft_at", "_wall_at", "can_finish")
+
+    def __init__(self, clocks: Clocks, *, begun: float, wall_at: float = math.inf) -> None:
+        self._clocks = clocks
+        self._begun = begun
+        self._soft_at = begun + clocks.soft_ms / 1000
+        self._wall_at = wall_at
+        self._last: float | None = None
+        self._calls: dict[str, float] = {}
+        self._held_at: float | None = None
+        self.can_finish = False
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing was heard yet: a backend that tells nothing until it is done has no idle clock."""
+        return self._last is None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a request waits for its turn."""
+        return self._held_at is not None
+
+    def progress(self, now: float) -> None:
+        """Something was done."""
+        if self._clocks.extension == "progress" or self._last is None:
+            self._last = now
+
+    def call_started(self, call_id: str, now: float) -> None:
+        """A tool call is in flight."""
+        self._last = now
+        self._calls[call_id] = now
+
+    def call_ended(self, call_id: str, now: float) -> None:
+        """It is not any more."""
+        self._calls.pop(call_id, None)
+        self.progress(now)
+
+    def hold(self, now: float) -> None:
+        """A request waits for its turn."""
+        self._held_at = now
+
+    def release(self, now: float) -> None:
+        """It goes out: what was waited does not count."""
+        if self._held_at is None:
+            return
+        waited = now - self._held_at
+        self._held_at = None
+        self._soft_at += waited
+        if self._last is not None:
+            self._last += waited
+
+    def next(self) -> Ring:
+        """What comes next: the finish of the clock that would end the run, or its end."""
+        at, clock = self._end()
+        if self.can_finish and clock in {"soft", "cap", "wall"} and math.isfinite(at):
+            return Ring(max(at - self._lead(clock), self._begun), clock, "finish")
+        return Ring(at, clock, "stop")
+
+    def _lead(self, clock: ClockName | Literal["wall"]) -> float:
+        match clock:
+            case "soft":
+                whole = min(self._clocks.soft_ms, self._clocks.extend_ms or self._clocks.soft_ms) / 1000
+            case "cap":
+                whole = self._clocks.cap_ms / 1000
+            case _:
+                whole = max(self._wall_at - self._begun, 0.0)
+        return min(whole * LEAD, MAX_LEAD_S)
+
+    def _end(self) -> tuple[float, ClockName | Literal["wall"]]:
+        clocks = self._clocks
+        ends: list[tuple[float, ClockName | Literal["wall"]]] = [
+            (self._begun + clocks.cap_ms / 1000, "cap"),
+            (self._wall_at, "wall"),
+        ]
+        if self._held_at is None:
+            if self._calls:
+                ends.append((min(self._calls.values()) + clocks.tool_ms / 1000, "tool"))
+            elif self._last is not None:
+                ends.append((self._last + clocks.idle_ms / 1000, "idle"))
+            ends.append((self._soft(), "soft"))
+        return min(ends, key=lambda end: end[0])
+
+    def _soft(self) -> float:
+        extend_s = self._clocks.extend_ms / 1000
+        if self._clocks.extension == "calls":
+            return max(self._soft_at, self._last or 0.0) + extend_s
+        if self._calls:
+            return math.inf
+        return self._soft_at if self._last is None else max(self._soft_at, self._last + extend_s)

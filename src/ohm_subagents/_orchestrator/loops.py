@@ -1,0 +1,78 @@
+"""Whether a run goes in circles. Pure: it is told of tool calls and says what is to be done."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ohm_subagents.contract.limits import LoopPolicy, LoopStep
+
+
+@dataclass(frozen=True, slots=True)
+class Trip:
+    """A rule was met: what to do, and the fact in one sentence."""
+
+    step: LoopStep
+    message: str
+
+
+class LoopWatch:
+    """Counts repetitions of tool calls and of their results, as the policy says."""
+
+    def __init__(self, policy: LoopPolicy) -> None:
+        self._policy = policy
+        self._newest: str | None = None
+        self._before: str | None = None
+        self._identical = 0
+        self._alternating = 0
+        self._result: tuple[str, str] | None = None
+        self._same_results = 0
+
+    def called(self, tool: str, args: str) -> Trip | None:
+        """A tool call began."""
+        if tool in self._policy.polling:
+            return None
+        call = f"{tool}:{_canonical(args)}"
+        repeats = call == self._newest
+        self._identical = self._identical + 1 if repeats else 1
+        self._alternating = self._alternating + 1 if not repeats and call == self._before else 0
+        self._newest, self._before = call, self._newest
+        identical = self._trip(
+            self._identical,
+            self._policy.identical_calls,
+            f"The tool {tool} was called {self._identical} times in a row with the same arguments.",
+        )
+        pairs = (self._alternating + 2) // 2
+        return identical or self._trip(
+            self._alternating,
+            self._policy.alternations and 2 * self._policy.alternations - 2,
+            f"The same two tool calls took turns {pairs} times, the newest to {tool}.",
+        )
+
+    def answered(self, tool: str, text: str) -> Trip | None:
+        """A tool call ended."""
+        if tool in self._policy.polling or not text:
+            return None
+        self._same_results = self._same_results + 1 if (tool, text) == self._result else 1
+        self._result = (tool, text)
+        return self._trip(
+            self._same_results,
+            self._policy.same_results,
+            f"The tool {tool} gave the same result {self._same_results} times in a row.",
+        )
+
+    def _trip(self, count: int, limit: int, message: str) -> Trip | None:
+        if not limit or count < limit or not self._policy.steps:
+            return None
+        steps = self._policy.steps
+        return Trip(steps[min(count - limit, len(steps) - 1)], message)
+
+
+def _canonical(args: str) -> str:
+    """The arguments with their keys in order (000): models write the same call in different ways."""
+    try:
+        return json.dumps(json.loads(args), sort_keys=True, ensure_ascii=False)
+    except ValueError:
+        return args

@@ -1,0 +1,113 @@
+"""Turns at a model provider: so many requests at once, and nobody rushes a provider that asked to slow down."""
+
+from __future__ import annotations
+
+import math
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from ohm_subagents.contract.events import RequestHeld
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping
+
+FIRST_BACKOFF_S: Final = 0.5
+MAX_WAIT_S: Final = 60.0
+"""Who is asked to wait longer than this gives up instead: the caller can decide better."""
+
+
+class _Line:
+    """The requests to one provider. `backoff_s` is 0 while nobody was refused."""
+
+    def __init__(self, limit: float) -> None:
+        self.slots = anyio.CapacityLimiter(limit)
+        self.probe = anyio.Lock()
+        self.open_at = -math.inf
+        self.backoff_s = 0.0
+
+
+class Throttle:
+    """One line a provider, shared by every run of an `Ohm`. `jitter` gives numbers from 0 to 1.
+
+    After a refusal everybody waits; then one request goes out alone, and the others follow it spread over a window,
+    once it got through.
+    """
+
+    def __init__(self, *, limits: Mapping[str, int], retries: int, jitter: Callable[[], float]) -> None:
+        self._jitter = jitter
+        self._lines: dict[str, _Line] = {}
+        self.configure(limits=limits, retries=retries)
+
+    def configure(self, *, limits: Mapping[str, int], retries: int) -> None:
+        """New limits, from now on."""
+        self._limits = limits
+        self._retries = retries
+        for provider, line in self._lines.items():
+            line.slots.total_tokens = limits.get(provider, math.inf)
+
+    def refused(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+        """The provider refused a request. Whether to ask again.
+
+        If so, everybody waits: as long as the provider asked for, else a random part of a time that doubles with each
+        attempt.
+        """
+        if attempt > self._retries or (retry_after_s or 0.0) > MAX_WAIT_S:
+            return False
+        line = self._line(provider)
+        line.backoff_s = min(FIRST_BACKOFF_S * 2 ** (attempt - 1), MAX_WAIT_S)
+        wait_s = line.backoff_s * self._jitter() if retry_after_s is None else retry_after_s
+        line.open_at = max(line.open_at, anyio.current_time() + wait_s)
+        return True
+
+    @asynccontextmanager
+    async def turn(
+        self, provider: str, *, held: Callable[[RequestHeld], None], released: Callable[[], None]
+    ) -> AsyncGenerator[None]:
+        """Wait for a turn and hold it until the context is left; `held` and `released` are told of a wait."""
+        line = self._line(provider)
+        request = object()
+        if line.slots.available_tokens <= 0:
+            held(RequestHeld(provider=provider, why="slots"))
+        await line.slots.acquire_on_behalf_of(request)
+        try:
+            is_probe = line.backoff_s > 0 and await self._wait(line, provider, held)
+            released()
+            try:
+                yield
+                if is_probe:
+                    line.backoff_s = 0.0
+            finally:
+                if is_probe:
+                    line.probe.release()
+        finally:
+            line.slots.release_on_behalf_of(request)
+
+    async def _wait(self, line: _Line, provider: str, held: Callable[[RequestHeld], None]) -> bool:
+        """Until the provider may be asked again; says whether this request is the one that tries first."""
+        held(RequestHeld(provider=provider, why="rate_limit"))
+        window_s = line.backoff_s
+        await line.probe.acquire()
+        try:
+            is_probe = await self._opened(line)
+        except BaseException:
+            line.probe.release()
+            raise
+        if not is_probe:
+            line.probe.release()
+            await anyio.sleep(window_s * self._jitter())
+        return is_probe
+
+    async def _opened(self, line: _Line) -> bool:
+        """Once the time is over that the provider asked for; False when somebody got through meanwhile."""
+        if line.backoff_s == 0:
+            return False
+        await anyio.sleep(max(0.0, line.open_at - anyio.current_time()))
+        return True
+
+    def _line(self, provider: str) -> _Line:
+        line = self._lines.get(provider)
+        if line is None:
+            line = self._lines[provider] = _Line(self._limits.get(provider, math.inf))
+        return line

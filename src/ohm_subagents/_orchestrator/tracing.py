@@ -1,0 +1,74 @@
+"""An OpenTelemetry span around each task, for hosts that trace. Nothing is imported for those that do not."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from contextlib import AbstractContextManager
+
+    from opentelemetry import trace
+
+    from ohm_subagents._orchestrator.live import LiveTask
+
+SPAN = "ohm.task"
+
+
+def span(live: LiveTask) -> AbstractContextManager[None]:
+    """The span that the spans of the engine (`invoke_agent`, `chat`, `execute_tool`) are children of.
+
+    Its attributes are ids, names, counts and the outcome: never a prompt, an answer or a payload. A host that has set a
+    tracer provider has imported OpenTelemetry.
+    """
+    return _span(live) if "opentelemetry.sdk" in sys.modules else nullcontext()
+
+
+@contextmanager
+def _span(live: LiveTask) -> Generator[None]:
+    from opentelemetry import trace  # noqa: PLC0415  see above
+
+    task = live.task
+    known = {
+        "ohm.task.id": task.id,
+        "ohm.session.id": task.session_id,
+        "ohm.profile": task.profile,
+        "ohm.backend": task.backend,
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": task.profile,
+        "gen_ai.conversation.id": task.session_id,
+    }
+    if task.parent is not None:
+        known["ohm.task.parent"] = task.parent
+    tracer = trace.get_tracer("ohm_subagents")
+    with tracer.start_as_current_span(SPAN, attributes=known) as current:
+        try:
+            yield
+        finally:
+            _describe(live, current)
+
+
+def _describe(live: LiveTask, current: trace.Span) -> None:
+    from opentelemetry.trace import StatusCode  # noqa: PLC0415  see above
+
+    task = live.task
+    current.set_attributes(
+        {
+            "ohm.status": task.status,
+            "ohm.provider": task.route.provider,
+            "gen_ai.request.model": task.route.model,
+            "ohm.usage.requests": task.usage.requests,
+            "ohm.usage.tool_calls": task.usage.tool_calls,
+            "gen_ai.usage.input_tokens": task.usage.input_tokens,
+            "gen_ai.usage.output_tokens": task.usage.output_tokens,
+        }
+    )
+    if task.usage.cost_usd is not None:
+        current.set_attribute("ohm.usage.cost_usd", float(task.usage.cost_usd))
+    if task.stopped_by is not None:
+        current.set_attribute("ohm.stopped_by", task.stopped_by)
+    if task.error is not None:
+        current.set_attribute("error.type", str(task.error.code))
+        current.set_status(StatusCode.ERROR, str(task.error.code))
