@@ -9,6 +9,8 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING
 
+from ohm_subagents.contract.events import TaskQueued
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
@@ -55,11 +57,13 @@ class Admission:
         self._dispatch()
 
     def queue(self, tasks: Iterable[LiveTask], *, workers: int) -> None:
-        """Let all of them run in order, at most `workers` at once."""
+        """Let all of them run in order, at most `workers` at once; each records that it was queued."""
         batch = _Batch(tasks, max(1, workers))
         for live in batch.waiting:
             live.ticket = next(self._tickets)
             self._line.append(live.ticket)
+        for live in tuple(batch.waiting):
+            live.record(TaskQueued())
         self._offer(batch)
         self._dispatch()
 

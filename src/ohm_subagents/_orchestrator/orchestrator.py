@@ -14,7 +14,7 @@ from ohm_subagents._orchestrator import refusals
 from ohm_subagents._orchestrator.lineage import CURRENT, rooted
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.onlookers import Onlookers, watching
-from ohm_subagents._orchestrator.patience import either, settled
+from ohm_subagents._orchestrator.patience import either, settled, settled_anywhere
 from ohm_subagents._orchestrator.plan import label, plan
 from ohm_subagents.contract.commands import (
     Accepted,
@@ -55,8 +55,6 @@ STATIC = "interactive-sdk"
 """What an envelope shows as `backend` while nobody knows which one is configured."""
 LOOKUP = "task"
 """What an envelope shows as `backend` when a single id leads nowhere."""
-FOREIGN_LOOK_S = 0.25
-"""How often a wait looks at the tasks of other processes (house 9.18): the one poll there is."""
 _FOREVER_MS = 2**53
 """Beyond this a number of milliseconds is no exact float any more, and in the end none at all."""
 
@@ -147,17 +145,11 @@ class Orchestrator:
 
         onlookers.first_look(reply)
         with watching(live, onlookers.of(reply)), anyio.move_on_after(_seconds(command.timeout_ms)) as patience:
-            aborted = await either(partial(self._settled, live, command.ids), abort)
+            aborted = await either(partial(settled_anywhere, live, command.ids, self._store), abort)
         items = self._seen(command.ids)
         is_done = all(isinstance(item, Missing) or item.task.is_terminal for item in items)
         over: WaitStatus = "aborted" if aborted and not patience.cancelled_caught else "timeout"
         return Seen(items=items, backend=backend, op="wait", wait_status="completed" if is_done else over)
-
-    async def _settled(self, live: list[LiveTask], ids: tuple[str, ...]) -> None:
-        """Until all of them are settled, those of other processes too."""
-        await settled(live)
-        while any(self._store.is_foreign(TaskId(each)) for each in ids):
-            await anyio.sleep(FOREIGN_LOOK_S)
 
     async def _send(self, command: Send, world: World, onlookers: Onlookers, abort: anyio.Event | None) -> Reply:
         match self._store.get(TaskId(command.id)):

@@ -1,15 +1,21 @@
-"""Waiting: for settled tasks, or for somebody who changes their mind. Notified, never polled."""
+"""Waiting: for settled tasks, or for somebody who changes their mind. Notified, never polled, but for one thing."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio
+
+from ohm_subagents.contract.ids import TaskId
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from ohm_subagents._orchestrator.live import LiveTask
+    from ohm_subagents._store.protocol import Store
+
+FOREIGN_LOOK_S: Final = 0.25
+"""How often a wait looks at the tasks of other processes (house 9.18)."""
 
 
 async def settled(tasks: Iterable[LiveTask]) -> None:
@@ -17,6 +23,13 @@ async def settled(tasks: Iterable[LiveTask]) -> None:
     for live in tasks:
         if not live.task.is_terminal:
             await live.settled.wait()
+
+
+async def settled_anywhere(tasks: Iterable[LiveTask], ids: Iterable[str], store: Store) -> None:
+    """Until every task is settled, those of other processes too."""
+    await settled(tasks)
+    while any(store.is_foreign(TaskId(each)) for each in ids):  # noqa: ASYNC110  another process sets no event here
+        await anyio.sleep(FOREIGN_LOOK_S)
 
 
 async def either(wait: Callable[[], Awaitable[object]], abort: anyio.Event | None) -> bool:

@@ -13,7 +13,6 @@ from ohm_subagents._orchestrator.drive import Driver
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.observe import Audience
 from ohm_subagents._orchestrator.plan import new_task
-from ohm_subagents.contract.events import TaskQueued
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -114,8 +113,6 @@ class RunningTasks:
 
     def begin(self, tasks: Sequence[LiveTask], *, workers: int) -> None:
         """Queue all of them, then run them in order, at most `workers` at once."""
-        for live in tasks:
-            live.record(TaskQueued())
         self._admission.queue(tasks, workers=workers)
 
     def close(self, reason: str) -> None:

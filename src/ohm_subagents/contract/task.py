@@ -191,7 +191,10 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
         case ToolEnded():
             still_open = tuple(call for call in task.open_calls if call.call_id != event.call_id)
             counted = task.usage + Usage(tool_calls=1)
-            return replace(task, open_calls=still_open, usage=counted, **_called(task, event, at_ms))
+            called = _called(task, event, at_ms)
+            if event.status == "interrupted":
+                called["progress_ms"] = task.progress_ms
+            return replace(task, open_calls=still_open, usage=counted, **called)
 
 
 def _joined(said: tuple[str, ...], piece: str) -> tuple[str, ...]:
@@ -205,7 +208,7 @@ def _joined(said: tuple[str, ...], piece: str) -> tuple[str, ...]:
 
 class _Kept(TypedDict):
     updated_ms: int
-    progress_ms: int
+    progress_ms: int | None
     events: tuple[Recorded, ...]
     event_total: int
 

@@ -1,0 +1,150 @@
+"""A run that goes in circles is warned, asked to answer, and stopped; the policy is data."""
+
+import anyio
+import pytest
+from acting import ActingBackend
+
+from ohm_subagents import ErrorCode, LoopPolicy, Ohm
+from ohm_subagents.contract import Start, StartItem, ToolEnded, ToolStarted
+from ohm_subagents.plugin import Capability
+from ohm_subagents.testing import HERMETIC
+
+pytestmark = pytest.mark.anyio
+
+PATH = '{"path": "a.py"}'
+SAME = [("read", PATH)] * 12
+
+
+class Run:
+    """Calls tools, one a step of the event loop, and remembers how it was spoken to."""
+
+    def __init__(self, calls, *, results=None, can_finish=True):
+        self.calls = calls
+        self.results = results
+        self.can_finish = can_finish
+        self.made = 0
+        self.nudged = []
+        self.finished = []
+
+    async def act(self, request, sink):
+        if request.inbox is None:
+            return await self._calls(sink)
+        with request.inbox.steered_by(self._steer, self._finish if self.can_finish else None):
+            return await self._calls(sink)
+
+    async def _calls(self, sink):
+        for number, (tool, args) in enumerate(self.calls):
+            sink.emit(ToolStarted(call_id=f"{number}", tool=tool, args=args))
+            await anyio.lowlevel.checkpoint()
+            self.made += 1
+            text = f"{number}" if self.results is None else self.results
+            sink.emit(ToolEnded(call_id=f"{number}", tool=tool, status="success", text=text))
+            if self.finished:
+                return "what I have"
+        return "done"
+
+    def _steer(self, text):
+        self.nudged.append((self.made, text))
+        return True
+
+    def _finish(self, text):
+        self.finished.append((self.made, text))
+        return True
+
+
+async def played(run, *, loop=None, capabilities=frozenset(Capability)):
+    """The task that `run` became, and its envelope."""
+    backend = ActingBackend(run.act, capabilities=capabilities)
+    item = StartItem(profile="finder", description="d", prompt="p", loop=loop)
+    async with Ohm.open(env=HERMETIC, config={"subagentBackend": "acting"}, plugins=[backend]) as ohm:
+        reply = await ohm._engine.execute(Start(items=(item,)))
+        return reply.items[0].task, ohm.envelope(reply.items[0].task.id)
+
+
+async def test_the_same_call_five_times_is_warned_the_sixth_asks_to_answer():
+    run = Run(SAME)
+    task, envelope = await played(run)
+
+    assert [at for at, _ in run.nudged] == [4], "before the fifth was made"
+    assert "read was called 5 times in a row" in run.nudged[0][1]
+    assert [at for at, _ in run.finished] == [5]
+    assert (task.status, task.output) == ("succeeded", "what I have")
+    assert len(envelope.diagnostics) == 2
+
+
+async def test_a_run_that_does_not_listen_is_stopped_with_a_typed_error_and_keeps_its_work():
+    run = Run(SAME, can_finish=False)
+    task, envelope = await played(run)
+
+    assert (task.status, task.error.code) == ("failed", ErrorCode.LOOP_DETECTED)
+    assert run.made == 6, "the seventh call was not made"
+    assert envelope.stopped_by == "loop"
+    assert envelope.tool_rows[-2:] == [f"○ read {PATH}", "✕ read interrupted"]
+    assert envelope.usage.tool_calls == 7
+
+
+async def test_a_backend_that_cannot_be_steered_is_guarded_too():
+    task, _ = await played(Run(SAME), capabilities=frozenset())
+
+    assert task.error.code == ErrorCode.LOOP_DETECTED
+
+
+async def test_the_order_of_keys_does_not_make_another_call():
+    calls = [("read", '{"a": 1, "b": [2]}'), ("read", '{"b": [2],"a":1}')] * 5
+    task, _ = await played(Run(calls, can_finish=False))
+
+    assert task.error.code == ErrorCode.LOOP_DETECTED
+
+
+async def test_two_calls_that_take_turns_are_a_loop():
+    run = Run([("read", "a"), ("read", "b")] * 8, can_finish=False)
+    task, _ = await played(run)
+
+    assert "took turns 4 times" in run.nudged[0][1]
+    assert (task.error.code, run.made) == (ErrorCode.LOOP_DETECTED, 9)
+
+
+async def test_the_same_result_of_different_calls_is_a_loop():
+    run = Run([("grep", f"{n}") for n in range(20)], results="No matches.", can_finish=False)
+    task, _ = await played(run)
+
+    assert "gave the same result 10 times in a row" in run.nudged[0][1]
+    assert (task.error.code, run.made) == (ErrorCode.LOOP_DETECTED, 12)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [("read", f"{n}") for n in range(40)],
+        [("read", "a"), ("read", "b"), ("edit", "b")] * 10,
+        [*SAME[:4], ("edit", "x")] * 5,
+    ],
+    ids=["different calls", "three that take turns", "broken off in time"],
+)
+async def test_work_that_only_looks_alike_goes_on(calls):
+    run = Run(calls)
+    task, envelope = await played(run)
+
+    assert (task.output, run.nudged, envelope.diagnostics) == ("done", [], None)
+
+
+async def test_a_tool_that_is_meant_to_poll_is_exempt():
+    task, _ = await played(Run(SAME), loop=LoopPolicy(polling=("read",)))
+
+    assert task.output == "done"
+
+
+async def test_a_rule_that_is_zero_is_off():
+    off = LoopPolicy(identical_calls=0, alternations=0, same_results=0)
+    task, _ = await played(Run(SAME, results="same"), loop=off)
+
+    assert task.output == "done"
+
+
+async def test_a_suite_may_bring_a_policy_of_its_own_that_stops_at_once_with_its_words():
+    words = "Loop detected: sub-agent is repeating the same tool calls"
+    policy = LoopPolicy(identical_calls=5, alternations=0, same_results=0, steps=("stop",), message=words)
+    run = Run(SAME)
+    task, _ = await played(run, loop=policy)
+
+    assert (task.error.message, run.made, run.nudged, run.finished) == (words, 4, [], [])
