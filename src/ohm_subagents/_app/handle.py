@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.orchestrator import Orchestrator
     from ohm_subagents.contract.envelope import Envelope
-    from ohm_subagents.contract.limits import Limits
+    from ohm_subagents.contract.limits import Limits, LoopPolicy
     from ohm_subagents.contract.task import Task
 
 
@@ -44,6 +44,7 @@ def start_item(
     model: str | None,
     backend: str | None,
     limits: Limits | None,
+    loop: LoopPolicy | None,
 ) -> StartItem:
     """An item as a program starts it; without a description it is called by the first line of its prompt."""
     return StartItem(
@@ -53,6 +54,7 @@ def start_item(
         model=model,
         backend=backend,
         limits=limits,
+        loop=loop,
     )
 
 

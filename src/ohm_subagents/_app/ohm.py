@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.envelope import Envelope
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import Clock
-    from ohm_subagents.contract.limits import Limits
+    from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
 
@@ -243,14 +243,19 @@ class Ohm:
         model: str | None = None,
         backend: str | None = None,
         limits: Limits | None = None,
+        loop: LoopPolicy | None = None,
+        budget: Budget | None = None,
         observer: Observer | None = None,
     ) -> Result[Envelope, OhmError]:
         """One task, one answer. `Err` is a refusal, a failure or a cancellation.
 
         Nothing is lost then: `error.task_id` names the task, and `task(...)` and `envelope(...)` hold what it did.
+        `limits` and `loop` are about each run of this task; `budget` is for it and all that it starts.
         """
-        item = start_item(profile, prompt, description=description, model=model, backend=backend, limits=limits)
-        match one_item(await self._engine.execute(Start(items=(item,)), observer=observer)):
+        item = start_item(
+            profile, prompt, description=description, model=model, backend=backend, limits=limits, loop=loop
+        )
+        match one_item(await self._engine.execute(Start(items=(item,), budget=budget), observer=observer)):
             case Ok(task):
                 return outcome_of(task, self.config.output_max_chars)
             case Err() as refused:
@@ -265,13 +270,18 @@ class Ohm:
         model: str | None = None,
         backend: str | None = None,
         limits: Limits | None = None,
+        loop: LoopPolicy | None = None,
+        budget: Budget | None = None,
     ) -> Handle:
         """Start one task in the background, whatever `asyncStart` says: that is about models, this is your program.
 
         A refused start gives a handle too; its `wait` answers why. The task is cancelled when this `Ohm` closes.
         """
-        item = start_item(profile, prompt, description=description, model=model, backend=backend, limits=limits)
-        started = one_item(await self._engine.execute(Start(items=(item,), background=True, by_program=True)))
+        item = start_item(
+            profile, prompt, description=description, model=model, backend=backend, limits=limits, loop=loop
+        )
+        command = Start(items=(item,), background=True, by_program=True, budget=budget)
+        started = one_item(await self._engine.execute(command))
         return Handle(self._engine, started, self.config.output_max_chars)
 
     def task(self, task_id: str) -> Task | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import deque
+from contextlib import contextmanager
 from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents.contract.events import TaskQueued
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Generator, Iterable
 
     from anyio.abc import TaskGroup
 
@@ -49,6 +50,7 @@ class Admission:
         self._tickets = count()
         self._line: list[int] = []
         self._ready: list[tuple[int, _Batch]] = []
+        self._followers: set[Callable[[], None]] = set()
         self.limit(max_running)
 
     def limit(self, max_running: int | None) -> None:
@@ -77,7 +79,18 @@ class Admission:
             return False
         del self._line[bisect_left(self._line, live.ticket)]
         live.ticket = None
+        for moved in tuple(self._followers):
+            moved()
         return True
+
+    @contextmanager
+    def followed(self, moved: Callable[[], None]) -> Generator[None]:
+        """Call `moved` whenever somebody leaves the line."""
+        self._followers.add(moved)
+        try:
+            yield
+        finally:
+            self._followers.discard(moved)
 
     def _offer(self, batch: _Batch) -> None:
         while batch.waiting and batch.waiting[0].ticket is None:  # it was cancelled while it waited

@@ -28,7 +28,7 @@ class Onlookers:
         return watching if self._progress is None else (*watching, _Step(self._progress, snapshot))
 
     def first_look(self, snapshot: Callable[[], Reply]) -> None:
-        """Show how things stand before anything happens."""
+        """Show how things stand while nothing happens to the tasks themselves."""
         if self._progress is not None:
             self._progress.step(snapshot, None)
 

@@ -125,8 +125,9 @@ class Orchestrator:
         workers = world.config.subagents.task_max_concurrency if command.parallel else 1
         self._running.begin(started, workers=workers)
         try:
-            if not command.background and (abort is None or not abort.is_set()):
-                await either(partial(settled, started), abort)
+            if started and not command.background and (abort is None or not abort.is_set()):
+                with self._running.in_line(started[0], partial(onlookers.first_look, reply)):
+                    await either(partial(settled, started), abort)
         finally:
             for live in started:
                 if command.background:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from anyio.abc import TaskGroup
 
@@ -73,6 +74,18 @@ class RunningTasks:
         """The task's place in line, from 1; None when it does not wait."""
         live = self._live.get(task_id)
         return None if live is None else self._admission.position(live)
+
+    @contextmanager
+    def in_line(self, first: LiveTask, show: Callable[[], None]) -> Generator[None]:
+        """While `first` waits for its turn, show its place in line, now and whenever it moves."""
+
+        def moved() -> None:
+            if first.ticket is not None:
+                show()
+
+        moved()
+        with self._admission.followed(moved):
+            yield
 
     def shown(self) -> Iterator[Task]:
         """The tasks that were over last, then those that are not."""
