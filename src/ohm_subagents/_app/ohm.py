@@ -16,7 +16,7 @@ from ohm_subagents._app.handle import Handle, one_item, outcome_of, start_item
 from ohm_subagents._app.mounting import mount_all, settings_of
 from ohm_subagents._config.env import process_env
 from ohm_subagents._orchestrator.backends import BackendPool
-from ohm_subagents._orchestrator.observe import silent_logger
+from ohm_subagents._orchestrator.observe import HostLogger
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._orchestrator.throttle import Throttle
@@ -116,7 +116,7 @@ class Ohm:
         `store` and `logger` (structlog) replace the defaults. `host` shows who works, as far as `uiMode` says. Raises
         only for a misdeclared object in `plugins`.
         """
-        now, log = clock or system_clock, logger or silent_logger()
+        now, log = clock or system_clock, logger or HostLogger()
         live_ui = None
         if host is not None:
             live_ui = LiveUi(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from ohm_subagents._plugins.hookspecs import PROJECT
@@ -47,16 +48,45 @@ class Logger(Protocol):
     def exception(self, event: str, **fields: object) -> object: ...
 
 
-def silent_logger() -> Logger:
-    """structlog over the stdlib logger `ohm_subagents`: says nothing until the host listens, never prints."""
-    import structlog  # noqa: PLC0415  its import costs more than all of ours
+class HostLogger:
+    """structlog over the stdlib logger `ohm_subagents`: says nothing until the host listens, never prints.
 
-    logger: Logger = structlog.wrap_logger(
-        logging.getLogger(PROJECT),
-        processors=[structlog.stdlib.filter_by_level, structlog.stdlib.render_to_log_kwargs],
-        wrapper_class=structlog.stdlib.BoundLogger,
-    )
-    return logger
+    A line that nobody listens to costs a look at the level; structlog is loaded for the first one that is written.
+    """
+
+    def __init__(self) -> None:
+        self._stdlib = logging.getLogger(PROJECT)
+
+    def hears(self, level: int) -> bool:
+        """Whether the host listens to lines of this level."""
+        return self._stdlib.isEnabledFor(level)
+
+    def info(self, event: str, **fields: object) -> None:
+        if self._stdlib.isEnabledFor(logging.INFO):
+            self._structured.info(event, **fields)
+
+    def warning(self, event: str, **fields: object) -> None:
+        if self._stdlib.isEnabledFor(logging.WARNING):
+            self._structured.warning(event, **fields)
+
+    def error(self, event: str, **fields: object) -> None:
+        if self._stdlib.isEnabledFor(logging.ERROR):
+            self._structured.error(event, **fields)
+
+    def exception(self, event: str, **fields: object) -> None:
+        if self._stdlib.isEnabledFor(logging.ERROR):
+            self._structured.exception(event, **fields)
+
+    @cached_property
+    def _structured(self) -> Logger:
+        import structlog  # noqa: PLC0415  its import costs more than all of ours
+
+        logger: Logger = structlog.wrap_logger(
+            self._stdlib,
+            processors=[structlog.stdlib.render_to_log_kwargs],
+            wrapper_class=structlog.stdlib.BoundLogger,
+        )
+        return logger
 
 
 class Audience:
@@ -124,10 +154,13 @@ class LogObserver:
         name = EVENT_NAMES.get(type(event))
         if name is None:
             return
-        failed = isinstance(event, RunEnded | TaskSettled) and isinstance(event.outcome, Failed)
-        write = (
-            self._logger.warning if failed or isinstance(event, DiagnosticRaised | GuardTripped) else self._logger.info
+        is_warning = isinstance(event, DiagnosticRaised | GuardTripped) or (
+            isinstance(event, RunEnded | TaskSettled) and isinstance(event.outcome, Failed)
         )
+        level = logging.WARNING if is_warning else logging.INFO
+        if isinstance(self._logger, HostLogger) and not self._logger.hears(level):
+            return
+        write = self._logger.warning if is_warning else self._logger.info
         write(name, **_fields(task, event))
 
 

