@@ -8,7 +8,7 @@ import pytest
 import structlog
 
 from ohm_subagents import ErrorCode, Ohm
-from ohm_subagents._orchestrator.observe import EVENT_NAMES, UNLOGGED
+from ohm_subagents._orchestrator.log import COMMON, LINES, UNLOGGED
 from ohm_subagents.contract import Event, OhmError, ToolEnded, ToolStarted, UsageAdded
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
 
@@ -46,8 +46,9 @@ async def test_a_run_is_told_in_lines_with_the_same_fields():
         "run.ended",
         "task.settled",
     ]
-    fields = {"task_id", "session_id", "run", "profile", "backend", "provider", "model", "runtime", "route", "status"}
-    assert all(fields <= line.keys() for line in lines)
+    added = {line.name: set(line.adds) for line in LINES.values()}
+    for line in lines:
+        assert line.keys() == {"event", "log_level", *COMMON} | added[line["event"]]
     assert {line["task_id"] for line in lines} == {"task_1"}
     assert "secret" not in str(lines)
 
@@ -91,6 +92,6 @@ def test_nothing_is_printed_when_nobody_listens():
 def test_every_event_is_either_logged_or_named_as_unlogged():
     kinds = set(Event.__args__)
 
-    assert EVENT_NAMES.keys() | set(UNLOGGED) == kinds
-    assert not EVENT_NAMES.keys() & set(UNLOGGED)
+    assert LINES.keys() | set(UNLOGGED) == kinds
+    assert not LINES.keys() & set(UNLOGGED)
     assert UsageAdded in UNLOGGED

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ohm_subagents import ErrorCode
 from ohm_subagents._config.tables import config_table, env_table
+from ohm_subagents._orchestrator.log import log_table
 from ohm_subagents._plugins.hookspecs import Hooks
 
 README = Path(__file__).parents[2] / "README.md"
@@ -26,7 +27,7 @@ def hook_table():
     return "\n".join(["| hook | what it does |", "| --- | --- |", *rows])
 
 
-TABLES = {"config": config_table, "env": env_table, "errors": error_table, "hooks": hook_table}
+TABLES = {"config": config_table, "env": env_table, "errors": error_table, "hooks": hook_table, "log": log_table}
 
 
 def with_tables(text):

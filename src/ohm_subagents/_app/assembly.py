@@ -16,7 +16,7 @@ from ohm_subagents._backends.in_process.providers import CompatibleModel, Compat
 from ohm_subagents._config.env import config_dir
 from ohm_subagents._config.load import LoadedConfig, load_config
 from ohm_subagents._config.schema import OhmConfig
-from ohm_subagents._orchestrator.observe import LogObserver
+from ohm_subagents._orchestrator.log import LogObserver
 from ohm_subagents._orchestrator.plan import World
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginHost
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._backends.in_process.models import ModelBook
     from ohm_subagents._config.schema import Provider
-    from ohm_subagents._orchestrator.observe import Logger
+    from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._plugins.interfaces import Observer, Tool
     from ohm_subagents._surfaces.live_ui import LiveUi
     from ohm_subagents.contract.diagnostics import Diagnostic

@@ -16,7 +16,7 @@ from ohm_subagents._app.handle import Handle, one_item, outcome_of, start_item
 from ohm_subagents._app.mounting import mount_all, settings_of
 from ohm_subagents._config.env import process_env
 from ohm_subagents._orchestrator.backends import BackendPool
-from ohm_subagents._orchestrator.observe import HostLogger
+from ohm_subagents._orchestrator.log import HostLogger
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._orchestrator.throttle import Throttle
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._app.assembly import Assembly, ConfigSource
     from ohm_subagents._config.schema import OhmConfig
-    from ohm_subagents._orchestrator.observe import Logger
+    from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._plugins.embedding import Host
     from ohm_subagents._plugins.interfaces import Observer, OnUpdate, Tool
     from ohm_subagents._store.protocol import Store

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from ohm_subagents._orchestrator.observe import Logger
+    from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._plugins.interfaces import BackendSpec, JsonObject, Options
 
 Opened = Result[Backend, OhmError]

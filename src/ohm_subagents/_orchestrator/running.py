@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.backends import BackendPool
     from ohm_subagents._orchestrator.lineage import Lineage
-    from ohm_subagents._orchestrator.observe import Logger
+    from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.throttle import Throttle
     from ohm_subagents._plugins.interfaces import Observer

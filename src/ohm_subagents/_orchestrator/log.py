@@ -1,0 +1,203 @@
+"""structlog as an observer: events become log lines here and nowhere else, in the words of one table."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Protocol
+
+from ohm_subagents._plugins.hookspecs import PROJECT
+from ohm_subagents.contract.events import (
+    AgentEnded,
+    Checkpointed,
+    DiagnosticRaised,
+    Event,
+    Failed,
+    FileChanged,
+    FollowUpTaken,
+    GuardTripped,
+    RequestHeld,
+    RequestReleased,
+    RouteResolved,
+    RunEnded,
+    RunStarted,
+    TaskQueued,
+    TaskSettled,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    ToolUpdated,
+    UsageAdded,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ohm_subagents.contract.task import Task
+
+
+class Logger(Protocol):
+    """What we need of a structlog logger."""
+
+    def info(self, event: str, **fields: object) -> object: ...
+    def warning(self, event: str, **fields: object) -> object: ...
+    def error(self, event: str, **fields: object) -> object: ...
+    def exception(self, event: str, **fields: object) -> object: ...
+
+
+class HostLogger:
+    """structlog over the stdlib logger `ohm_subagents`: says nothing until the host listens, never prints.
+
+    A line that nobody listens to costs a look at the level; structlog is loaded for the first one that is written.
+    """
+
+    def __init__(self) -> None:
+        self._stdlib = logging.getLogger(PROJECT)
+
+    def hears(self, level: int) -> bool:
+        """Whether the host listens to lines of this level."""
+        return self._stdlib.isEnabledFor(level)
+
+    def info(self, event: str, **fields: object) -> None:
+        if self._stdlib.isEnabledFor(logging.INFO):
+            self._structured.info(event, **fields)
+
+    def warning(self, event: str, **fields: object) -> None:
+        if self._stdlib.isEnabledFor(logging.WARNING):
+            self._structured.warning(event, **fields)
+
+    def error(self, event: str, **fields: object) -> None:
+        if self._stdlib.isEnabledFor(logging.ERROR):
+            self._structured.error(event, **fields)
+
+    def exception(self, event: str, **fields: object) -> None:
+        if self._stdlib.isEnabledFor(logging.ERROR):
+            self._structured.exception(event, **fields)
+
+    @cached_property
+    def _structured(self) -> Logger:
+        import structlog  # noqa: PLC0415  its import costs more than all of ours
+
+        logger: Logger = structlog.wrap_logger(
+            self._stdlib,
+            processors=[structlog.stdlib.render_to_log_kwargs],
+            wrapper_class=structlog.stdlib.BoundLogger,
+        )
+        return logger
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """How a kind of line is called, when it is written, and which fields it has besides the common ones."""
+
+    name: str
+    when: str
+    adds: tuple[str, ...] = ()
+
+
+COMMON: Final = (
+    *("task_id", "session_id", "parent", "run", "profile"),
+    *("backend", "provider", "model", "runtime", "route", "status"),
+)
+_END: Final = ("outcome", "duration_ms", "stopped_by", "error_code", "error_category")
+LINES: Final[Mapping[type[Event], LogLine]] = {
+    TaskQueued: LogLine("task.queued", "A task was admitted."),
+    RunStarted: LogLine("run.started", "A prompt was given to the backend."),
+    FollowUpTaken: LogLine("follow_up.taken", "The run that goes on has taken a follow-up."),
+    RouteResolved: LogLine("route.resolved", "It is known which model and runtime do the work."),
+    ToolStarted: LogLine("tool.started", "A tool call began.", ("tool", "call_id")),
+    ToolEnded: LogLine("tool.ended", "A tool call ended.", ("tool", "call_id", "tool_status")),
+    FileChanged: LogLine("file.changed", "A file was written.", ("path",)),
+    RequestHeld: LogLine("request.held", "A model request waits for its turn or its budget.", ("provider", "why")),
+    RequestReleased: LogLine("request.released", "It goes out."),
+    GuardTripped: LogLine(
+        "guard.tripped", "A clock, the loop guard or a budget stepped in.", ("guard", "step", "guard_message")
+    ),
+    DiagnosticRaised: LogLine("diagnostic.raised", "Something was not honoured as written.", ("subject", "diagnostic")),
+    RunEnded: LogLine("run.ended", "The backend returned, failed or was stopped.", _END),
+    TaskSettled: LogLine("task.settled", "Nothing more will happen to the task.", _END),
+}
+"""Streamed text, tool payloads and usage steps are not log lines."""
+
+UNLOGGED: Final[tuple[type[Event], ...]] = (
+    AgentEnded,
+    TextDelta,
+    ThinkingDelta,
+    ToolUpdated,
+    UsageAdded,
+    Checkpointed,
+)
+
+
+class LogObserver:
+    """Events → structlog lines with one set of fields. Prompts, answers and tool payloads never leave through here."""
+
+    def __init__(self, logger: Logger) -> None:
+        self._logger = logger
+
+    def notify(self, task: Task, event: Event) -> None:
+        """Write the line of this event, if it has one."""
+        line = LINES.get(type(event))
+        if line is None:
+            return
+        is_warning = isinstance(event, DiagnosticRaised | GuardTripped) or (
+            isinstance(event, RunEnded | TaskSettled) and isinstance(event.outcome, Failed)
+        )
+        level = logging.WARNING if is_warning else logging.INFO
+        if isinstance(self._logger, HostLogger) and not self._logger.hears(level):
+            return
+        write = self._logger.warning if is_warning else self._logger.info
+        write(line.name, **_common(task) | _own(task, event))
+
+
+def _common(task: Task) -> dict[str, object]:
+    return {
+        "task_id": task.id,
+        "session_id": task.session_id,
+        "parent": task.parent,
+        "run": len(task.runs),
+        "profile": task.profile,
+        "backend": task.backend,
+        "provider": task.route.provider,
+        "model": task.route.model,
+        "runtime": task.route.runtime,
+        "route": task.route.route,
+        "status": task.status,
+    }
+
+
+def _own(task: Task, event: Event) -> dict[str, object]:
+    match event:
+        case ToolStarted():
+            return {"tool": event.tool, "call_id": event.call_id}
+        case ToolEnded():
+            return {"tool": event.tool, "call_id": event.call_id, "tool_status": event.status}
+        case FileChanged():
+            return {"path": event.path}
+        case RequestHeld():
+            return {"provider": event.provider, "why": event.why}
+        case GuardTripped():
+            return {"guard": event.guard, "step": event.step, "guard_message": event.message}
+        case DiagnosticRaised(diagnostic=diagnostic):
+            return {"subject": diagnostic.subject, "diagnostic": diagnostic.message}
+        case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):
+            error = outcome.error if isinstance(outcome, Failed) else None
+            return {
+                "outcome": outcome.kind,
+                "duration_ms": task.updated_ms - (task.started_ms or task.created_ms),
+                "stopped_by": task.stopped_by,
+                "error_code": None if error is None else str(error.code),
+                "error_category": None if error is None else str(error.resolved_category),
+            }
+        case _:
+            return {}
+
+
+def log_table() -> str:
+    """Markdown: every line, when it is written, and the fields that it adds to the common ones."""
+    rows = (
+        f"| `{line.name}` | {line.when} | {', '.join(f'`{name}`' for name in line.adds)} |" for line in LINES.values()
+    )
+    return "\n".join(("| line | when | adds |", "| --- | --- | --- |", *rows))
