@@ -168,7 +168,21 @@ def test_only_regular_files_of_a_sane_size_are_read(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("reserved", ["permissions", "profiles", "backends", "model", "store", "taskmaxconcurrency"])
+@pytest.mark.parametrize(
+    "reserved",
+    [
+        "permissions",
+        "profiles",
+        "backends",
+        "model",
+        "store",
+        "taskmaxconcurrency",
+        "limits",
+        "loop",
+        "budget",
+        "maxrequests",
+    ],
+)
 def test_a_reserved_id_is_refused_from_every_source(load, reserved):
     catalog = load(
         plugins=[profile(reserved, source="plugin x")], project_files={f"{reserved}.md": "---\nsummary: S\n---\nP"}
