@@ -45,6 +45,21 @@ def test_what_is_shown_can_be_used_as_ohm_json(ohm) -> None:
     assert json.loads(again.stdout) == parse_jsonc(shown).ok_value.value
 
 
+def test_limits_and_budgets_are_shown_with_their_origin_and_a_guard_that_is_off_as_null(ohm) -> None:
+    path = ohm.configure(
+        '{\n  "subagents": {\n    "budget": {"spawns": null, "costUsd": 0.5},\n    "limits": {"capMs": 9000},\n'
+        '    "finder": {"limits": {"softMs": 5000}}\n  }\n}'
+    )
+    text = ohm("config", "show", "--origin").stdout
+    assert origin_of(text, "spawns") == origin_of(text, "costUsd") == f"{path}:3"
+    assert '"spawns": null' in text
+    assert '"costUsd": "0.5"' in text
+    assert origin_of(text, "depth") == "default"
+    assert (origin_of(text, "capMs"), origin_of(text, "softMs")) == (f"{path}:4", f"{path}:5")
+    ohm.configure(text)
+    assert json.loads(ohm("config", "show").stdout) == parse_jsonc(text).ok_value.value
+
+
 def test_the_schema_of_ohm_json_is_published(ohm) -> None:
     done = ohm("config", "schema")
     assert (done.returncode, done.stderr) == (0, "")

@@ -86,6 +86,32 @@ def test_an_unknown_id_is_answered_with_those_there_are() -> None:
     )
 
 
+def test_a_profile_shows_what_it_may_take_and_who_says_so(ohm) -> None:
+    path = ohm.configure(
+        '{"subagents": {\n"limits": {"capMs": 9000},\n"loop": {"alternations": 0},\n'
+        '"finder": {"budget": {"costUsd": 0.5}, "loop": {"polling": ["ls"]}}}}'
+    )
+    lines = ohm("subagent", "finder").stdout.splitlines()
+    at = lines.index("Limits:")
+    assert lines[at + 1 : at + 9] == [
+        "- idleMs: 120000 (set by subagents.limits.idleMs (default))",
+        "- toolMs: 600000 (set by subagents.limits.toolMs (default))",
+        "- softMs: 180000 (set by backendTimeoutMs (default))",
+        "- extendMs: 120000 (follows from idleMs and softMs)",
+        f"- capMs: 9000 (set by subagents.limits.capMs ({path}:2))",
+        f"- budget.costUsd: 0.5 (set by subagents.finder.budget.costUsd ({path}:4))",
+        "- loop: identicalCalls 5, alternations off, sameResults 10",
+        "- may repeat: ls",
+    ]
+
+
+def test_a_subagent_without_a_clear_budget_is_not_available(ohm) -> None:
+    ohm.configure('{"subagents": {"finder": {"budget": {"costUsd": "much"}}}}')
+    done = ohm("subagent", "finder")
+    assert "available: no (" in done.stdout
+    assert "'subagents.finder.budget.costUsd' is 'much', but has to be a number" in done.stdout
+
+
 OWN, COMMON = {"finder": {"model": "acme/own"}}, {"model": "acme/common"}
 WRITTEN = replace(PROFILES[2], model=ModelPattern(provider="acme", model="written"), source="finder.md")
 

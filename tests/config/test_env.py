@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ohm_subagents._config.env import VARIABLES, config_dir, process_env
+from ohm_subagents._config.env import VARIABLES, config_dir, nesting_depth, process_env
 from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents.contract.result import Err
@@ -128,3 +128,21 @@ def test_the_process_environment_is_a_copy(monkeypatch):
     env = process_env()
     monkeypatch.setenv("OHM_MODEL", "c/d")
     assert env["OHM_MODEL"] == "a/b"
+
+
+@pytest.mark.parametrize(("text", "depth"), [("", 0), (" ", 0), ("0", 0), (" 2 ", 2), ("007", 7)])
+def test_the_depth_of_this_process_is_how_many_subagents_it_is_inside_of(text, depth):
+    assert nesting_depth({}) == 0
+    assert nesting_depth({"PI_SUBAGENT_DEPTH": text}) == depth
+    assert load(PI_SUBAGENT_DEPTH=text).diagnostics == ()
+
+
+@pytest.mark.parametrize("text", ["-1", "+1", "one", "1.0", "1_0", "٣", "9" * 5000])
+def test_a_depth_that_cannot_be_read_is_the_limit_reached_and_told(text):
+    assert nesting_depth({"PI_SUBAGENT_DEPTH": text}) is None
+    (told,) = load(PI_SUBAGENT_DEPTH=text).diagnostics
+    assert told.severity == "error"
+    assert str(told).startswith("'PI_SUBAGENT_DEPTH' is '")
+    assert str(told).endswith(
+        "but has to be an integer, 0 or more; it counts as the depth limit reached, so no task may be started."
+    )

@@ -161,7 +161,8 @@ WRONG = [
     ),
     (
         '{"subagents": {"finder": {"modle": "a/b"}}}',
-        "'subagents.finder.modle' is not a known key, and is ignored. Known here: backend, limits, model, tools.",
+        "'subagents.finder.modle' is not a known key, and is ignored. "
+        "Known here: backend, budget, limits, loop, model, tools.",
     ),
     (
         '{"providers": {"acme": {"baseUrl": "http://x", "models": [{"id": "m", "thinking": true}]}}}',
@@ -288,7 +289,7 @@ def test_a_subagents_entry_has_a_long_and_a_short_form_and_the_short_one_wins(ho
         model=ModelPattern(provider="g", model="h"),
         backend="none",
         tools=ToolRules(at_most=("read",), source=f"{home.cwd}/.pi/ohm.json:3"),
-        limits=Limits(soft_ms=5),
+        limits_at_most=Limits(soft_ms=5),
     )
     assert loaded.config.subagents.entry("oracle").model == ModelPattern(provider="e", model="f", thinking="high")
     assert loaded.config.subagents.entry("task") == ProfileSettings()

@@ -49,6 +49,7 @@ def test_the_configuration_is_loaded_as_recorded(case, tmp_path):
     assert list(loaded.ok_value.loaded_from) == [at_home(path) for path in case["expect"]["loaded_from"]]
     found = loaded.ok_value.config.model_dump(mode="json", by_alias=True, exclude_none=True)
     for entry in found["subagents"]["profiles"].values():
-        entry.pop("limits")
+        assert entry.pop("limits") == entry.pop("budget") == {}
+        assert entry.pop("loop") == {"polling": []}
     default = OhmConfig().model_dump(mode="json", by_alias=True, exclude_none=True)
     assert differences(found, default) == case["expect"]["changed_from_defaults"]

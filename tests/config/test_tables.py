@@ -1,6 +1,6 @@
 """The README's tables come from the schema, so every field and variable has to be in them."""
 
-from ohm_subagents._config.env import DIRECTORY_VARIABLES, VARIABLES
+from ohm_subagents._config.env import DEPTH_VARIABLE, DIRECTORY_VARIABLES, VARIABLES
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.tables import config_schema, config_table, env_table
 
@@ -11,7 +11,7 @@ def cells(table: str) -> list[list[str]]:
 
 def test_every_variable_has_a_row_with_its_field_its_default_and_a_meaning():
     rows = {row[0].strip("`"): row for row in cells(env_table())}
-    assert [*rows] == [*(one.name for one in VARIABLES), *DIRECTORY_VARIABLES]
+    assert [*rows] == [*(one.name for one in VARIABLES), *DIRECTORY_VARIABLES, DEPTH_VARIABLE]
     assert rows["OHM_SUBAGENTS_OUTPUT_MAX_CHARS"][1:3] == ["`outputMaxChars`", "`8000`"]
     assert all(row[3] for row in rows.values())
 
@@ -21,6 +21,9 @@ def test_every_field_has_a_row_with_what_it_accepts_and_a_meaning():
     assert rows["subagents.taskMaxConcurrency"][1:3] == ["positive integer", "`3`"]
     assert rows["defaultMode"][1] == "`rush`, `smart`, `deep`"
     assert rows["subagents.permissions.subagents.<id>"][1] == "`allow`, `deny`"
+    assert rows["subagents.maxRequests.<provider>"][1] == "positive integer"
+    assert rows["subagents.budget.depth"][1:3] == ["integer, 0 or more", "`1`"]
+    assert rows["subagents.<id>.budget.costUsd"][1] == "number or decimal text above 0"
     assert rows["providers.<name>.apiKeyEnv"][1] == "text"
     assert {"subagents.<id>.model", "subagents.<id>.tools.allow", "subagents.<id>.limits.softMs"} <= set(rows)
     assert all(row[1] and row[3] for row in rows.values())

@@ -15,6 +15,7 @@ import anyio
 import pytest
 
 from ohm_subagents import Ohm
+from ohm_subagents.contract import Clocks
 from ohm_subagents.testing import HERMETIC
 
 ROOT = Path(__file__).parents[2]
@@ -149,13 +150,25 @@ async def test_the_profile_loads_and_joins_the_roster(tmp_path):
 
 
 @pytest.mark.anyio
-async def test_the_configuration_loads_without_a_diagnostic(tmp_path):
-    (text,) = (text for _, _, language, text in BLOCKS if language == "jsonc")
-    (tmp_path / "ohm.json").write_text(text, encoding="utf-8")
-    async with Ohm.open(env=HERMETIC | {"PI_CONFIG_DIR": str(tmp_path)}, cwd=tmp_path) as ohm:
-        assert ohm.diagnostics == ()
-        assert str(ohm.config.subagents.entry("finder").model) == "openai/gpt-4o"
-        assert "acme" in ohm.config.providers
+async def test_each_configuration_loads_without_a_diagnostic(tmp_path):
+    loaded = []
+    for text in (text for _, _, language, text in BLOCKS if language == "jsonc"):
+        (tmp_path / "ohm.json").write_text(text, encoding="utf-8")
+        async with Ohm.open(env=HERMETIC | {"PI_CONFIG_DIR": str(tmp_path)}, cwd=tmp_path) as ohm:
+            assert ohm.diagnostics == ()
+            loaded.append(ohm.config)
+    models, limits = loaded
+    assert str(models.subagents.entry("finder").model) == "openai/gpt-4o"
+    assert "acme" in models.providers
+    assert limits.subagents.max_requests == {"openai": 8}
+    assert str(limits.subagents.tree_budget().cost_usd) == "2.50"
+
+
+def test_the_clocks_are_the_ones_of_the_readme():
+    clocks = Clocks()
+    minutes = [clocks.idle_ms, clocks.tool_ms, clocks.soft_ms, clocks.cap_ms]
+    rows = re.findall(r"^\| (?:idle|tool|soft|cap) \| .* \| (\d+) (minute|hour)s? \|$", README, re.MULTILINE)
+    assert [int(number) * (60_000 if unit == "minute" else 3_600_000) for number, unit in rows] == minutes
 
 
 def test_ci_runs_the_test_command_of_the_readme():

@@ -8,6 +8,7 @@ import pytest
 
 from ohm_subagents._config.schema import RESERVED_IDS
 from ohm_subagents._profiles.catalog import Catalog, builtin_profiles, load_catalog
+from ohm_subagents.contract.limits import Budget, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import Profile
 
@@ -132,6 +133,22 @@ def test_a_project_cannot_open_what_is_internal_or_behind_a_feature(load):
     assert len(catalog.diagnostics) == 2
 
 
+def test_the_limits_of_a_project_lower_and_its_polling_is_void(load, tmp_path):
+    users = "---\nsummary: S\nlimits: {capMs: 50}\nbudget: {requests: 5}\npolling: [wait]\n---\nuser"
+    projects = "---\nsummary: S\nlimits: {capMs: 90}\nbudget: {tokens: 7}\npolling: [Wait, bash]\n---\nproject"
+    catalog = load(user_files={"own.md": users}, project_files={"own.md": projects, "new.md": projects})
+    own, new = catalog.find("own"), catalog.find("new")
+    assert (own.prompt, own.limits, own.limits_at_most) == ("project", Limits(cap_ms=50), Limits(cap_ms=90))
+    assert (own.budget, own.budget_at_most, own.polling) == (Budget(requests=5), Budget(tokens=7), ("wait",))
+    assert (new.limits, new.limits_at_most, new.budget, new.polling) == (None, Limits(cap_ms=90), None, ())
+    folder = tmp_path / "project" / ".pi" / "subagents"
+    void = "in 'polling', which has no effect: a project's file cannot exempt a tool from the loop guard."
+    assert [str(one) for one in catalog.diagnostics] == [
+        f"{folder}/new.md: The profile 'new' of a project names 'Wait', 'bash' {void} The user's file can.",
+        f"{folder}/own.md: The profile 'own' of a project names 'bash' {void} The user's file can.",
+    ]
+
+
 def test_a_broken_file_is_one_diagnostic_and_costs_nothing_else(load, tmp_path):
     catalog = load(
         user_files={
@@ -168,7 +185,21 @@ def test_only_regular_files_of_a_sane_size_are_read(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("reserved", ["permissions", "profiles", "backends", "model", "store", "taskmaxconcurrency"])
+@pytest.mark.parametrize(
+    "reserved",
+    [
+        "permissions",
+        "profiles",
+        "backends",
+        "model",
+        "store",
+        "taskmaxconcurrency",
+        "limits",
+        "loop",
+        "budget",
+        "maxrequests",
+    ],
+)
 def test_a_reserved_id_is_refused_from_every_source(load, reserved):
     catalog = load(
         plugins=[profile(reserved, source="plugin x")], project_files={f"{reserved}.md": "---\nsummary: S\n---\nP"}

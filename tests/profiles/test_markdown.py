@@ -1,9 +1,12 @@
 """A profile file: everything that can be written, and everything that can be wrong."""
 
+from decimal import Decimal
+
 import pytest
 
 from ohm_subagents._profiles.markdown import parse_profile
 from ohm_subagents.contract.errors import ErrorCode
+from ohm_subagents.contract.limits import Budget, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import InputSpec, Profile, ToolPolicy
 from ohm_subagents.contract.result import Err
@@ -29,6 +32,16 @@ inputs:
   - {name: task, role: prompt, required: true, description: What to review.}
   - {name: files, role: files}
 feature: painterImagegen
+limits: {idleMs: 1, toolMs: 2, softMs: 3, extendMs: 4, capMs: 5}
+budget:
+  requests: 6
+  tokens: 7
+  costUsd: 0.1
+  toolCalls: 8
+  spawns: 0
+  depth: 0
+  wallMs: 9
+polling: [status, wait]
 ---
 
 You review.
@@ -66,6 +79,9 @@ def test_every_key_of_a_profile_is_read():
             InputSpec(name="files", role="files"),
         ),
         feature="painterImagegen",
+        limits=Limits(idle_ms=1, tool_ms=2, soft_ms=3, extend_ms=4, cap_ms=5),
+        budget=Budget(requests=6, tokens=7, cost_usd=Decimal("0.1"), tool_calls=8, spawns=0, depth=0, wall_ms=9),
+        polling=("status", "wait"),
         source="reviewer.md",
     )
 
@@ -130,6 +146,16 @@ def test_tools_are_a_list_or_two(written, policy):
             "has a wrong 'tools'",
             "'bash' is both allowed and denied",
         ),
+        ("summary: S\nlimits:\n  capMs: 0", 4, "has 0 as 'limits.capMs'", "a positive integer"),
+        ("summary: S\nlimits: {cap_ms: 5}", 3, "has the unknown key 'limits.cap_ms'", "capMs, extendMs, idleMs, "),
+        ("summary: S\nlimits: 5 min", 3, "has '5 min' as 'limits'", "an object"),
+        ("summary: S\nbudget:\n  depth: 1\n  requests: many", 5, "has 'many' as 'budget.requests'", "a positive"),
+        ("summary: S\nbudget:\n  costUsd: 0", 4, "has 0 as 'budget.costUsd'", "a decimal text above 0"),
+        ("summary: S\nbudget: {costUsd: .nan}", 3, "has NaN as 'budget.costUsd'", "a decimal text above 0"),
+        ("summary: S\nbudget: {depth: -1}", 3, "has -1 as 'budget.depth'", "an integer, 0 or more"),
+        ("summary: S\nbudget: {request: 1}", 3, "has the unknown key 'budget.request'", "costUsd, depth, requests, "),
+        ("summary: S\npolling: wait", 3, "has 'wait' as 'polling'", "a list"),
+        ("summary: S\npolling: [' ']", 3, "has ' ' as 'polling.0'", "a text that is not blank"),
         ("summary: S\nfeature: warp", 3, "has 'warp' as 'feature'", "one of handoff, subagents"),
         ("summary: S\ninputs: [query]", 3, "has 'query' as 'inputs.0'", "an object"),
         (
@@ -203,7 +229,7 @@ def test_unknown_keys_are_named_and_ignored():
     assert not isinstance(parsed, Err)
     assert [(one.subject, one.line) for one in parsed.ok_value.diagnostics] == [("color", 3), ("maxTurns", 5)]
     assert str(parsed.ok_value.diagnostics[0]).startswith(
-        "reviewer.md:3: 'color' is not a key of a profile, and is ignored. Known: backend, description, "
+        "reviewer.md:3: 'color' is not a key of a profile, and is ignored. Known: backend, budget, description, "
     )
 
 

@@ -22,6 +22,7 @@ from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginHost
 from ohm_subagents._policy.entries import unmatched_entries
 from ohm_subagents._policy.permissions import unmatched
+from ohm_subagents._policy.sources import void_ceilings
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._store.retention import RetentionPolicy
 from ohm_subagents._surfaces import hooks as builtin_suites
@@ -94,6 +95,7 @@ class Assembly:
         yield from unmatched(self.config.subagents.permissions, self.catalog.available())
         if isinstance(self.loaded, Ok):
             yield from unmatched_entries(self.loaded.ok_value, self.catalog.available())
+            yield from void_ceilings(self.loaded.ok_value, self.catalog.profiles)
         yield from self.host.diagnostics
 
     def world(self, child_tools: Mapping[str, Tool]) -> Result[World, OhmError]:

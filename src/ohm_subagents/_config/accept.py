@@ -24,10 +24,12 @@ def accepted(
     place: Callable[[KeyPath], Place],
     *,
     complete: bool,
+    fate: str = "is ignored",
 ) -> tuple[dict[str, JsonValue], tuple[Diagnostic, ...]]:
     """Drop each value that is wrong and each key that is unknown, with a diagnostic.
 
-    While layers are still apart (`complete=False`), a missing key is no fault: another layer may have it.
+    While layers are still apart (`complete=False`), a missing key is no fault: another layer may have it. `fate` is
+    what a wrong value does.
     """
     kept = copy.deepcopy(dict(values))
     found: list[Diagnostic] = []
@@ -37,7 +39,7 @@ def accepted(
             return kept, tuple(found)
         at = {_existing(kept, error["loc"]): error for error in errors}
         for path, error in sorted(at.items(), key=lambda item: [_order(part) for part in item[0]], reverse=True):
-            found.append(_diagnostic(schema, error, place(tuple(str(part) for part in path))))
+            found.append(_diagnostic(schema, error, place(tuple(str(part) for part in path)), fate))
             _drop(kept, path)
 
 
@@ -108,16 +110,16 @@ def _is_schema(annotation: object) -> TypeGuard[type[BaseModel]]:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
-def _diagnostic(schema: type[BaseModel], error: ErrorDetails, place: Place) -> Diagnostic:
+def _diagnostic(schema: type[BaseModel], error: ErrorDetails, place: Place, fate: str) -> Diagnostic:
     match error["type"]:
         case "extra_forbidden":
             keys = ", ".join(known_keys(schema, error["loc"]))
-            return place.diagnostic(f"'{place.key}' is not a known key, and is ignored. Known here: {keys}.")
+            return place.diagnostic(f"'{place.key}' is not a known key, and {fate}. Known here: {keys}.")
         case "missing":
-            return place.diagnostic(f"'{place.key}' lacks '{error['loc'][-1]}'; it is ignored.")
+            return place.diagnostic(f"'{place.key}' lacks '{error['loc'][-1]}'; it {fate}.")
         case type_ if type_ == SECRET:
-            return place.diagnostic(f"'{place.key}' has to be {allowed(error)}; it is ignored.")
+            return place.diagnostic(f"'{place.key}' has to be {allowed(error)}; it {fate}.")
         case _:
             return place.diagnostic(
-                f"'{place.key}' is {shown(error['input'])}, but has to be {allowed(error)}; it is ignored."
+                f"'{place.key}' is {shown(error['input'])}, but has to be {allowed(error)}; it {fate}."
             )

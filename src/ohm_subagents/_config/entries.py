@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ohm_subagents._config.layers import Layer, Place
     from ohm_subagents.contract.diagnostics import Diagnostic
 
-_SECTIONS: Final = ("profiles", "backends")
+_SECTIONS: Final = ("profiles", "backends", "limits", "loop", "maxrequests")
 _LIKENESS: Final = 0.8
 _FIELDS: Final = frozenset(to_camel(name) for name in Subagents.model_fields)
 
@@ -30,14 +30,11 @@ def folded(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
     wrong: list[Diagnostic] = []
     values = dict(layer.values)
     places = dict(layer.places)
-    providers = values.get("providers")
-    if isinstance(providers, dict):
-        for name in providers:
-            _move(layer, places, ("providers", name), ("providers", _provider(name)))
-        values["providers"] = {_provider(name): provider for name, provider in providers.items()}
+    _fold_providers(layer, places, values, ("providers",))
     section = values.get("subagents")
     if isinstance(section, dict):
         kept = {key: value for key, value in section.items() if key in _FIELDS}
+        _fold_providers(layer, places, kept, ("subagents", "maxRequests"))
         profiles = section.get("profiles", {})
         if isinstance(profiles, dict):
             entries: dict[str, JsonValue] = {}
@@ -68,8 +65,8 @@ def merged(lower: JsonValue, upper: JsonValue) -> JsonValue:
 def _refusal(path: KeyPath, value: JsonValue) -> str:
     profile_id = fold_id(path[-1])
     if profile_id in RESERVED_IDS:
-        exact = next(name for name in _FIELDS if name.lower() == profile_id)
-        return f"is a reserved key and cannot be a subagent; it is ignored. The setting is 'subagents.{exact}'."
+        setting = f"The setting is 'subagents.{_exact(profile_id)}'."
+        return f"is a reserved key and cannot be a subagent; it is ignored. {setting}"
     if len(path) == 2 and (meant := _meant(profile_id)):
         return (
             f"is not known, and is ignored. Did you mean 'subagents.{meant}'? "
@@ -88,7 +85,11 @@ def _refusal(path: KeyPath, value: JsonValue) -> str:
 def _meant(profile_id: str) -> str | None:
     """The setting that holds objects, as a subagent's entry does, and is spelt nearly like this."""
     near = get_close_matches(profile_id, _SECTIONS, n=1, cutoff=_LIKENESS)
-    return near[0] if near else None
+    return _exact(near[0]) if near else None
+
+
+def _exact(profile_id: str) -> str:
+    return next(name for name in _FIELDS if name.lower() == profile_id)
 
 
 def _move(layer: Layer, places: dict[KeyPath, Place], old: KeyPath, new: KeyPath) -> None:
@@ -98,6 +99,15 @@ def _move(layer: Layer, places: dict[KeyPath, Place], old: KeyPath, new: KeyPath
             (*new, *path[len(old) :]): place for path, place in layer.places.items() if path[: len(old)] == old
         }
         places.update(below)
+
+
+def _fold_providers(layer: Layer, places: dict[KeyPath, Place], values: dict[str, JsonValue], path: KeyPath) -> None:
+    """Name what is given for each provider by the folded name."""
+    given = values.get(path[-1])
+    if isinstance(given, dict):
+        for name in given:
+            _move(layer, places, (*path, name), (*path, _provider(name)))
+        values[path[-1]] = {_provider(name): value for name, value in given.items()}
 
 
 def _provider(name: str) -> str:

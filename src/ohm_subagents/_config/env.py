@@ -54,6 +54,8 @@ _LEADING: Final = re.compile(r"\+?[0-9]{1,20}")
 
 DIRECTORY_VARIABLES: Final = ("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
 DEFAULT_DIRECTORY: Final = "~/.pi/agent"
+DEPTH_VARIABLE: Final = "PI_SUBAGENT_DEPTH"
+_DEPTH: Final = re.compile(r"[0-9]{1,6}")
 
 
 def process_env() -> Mapping[str, str]:
@@ -75,8 +77,14 @@ def expanded(path: str, env: Mapping[str, str]) -> Path:
     return (Path(home) if home else Path.home()) / path[2:]
 
 
+def nesting_depth(env: Mapping[str, str]) -> int | None:
+    """How many subagents this process is inside of; None if that cannot be read: then no task may be started."""
+    text = env.get(DEPTH_VARIABLE, "").strip() or "0"
+    return int(text) if _DEPTH.fullmatch(text) else None
+
+
 def environment(env: Mapping[str, str]) -> tuple[Layer, tuple[Diagnostic, ...]]:
-    """The variables as a layer of raw values, and the integers that are not written as one.
+    """The variables as a layer of raw values, and the integers that are not written as one, the depth among them.
 
     A blank variable is an unset one, but a blank list of the plugins to load has none in it.
     """
@@ -96,6 +104,13 @@ def environment(env: Mapping[str, str]) -> tuple[Layer, tuple[Diagnostic, ...]]:
         if isinstance(value, int) and not (text.isascii() and text.isdigit()):
             told = f"'{variable.name}' is {shown(text)}, but has to be a positive integer; it counts as {value}."
             inexact.append(place.diagnostic(told))
+    if nesting_depth(env) is None:
+        told = (
+            f"'{DEPTH_VARIABLE}' is {shown(env[DEPTH_VARIABLE])}, but has to be an integer, 0 or more; it counts as "
+            "the depth limit reached, so no task may be started."
+        )
+        place = Place(source=f"env {DEPTH_VARIABLE}", key=DEPTH_VARIABLE)
+        inexact.append(place.diagnostic(told, severity="error"))
     return Layer(kind="environment", source="env", values=values, places=places), tuple(inexact)
 
 

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.accept import accepted
+from ohm_subagents._config.budgets import EVERY, read_budgets
+from ohm_subagents._config.ceilings import ceilings
 from ohm_subagents._config.entries import folded, merged
 from ohm_subagents._config.env import config_dir, environment
 from ohm_subagents._config.layers import Layer, Place, leaves, read_file, read_mapping
+from ohm_subagents._config.limits import CommonBudget, OwnBudget, OwnLimits
 from ohm_subagents._config.permissions import Permissions, Rules, merge
 from ohm_subagents._config.plugin_lists import understood
 from ohm_subagents._config.project import tightened
@@ -62,21 +65,27 @@ def load_config(
     files = read.ok_value
     rules = [read_rules(layer) for layer in files]
     tools = [read_tools(layer) for layer in files]
+    budgets = [read_budgets(layer) for layer in files]
     tool_rules = merge_tools(one for one, _ in tools)
     permissions = merge(one for one, _ in rules)
     diagnostics: list[Diagnostic] = []
     for layer, (one, wrong) in zip(files, rules, strict=True):
         diagnostics += [*_repeated(layer), *wrong, *loosening(layer, one, permissions)]
-    for layer, (given, unclear) in zip(files, tools, strict=True):
-        diagnostics += [*unclear, *not_granted(layer, given, tool_rules)]
+    for layer, (given, wrong) in zip(files, tools, strict=True):
+        diagnostics += [*wrong, *not_granted(layer, given, tool_rules)]
+    diagnostics += [one for reading in budgets for one in reading.diagnostics]
+    alone: dict[tuple[str, str], frozenset[str]] = {}
     values: dict[str, JsonValue] = {}
     places: dict[KeyPath, Place] = {}
     variables, inexact = environment(env)
     diagnostics += inexact
-    for raw in (*(without_rules(without_tools(layer)) for layer in files), variables):
+    for raw in (*(without_rules(without_tools(reading.layer)) for reading in budgets), variables):
         checked, ignored = _checked(raw)
-        layer, void = tightened(checked, values, Layer(kind="given", source="", values=values, places=places).place)
-        diagnostics += [*ignored, *void]
+        below = Layer(kind="given", source="", values=values, places=places)
+        lowered = ceilings(checked, below)
+        layer, void = tightened(lowered.layer, values, below.place)
+        diagnostics += [*ignored, *lowered.diagnostics, *void]
+        alone |= lowered.keys
         values = _as_object(merged(values, {**layer.values}))
         places |= layer.places
         places |= {path: layer.place(path) for path in leaves(layer.values)}
@@ -85,10 +94,9 @@ def load_config(
     origins = {".".join(path): str(source.place(path)) for path in leaves(values)} | _rule_origins(permissions, rules)
     origins |= {f"subagents.profiles.{name}.{KEY}": rule.source for name, rule in tool_rules.items() if rule.source}
     loaded_from = tuple(layer.source for layer in files)
-    section = _as_object(values.setdefault("subagents", {}))
-    profiles = _with_tools(_as_object(section.get("profiles")), tool_rules)
-    in_force = {**section, "profiles": profiles, "permissions": permissions}
-    complete = OhmConfig.model_validate({**values, "subagents": in_force})
+    unclear = {owner: why for reading in reversed(budgets) for owner, why in reading.unclear.items()}
+    section = _in_force(_as_object(values.get("subagents")), tool_rules, unclear, alone)
+    complete = OhmConfig.model_validate({**values, "subagents": {**section, "permissions": permissions}})
     return Ok(
         LoadedConfig(
             config=complete,
@@ -144,8 +152,24 @@ def _checked(raw: Layer) -> tuple[Layer, list[Diagnostic]]:
     ]
 
 
-def _with_tools(profiles: Mapping[str, JsonValue], rules: Mapping[str, ToolRules]) -> dict[str, object]:
-    return {**profiles, **{name: {**_as_object(profiles.get(name)), KEY: rule} for name, rule in rules.items()}}
+def _in_force(
+    section: Mapping[str, JsonValue],
+    tools: Mapping[str, ToolRules],
+    unclear: Mapping[str, str],
+    alone: Mapping[tuple[str, str], frozenset[str]],
+) -> dict[str, object]:
+    """`subagents` with what its files say together of tools and budgets, and what a project's file alone says."""
+    written = _as_object(section.get("profiles"))
+
+    def entry(name: str) -> dict[str, object]:
+        own = _as_object(written.get(name))
+        limits = OwnLimits.model_validate(own.get("limits", {})).lowering(alone.get((name, "limits"), ()))
+        budget = OwnBudget.model_validate(own.get("budget", {})).lowering(alone.get((name, "budget"), ()))
+        return {**own, "limits": limits, "budget": budget.doubted(unclear.get(name, "")), KEY: tools.get(name)}
+
+    names = (*written, *sorted((tools.keys() | unclear.keys()) - written.keys() - {EVERY}))
+    budget = CommonBudget.model_validate(section.get("budget", {})).doubted(unclear.get(EVERY, ""))
+    return {**section, "budget": budget, "profiles": {name: entry(name) for name in names}}
 
 
 def _repeated(layer: Layer) -> Iterable[Diagnostic]:

@@ -1,12 +1,10 @@
 """ohm.json as frozen models: snake_case inside, the documented camelCase as aliases (004; house 9.9 to 9.11)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     InstanceOf,
     JsonValue,
@@ -16,11 +14,13 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from ohm_subagents._config.limits import CommonBudget, CommonLimits, CommonLoop, OwnBudget, OwnLimits, OwnLoop
 from ohm_subagents._config.permissions import OPEN, Permissions
 from ohm_subagents._config.reserved import RESERVED
+from ohm_subagents._config.section import Section
 from ohm_subagents._config.tool_rules import ToolRules
 from ohm_subagents._config.values import Flag, Line, Model, Names, PositiveInt, Switch, VariableName, WebAddress
-from ohm_subagents.contract.limits import Limits
+from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import fold_id
 
@@ -28,11 +28,7 @@ Mode: TypeAlias = Literal["rush", "smart", "deep"]
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
-
-
-class Features(_Section):
+class Features(Section):
     handoff: Switch = Field(
         default=True, description="Handing a conversation over to another agent.", json_schema_extra=RESERVED
     )
@@ -53,36 +49,30 @@ class Features(_Section):
 FEATURES: Final = tuple(to_camel(name) for name in Features.model_fields)
 
 
-class GooglePainter(_Section):
+class GooglePainter(Section):
     enabled: Switch = Field(default=True, description="Whether Google's image model may be used.")
     model: str = Field(default="gemini-2.5-flash-image-preview", description="Google's image model.")
 
 
-class OpenAIPainter(_Section):
+class OpenAIPainter(Section):
     enabled: Switch = Field(default=True, description="Whether OpenAI's image model may be used.")
     model: str = Field(default="gpt-image-1", description="OpenAI's image model.")
 
 
-class AzurePainter(_Section):
+class AzurePainter(Section):
     enabled: Switch = Field(default=False, description="Whether an Azure image deployment may be used.")
     deployment: str = Field(default="", description="Name of the Azure deployment.")
     endpoint: str = Field(default="", description="Address of the Azure resource.")
     api_version: str = Field(default="2025-04-01-preview", description="Version of the Azure API.")
 
 
-class Painter(_Section):
+class Painter(Section):
     google_nano_banana: GooglePainter = GooglePainter()
     openai: OpenAIPainter = OpenAIPainter()
     azure_openai: AzurePainter = AzurePainter()
 
 
-class LimitsOverride(_Section):
-    soft_ms: PositiveInt | None = Field(
-        default=None, description="How long one run of this subagent may take, in milliseconds."
-    )
-
-
-class SubagentEntry(_Section):
+class SubagentEntry(Section):
     """`subagents.<id>` as it is written."""
 
     model: Model | None = Field(default=None, description="The model of this subagent.")
@@ -95,20 +85,33 @@ class SubagentEntry(_Section):
         ]
         | None
     ) = Field(default=None, description="The child tools of this subagent.")
-    limits: LimitsOverride = LimitsOverride()
+    limits: OwnLimits = OwnLimits()
+    loop: OwnLoop = OwnLoop()
+    budget: OwnBudget = Field(
+        default=OwnBudget(), json_schema_extra={"$comment": "For each task of this subagent, with all that it starts."}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileSettings:
-    """What the configuration changes about one profile; None leaves it as it is."""
+    """What the configuration changes about one profile; None leaves it as it is.
+
+    `limits` and `budget` are the user's word. `limits_at_most` and `budget_at_most` are a project's: they lower what
+    stands without them. `loop` is complete but for the profile's own polling tools.
+    """
 
     model: ModelPattern | None = None
     backend: str | None = None
     tools: ToolRules | None = None
-    limits: Limits | None = None
+    limits: Limits = field(default_factory=Limits)
+    limits_at_most: Limits = field(default_factory=Limits)
+    loop: LoopPolicy = field(default_factory=LoopPolicy)
+    budget: Budget = field(default_factory=Budget)
+    budget_at_most: Budget = field(default_factory=Budget)
+    budget_unclear: str = ""
 
 
-class Subagents(_Section):
+class Subagents(Section):
     task_max_concurrency: PositiveInt = Field(
         default=3, description="How many tasks of one parallel batch run at once."
     )
@@ -126,6 +129,14 @@ class Subagents(_Section):
     store: Literal["sqlite", "snapshot", "memory"] = Field(
         default="memory", description="Where tasks are kept.", json_schema_extra=RESERVED
     )
+    limits: CommonLimits = CommonLimits()
+    loop: CommonLoop = CommonLoop()
+    budget: CommonBudget = Field(
+        default=CommonBudget(), json_schema_extra={"$comment": "For each start from outside, with all below it."}
+    )
+    max_requests: Mapping[str, PositiveInt] = Field(
+        default={}, description="How many requests to a model provider are in flight at once; without it no limit."
+    )
     permissions: Annotated[
         InstanceOf[Permissions],
         PlainSerializer(Permissions.as_json, return_type=JsonObject),
@@ -139,20 +150,31 @@ class Subagents(_Section):
     def entry(self, profile_id: str) -> ProfileSettings:
         """What is configured for a profile; ids are trimmed and folded."""
         written = self.profiles.get(fold_id(profile_id), SubagentEntry())
-        soft_ms = written.limits.soft_ms
+        limits, limits_at_most = written.limits.limits()
+        budget, budget_at_most = written.budget.budget()
         return ProfileSettings(
             model=written.model,
             backend=written.backend,
             tools=written.tools,
-            limits=None if soft_ms is None else Limits(soft_ms=soft_ms),
+            limits=limits,
+            limits_at_most=limits_at_most,
+            loop=self.loop.policy(written.loop),
+            budget=budget,
+            budget_at_most=budget_at_most,
+            budget_unclear=self.budget.unclear or written.budget.unclear,
         )
+
+    def tree_budget(self) -> Budget:
+        """What each start from outside may spend, with everything below it, if the call says nothing else."""
+        said, _ = self.budget.budget()
+        return said
 
 
 RESERVED_IDS: Final = frozenset(to_camel(name).lower() for name in Subagents.model_fields)
 """Keys of `subagents` that cannot be profile ids, lower-cased."""
 
 
-class ProviderModel(_Section):
+class ProviderModel(Section):
     """`"name"` is short for `{"id": "name"}`."""
 
     id: Line = Field(description="The model's name at the provider.")
@@ -165,7 +187,7 @@ class ProviderModel(_Section):
         return {"id": value} if isinstance(value, str) else value
 
 
-class Provider(_Section):
+class Provider(Section):
     """An OpenAI-compatible service."""
 
     base_url: WebAddress = Field(description="Address of the OpenAI-compatible service.")
@@ -173,7 +195,7 @@ class Provider(_Section):
     models: tuple[ProviderModel, ...] = Field(default=(), description="Its models; empty means that any name is tried.")
 
 
-class OhmConfig(_Section):
+class OhmConfig(Section):
     """The whole configuration: an immutable value."""
 
     default_mode: Mode = Field(default="smart", description="How thorough a subagent should be.")
@@ -223,3 +245,7 @@ class OhmConfig(_Section):
     block_plugins: Names = Field(
         default=(), description="Installed plugins that are not loaded; not for project files."
     )
+
+    def common_limits(self) -> Limits:
+        """The clocks of every run, where nothing else is said."""
+        return replace(self.subagents.limits.limits(), soft_ms=self.backend_timeout_ms)

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._config.env import DEFAULT_DIRECTORY, DIRECTORY_VARIABLES, VARIABLES
+from ohm_subagents._config.env import DEFAULT_DIRECTORY, DEPTH_VARIABLE, DIRECTORY_VARIABLES, VARIABLES
 from ohm_subagents._config.schema import OhmConfig
 
 if TYPE_CHECKING:
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _TEXT: Final[JsonValue] = {"type": "string"}
-_MEMBER: Final[Mapping[str, str]] = {"providers": "<name>"}
+_MEMBER: Final[Mapping[str, str]] = {"providers": "<name>", "maxRequests": "<provider>"}
+_DEPTH: Final = (
+    "How many subagents this process is inside of: `depth` of `subagents.budget` counts from there. A value that is no "
+    "integer, 0 or more, counts as the limit reached."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +60,7 @@ def env_table() -> str:
         f"| `{name}` | | `{DEFAULT_DIRECTORY}` | Holds the user's ohm.json and `subagents/*.md`; {rank} of three. |"
         for name, rank in zip(DIRECTORY_VARIABLES, ("first", "second", "third"), strict=True)
     ]
+    rows.append(f"| `{DEPTH_VARIABLE}` | | `0` | {_DEPTH} |")
     return "\n".join(("| variable | field | default | meaning |", "| --- | --- | --- | --- |", *rows))
 
 
@@ -79,8 +84,9 @@ def _walk(
                 yield from _walk(_object(one), (*path, name), definitions, note)
         if members:
             yield from _walk(members, (*path, _MEMBER.get(path[-1], "<id>")), definitions, note)
-    elif inner.get("enum"):
-        yield from _walk(members, (*path, "<id>"), definitions, note)
+    elif inner.get("enum") or "minimum" in inner:
+        about = {"description": schema["description"], **members} if "description" in schema else members
+        yield from _walk(about, (*path, _MEMBER.get(path[-1], "<id>")), definitions, note)
     elif path != ("$schema",):
         meaning = " ".join(filter(None, (str(schema.get("description", "")), note)))
         yield _Row(path=path, accepted=_accepted(schema), default=_default(schema), meaning=meaning)
@@ -102,8 +108,10 @@ def _accepted(schema: Mapping[str, JsonValue]) -> str:
     choices = schema.get("enum")
     if isinstance(choices, list):
         return ", ".join(f"`{choice}`" for choice in choices)
+    if "exclusiveMinimum" in schema:
+        return "number or decimal text above 0"
     if "minimum" in schema:
-        return "positive integer"
+        return "positive integer" if schema["minimum"] else "integer, 0 or more"
     if "format" in schema:
         return f"`{schema['format']}`"
     names = {"boolean": "`true`, `false`", "string": "text", "array": "list", "object": "object"}

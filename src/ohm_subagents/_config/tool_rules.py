@@ -153,7 +153,8 @@ def _written(layer: Layer) -> Iterator[tuple[KeyPath, JsonValue]]:
                         yield (*prefix, name, key), value
 
 
-_SETTINGS: Final = frozenset({"profiles", "permissions", "backends"})
+_SETTINGS: Final = frozenset({"profiles", "permissions", "backends", "limits", "loop", "budget", "maxRequests"})
+"""Keys of `subagents` that hold an object and are no subagent's."""
 
 
 def is_like(key: str, names: Iterable[str]) -> bool:

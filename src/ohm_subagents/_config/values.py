@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 MAX_INTEGER: Final = 2**53 - 1
 SECRET: Final = "ohm_secret"  # noqa: S105  the type of an error whose value must not be shown
+_DECIMAL: Final = re.compile(r"\s*[0-9]{1,16}(\.[0-9]{1,18})?\s*", re.ASCII)
 _ON: Final = frozenset({"1", "true", "yes", "on", "enabled"})
 _OFF: Final = frozenset({"0", "false", "no", "off", "disabled"})
 
@@ -51,10 +53,30 @@ def _flag(value: object) -> bool:
 
 
 def _positive_integer(value: object) -> int:
+    return _integer(value, least=1, what="a positive integer")
+
+
+def _whole_number(value: object) -> int:
+    return _integer(value, least=0, what="an integer, 0 or more")
+
+
+def _integer(value: object, *, least: int, what: str) -> int:
     whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    if isinstance(whole, bool) or not isinstance(whole, int) or not 0 < whole <= MAX_INTEGER:
-        raise expected("a positive integer")
+    if isinstance(whole, bool) or not isinstance(whole, int) or not least <= whole <= MAX_INTEGER:
+        raise expected(what)
     return whole
+
+
+def _amount(value: object) -> Decimal:
+    """A number, or a decimal text, which says exactly what it says."""
+    if isinstance(value, Decimal):
+        return value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    text = str(value) if is_number else value.strip() if isinstance(value, str) and _DECIMAL.fullmatch(value) else ""
+    amount = Decimal(text) if text else Decimal(0)
+    if not amount.is_finite() or not 0 < amount <= MAX_INTEGER:
+        raise expected("a number or a decimal text above 0")
+    return amount
 
 
 def _line(value: object) -> str:
@@ -96,6 +118,18 @@ Switch: TypeAlias = Annotated[bool, BeforeValidator(_switch)]
 PositiveInt: TypeAlias = Annotated[
     int, BeforeValidator(_positive_integer), WithJsonSchema({"type": "integer", "minimum": 1})
 ]
+WholeNumber: TypeAlias = Annotated[
+    int, BeforeValidator(_whole_number), WithJsonSchema({"type": "integer", "minimum": 0})
+]
+Amount: TypeAlias = Annotated[
+    Decimal,
+    BeforeValidator(_amount),
+    PlainSerializer(lambda amount: f"{amount:f}", return_type=str),
+    WithJsonSchema(
+        {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$"}]}
+    ),
+]
+"""An amount of money, kept exactly and shown as text."""
 Line: TypeAlias = Annotated[str, BeforeValidator(_line)]
 Names: TypeAlias = Annotated[tuple[Line, ...], BeforeValidator(_one_or_more)]
 """A list of texts; a text is a list of one."""

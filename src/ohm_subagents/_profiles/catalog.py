@@ -101,12 +101,8 @@ class _Shelf:
 
     def tightened(self, profile: Profile) -> Profile:
         """A project's profile with no more rights than the one it overrides; what it does not get is named."""
-        former = self.profiles.get(fold_id(profile.id))
-        if former is None:
-            return profile
-        both, lost = tightened(profile, former)
-        if lost is not None:
-            self.diagnostics.append(lost)
+        both, lost = tightened(profile, self.profiles.get(fold_id(profile.id)))
+        self.diagnostics += lost
         return both
 
     def _refuse(self, profile: Profile, why: str) -> None:

@@ -15,6 +15,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from ohm_subagents._config.limits import OwnBudget, OwnLimits
 from ohm_subagents._config.schema import FEATURES
 from ohm_subagents._config.values import Line, Model, Switch, expected
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy
@@ -90,6 +91,9 @@ class FrontMatter(BaseModel):
     tools: ToolsMatter = ToolsMatter()
     inputs: tuple[InputMatter, ...] = ()
     feature: Annotated[str, BeforeValidator(_feature)] | None = None
+    limits: OwnLimits | None = None
+    budget: OwnBudget | None = None
+    polling: tuple[Line, ...] = ()
 
     @field_validator("inputs")
     @classmethod
@@ -129,5 +133,8 @@ class FrontMatter(BaseModel):
                 for one in self.inputs
             ),
             feature=self.feature,
+            limits=None if self.limits is None else self.limits.limits()[0],
+            budget=None if self.budget is None else self.budget.budget()[0],
+            polling=self.polling,
             source=source,
         )

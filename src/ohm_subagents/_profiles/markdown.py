@@ -55,7 +55,7 @@ def parse_profile(text: str, *, source: str, stem: str) -> Result[ParsedProfile,
     if not prompt:
         return _invalid(source, "has no prompt", "Write the subagent's instructions below the front matter.")
     try:
-        matter = FrontMatter.model_validate({"id": stem, **values})
+        matter = FrontMatter.model_validate({"id": stem, **values}, by_alias=True, by_name=False)
     except ValidationError as error:
         (place, *sentence), *others = _faults(error, values, matter_text)
         also = [f"Line {number} {fact}. {advice}" for number, fact, advice in others]

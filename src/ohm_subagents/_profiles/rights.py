@@ -1,4 +1,4 @@
-"""A project's profile that overrides another: its own words, no more rights than the other had."""
+"""A project's profile: its own words, no more rights than the one that it overrides."""
 
 from __future__ import annotations
 
@@ -11,11 +11,40 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.profile import ToolPolicy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ohm_subagents.contract.profile import Profile
 
 
-def tightened(profile: Profile, former: Profile) -> tuple[Profile, Diagnostic | None]:
-    """The profile with the rights of both, and what it does not get."""
+def tightened(profile: Profile, former: Profile | None) -> tuple[Profile, tuple[Diagnostic, ...]]:
+    """A project's profile with the rights of both, or its own if it overrides none, and what it does not get.
+
+    Its limits and its budget only lower what stands without them, and it exempts no tool from the loop guard.
+    """
+    may_repeat = former.polling if former else ()
+    diagnostics = list(_exempted(profile, may_repeat))
+    both = replace(
+        profile,
+        limits=former.limits if former else None,
+        limits_at_most=profile.limits,
+        budget=former.budget if former else None,
+        budget_at_most=profile.budget,
+        polling=may_repeat,
+        overrides=former.source if former else "",
+    )
+    if former is not None:
+        both, lost = _restrained(both, former)
+        if lost:
+            message = (
+                f"The profile '{profile.id}' of a project does not get {', '.join(lost)}: "
+                f"{former.source or 'a plugin'}, which it overrides, gives less, and a project's file cannot add to "
+                "it. The user's file can."
+            )
+            diagnostics.insert(0, Diagnostic(subject=profile.id, message=message, source=profile.source))
+    return both, tuple(diagnostics)
+
+
+def _restrained(profile: Profile, former: Profile) -> tuple[Profile, list[str]]:
     tools = _common(former.tools, profile.tools)
     given = _listed(tools)
     lost = [f"the tool '{name}'" for name in sorted(_listed(profile.tools)) if not has_tool(given, name)]
@@ -29,13 +58,17 @@ def tightened(profile: Profile, former: Profile) -> tuple[Profile, Diagnostic | 
         internal=profile.internal or former.internal,
         feature=profile.feature if former.feature is None else former.feature,
     )
-    if not lost:
-        return both, None
-    message = (
-        f"The profile '{profile.id}' of a project does not get {', '.join(lost)}: {former.source or 'a plugin'}, which "
-        "it overrides, gives less, and a project's file cannot add to it. The user's file can."
-    )
-    return both, Diagnostic(subject=profile.id, message=message, source=profile.source)
+    return both, lost
+
+
+def _exempted(profile: Profile, may_repeat: tuple[str, ...]) -> Iterator[Diagnostic]:
+    names = [f"'{name}'" for name in profile.polling if not has_tool(may_repeat, name)]
+    if names:
+        message = (
+            f"The profile '{profile.id}' of a project names {', '.join(names)} in 'polling', which has no effect: a "
+            "project's file cannot exempt a tool from the loop guard. The user's file can."
+        )
+        yield Diagnostic(subject=profile.id, message=message, source=profile.source)
 
 
 def _common(first: ToolPolicy, second: ToolPolicy) -> ToolPolicy:

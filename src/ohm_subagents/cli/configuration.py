@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.tables import config_schema
 from ohm_subagents.cli.exits import SUCCESS
 from ohm_subagents.cli.terminal import print_json, print_text
@@ -38,7 +39,13 @@ async def print_schema() -> int:
 
 
 def _written(loaded: LoadedConfig) -> dict[str, JsonValue]:
-    return loaded.config.model_dump(mode="json", by_alias=True, exclude_none=True)
+    """All that is set; a null is, where it takes a default away."""
+    config = loaded.config
+    written = config.model_dump(mode="json", by_alias=True, exclude_none=True)
+    subagents = written["subagents"]
+    guards = OhmConfig().subagents.model_dump(mode="json", by_alias=True, include={"budget"}, exclude_none=True)
+    subagents["budget"] = {**dict.fromkeys(guards["budget"]), **subagents["budget"]}
+    return written
 
 
 def _annotated(values: Mapping[str, JsonValue], loaded: LoadedConfig, path: KeyPath = ()) -> Iterator[str]:

@@ -57,6 +57,8 @@ def _obstacles(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obs
     tools = resolve_tools(profile.tools, own.tools, offered=tuple(ohm.child_tools))
     if isinstance(tools, Err):
         yield Obstacle(why=str(tools.err_value))
+    if own.budget_unclear:
+        yield Obstacle(why=own.budget_unclear)
     decision = standing(profile=profile, permissions=config.subagents.permissions, opinions=())
     if decision.verdict == "deny":
         yield Obstacle(why=f"denied by {decision.source}", is_fault=False)

@@ -6,13 +6,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator.model_order import configured_model
+from ohm_subagents._policy.allowance import loop_policy
+from ohm_subagents._policy.sources import said
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, complain
 from ohm_subagents.cli.readiness import obstacle
 from ohm_subagents.cli.terminal import print_text
 from ohm_subagents.contract.profile import fold_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ohm_subagents import Ohm
     from ohm_subagents._config.load import LoadedConfig
@@ -42,7 +44,9 @@ def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
         return BAD_USAGE
     named = configured_model(profile, loaded.config.subagents)
     found, model = obstacle(profile, ohm, loaded), None if named is None else named.pattern
-    print_text(profile_text(profile, loaded.config.features, model=model, why=None if found is None else found.why))
+    why = None if found is None else found.why
+    limits = tuple(_limits(profile, loaded))
+    print_text(profile_text(profile, loaded.config.features, model=model, why=why, limits=limits))
     return SUCCESS
 
 
@@ -67,8 +71,18 @@ def roster_text(
     )
 
 
-def profile_text(profile: Profile, features: Features, *, model: ModelPattern | None, why: str | None = None) -> str:
-    """One profile; `model` is what the configuration names for it, `why` the reason that it would not run."""
+def profile_text(
+    profile: Profile,
+    features: Features,
+    *,
+    model: ModelPattern | None,
+    why: str | None = None,
+    limits: tuple[str, ...] = (),
+) -> str:
+    """One profile; `model` is what the configuration names for it, `why` the reason that it would not run.
+
+    `limits` are lines about what it may take.
+    """
     return "\n".join(
         [
             f"Subagent: {profile.name}",
@@ -79,6 +93,7 @@ def profile_text(profile: Profile, features: Features, *, model: ModelPattern | 
             f"thinking: {(model and model.thinking) or _NO_MODEL}",
             f"modelPattern: {model or _NO_MODEL}",
             "requiresPackage: none",
+            *(("", "Limits:", *limits) if limits else ()),
             "",
             "When to use:",
             *(f"- {use}" for use in profile.when_to_use),
@@ -87,6 +102,21 @@ def profile_text(profile: Profile, features: Features, *, model: ModelPattern | 
             profile.prompt,
         ]
     )
+
+
+def _limits(profile: Profile, loaded: LoadedConfig) -> Iterator[str]:
+    for one in said(profile, loaded):
+        yield f"- {one.key.removeprefix('limits.')}: {one.value} ({one.source})"
+    loop = loop_policy(profile, loaded.config)
+    rules = {
+        "identicalCalls": loop.identical_calls,
+        "alternations": loop.alternations,
+        "sameResults": loop.same_results,
+    }
+    told = ", ".join(f"{name} {number or 'off'}" for name, number in rules.items())
+    yield f"- loop: {told}"
+    if loop.polling:
+        yield f"- may repeat: {', '.join(loop.polling)}"
 
 
 def usage_text(profiles: Iterable[Profile], *, command: str) -> str:

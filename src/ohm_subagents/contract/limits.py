@@ -29,6 +29,15 @@ class _Partial:
         said = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(other, **{name: value for name, value in said.items() if value is not None})
 
+    def lowered(self, other: Self | None) -> Self:
+        """The lower number of both, one by one; None is no limit."""
+        lower: dict[str, int | Decimal] = {}
+        for field in fields(self):
+            mine, theirs = getattr(self, field.name), getattr(other, field.name, None)
+            if isinstance(theirs, int | Decimal) and (mine is None or theirs < mine):
+                lower[field.name] = theirs
+        return replace(self, **lower)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(_Partial):

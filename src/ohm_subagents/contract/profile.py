@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ohm_subagents.contract.limits import Budget, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 
 InputRole = Literal["prompt", "context", "files", "description"]
@@ -39,6 +40,9 @@ class Profile:
 
     `model` is the profile's own choice; `fallback_model` is used only when nothing else names a model and no provider
     key is there. `feature` names the `features.*` flag that has to be on. `source` is the file it was read from.
+    `limits` are of each run, `budget` is of each task with all that it starts, `polling` are tools that may repeat.
+    `limits_at_most` and `budget_at_most` are what a project's file says: they only lower what stands without them;
+    `overrides` is then the file that `limits` and `budget` are from.
     """
 
     id: str
@@ -54,4 +58,10 @@ class Profile:
     tools: ToolPolicy = ToolPolicy()
     inputs: tuple[InputSpec, ...] = ()
     feature: str | None = None
+    limits: Limits | None = None
+    limits_at_most: Limits | None = None
+    budget: Budget | None = None
+    budget_at_most: Budget | None = None
+    polling: tuple[str, ...] = ()
     source: str = ""
+    overrides: str = ""
