@@ -6,10 +6,11 @@ from pathlib import Path
 
 import anyio
 import pytest
+from acting import ActingBackend
 from model_server import Body, Drop, ModelServer, Reply, Say, Stall, Status, Wire
 
 from ohm_subagents import ErrorCode, Limits, Ohm, OhmError
-from ohm_subagents.contract import Profile
+from ohm_subagents.contract import Profile, ToolStarted
 from ohm_subagents.plugin import PluginInvalidError, Tool, ToolPolicy, ToolSuiteSpec, hookimpl
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
 
@@ -128,6 +129,19 @@ def limited(error_code):
     return Status(400, "maximum context length is 10 tokens", error_code=error_code)
 
 
+async def looping():
+    events = tuple(ToolStarted(call_id=f"{n}", tool="read") for n in range(9))
+    return await scripted(Step(events=events, gate=anyio.Event()))
+
+
+async def nested():
+    async def act(request, sink):
+        return await ohm.run("finder", "p")
+
+    async with Ohm.open(env=HERMETIC, plugins=[ActingBackend(act)], config={"subagentBackend": "acting"}) as ohm:
+        return (await ohm.run("finder", "p")).err_value
+
+
 TRIGGERS = {
     ErrorCode.INVALID_TASK_PAYLOAD: lambda: called("task", {}),
     ErrorCode.INVALID_PRIMARY_PAYLOAD: lambda: called("librarian", 3),
@@ -163,6 +177,10 @@ TRIGGERS = {
     ErrorCode.BACKEND_TIMEOUT: lambda: ran(
         step=Step(gate=anyio.Event()), limits=Limits(soft_ms=1), config={"subagentBackend": "scripted"}
     ),
+    ErrorCode.LOOP_DETECTED: looping,
+    ErrorCode.BUDGET_EXCEEDED: lambda: scripted(subagents={"budget": {"wallMs": 1}}, step=Step(gate=anyio.Event())),
+    ErrorCode.BUDGET_UNENFORCEABLE: lambda: scripted(subagents={"budget": {"tokens": 1}}),
+    ErrorCode.DEPTH_EXCEEDED: nested,
     ErrorCode.TASK_ABORTED: stopped,
     ErrorCode.EVENT_LOOP_UNSUPPORTED: lambda: ran(model="openai/gpt-x", env={"OPENAI_API_KEY": "k"}),
     ErrorCode.MODEL_MISSING: lambda: ran(profile="oracle"),

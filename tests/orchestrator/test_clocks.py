@@ -49,7 +49,10 @@ async def ended(act, *, limits=None, config=None, capabilities=frozenset()):
     backend = ActingBackend(act, capabilities=capabilities)
     config = {"subagentBackend": "acting", **(config or {})}
     begun = anyio.current_time()
-    stamps = lambda: round((anyio.current_time() - begun) * 1000)  # noqa: E731
+
+    def stamps():
+        return round((anyio.current_time() - begun) * 1000)
+
     async with Ohm.open(env=HERMETIC, config=config, plugins=[backend], clock=stamps) as ohm:
         result = await ohm.run("finder", "p", limits=limits)
         seconds = anyio.current_time() - begun
@@ -181,7 +184,6 @@ async def test_a_limit_below_zero_is_a_mistake_of_the_program():
 
 async def test_limits_that_nobody_set_are_all_finite():
     assert Limits().resolved() == Clocks()
-    assert Limits(soft_ms=10_000_000).resolved().cap_ms == 20_000_000, "who wants more has it"
 
 
 class TestTheRuleOf000:

@@ -119,6 +119,12 @@ class TestThroughAnOhm:
         assert (error.task_id is not None, acme.time) == (True, 120)
 
 
+def throttle_of(limits, retries, jitter):
+    throttle = Throttle(jitter=jitter)
+    throttle.configure(limits=limits, retries=retries)
+    return throttle
+
+
 async def turn(throttle, acme, *, attempts=6):
     held = []
     for attempt in range(1, attempts + 1):
@@ -137,7 +143,7 @@ class TestAlone:
         return lambda: 0.5
 
     async def test_retry_after_is_honoured_by_everybody_and_one_goes_first(self, jitter):
-        throttle, acme = Throttle(limits={}, retries=4, jitter=jitter), Acme(open_at=7, retry_after_s=7)
+        throttle, acme = throttle_of({}, 4, jitter), Acme(open_at=7, retry_after_s=7)
         async with anyio.create_task_group() as group:
             for _ in range(30):
                 group.start_soon(turn, throttle, acme)
@@ -150,7 +156,7 @@ class TestAlone:
         assert late.served == [0], "and then it is forgotten"
 
     async def test_who_comes_while_the_provider_is_closed_is_not_refused(self, jitter):
-        throttle, acme = Throttle(limits={}, retries=4, jitter=jitter), Acme(open_at=7, retry_after_s=7)
+        throttle, acme = throttle_of({}, 4, jitter), Acme(open_at=7, retry_after_s=7)
         async with anyio.create_task_group() as group:
             group.start_soon(turn, throttle, acme)
             await anyio.sleep(1)
@@ -161,7 +167,7 @@ class TestAlone:
 
     async def test_without_retry_after_the_wait_doubles_and_is_drawn_at_random(self):
         drawn = iter([1.0, 0.5, 1.0, 0.25])
-        throttle = Throttle(limits={}, retries=4, jitter=lambda: next(drawn))
+        throttle = throttle_of({}, 4, lambda: next(drawn))
         acme = Acme(open_at=3.0)
         await turn(throttle, acme)
 
@@ -169,21 +175,21 @@ class TestAlone:
         assert acme.served == [3.0]
 
     async def test_so_many_retries_and_no_more(self, jitter):
-        throttle, acme = Throttle(limits={}, retries=2, jitter=jitter), Acme(open_at=10**6)
+        throttle, acme = throttle_of({}, 2, jitter), Acme(open_at=10**6)
         with pytest.raises(RefusedError):
             await turn(throttle, acme)
 
         assert len(acme.refused) == 3
 
     async def test_who_is_asked_to_wait_for_more_than_a_minute_gives_up(self, jitter):
-        throttle, acme = Throttle(limits={}, retries=4, jitter=jitter), Acme(open_at=90, retry_after_s=61)
+        throttle, acme = throttle_of({}, 4, jitter), Acme(open_at=90, retry_after_s=61)
         with pytest.raises(RefusedError):
             await turn(throttle, acme)
 
         assert acme.refused == [0]
 
     async def test_one_provider_does_not_wait_for_another(self, jitter):
-        throttle, acme = Throttle(limits={"other": 1}, retries=4, jitter=jitter), Acme(open_at=7, retry_after_s=7)
+        throttle, acme = throttle_of({"other": 1}, 4, jitter), Acme(open_at=7, retry_after_s=7)
         async with anyio.create_task_group() as group:
             group.start_soon(turn, throttle, acme)
             await anyio.sleep(1)
@@ -191,7 +197,7 @@ class TestAlone:
                 assert acme.time == 1
 
     async def test_who_leaves_the_line_lets_the_next_one_through(self, jitter):
-        throttle, acme = Throttle(limits={"acme": 1}, retries=4, jitter=jitter), Acme()
+        throttle, acme = throttle_of({"acme": 1}, 4, jitter), Acme()
         async with anyio.create_task_group() as group:
             group.start_soon(turn, throttle, acme)
             await anyio.sleep(0.1)

@@ -13,11 +13,11 @@ from pydantic_core import to_jsonable_python
 
 from ohm_subagents._backends.hooks import BuiltinBackends
 from ohm_subagents._backends.in_process.providers import CompatibleModel, CompatibleProvider
-from ohm_subagents._config.env import config_dir
+from ohm_subagents._config.env import config_dir, nesting_depth
 from ohm_subagents._config.load import LoadedConfig, load_config
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._orchestrator.log import LogObserver
-from ohm_subagents._orchestrator.plan import World
+from ohm_subagents._orchestrator.world import World
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginHost
 from ohm_subagents._policy.entries import unmatched_entries
@@ -27,7 +27,6 @@ from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._store.retention import RetentionPolicy
 from ohm_subagents._surfaces import hooks as builtin_suites
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -110,8 +109,7 @@ class Assembly:
                 cwd=self.sources.cwd,
                 backends=self.host.backends(),
                 child_tools=child_tools,
-                tree_budget=Budget(depth=1, spawns=32),
-                level=0,
+                depth=nesting_depth(self.sources.env),
             )
         )
 

@@ -74,7 +74,7 @@ class Ohm:
         self._pool = pool
         self._store = store
         self._suites = suites
-        self._throttle = Throttle(limits={}, retries=4, jitter=SystemRandom().random)
+        self._throttle = Throttle(jitter=SystemRandom().random)
         self._running = RunningTasks(
             group=group,
             pool=pool,
@@ -85,10 +85,8 @@ class Ohm:
             throttle=self._throttle,
             max_running=assembly.config.subagents.max_running,
         )
-        self._engine = Orchestrator(
-            world=lambda: self._assembly.world(self._mounted.child), running=self._running, store=store
-        )
-        self._mounted = mount_all(self._assembly.config, suites, assembly.host.tool_suites(), self._suite_context)
+        self._engine = Orchestrator(world=lambda: self._world, running=self._running, store=store)
+        self._settle_in()
 
     @classmethod
     @asynccontextmanager
@@ -179,11 +177,17 @@ class Ohm:
         self._pool.replace(self._assembly.host.backends(), self._assembly.config.subagents.backends)
         self._running.limit(self._assembly.config.subagents.max_running)
         self._store.retain(self._assembly.retention)
-        specs = self._assembly.host.tool_suites()
-        self._mounted = mount_all(self._assembly.config, self._suites, specs, self._suite_context)
+        self._settle_in()
         if changed.live_ui is not None:
             changed.live_ui.refresh()
         await checkpoint()
+
+    def _settle_in(self) -> None:
+        """Take over what follows from the assembly."""
+        specs, subagents = self._assembly.host.tool_suites(), self.config.subagents
+        self._mounted = mount_all(self.config, self._suites, specs, self._suite_context)
+        self._world = self._assembly.world(self._mounted.child)
+        self._throttle.configure(limits=subagents.max_requests, retries=subagents.request_retries)
 
     @property
     def tools(self) -> Mapping[str, Tool]:

@@ -19,7 +19,17 @@ from ohm_subagents._config.permissions import OPEN, Permissions
 from ohm_subagents._config.reserved import RESERVED
 from ohm_subagents._config.section import Section
 from ohm_subagents._config.tool_rules import ToolRules
-from ohm_subagents._config.values import Flag, Line, Model, Names, PositiveInt, Switch, VariableName, WebAddress
+from ohm_subagents._config.values import (
+    Flag,
+    Line,
+    Model,
+    Names,
+    PositiveInt,
+    Switch,
+    VariableName,
+    WebAddress,
+    WholeNumber,
+)
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import fold_id
@@ -136,6 +146,9 @@ class Subagents(Section):
     )
     max_requests: Mapping[str, PositiveInt] = Field(
         default={}, description="How many requests to a model provider are in flight at once; without it no limit."
+    )
+    request_retries: WholeNumber = Field(
+        default=4, description="How often a request is made again that a provider refused because it is overloaded."
     )
     permissions: Annotated[
         InstanceOf[Permissions],

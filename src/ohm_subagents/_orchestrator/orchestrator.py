@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ohm_subagents._orchestrator import refusals
-from ohm_subagents._orchestrator.lineage import CURRENT, rooted
+from ohm_subagents._orchestrator.lineage import CURRENT
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.onlookers import Onlookers, watching
 from ohm_subagents._orchestrator.patience import either, settled, settled_anywhere
-from ohm_subagents._orchestrator.plan import label, plan
+from ohm_subagents._orchestrator.plan import plan
+from ohm_subagents._orchestrator.world import label
 from ohm_subagents.contract.commands import (
     Accepted,
     Cancel,
@@ -41,8 +42,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from ohm_subagents._orchestrator.lineage import Lineage
-    from ohm_subagents._orchestrator.plan import Plan, World
+    from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.running import RunningTasks
+    from ohm_subagents._orchestrator.world import World
     from ohm_subagents._plugins.interfaces import Observer, Progress
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.commands import Command, WaitStatus
@@ -231,7 +233,7 @@ class Orchestrator:
 
     def _place(self, world: World) -> Lineage:
         """Where in the tree of tasks the caller is; a program that is no subagent is at its root."""
-        return CURRENT.get() or rooted(world.tree_budget, level=world.level)
+        return CURRENT.get() or world.root()
 
     def _seen(self, ids: tuple[str, ...]) -> tuple[Accepted | Missing, ...]:
         return tuple(

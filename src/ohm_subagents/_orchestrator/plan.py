@@ -4,54 +4,34 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator import refusals
 from ohm_subagents._orchestrator.model_order import named_model
-from ohm_subagents._orchestrator.prompt import instructions
+from ohm_subagents._orchestrator.world import label
 from ohm_subagents._plugins.interfaces import Capability
-from ohm_subagents._policy.permissions import decide, visible
-from ohm_subagents._policy.tools import resolve_tools
+from ohm_subagents._policy.permissions import decide
 from ohm_subagents.contract.commands import Refused, StartItem
 from ohm_subagents.contract.ids import SessionId
-from ohm_subagents.contract.limits import Limits, LoopPolicy
+from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.policy import PermissionRequest
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import Route, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
-    from ohm_subagents._config.schema import OhmConfig
-    from ohm_subagents._plugins.host import PluginHost
-    from ohm_subagents._plugins.interfaces import BackendSpec, Tool
-    from ohm_subagents._profiles.catalog import Catalog
+    from ohm_subagents._orchestrator.world import World
+    from ohm_subagents._plugins.interfaces import Tool
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.limits import Budget, Clocks
+    from ohm_subagents.contract.limits import Clocks, LoopPolicy
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """What admission looks at: all of it immutable for the time of one command, but the plugins' answers."""
-
-    config: OhmConfig
-    catalog: Catalog
-    host: PluginHost
-    cwd: Path
-    backends: Mapping[str, BackendSpec]
-    child_tools: Mapping[str, Tool]
-    tree_budget: Budget
-    level: int
-
-    def visible_ids(self) -> tuple[str, ...]:
-        """What a caller may be told of, sorted."""
-        roster = visible(self.catalog.profiles, self.config.subagents.permissions)
-        return tuple(sorted(profile.id for profile in roster))
+NO_BUDGET: Final = Budget()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +65,9 @@ class Plan:
 
 def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     """Admit an item, or say why not: no text, unknown profile, feature off, denied, bad tools or model, bad cwd."""
-    for field, text in (("prompt", item.prompt), ("description", item.description)):
-        if not _is_text(text):
-            return Err(Refused(item=item, error=refusals.unusable(field, text)))
+    wordless = _wordless(item)
+    if wordless is not None:
+        return Err(Refused(item=item, error=wordless))
     profile = world.catalog.find(f"{item.profile}")
     if profile is None:
         return Err(Refused(item=item, error=refusals.unknown_profile(item.profile, world.visible_ids())))
@@ -95,12 +75,14 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     def refused(error: OhmError) -> Err[Refused]:
         return Err(Refused(item=item, error=error, profile=profile.id, invocation=item.invocation))
 
-    own = world.config.subagents.entry(profile.id)
+    terms = world.terms(profile)
     if profile.feature is not None and not world.config.features.is_on(profile.feature):
         return refused(refusals.feature_off(profile.id, profile.feature))
-    tools = resolve_tools(profile.tools, own.tools, offered=tuple(world.child_tools))
+    tools, allowed = terms.tools, world.allowance(profile, item)
     if isinstance(tools, Err):
         return refused(tools.err_value)
+    if isinstance(allowed, Err):
+        return refused(allowed.err_value)
     request = PermissionRequest(
         profile=profile, description=item.description, prompt=item.prompt, cwd=world.cwd, tools=tools.ok_value.names
     )
@@ -112,7 +94,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     named = named_model(item.model, profile, world.config.subagents)
     if isinstance(named, Err):
         return refused(named.err_value)
-    backend = item.backend or own.backend or profile.backend or world.config.subagent_backend
+    backend = item.backend or terms.own.backend or profile.backend or world.config.subagent_backend
     spec = world.backends.get(backend)
     if spec is not None and Capability.FILES in spec.capabilities and not _is_readable(world.cwd):
         return refused(refusals.unreadable(world.cwd))
@@ -124,14 +106,14 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             label=label(backend, world.backends),
             cwd=world.cwd,
             mode=world.config.default_mode,
-            instructions=instructions(profile, world.cwd),
-            limits=_limits(item.limits, own.limits, Limits(soft_ms=world.config.backend_timeout_ms)).resolved(),
-            loop=item.loop or LoopPolicy(),
-            budget=None,
+            instructions=terms.instructions,
+            limits=allowed.ok_value.clocks,
+            loop=allowed.ok_value.loop,
+            budget=None if allowed.ok_value.budget == NO_BUDGET else allowed.ok_value.budget,
             max_events=world.config.task_max_events,
             model=None if named.ok_value is None else named.ok_value.pattern,
             tools=tools.ok_value.names,
-            child_tools=tuple(tool for name, tool in world.child_tools.items() if name in tools.ok_value.names),
+            child_tools=terms.child_tools,
             diagnostics=tools.ok_value.diagnostics,
             can_steer=spec is not None and Capability.STEERING in spec.capabilities,
             counts_usage=spec is not None and Capability.USAGE in spec.capabilities,
@@ -139,22 +121,14 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     )
 
 
-def _limits(*levels: Limits | None) -> Limits:
-    """What the first level says, then the next."""
-    told = Limits()
-    for level in levels:
-        told = told.over(level)
-    return told
-
-
-def label(backend: str, specs: Mapping[str, BackendSpec]) -> str:
-    """What envelopes call a backend."""
-    spec = specs.get(backend)
-    return backend if spec is None else spec.label or spec.id
-
-
 def _cut(text: str, limit: int = 72) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _wordless(item: StartItem) -> OhmError | None:
+    """The first text of the item that says nothing."""
+    texts = (("prompt", item.prompt), ("description", item.description))
+    return next((refusals.unusable(name, text) for name, text in texts if not _is_text(text)), None)
 
 
 def _is_text(value: object) -> bool:

@@ -35,10 +35,11 @@ class Throttle:
     once it got through.
     """
 
-    def __init__(self, *, limits: Mapping[str, int], retries: int, jitter: Callable[[], float]) -> None:
+    def __init__(self, *, jitter: Callable[[], float]) -> None:
         self._jitter = jitter
         self._lines: dict[str, _Line] = {}
-        self.configure(limits=limits, retries=retries)
+        self._limits: Mapping[str, int] = {}
+        self._retries = 0
 
     def configure(self, *, limits: Mapping[str, int], retries: int) -> None:
         """New limits, from now on."""

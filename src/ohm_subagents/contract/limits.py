@@ -58,11 +58,7 @@ class Limits(_Partial):
     extension: Extension | None = None
 
     def resolved(self) -> Clocks:
-        """Every clock set.
-
-        Unless said otherwise an extension is as long as the idle time, and no longer than soft; the cap is an hour, or
-        twice as long as soft.
-        """
+        """Every clock set. Unless said otherwise an extension is as long as the idle time, and no longer than soft."""
         idle_ms = _DEFAULT.idle_ms if self.idle_ms is None else self.idle_ms
         soft_ms = _DEFAULT.soft_ms if self.soft_ms is None else self.soft_ms
         return Clocks(
@@ -70,7 +66,7 @@ class Limits(_Partial):
             tool_ms=_DEFAULT.tool_ms if self.tool_ms is None else self.tool_ms,
             soft_ms=soft_ms,
             extend_ms=min(idle_ms, soft_ms) if self.extend_ms is None else self.extend_ms,
-            cap_ms=max(_DEFAULT.cap_ms, 2 * soft_ms) if self.cap_ms is None else self.cap_ms,
+            cap_ms=_DEFAULT.cap_ms if self.cap_ms is None else self.cap_ms,
             extension=self.extension or "progress",
         )
 

@@ -1,0 +1,95 @@
+"""What admission looks at: the configuration, the catalogue, the plugins, and what follows from them for a profile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ohm_subagents._orchestrator.lineage import Lineage, rooted
+from ohm_subagents._orchestrator.prompt import instructions
+from ohm_subagents._policy.allowance import Allowance, allowance
+from ohm_subagents._policy.permissions import visible
+from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
+from ohm_subagents.contract.limits import Budget
+from ohm_subagents.contract.result import Err, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from ohm_subagents._config.schema import OhmConfig, ProfileSettings
+    from ohm_subagents._plugins.host import PluginHost
+    from ohm_subagents._plugins.interfaces import BackendSpec, Tool
+    from ohm_subagents._profiles.catalog import Catalog
+    from ohm_subagents.contract.commands import StartItem
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.profile import Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What holds for every task of a profile, whatever it is asked."""
+
+    own: ProfileSettings
+    tools: Result[ResolvedTools, OhmError]
+    child_tools: tuple[Tool, ...]
+    allowance: Result[Allowance, OhmError]
+    instructions: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """All of it immutable until the next reconfiguration, but the plugins' answers.
+
+    `depth` is how many subagents this process is inside of; None if nobody knows, and then nothing may start.
+    """
+
+    config: OhmConfig
+    catalog: Catalog
+    host: PluginHost
+    cwd: Path
+    backends: Mapping[str, BackendSpec]
+    child_tools: Mapping[str, Tool]
+    depth: int | None
+    _terms: dict[str, Terms] = field(default_factory=dict[str, Terms], repr=False, compare=False)
+
+    def terms(self, profile: Profile) -> Terms:
+        """What follows for a profile; worked out once."""
+        found = self._terms.get(profile.id)
+        if found is None:
+            found = self._terms[profile.id] = self._terms_of(profile)
+        return found
+
+    def _terms_of(self, profile: Profile) -> Terms:
+        own = self.config.subagents.entry(profile.id)
+        tools = resolve_tools(profile.tools, own.tools, offered=tuple(self.child_tools))
+        names = () if isinstance(tools, Err) else tools.ok_value.names
+        return Terms(
+            own=own,
+            tools=tools,
+            child_tools=tuple(tool for name, tool in self.child_tools.items() if name in names),
+            allowance=allowance(profile, self.config),
+            instructions=instructions(profile, self.cwd),
+        )
+
+    def allowance(self, profile: Profile, item: StartItem) -> Result[Allowance, OhmError]:
+        """What the run of an item may take."""
+        if item.limits is None and item.loop is None:
+            return self.terms(profile).allowance
+        return allowance(profile, self.config, limits=item.limits, loop=item.loop)
+
+    def root(self) -> Lineage:
+        """The place of a program that is no subagent, under the budget of a start from outside."""
+        budget = self.config.subagents.tree_budget()
+        return rooted(Budget(depth=0).over(budget) if self.depth is None else budget, level=self.depth or 0)
+
+    def visible_ids(self) -> tuple[str, ...]:
+        """What a caller may be told of, sorted."""
+        roster = visible(self.catalog.profiles, self.config.subagents.permissions)
+        return tuple(sorted(profile.id for profile in roster))
+
+
+def label(backend: str, specs: Mapping[str, BackendSpec]) -> str:
+    """What envelopes call a backend."""
+    spec = specs.get(backend)
+    return backend if spec is None else spec.label or spec.id
