@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Literal
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -51,9 +51,10 @@ def allowance(
     if own.budget_unclear:
         return Err(OhmError(code=ErrorCode.CONFIG_INVALID, message=own.budget_unclear))
     heard = voices(profile, config)
+    standing = resolved_limits(heard)
     return Ok(
         Allowance(
-            clocks=(limits or Limits()).over(resolved_limits(heard)).resolved(),
+            clocks=(limits.over(standing) if limits else standing).resolved(),
             loop=loop or loop_policy(profile, config),
             budget=resolved_budget(heard),
         )
@@ -63,6 +64,8 @@ def allowance(
 def loop_policy(profile: Profile, config: OhmConfig) -> LoopPolicy:
     """When a run of a profile goes in circles; the tools that may repeat are all that anybody names."""
     loop = config.subagents.entry(profile.id).loop
+    if not profile.polling:
+        return loop
     return replace(loop, polling=tuple(dict.fromkeys((*loop.polling, *profile.polling))))
 
 
@@ -83,6 +86,7 @@ def voices(profile: Profile, config: OhmConfig) -> tuple[Voice, ...]:
     )
 
 
+@lru_cache
 def resolved_limits(heard: tuple[Voice, ...]) -> Limits:
     """The clocks that all of them allow."""
     said = reduce(Limits.over, (one.limits for one in heard if not one.lowers))
@@ -94,6 +98,7 @@ def resolved_limits(heard: tuple[Voice, ...]) -> Limits:
     return lowered
 
 
+@lru_cache
 def resolved_budget(heard: tuple[Voice, ...]) -> Budget:
     """The budget that all of them allow."""
     said = reduce(Budget.over, (one.budget for one in heard if not one.lowers))
