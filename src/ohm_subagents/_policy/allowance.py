@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.limits import Budget, Clocks, Limits, LoopPolicy
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents.contract.profile import Profile
 
+_NO_LIMITS: Final = Limits()
+_NO_BUDGET: Final = Budget()
 Speaker = Literal["subagent", "profile", "common"]
 
 
@@ -25,8 +27,8 @@ class Voice:
     """
 
     by: Speaker
-    limits: Limits = field(default_factory=Limits)
-    budget: Budget = field(default_factory=Budget)
+    limits: Limits = _NO_LIMITS
+    budget: Budget = _NO_BUDGET
     lowers: bool = False
 
 
@@ -74,13 +76,13 @@ def voices(profile: Profile, config: OhmConfig) -> tuple[Voice, ...]:
     own = config.subagents.entry(profile.id)
     return (
         Voice(by="subagent", limits=own.limits, budget=own.budget),
-        Voice(by="profile", limits=profile.limits or Limits(), budget=profile.budget or Budget()),
+        Voice(by="profile", limits=profile.limits or _NO_LIMITS, budget=profile.budget or _NO_BUDGET),
         Voice(by="common", limits=config.common_limits()),
         Voice(by="subagent", limits=own.limits_at_most, budget=own.budget_at_most, lowers=True),
         Voice(
             by="profile",
-            limits=profile.limits_at_most or Limits(),
-            budget=profile.budget_at_most or Budget(),
+            limits=profile.limits_at_most or _NO_LIMITS,
+            budget=profile.budget_at_most or _NO_BUDGET,
             lowers=True,
         ),
     )
