@@ -259,7 +259,8 @@ def _placed(text: str, places: Json) -> str:
 def _as_json(config: OhmConfig) -> Json:
     values = config.model_dump(mode="json", by_alias=True, exclude_none=True)
     for entry in values["subagents"]["profiles"].values():
-        entry.pop("limits")
+        assert entry.pop("limits") == entry.pop("budget") == {}
+        assert entry.pop("loop") == {"polling": []}
     return values
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import (
@@ -121,6 +122,9 @@ class ProfileSettings:
     budget_unclear: str = ""
 
 
+_UNNAMED: Final = ""
+
+
 class Subagents(Section):
     task_max_concurrency: PositiveInt = Field(
         default=3, description="How many tasks of one parallel batch run at once."
@@ -162,7 +166,14 @@ class Subagents(Section):
 
     def entry(self, profile_id: str) -> ProfileSettings:
         """What is configured for a profile; ids are trimmed and folded."""
-        written = self.profiles.get(fold_id(profile_id), SubagentEntry())
+        return self._entries.get(fold_id(profile_id), self._entries[_UNNAMED])
+
+    @cached_property
+    def _entries(self) -> Mapping[str, ProfileSettings]:
+        written = {_UNNAMED: SubagentEntry(), **self.profiles}
+        return {profile_id: self._settings(entry) for profile_id, entry in written.items()}
+
+    def _settings(self, written: SubagentEntry) -> ProfileSettings:
         limits, limits_at_most = written.limits.limits()
         budget, budget_at_most = written.budget.budget()
         return ProfileSettings(
@@ -179,6 +190,10 @@ class Subagents(Section):
 
     def tree_budget(self) -> Budget:
         """What each start from outside may spend, with everything below it, if the call says nothing else."""
+        return self._tree_budget
+
+    @cached_property
+    def _tree_budget(self) -> Budget:
         said, _ = self.budget.budget()
         return said
 
@@ -261,4 +276,8 @@ class OhmConfig(Section):
 
     def common_limits(self) -> Limits:
         """The clocks of every run, where nothing else is said."""
+        return self._common_limits
+
+    @cached_property
+    def _common_limits(self) -> Limits:
         return replace(self.subagents.limits.limits(), soft_ms=self.backend_timeout_ms)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import reduce
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
+from typing import TYPE_CHECKING, Final, Literal
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.limits import Budget, Clocks, Limits, LoopPolicy
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents.contract.profile import Profile
 
+_NO_LIMITS: Final = Limits()
+_NO_BUDGET: Final = Budget()
 Speaker = Literal["subagent", "profile", "common"]
 
 
@@ -25,8 +27,8 @@ class Voice:
     """
 
     by: Speaker
-    limits: Limits = field(default_factory=Limits)
-    budget: Budget = field(default_factory=Budget)
+    limits: Limits = _NO_LIMITS
+    budget: Budget = _NO_BUDGET
     lowers: bool = False
 
 
@@ -51,9 +53,10 @@ def allowance(
     if own.budget_unclear:
         return Err(OhmError(code=ErrorCode.CONFIG_INVALID, message=own.budget_unclear))
     heard = voices(profile, config)
+    standing = resolved_limits(heard)
     return Ok(
         Allowance(
-            clocks=(limits or Limits()).over(resolved_limits(heard)).resolved(),
+            clocks=(limits.over(standing) if limits else standing).resolved(),
             loop=loop or loop_policy(profile, config),
             budget=resolved_budget(heard),
         )
@@ -63,6 +66,8 @@ def allowance(
 def loop_policy(profile: Profile, config: OhmConfig) -> LoopPolicy:
     """When a run of a profile goes in circles; the tools that may repeat are all that anybody names."""
     loop = config.subagents.entry(profile.id).loop
+    if not profile.polling:
+        return loop
     return replace(loop, polling=tuple(dict.fromkeys((*loop.polling, *profile.polling))))
 
 
@@ -71,18 +76,19 @@ def voices(profile: Profile, config: OhmConfig) -> tuple[Voice, ...]:
     own = config.subagents.entry(profile.id)
     return (
         Voice(by="subagent", limits=own.limits, budget=own.budget),
-        Voice(by="profile", limits=profile.limits or Limits(), budget=profile.budget or Budget()),
+        Voice(by="profile", limits=profile.limits or _NO_LIMITS, budget=profile.budget or _NO_BUDGET),
         Voice(by="common", limits=config.common_limits()),
         Voice(by="subagent", limits=own.limits_at_most, budget=own.budget_at_most, lowers=True),
         Voice(
             by="profile",
-            limits=profile.limits_at_most or Limits(),
-            budget=profile.budget_at_most or Budget(),
+            limits=profile.limits_at_most or _NO_LIMITS,
+            budget=profile.budget_at_most or _NO_BUDGET,
             lowers=True,
         ),
     )
 
 
+@lru_cache
 def resolved_limits(heard: tuple[Voice, ...]) -> Limits:
     """The clocks that all of them allow."""
     said = reduce(Limits.over, (one.limits for one in heard if not one.lowers))
@@ -94,6 +100,7 @@ def resolved_limits(heard: tuple[Voice, ...]) -> Limits:
     return lowered
 
 
+@lru_cache
 def resolved_budget(heard: tuple[Voice, ...]) -> Budget:
     """The budget that all of them allow."""
     said = reduce(Budget.over, (one.budget for one in heard if not one.lowers))
