@@ -22,6 +22,7 @@ from ohm_subagents._backends.in_process.honesty import pattern_diagnostics
 from ohm_subagents._backends.in_process.model_facts import ModelFacts, facts_of
 from ohm_subagents._backends.in_process.spec import BACKEND_ID, InProcessOptions
 from ohm_subagents._backends.in_process.tools import ToolUse
+from ohm_subagents._backends.in_process.tracing import traced
 from ohm_subagents._plugins.interfaces import RunOutput
 from ohm_subagents.contract.events import AgentEnded, DiagnosticRaised, FileChanged, RouteResolved
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -83,7 +84,7 @@ class InProcessBackend:
 
     async def _converse(self, request: RunRequest, model: Model, pattern: ModelPattern, bridge: Bridge) -> str:
         sink, facts = bridge.sink, self._facts_of(model, pattern)
-        equipment = self._equip(request)
+        equipment, spans = self._equip(request), traced(request)
         for diagnostic in (*facts.diagnostics, *equipment.diagnostics):
             sink.emit(DiagnosticRaised(diagnostic=diagnostic))
         tools = ToolUse(file_changed=lambda path: sink.emit(FileChanged(path=path)))
@@ -97,6 +98,8 @@ class InProcessBackend:
             deps=tools,
             toolsets=toolsets,
             workspace=equipment.workspace,
+            capabilities=spans.capabilities,
+            metadata=spans.metadata,
             conversation=conversation_of(request, sink),
             model_settings=facts.settings,
             usage_limits=self._limits,
