@@ -91,21 +91,6 @@ async def test_a_failure_is_reported_after_one_attempt(reply: Reply) -> None:
     assert len(server.requests) == 1
 
 
-async def test_a_short_retry_after_is_honoured() -> None:
-    limited = Status(429, headers=(("Retry-After", "0"),))
-    async with ModelServer(limited, limited, Say("ok")) as server, opened(acme(server)) as backend:
-        assert answer(await backend.run(request(), EventLog())) == "ok"
-    assert len(server.requests) == 3
-
-
-@pytest.mark.parametrize(("wait", "attempts"), [("0", 3), ("30", 1)])
-async def test_a_rate_limit_is_waited_for_at_most_twice_and_never_long(wait: str, attempts: int) -> None:
-    limited = Status(429, headers=(("Retry-After", wait),))
-    async with ModelServer(lambda _: limited) as server, opened(acme(server)) as backend:
-        assert error(await backend.run(request(), EventLog())).code == ErrorCode.PROVIDER_RATE_LIMITED
-    assert len(server.requests) == attempts
-
-
 async def test_a_refused_connection_is_a_connection_failure() -> None:
     async with ModelServer() as server:
         nobody = CompatibleProvider(name="acme", base_url=server.url)

@@ -80,8 +80,8 @@ class Trace:
 
 async def run(model, cwd, question, names=FINDER, **options) -> Trace:
     trace = Trace()
-    agent = Agent(model, toolsets=[child_toolset(names)], capabilities=[child_workspace(cwd, names)])
-    async with agent.run_stream_events(question, **options) as events:
+    agent = Agent(model, toolsets=[child_toolset(names)])
+    async with agent.run_stream_events(question, workspace=child_workspace(cwd, names), **options) as events:
         async for event in events:
             match event:
                 case (
@@ -139,8 +139,8 @@ async def test_requests_are_counted_and_no_tokens_are_made_up(model, project):
 
 
 async def test_the_same_question_gives_the_same_answer_streamed_or_not(model, project):
-    agent = Agent(model, toolsets=[child_toolset(FINDER)], capabilities=[child_workspace(project, FINDER)])
-    whole = await agent.run("Where is money rounded?")
+    agent = Agent(model, toolsets=[child_toolset(FINDER)])
+    whole = await agent.run("Where is money rounded?", workspace=child_workspace(project, FINDER))
     assert whole.output == (await run(model, project, "Where is money rounded?")).answer
     assert whole.response.model_name == "search"
     assert whole.response.provider_name == "local"
@@ -191,10 +191,10 @@ async def test_a_follow_up_is_searched_anew(model, project):
 async def test_a_search_that_failed_fails_the_run(model, project):
     project.joinpath("gone").mkdir()
     cwd = project / "gone"
-    agent = Agent(model, toolsets=[child_toolset(FINDER)], capabilities=[child_workspace(cwd, FINDER)])
+    agent = Agent(model, toolsets=[child_toolset(FINDER)])
     cwd.rmdir()
     with pytest.raises(NoSearchError, match=r"^The working directory is gone"):
-        await agent.run("Where is money rounded?")
+        await agent.run("Where is money rounded?", workspace=child_workspace(cwd, FINDER))
 
 
 def question_and_call(tool: str) -> list[ModelMessage]:

@@ -48,9 +48,8 @@ class Desk:
         agent = Agent(
             FunctionModel(_calls_once(tool, arguments)),
             toolsets=[toolset],
-            capabilities=[child_workspace(self.cwd, self.names)],
         )
-        result = await agent.run("go")
+        result = await agent.run("go", workspace=child_workspace(self.cwd, self.names))
         assert result.output == "done", "the run went on after the tool"
         (part,) = (part for message in result.all_messages() for part in message.parts if _is_result(part))
         return Outcome(part.model_response_str(wrap_if_error=False), part.outcome)

@@ -5,6 +5,7 @@ import pytest
 from pydantic_ai import Agent, Tool
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.workspaces import Workspace
 
 from ohm_subagents._backends.in_process.tools import ChildToolset, child_toolset, child_workspace
 from ohm_subagents._backends.in_process.tools.arguments import Arguments
@@ -44,7 +45,7 @@ async def test_the_model_sees_the_argument_names_that_models_know(desk):
     ("names", "read_only"), [(("read", "grep", "find", "ls", "code_search"), True), (("read", "edit"), False)]
 )
 def test_the_workspace_is_read_only_when_no_tool_changes_it(tmp_path, names, read_only):
-    assert child_workspace(tmp_path, names).read_only is read_only
+    assert Workspace(child_workspace(tmp_path, names)).read_only is read_only
 
 
 async def test_searching_works_in_a_read_only_workspace(desk):

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import pydantic_ai
 from anyio.lowlevel import checkpoint as yield_to_others
 from anyio.lowlevel import checkpoint_if_cancelled
-from pydantic_ai import Agent
+from pydantic_ai import Agent, FunctionToolset
 from pydantic_ai.exceptions import UserError
-from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 
 from ohm_subagents._backends.in_process.bridge import Bridge
 from ohm_subagents._backends.in_process.child_tools import offered
 from ohm_subagents._backends.in_process.conversation import Checkpoints, conversation_of
-from ohm_subagents._backends.in_process.failures import empty_answer, failure
-from ohm_subagents._backends.in_process.honesty import model_diagnostics, pattern_diagnostics
-from ohm_subagents._backends.in_process.patience import PatientModel
+from ohm_subagents._backends.in_process.failures import empty_answer, failure, telling
+from ohm_subagents._backends.in_process.gated_model import GatedModel, RefusedError
+from ohm_subagents._backends.in_process.honesty import pattern_diagnostics
+from ohm_subagents._backends.in_process.model_facts import ModelFacts, facts_of
 from ohm_subagents._backends.in_process.spec import BACKEND_ID, InProcessOptions
+from ohm_subagents._backends.in_process.tools import ToolUse
+from ohm_subagents._backends.in_process.tracing import traced
 from ohm_subagents._plugins.interfaces import RunOutput
-from ohm_subagents.contract.events import AgentEnded, DiagnosticRaised, RouteResolved
+from ohm_subagents.contract.events import AgentEnded, DiagnosticRaised, FileChanged, RouteResolved
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -42,26 +44,21 @@ TOOL_RETRIES: Final = 3
 pydantic_ai.BANNER_ENABLED = False
 
 
-def _enqueued(run: AgentRun[None, str], prompt: str) -> bool:
-    """Whether the run takes a follow-up: with its next request, or instead of ending."""
-    try:
-        run.enqueue(prompt)
-    except UserError:  # it has ended
-        return False
-    return True
-
-
 class InProcessBackend:
-    """Runs each prompt with an agent of its own on a shared, open model.
+    """Runs each prompt as a run of its own on a shared, open model.
 
-    One attempt a request: the SDK's own retries are off, so a failing provider is reported at once; only a short
-    `Retry-After` of a rate limit is waited for (`PatientModel`). asyncio only, because pydantic-ai is.
+    One attempt a request: the SDK's own retries are off, so a failing provider is reported at once, unless it is
+    overloaded and the engine's gate says to ask again. asyncio only, because pydantic-ai is.
     """
 
     def __init__(self, models: ModelBook, options: InProcessOptions, equip: Equip) -> None:
         self._models = models
-        self._options = options
         self._equip = equip
+        self._read_timeout_s = options.read_timeout_ms / 1000
+        self._limits = UsageLimits(request_limit=options.request_limit)
+        # Both cost more to make than a whole turn of a quick model.
+        self._agents: dict[str, Agent[ToolUse, str]] = {}
+        self._facts: dict[ModelPattern, ModelFacts] = {}
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         await yield_to_others()
@@ -80,49 +77,91 @@ class InProcessBackend:
             answer = await self._converse(request, opened.ok_value, pattern, bridge)
         except Exception as error:  # noqa: BLE001  whatever a model or an SDK raises may quote a key, so none gets out
             await checkpoint_if_cancelled()  # what breaks while a run is being cancelled does not stop that
+            if isinstance(refused := telling(error), RefusedError):
+                return Err(refused.error)
             return Err(failure(error, pattern, response=bridge.response, secrets=self._models.secrets()))
         return Ok(RunOutput(text=answer)) if answer.strip() else Err(empty_answer(pattern))
 
     async def _converse(self, request: RunRequest, model: Model, pattern: ModelPattern, bridge: Bridge) -> str:
-        equipment = self._equip(request)
-        for diagnostic in (*model_diagnostics(model, pattern), *equipment.diagnostics):
-            bridge.sink.emit(DiagnosticRaised(diagnostic=diagnostic))
-        agent = Agent(
-            PatientModel(model),
-            name=request.profile.id,
-            instructions=request.instructions or None,
-            tools=[offered(tool, bridge.sink) for tool in request.child_tools],
-            toolsets=equipment.toolsets,
-            capabilities=[*equipment.capabilities, bridge],
-            retries={"tools": TOOL_RETRIES, "output": 1},
-        )
-        async with agent.iter(
+        sink, facts = bridge.sink, self._facts_of(model, pattern)
+        equipment, spans = self._equip(request), traced(request)
+        for diagnostic in (*facts.diagnostics, *equipment.diagnostics):
+            sink.emit(DiagnosticRaised(diagnostic=diagnostic))
+        tools = ToolUse(file_changed=lambda path: sink.emit(FileChanged(path=path)))
+        toolsets = list(equipment.toolsets)
+        if request.child_tools:
+            toolsets.append(FunctionToolset([offered(tool, sink) for tool in request.child_tools]))
+        async with self._agent(request.profile.id).iter(
             request.prompt,
-            conversation=conversation_of(request, bridge.sink),
-            model_settings=self._settings(model, pattern),
-            usage_limits=UsageLimits(request_limit=self._options.request_limit),
+            model=GatedModel(model, pattern=pattern, price=facts.price, gate=request.gate, sink=sink, tools=tools),
+            instructions=request.instructions or None,
+            deps=tools,
+            toolsets=toolsets,
+            workspace=equipment.workspace,
+            capabilities=spans.capabilities,
+            metadata=spans.metadata,
+            conversation=conversation_of(request, sink),
+            model_settings=facts.settings,
+            usage_limits=self._limits,
         ) as run:
-            checkpoints = Checkpoints(bridge.sink, run.conversation_id)
-            steered = request.inbox.steered_by(partial(_enqueued, run)) if request.inbox else nullcontext()
-            try:
-                with steered:
-                    async for node in run:
-                        # A turn is over when its tools have run: the next request, not yet in the messages, has them.
-                        if Agent.is_model_request_node(node) and bridge.response is not None:
-                            checkpoints.reach([*run.all_messages(), node.request])
-                checkpoints.reach(run.all_messages())
-            finally:
-                checkpoints.flush()
-            bridge.sink.emit(AgentEnded())
+            await _watched(run, request, bridge, tools)
         return "" if run.result is None else run.result.output
 
-    def _settings(self, model: Model, pattern: ModelPattern) -> ModelSettings:
-        settings = ModelSettings()
-        # A model that ignores one of these two would warn at each request.
-        if "timeout" not in model.unsupported_settings:
-            settings["timeout"] = self._options.read_timeout_ms / 1000
-        if "max_retries" not in model.unsupported_settings:
-            settings["max_retries"] = 0
-        if pattern.thinking is not None:
-            settings["thinking"] = False if pattern.thinking == "off" else pattern.thinking
-        return settings
+    def _agent(self, name: str) -> Agent[ToolUse, str]:
+        if name not in self._agents:
+            self._agents[name] = Agent(None, deps_type=ToolUse, name=name, retries={"tools": TOOL_RETRIES, "output": 1})
+        return self._agents[name]
+
+    def _facts_of(self, model: Model, pattern: ModelPattern) -> ModelFacts:
+        if pattern not in self._facts:
+            self._facts[pattern] = facts_of(model, pattern, read_timeout_s=self._read_timeout_s)
+        return self._facts[pattern]
+
+
+async def _watched(run: AgentRun[ToolUse, str], request: RunRequest, bridge: Bridge, tools: ToolUse) -> None:
+    """Drive the run to its end, telling what happens; however it ends, the last word is where it may be continued."""
+    checkpoints = Checkpoints(bridge.sink, run.conversation_id)
+    try:
+        with _steered(run, request, tools):
+            async for node in run:
+                if Agent.is_model_request_node(node):
+                    # A turn is over when its tools have run: the next request, not yet in the messages, has them.
+                    if bridge.response is not None:
+                        checkpoints.reach([*run.all_messages(), node.request])
+                    async with node.stream(run.ctx) as said:
+                        async for event in said:
+                            bridge.tell(event)
+                elif Agent.is_call_tools_node(node):
+                    bridge.answered(node.model_response)
+                    async with node.stream(run.ctx) as done:
+                        async for event in done:
+                            bridge.tell(event)
+    finally:
+        checkpoints.reach(run.all_messages())
+        checkpoints.flush()
+    bridge.sink.emit(AgentEnded())
+
+
+def _steered(run: AgentRun[ToolUse, str], request: RunRequest, tools: ToolUse) -> AbstractContextManager[None]:
+    if request.inbox is None:
+        return nullcontext()
+    return request.inbox.steered_by(partial(_enqueued, run, tools), partial(_closed, run, tools))
+
+
+def _enqueued(run: AgentRun[ToolUse, str], tools: ToolUse, prompt: str) -> bool:
+    """Whether the run takes a follow-up: with its next request, or instead of ending."""
+    if tools.closing:  # it deserves a run with tools
+        return False
+    try:
+        run.enqueue(prompt)
+    except UserError:  # it has ended
+        return False
+    return True
+
+
+def _closed(run: AgentRun[ToolUse, str], tools: ToolUse, text: str) -> bool:
+    """Whether the run can still be told to answer now: its next request says so, unless it ends before."""
+    if run.result is not None:
+        return False
+    tools.close(text)
+    return True

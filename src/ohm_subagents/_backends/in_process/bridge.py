@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Never
+from typing import TYPE_CHECKING, Final
 
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import (
     FunctionToolCallEvent,
     FunctionToolResultEvent,
@@ -21,21 +18,10 @@ from pydantic_ai.messages import (
 )
 
 from ohm_subagents.contract.diagnostics import Diagnostic
-from ohm_subagents.contract.events import (
-    DiagnosticRaised,
-    TextDelta,
-    ThinkingDelta,
-    ToolEnded,
-    ToolStarted,
-    UsageAdded,
-)
-from ohm_subagents.contract.usage import Usage
+from ohm_subagents.contract.events import DiagnosticRaised, TextDelta, ThinkingDelta, ToolEnded, ToolStarted
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from pydantic_ai.messages import AgentStreamEvent
-    from pydantic_ai.tools import RunContext
 
     from ohm_subagents._plugins.interfaces import Sink
 
@@ -46,15 +32,15 @@ _CUT_OFF: Final = {
 }
 
 
-@dataclass
-class Bridge(AbstractCapability[object]):
-    """Reports a run to `sink`, and keeps an unexpected exception of a tool from ending it."""
+class Bridge:
+    """Reports a run to `sink`. `response` is what the model answered last."""
 
-    sink: Sink
-    response: ModelResponse | None = field(default=None, init=False)
-    """What the model answered last."""
+    def __init__(self, sink: Sink) -> None:
+        self.sink = sink
+        self.response: ModelResponse | None = None
 
-    async def on_event(self, ctx: RunContext[object], *, event: AgentStreamEvent) -> None:
+    def tell(self, event: AgentStreamEvent) -> None:
+        """Pass on what a turn of the model, or of its tools, has just brought."""
         match event:
             # The start of a part carries its first piece.
             case PartStartEvent(part=TextPart(content=text)) if text:
@@ -80,41 +66,12 @@ class Bridge(AbstractCapability[object]):
             case _:  # any minor release of pydantic-ai may bring new kinds
                 pass
 
-    async def after_model_request(
-        self,
-        ctx: RunContext[object],
-        *,
-        response: ModelResponse,
-        **_: object,
-    ) -> ModelResponse:
+    def answered(self, response: ModelResponse) -> None:
+        """The model has taken its turn."""
         self.response = response
-        used = response.usage
-        self.sink.emit(
-            UsageAdded(
-                usage=Usage(
-                    requests=1,
-                    input_tokens=used.input_tokens,
-                    output_tokens=used.output_tokens,
-                    cached_tokens=used.cache_read_tokens,
-                    cost_usd=_cost(response),
-                )
-            )
-        )
         if (why := _CUT_OFF.get(response.finish_reason or "")) is not None and not said_nothing(response):
             cut = Diagnostic(subject="model", message=f"The answer was cut off {why}.")
             self.sink.emit(DiagnosticRaised(diagnostic=cut))
-        return response
-
-    async def on_tool_execute_error(
-        self,
-        ctx: RunContext[object],
-        *,
-        error: Exception,
-        **_: object,
-    ) -> Never:
-        """Tell the model, which can go on; upstream would end the run."""
-        message = f"{type(error).__name__}: {error}"
-        raise ToolFailed(message) from error
 
 
 def said_nothing(response: ModelResponse | None) -> bool:
@@ -123,15 +80,3 @@ def said_nothing(response: ModelResponse | None) -> bool:
         isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and part.content.strip())
         for part in response.parts
     )
-
-
-def _cost(response: ModelResponse) -> Decimal | None:
-    """What the response cost in USD; None when nobody knows the model's price, or the provider counted nothing."""
-    if response.usage.cost is not None:
-        return response.usage.cost
-    if response.model_name is None:
-        return None
-    try:
-        return response.cost().total_price
-    except (LookupError, ValueError):
-        return None

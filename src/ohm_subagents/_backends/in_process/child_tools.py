@@ -8,6 +8,7 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.tools import RunContext
 from pydantic_ai.tools import Tool as UpstreamTool
 
+from ohm_subagents._backends.in_process.tools import refuse_if_closed
 from ohm_subagents._plugins.interfaces import ToolCall, ToolResult
 from ohm_subagents.contract.events import ToolUpdated
 
@@ -18,13 +19,21 @@ if TYPE_CHECKING:
 
 
 def offered(tool: Tool, sink: Sink) -> UpstreamTool[object]:
-    """`tool`, for the model: it validates its own arguments, reports progress to `sink`, and may fail in words."""
+    """`tool`, for the model: it validates its own arguments, reports progress to `sink`, and may fail in words.
+
+    One that raises costs its call and not the run.
+    """
 
     async def execute(ctx: RunContext[object], /, **arguments: JsonValue) -> str:
         def on_update(frame: ToolResult) -> None:
             sink.emit(ToolUpdated(call_id=ctx.tool_call_id or "", tool=tool.name, text=frame.text))
 
-        result = await tool.execute(ToolCall(arguments=arguments, on_update=on_update))
+        refuse_if_closed(ctx)
+        try:
+            result = await tool.execute(ToolCall(arguments=arguments, on_update=on_update))
+        except Exception as error:
+            message = f"{type(error).__name__}: {error}"
+            raise ToolFailed(message) from error
         if result.is_error:
             raise ToolFailed(result.text)
         return result.text

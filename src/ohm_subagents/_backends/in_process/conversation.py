@@ -44,28 +44,33 @@ class Checkpoints:
 
     A state holds the whole conversation, so one a turn would cost quadratic time on the event loop. One is emitted
     when the conversation has grown by a quarter, and by `flush`, however the run ends: together at most about five
-    times the last. Only a process that is killed outright loses turns, the last fifth of them.
+    times the last. Only a process that is killed outright loses turns, the last fifth of them. There is none before the
+    model has said something: until then, the prompts are all there is to continue from.
     """
 
     def __init__(self, sink: Sink, conversation_id: str) -> None:
         self._sink = sink
         self._conversation_id = conversation_id
-        self._reached: list[ModelMessage] | None = None
-        self._due = 0.0
+        self._reached: list[ModelMessage] = []
+        self._told = 0
 
     def reach(self, messages: list[ModelMessage]) -> None:
-        """A turn is over, and the run may be continued from `messages`."""
+        """The run may be continued from `messages`, which are those of the last time and more."""
+        match messages:
+            case [*spoken, ModelResponse(parts=[])]:  # a request that failed before the model said anything
+                messages = spoken
+            case _:
+                pass
         self._reached = messages
-        if len(messages) >= self._due:
+        if len(messages) >= self._told * _GROWTH:
             self.flush()
 
     def flush(self) -> None:
         """Emit the newest state, unless it was."""
-        if self._reached is None:
+        if len(self._reached) <= self._told or not any(isinstance(message, ModelResponse) for message in self._reached):
             return
+        self._told = len(self._reached)
         state = Conversation(messages=self._reached, conversation_id=self._conversation_id)
-        self._due = len(self._reached) * _GROWTH
-        self._reached = None
         self._sink.emit(Checkpointed(state=ConversationTypeAdapter.dump_json(state).decode()))
 
 

@@ -15,8 +15,8 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.toolsets import AbstractToolset
+    from pydantic_ai.workspaces import WorkspaceBackend
 
 _SEARCHING: Final = frozenset({"grep", "find", "code_search"})
 
@@ -26,7 +26,7 @@ class Equipment:
     """The file and shell tools that the policy allows, the workspace they act on, and what is missing for them."""
 
     toolsets: Sequence[AbstractToolset[object]] = ()
-    capabilities: Sequence[AbstractCapability[object]] = ()
+    workspace: WorkspaceBackend | None = None
     diagnostics: Sequence[Diagnostic] = ()
 
 
@@ -44,10 +44,12 @@ def child_equipment(find_ripgrep: Callable[[], str | None] = find_on_disk) -> Eq
         return child_toolset(names, indexes=indexes, ripgrep=ripgrep, python_walk=ripgrep is None)
 
     def equip(request: RunRequest) -> Equipment:
+        if not request.tools:
+            return Equipment()
         searches = not _SEARCHING.isdisjoint(request.tools)
         return Equipment(
             toolsets=[toolset(request.tools)],
-            capabilities=[child_workspace(request.cwd, request.tools)],
+            workspace=child_workspace(request.cwd, request.tools),
             diagnostics=[slow] if searches and ripgrep is None else [],
         )
 

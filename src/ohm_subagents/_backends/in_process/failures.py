@@ -210,19 +210,19 @@ def failure(
 
     `secrets` are cut out of what the provider wrote.
     """
-    error = _telling(error)
+    error = telling(error)
     row = _row(error, response)
     status = f" (HTTP {error.status_code})" if isinstance(error, upstream.ModelHTTPError) else ""
     return _told(row, pattern, f"{status}{quotation(error, secrets) if row.quotes else ''}")
 
 
-def _telling(error: Exception) -> Exception:
+def telling(error: Exception) -> Exception:
     """The one error of a group that says what went wrong: the last of a fallback, or the only one there is."""
     match error:
         case upstream.FallbackExceptionGroup(exceptions=errors):
-            return _telling(errors[-1])
+            return telling(errors[-1])
         case ExceptionGroup(exceptions=[only]):
-            return _telling(only)
+            return telling(only)
         case _:
             return error
 

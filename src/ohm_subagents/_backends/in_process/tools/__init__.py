@@ -3,12 +3,15 @@
 from ohm_subagents._backends.in_process.tools.code_search import Indexes
 from ohm_subagents._backends.in_process.tools.toolset import ChildToolset, child_toolset, child_workspace
 from ohm_subagents._backends.in_process.tools.tree import WITHOUT_RIPGREP, find_ripgrep
+from ohm_subagents._backends.in_process.tools.use import ToolUse, refuse_if_closed
 
 __all__ = [
     "WITHOUT_RIPGREP",
     "ChildToolset",
     "Indexes",
+    "ToolUse",
     "child_toolset",
     "child_workspace",
     "find_ripgrep",
+    "refuse_if_closed",
 ]

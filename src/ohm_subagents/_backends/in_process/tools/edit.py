@@ -8,6 +8,7 @@ from ohm_subagents._backends.in_process.tools.arguments import Arguments
 from ohm_subagents._backends.in_process.tools.failure import fail
 from ohm_subagents._backends.in_process.tools.place import Place, locate
 from ohm_subagents._backends.in_process.tools.text_file import open_regular, write_file
+from ohm_subagents._backends.in_process.tools.use import tell_changed
 
 _DESCRIPTION = (
     "Replace one exact piece of text in a file. oldText must occur exactly once, whitespace included; "
@@ -30,6 +31,7 @@ def tool() -> Tool[object]:
 async def edit(ctx: RunContext[object], arguments: EditArguments) -> str:
     place = await locate(ctx.workspace, arguments.path)
     line = await to_thread.run_sync(_replace, place, arguments)
+    tell_changed(ctx, place)
     return f"Replaced 1 occurrence in {place.shown}, from line {line}."
 
 

@@ -5,15 +5,22 @@ from pathlib import Path
 from typing import Any, Final
 
 from pydantic_ai import RunContext, Tool
-from pydantic_ai.capabilities import LocalWorkspace
 from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.toolsets import FunctionToolset, ToolsetTool
-from pydantic_ai.workspaces import WorkspaceError, WorkspaceUnavailableError
+from pydantic_ai.workspaces import (
+    LocalWorkspaceBackend,
+    ReadOnlyWorkspace,
+    Workspace,
+    WorkspaceBackend,
+    WorkspaceError,
+    WorkspaceUnavailableError,
+)
 
 from ohm_subagents._backends.in_process.tools import bash, code_search, edit, find, grep, ls, read, write
 from ohm_subagents._backends.in_process.tools.code_search import Indexes
 from ohm_subagents._backends.in_process.tools.failure import fail, sentence
 from ohm_subagents._backends.in_process.tools.tree import TreeSearch, find_ripgrep, tree_search
+from ohm_subagents._backends.in_process.tools.use import refuse_if_closed
 
 _TIMEOUT_S: Final = 120.0
 _MAX_RETRIES: Final = 5  # wrong arguments are told to the model; a model that never learns must end somewhere
@@ -43,6 +50,7 @@ class ChildToolset(FunctionToolset[object]):
         ctx: RunContext[object],
         tool: ToolsetTool[object],
     ) -> Any:  # noqa: ANN401  pydantic-ai's signature
+        refuse_if_closed(ctx)
         try:
             return await super().call_tool(name, tool_args, ctx, tool)
         except (ToolFailed, ModelRetry):
@@ -73,9 +81,10 @@ def child_toolset(
     return ChildToolset(tools, timeout=_TIMEOUT_S, max_retries=_MAX_RETRIES, id="ohm_child_tools")
 
 
-def child_workspace(cwd: Path, names: Collection[str]) -> LocalWorkspace[object]:
-    """The capability a run needs beside `child_toolset`: a workspace at `cwd`, read-only when no named tool changes it.
+def child_workspace(cwd: Path, names: Collection[str]) -> WorkspaceBackend:
+    """What a run needs beside `child_toolset`: a workspace at `cwd`, read-only when no named tool changes it.
 
     Its commands see PATH, HOME, LANG, LC_ALL and LC_CTYPE of this process, and no other variable.
     """
-    return LocalWorkspace(cwd, read_only=_CHANGING.isdisjoint(names))
+    local = LocalWorkspaceBackend(cwd)
+    return ReadOnlyWorkspace(Workspace(local)) if _CHANGING.isdisjoint(names) else local

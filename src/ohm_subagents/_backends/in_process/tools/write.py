@@ -7,6 +7,7 @@ from pydantic_ai import RunContext, Tool
 from ohm_subagents._backends.in_process.tools.arguments import Arguments
 from ohm_subagents._backends.in_process.tools.place import locate
 from ohm_subagents._backends.in_process.tools.text_file import write_file
+from ohm_subagents._backends.in_process.tools.use import tell_changed
 
 _DESCRIPTION = "Create or overwrite a file with the given text. Missing directories are made."
 
@@ -25,4 +26,5 @@ async def write(ctx: RunContext[object], arguments: WriteArguments) -> str:
     place = await locate(ctx.workspace, arguments.path)
     data = arguments.content.encode("utf-8", errors="replace")
     await to_thread.run_sync(write_file, place, data)
+    tell_changed(ctx, place)
     return f"Wrote {len(data)} bytes to {place.shown}."

@@ -1,0 +1,175 @@
+"""A run's model behind the engine's gate. Imports pydantic_ai, so import it late."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from http import HTTPStatus
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, ModelOverloadedError, ModelRateLimitError
+from pydantic_ai.messages import ModelRequest, UserPromptPart
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings, merge_model_settings
+
+from ohm_subagents._backends.in_process.prices import cost_of
+from ohm_subagents._backends.in_process.token_estimate import TokenEstimate
+from ohm_subagents._plugins.gate import Grant, RequestNeed
+from ohm_subagents.contract.events import UsageAdded
+from ohm_subagents.contract.result import Ok
+from ohm_subagents.contract.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+    from pydantic_ai.tools import RunContext
+
+    from ohm_subagents._backends.in_process.prices import Price
+    from ohm_subagents._backends.in_process.tools import ToolUse
+    from ohm_subagents._plugins.gate import Gate
+    from ohm_subagents._plugins.interfaces import Sink
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.model_pattern import ModelPattern
+
+_LAST_REQUEST: Final = "This is the last request that the budget allows: answer now with what you have, without tools."
+
+
+class RefusedError(Exception):
+    """The gate did not let a request through; `error` is what the run answers."""
+
+    def __init__(self, error: OhmError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+class GatedModel(WrapperModel):
+    """Asks `gate` before each request, tells `sink` what it used before the gate is left, and keeps `tools` closed.
+
+    A request that the provider refuses because it is overloaded is made again as long as the gate says so. It is the
+    only retry there is: everything else fails at once, and the caller decides.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        pattern: ModelPattern,
+        price: Price | None,
+        gate: Gate | None,
+        sink: Sink,
+        tools: ToolUse,
+    ) -> None:
+        super().__init__(model)
+        self._pattern = pattern
+        self._price = price
+        self._gate = gate
+        self._sink = sink
+        self._tools = tools
+        self._estimate = TokenEstimate()
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[object] | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
+        for attempt in count(1):
+            async with AsyncExitStack() as turn:
+                grant = await self._granted(turn, messages, model_settings, model_request_parameters)
+                asked, parameters = self._closing(grant, messages, model_request_parameters)
+                settings = self._capped(grant, model_settings)
+                try:
+                    stream = await turn.enter_async_context(
+                        self.wrapped.request_stream(asked, settings, parameters, run_context)
+                    )
+                except ModelAPIError as error:
+                    if not self._may_ask_again(error, attempt):
+                        raise
+                    continue
+                try:
+                    yield stream
+                finally:
+                    self._sink.emit(UsageAdded(usage=_usage_of(stream)))
+                return
+
+    async def _granted(
+        self,
+        turn: AsyncExitStack,
+        messages: list[ModelMessage],
+        settings: ModelSettings | None,
+        parameters: ModelRequestParameters,
+    ) -> Grant:
+        """Hold the gate's leave until `turn` is over."""
+        if self._gate is None:
+            return Grant()
+        need = RequestNeed(
+            provider=self._pattern.provider,
+            model=self._pattern.model,
+            input_tokens=self._estimate.of(messages, parameters),
+            max_output_tokens=self._max_tokens(settings),
+            price=self._price,
+        )
+        granted = await turn.enter_async_context(self._gate.request(need))
+        if isinstance(granted, Ok):
+            return granted.ok_value
+        raise RefusedError(granted.err_value)
+
+    def _closing(
+        self, grant: Grant, messages: list[ModelMessage], parameters: ModelRequestParameters
+    ) -> tuple[list[ModelMessage], ModelRequestParameters]:
+        """The request as it is, or without function tools and with the word that the run has to answer now.
+
+        The word is for this request alone: a later run of the session has its tools again.
+        """
+        if grant.is_last:
+            self._tools.close(_LAST_REQUEST)
+        if not self._tools.closing:
+            return messages, parameters
+        said = UserPromptPart(self._tools.closing)
+        match messages:
+            case [*earlier, ModelRequest() as newest]:
+                messages = [*earlier, replace(newest, parts=[*newest.parts, said])]
+            case _:
+                messages = [*messages, ModelRequest(parts=[said])]
+        return messages, replace(parameters, function_tools=[])
+
+    def _max_tokens(self, settings: ModelSettings | None) -> int | None:
+        return (merge_model_settings(self.wrapped.settings, settings) or {}).get("max_tokens")
+
+    def _capped(self, grant: Grant, settings: ModelSettings | None) -> ModelSettings | None:
+        cap, asked = grant.max_output_tokens, self._max_tokens(settings)
+        if cap is None or (asked is not None and asked <= cap) or "max_tokens" in self.wrapped.unsupported_settings:
+            return settings
+        return merge_model_settings(settings, ModelSettings(max_tokens=cap))
+
+    def _may_ask_again(self, error: ModelAPIError, attempt: int) -> bool:
+        if self._gate is None or not _is_overload(error):
+            return False
+        return self._gate.throttled(self._pattern.provider, attempt=attempt, retry_after_s=error.retry_after)
+
+
+def _is_overload(error: ModelAPIError) -> bool:
+    match error:
+        case ModelRateLimitError() | ModelOverloadedError():
+            return True
+        case ModelHTTPError(status_code=HTTPStatus.SERVICE_UNAVAILABLE):
+            return True
+        case _:
+            return False
+
+
+def _usage_of(stream: StreamedResponse) -> Usage:
+    """What a request has used: all of it, or what the provider had counted when the response was cut."""
+    used = stream.usage
+    return Usage(
+        requests=1,
+        input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens,
+        cached_tokens=used.cache_read_tokens,
+        cost_usd=cost_of(stream),
+    )

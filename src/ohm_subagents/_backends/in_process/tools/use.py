@@ -1,0 +1,36 @@
+"""What one run lets its tools do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pydantic_ai import RunContext
+
+from ohm_subagents._backends.in_process.tools.failure import fail
+from ohm_subagents._backends.in_process.tools.place import Place
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolUse:
+    """The deps of a run's agent. `file_changed` hears the path of each file that was written.
+
+    `closing` is what the model is told when it has to answer now: from then on no tool starts. Empty until then.
+    """
+
+    file_changed: Callable[[str], None]
+    closing: str = ""
+
+    def close(self, text: str) -> None:
+        """Let no further tool start; the first text stays."""
+        self.closing = self.closing or text
+
+
+def refuse_if_closed(ctx: RunContext[object]) -> None:
+    """Fail a call that comes after the tools were closed."""
+    if isinstance(ctx.deps, ToolUse) and ctx.deps.closing:
+        fail("No tool can be used any more: answer now with what you have.")
+
+
+def tell_changed(ctx: RunContext[object], place: Place) -> None:
+    """Say that the file has been written."""
+    if isinstance(ctx.deps, ToolUse):
+        ctx.deps.file_changed(place.shown)
