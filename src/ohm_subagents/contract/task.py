@@ -268,7 +268,8 @@ def _settled(task: Task, outcome: Outcome, at_ms: int) -> Task:
         case Succeeded():
             return replace(task, updated_ms=at_ms, ended_ms=at_ms, status="succeeded")
         case Failed(error=error):
-            return replace(task, updated_ms=at_ms, ended_ms=at_ms, status="failed", error=error, summary=error.message)
+            told = error.summary or error.message
+            return replace(task, updated_ms=at_ms, ended_ms=at_ms, status="failed", error=error, summary=told)
         case Cancelled():
             summary = f"Cancelled {task.name}: {task.description}"
             return replace(task, updated_ms=at_ms, ended_ms=at_ms, status="cancelled", summary=summary)
