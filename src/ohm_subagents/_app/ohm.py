@@ -112,13 +112,11 @@ class Ohm:
         says. Raises only for a misdeclared object in `plugins`.
         """
         now, log = clock or system_clock, logger or silent_logger()
-        live_ui = (
-            None
-            if host is None
-            else LiveUi(
+        live_ui = None
+        if host is not None:
+            live_ui = LiveUi(
                 host, tasks=lambda: tuple(registry.recent()), settings=lambda: ohm.config, clock=now, logger=log
             )
-        )
         sources = Sources(
             cwd=Path.cwd() if cwd is None else Path(cwd),
             config=source_of(config),
@@ -130,11 +128,9 @@ class Ohm:
         )
         assembly = assemble(sources)
         raised: Exception | None = None
-        registering = assembly.open_store(now, store)
-        async with registering as registry, anyio.create_task_group() as backend_group, kept_current(live_ui):
-            pool = BackendPool(
-                backend_group, assembly.host.backends(), assembly.config.subagents.backends, sources.logger
-            )
+        kept = assembly.open_store(now, store)
+        async with kept as registry, anyio.create_task_group() as backend_group, kept_current(live_ui):
+            pool = BackendPool(backend_group, assembly.host.backends(), assembly.config.subagents.backends, log)
             async with pool, anyio.create_task_group() as group:
                 ohm = cls(
                     assembly,
