@@ -16,13 +16,13 @@ def told(loaded):
 
 def test_setting_a_reserved_field_is_told_with_its_place(home):
     home.write(
-        user='{\n  "subagents": {\n    "store": "snapshot"\n  }\n}', project='{"painter": {"openai": {"model": "x"}}}'
+        user='{\n  "features": {\n    "handoff": false\n  }\n}', project='{"painter": {"openai": {"model": "x"}}}'
     )
     loaded = home.load(OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI="on")
     assert told(loaded) == [
         (
             "info",
-            f"{home.user}/ohm.json:3: 'subagents.store' is reserved: it is read and checked, but has no effect yet.",
+            f"{home.user}/ohm.json:3: 'features.handoff' is reserved: it is read and checked, but has no effect yet.",
         ),
         (
             "info",
@@ -37,7 +37,7 @@ def test_setting_a_reserved_field_is_told_with_its_place(home):
 
 
 def test_a_reserved_field_at_its_default_is_nothing_to_tell(home):
-    home.write(user='{"subagents": {"store": "memory"}, "painter": {"openai": {}}, "features": {"handoff": true}}')
+    home.write(user='{"painter": {"openai": {}}, "features": {"handoff": true}}')
     assert home.load().diagnostics == ()
 
 

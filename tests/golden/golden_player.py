@@ -1,6 +1,8 @@
 """Plays a recorded case step by step and notes every difference."""
 
+import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -48,6 +50,9 @@ async def play(case: Json) -> list[str]:
     backend = RecordedBackend(case["backend"])
     async with opened(case, backend) as subject, anyio.create_task_group() as group:
         player = Player(case, subject, backend, group)
+        if "expect_initial_load" in case:
+            player.where = "at the start"
+            player.check_loaded(case["expect_initial_load"])
         for number, step in enumerate(case["steps"]):
             player.where = f"step {number} ({step['do']})"
             await player.steps[step["do"]](step)
@@ -73,7 +78,7 @@ class Player:
         self._signals: dict[str, anyio.Event] = {}
         self._spawned: dict[str, Call] = {}
         self._callbacks: dict[str, list[Frame]] = {}
-        self._primary_ids: set[str | None] = set()
+        self._primary_ids: set[str | None] = set(_kept_as_primary(case))
         self._waits = 0
         self._names = {entry["id"]: entry["name"] for entry in recording().catalog}
         self.steps = {
@@ -89,6 +94,9 @@ class Player:
             "set_env": self._set_env,
             "drop_profile": self._drop_profile,
             "states": self._states,
+            "snapshot": self._snapshot,
+            "write_file": self._write_file,
+            "reload": self._reload,
             "ui_calls": self._ui_calls,
         }
 
@@ -143,6 +151,25 @@ class Player:
 
     async def _states(self, step: Json) -> None:
         self._same("states", step["expect"]["states"], [_state(task) for task in self._subject.tasks()])
+
+    async def _snapshot(self, step: Json) -> None:
+        text = await self._subject.snapshot()
+        file = None if text is None else without_stamps(json.loads(text))
+        self._same("the file", step["expect"]["file"], file and {key: file[key] for key in file if key != "expired"})
+        if text is not None:
+            self._same("a newline at its end", step["expect"]["ends_with_newline"], text.endswith("\n"))
+
+    async def _write_file(self, step: Json) -> None:
+        self._subject.write_file(next(value for key, value in step.items() if key != "do"))
+
+    async def _reload(self, step: Json) -> None:
+        await self._subject.reload()
+        self.check_loaded(step["expect"])
+
+    def check_loaded(self, expect: Json) -> None:
+        """What the registry said of the file that it found, and which files there are then."""
+        self._same("diagnostics", expect["diagnostics"], self._subject.diagnostics())
+        self._same("files", expect["files"], self._subject.files())
 
     async def _ui_calls(self, step: Json) -> None:
         seen = list(self._subject.ui)
@@ -270,6 +297,22 @@ def documented(details: Json) -> Json:
     if isinstance(kept.get("items"), list):
         kept["items"] = [documented(item) for item in kept["items"]]
     return kept
+
+
+def _kept_as_primary(case: Json) -> Iterable[str]:
+    """The tasks of the file that a direct tool started."""
+    file = case.get("initial_file")
+    entries = file.get("entries", []) if isinstance(file, dict) else []
+    return [one["record"]["id"] for one in entries if isinstance(one, dict) and one["invocation"] == "primary-tool"]
+
+
+def without_stamps(value: Any) -> Any:
+    """Every stamp of a snapshot file as it is recorded."""
+    if isinstance(value, list):
+        return [without_stamps(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: 0 if key.endswith("EpochMs") else without_stamps(inner) for key, inner in value.items()}
 
 
 def _masked(ours: list[Json], wanted: list[Json]) -> list[Json]:

@@ -15,7 +15,6 @@ BROAD = frozenset({"Q09", "Q41", "Q49", "Q50", "Q52", "Q54", "Q62"})
 """Tags that taint one field or text only; a case with any other tag is replaced whole."""
 
 LATER = {
-    "persistence": "the durable registry with its snapshot file comes with a later issue",
     "backend_pi": "the nested pi backend comes with a later issue",
 }
 

@@ -1,13 +1,17 @@
 """The library as the recorded cases use it: every seam that they need, once."""
 
+import json
+import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup, TaskStatus
 from golden_backend import BACKEND_ID, RecordedBackend
 from golden_recording import Json, deep_merged, recording
 
@@ -32,12 +36,72 @@ SHIPPED = {profile.id: profile for profile in builtin_profiles()}
 class Subject:
     """An open `Ohm` and what a case may change of its surroundings."""
 
-    def __init__(self, ohm: Ohm, *, config: Json, env: Json, profiles: list[Profile]) -> None:
-        self._ohm = ohm
-        self._config = config
-        self._env = env
-        self._profiles = profiles
+    def __init__(self, case: Json, backend: RecordedBackend, folder: Path, group: TaskGroup) -> None:
+        self._group = group
+        self._case = case
+        self._backend = backend
+        self._folder = folder
+        self._config = deep_merged(recording().base_config, case.get("config", {}))
+        self._config["subagentBackend"] = BACKEND_ID
+        self._env = {**_knobs(case), **_keeping(case, folder), **case.get("env", {})}
+        self._profiles = catalog(primary={step["subagent"] for step in case["steps"] if step["do"] == "primary"})
+        self._begun = anyio.current_time()
+        self._new_task_id = _generator(case)
         self.ui: list[Json] = []
+        if "initial_file" in case:
+            self.write_file(case["initial_file"])
+
+    async def open(self) -> None:
+        """Each `Ohm` has a task of its own, so that a step may close it and open the next."""
+        self._close, self._closed = anyio.Event(), anyio.Event()
+        self._ohm = await self._group.start(self._hold)
+
+    async def _hold(self, *, task_status: TaskStatus[Ohm]) -> None:
+        async with Ohm.open(
+            cwd=recording().cwd,
+            config=Path("no-such-ohm.json") if self._case.get("config_load_fails") else self._config,
+            env=environment(self._env),
+            plugins=[self._backend],
+            profiles=self._profiles,
+            clock=lambda: milliseconds(self._begun),
+            new_task_id=self._new_task_id,
+            **_host(self._case, self.ui, self._begun),
+        ) as ohm:
+            task_status.started(ohm)
+            await self._close.wait()
+        self._closed.set()
+
+    async def close(self) -> None:
+        self._close.set()
+        await self._closed.wait()
+
+    async def reload(self) -> None:
+        """What a process finds that starts after this one was killed: the file as it is now."""
+        left = await self.snapshot()
+        await self.close()
+        if left is not None:
+            self._file.write_text(left, encoding="utf-8")
+        await self.open()
+
+    async def snapshot(self) -> str | None:
+        """The text of the snapshot file."""
+        await self._ohm.store.flush()
+        return self._file.read_text(encoding="utf-8") if self._file.exists() else None
+
+    def write_file(self, content: Any) -> None:
+        text = content if isinstance(content, str) else json.dumps(content)
+        self._file.write_text(text, encoding="utf-8")
+
+    @property
+    def _file(self) -> Path:
+        return self._folder / "ohm.subagents.tasks.json"
+
+    def diagnostics(self) -> list[str]:
+        """What the store says, as it is recorded."""
+        return [_without_place(one.message, self._folder) for one in self._ohm.store.diagnostics]
+
+    def files(self) -> list[str]:
+        return sorted(_without_place(file.name, self._folder) for file in self._folder.iterdir())
 
     async def call(
         self,
@@ -77,26 +141,13 @@ class Subject:
 
 @asynccontextmanager
 async def opened(case: Json, backend: RecordedBackend) -> AsyncGenerator[Subject]:
-    """The library set up as the case wants it."""
-    config = deep_merged(recording().base_config, case.get("config", {}))
-    config["subagentBackend"] = BACKEND_ID
-    env = {**_knobs(case), **case.get("env", {})}
-    profiles = catalog(primary={step["subagent"] for step in case["steps"] if step["do"] == "primary"})
-    begun = anyio.current_time()
-    calls: list[Json] = []
-    async with Ohm.open(
-        cwd=recording().cwd,
-        config=Path("no-such-ohm.json") if case.get("config_load_fails") else config,
-        env=environment(env),
-        plugins=[backend],
-        profiles=profiles,
-        clock=lambda: milliseconds(begun),
-        new_task_id=_generator(case),
-        **_host(case, calls, begun),
-    ) as ohm:
-        subject = Subject(ohm, config=config, env=env, profiles=profiles)
-        subject.ui = calls
-        yield subject
+    """The library set up as the case wants it, closed at the end."""
+    with TemporaryDirectory() as folder:
+        async with anyio.create_task_group() as group:
+            subject = Subject(case, backend, Path(folder), group)
+            await subject.open()
+            yield subject
+            await subject.close()
 
 
 def milliseconds(since: float) -> int:
@@ -131,6 +182,15 @@ def vector_profile(entry: Json, *, primary: bool = False) -> Profile:
 def _knobs(case: Json) -> Json:
     mode = {"OHM_SUBAGENTS_UI_MODE": case["live_ui_mode"]} if "live_ui_mode" in case else {}
     return mode | {KNOBS[name]: value for name, value in case.get("store", {}).items()}
+
+
+def _keeping(case: Json, folder: Path) -> Json:
+    """Where a case that keeps its tasks does so."""
+    return {"OHM_SUBAGENTS_STORE": "snapshot", "PI_CONFIG_DIR": str(folder)} if case.get("persistence") else {}
+
+
+def _without_place(text: str, folder: Path) -> str:
+    return re.sub(r"(\.corrupt-)\d+", r"\g<1>0", text.replace(str(folder), "<dir>"))
 
 
 def _generator(case: Json) -> Callable[[], str]:

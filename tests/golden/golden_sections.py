@@ -21,6 +21,8 @@ from ohm_subagents import Ohm
 from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._profiles.catalog import Catalog
+from ohm_subagents._store.snapshot_reading import parsed
+from ohm_subagents._store.snapshot_text import printed
 from ohm_subagents._surfaces.task.inputs import TaskInput, parse
 from ohm_subagents._views.tree import SPINNER_FRAME_MS, TreeEntry, TreeLimits, tree_lines
 from ohm_subagents.cli.roster import profile_text, roster_text
@@ -36,7 +38,6 @@ NO_SECTION_FUNCTION = {
     "stream_capture": "pi's own sessions are not run; the in-process backend has tests/backends/in_process",
     "sdk_end_to_end": "pi's own sessions are not run; the in-process backend has tests/backends/in_process",
     "cli_spawn": "the nested pi backend comes with a later issue",
-    "record_schema": "records are checked by the snapshot store, which comes with a later issue",
     "store_abort": "an abort handle is a cancel scope here; the cancel cases play it",
     "command_args": f"{HOST}: our command line parses its own arguments",
     "live_mode_command": f"{HOST}: the mode is OHM_SUBAGENTS_UI_MODE",
@@ -298,6 +299,16 @@ async def _backend_id(vector: Json) -> None:
     same(vector["expect"], result.details["backend"])
 
 
+async def _record(vector: Json) -> None:
+    """A record of a snapshot file is good or not."""
+    entry = {"record": vector["record"], "summary": "s", "backend": "b", "invocation": "task-routed"}
+    contents = parsed(json.dumps({"schemaVersion": 1, "entries": [entry]}), name_of=str)
+    same(vector["expect"]["ok"], not contents.lost)
+    if contents.tasks:
+        (shown,) = json.loads(printed(contents.tasks, {}, now_ms=0))["entries"]
+        same(vector["expect"]["record"], shown["record"])
+
+
 async def _default_store(vector: Json) -> None:
     begun = anyio.current_time()
     async with Ohm.open(
@@ -334,4 +345,5 @@ CHECKS: dict[str, Check] = {
     "task_ids": _task_ids,
     "backend_ids": _backend_id,
     "default_store": _default_store,
+    "record_schema": _record,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -24,6 +25,7 @@ from ohm_subagents._policy.entries import unmatched_entries
 from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._policy.sources import void_ceilings
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
+from ohm_subagents._store.opening import open_store
 from ohm_subagents._store.retention import RetentionPolicy
 from ohm_subagents._surfaces import hooks as builtin_suites
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -31,6 +33,7 @@ from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from contextlib import AbstractAsyncContextManager
 
     from pydantic import JsonValue
 
@@ -38,8 +41,10 @@ if TYPE_CHECKING:
     from ohm_subagents._config.schema import Provider
     from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._plugins.interfaces import Observer, Tool
+    from ohm_subagents._store.protocol import Store
     from ohm_subagents._surfaces.live_ui import LiveUi
     from ohm_subagents.contract.diagnostics import Diagnostic
+    from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.profile import Profile
 
 
@@ -120,6 +125,24 @@ class Assembly:
             retention_ms=self.config.subagents.task_retention_ms,
             max_entries=self.config.task_max_entries,
             max_reasons=self.config.task_max_expired_entries,
+        )
+
+    def open_store(self, clock: Clock, given: Store | None = None) -> AbstractAsyncContextManager[Store]:
+        """The configured store in the user's directory, unless one is `given`, which its owner closes.
+
+        Nothing is kept while the configuration cannot be read: nothing can start then either.
+        """
+        if given is not None:
+            return nullcontext(given)
+        names = {profile.id: profile.name for profile in self.catalog.profiles}
+        settings = self.config.subagents
+        return open_store(
+            settings.store if isinstance(self.loaded, Ok) else "memory",
+            config_dir(self.sources.env),
+            clock=clock,
+            policy=self.retention,
+            sync=settings.store_sync,
+            name_of=lambda profile_id: names.get(profile_id, profile_id),
         )
 
     def model_book(self) -> ModelBook:

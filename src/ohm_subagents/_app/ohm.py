@@ -22,7 +22,6 @@ from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._orchestrator.throttle import Throttle
 from ohm_subagents._plugins.interfaces import SuiteContext, ToolCall, ToolResult, ToolRowRequest
 from ohm_subagents._policy.permissions import visible
-from ohm_subagents._store.memory import MemoryStore
 from ohm_subagents._surfaces.live_ui import LiveUi, kept_current
 from ohm_subagents._surfaces.tool import as_json, guarded, unknown_tool
 from ohm_subagents._views.projection import project_task
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
 class Ohm:
     """Subagents for one program or parent agent; owns every task it starts.
 
-    Nothing here raises for bad input: a broken ohm.json, an unknown profile or a missing key is the answer of the call
+    Nothing here raises for bad input: what is wrong with a configuration, a profile or a key is the answer of the call
     that met it, as an `OhmError` or as the error keys of an envelope.
     """
 
@@ -105,20 +104,20 @@ class Ohm:
         host: Host | None = None,
         logger: Logger | None = None,
     ) -> AsyncGenerator[Self]:
-        """Open an `Ohm`; on leaving, every task that still runs is cancelled and every backend closed.
+        """Open an `Ohm`; on leaving, every task that still runs is cancelled, every backend closed, every task kept.
 
         `cwd`: where subagents work (default: the process's). `config`: a mapping or a file that replaces ohm.json;
         None reads the user's and the project's. `env`: None is the process's. `plugins`: objects or modules with hooks,
         besides the installed ones. `suites`: names of tool suites instead of the configured ones. `profiles`: replaces
         the whole catalogue. `clock`: epoch milliseconds, for stamps; deadlines follow the event loop. `new_task_id`,
-        `store` and `logger` (structlog) replace the defaults. `host` shows who works, as far as `uiMode` says. Raises
-        only for a misdeclared object in `plugins`.
+        `store` (you close it) and `logger` (structlog) replace the defaults. `host` shows who works, as far as `uiMode`
+        says. Raises only for a misdeclared object in `plugins`.
         """
         now, log = clock or system_clock, logger or HostLogger()
         live_ui = None
         if host is not None:
             live_ui = LiveUi(
-                host, tasks=lambda: tuple(ohm._running.shown()), settings=lambda: ohm.config, clock=now, logger=log
+                host, tasks=lambda: tuple(registry.recent()), settings=lambda: ohm.config, clock=now, logger=log
             )
         sources = Sources(
             cwd=Path.cwd() if cwd is None else Path(cwd),
@@ -131,18 +130,17 @@ class Ohm:
         )
         assembly = assemble(sources)
         raised: Exception | None = None
-        async with anyio.create_task_group() as backend_group, kept_current(live_ui):
-            pool = BackendPool(
-                backend_group, assembly.host.backends(), assembly.config.subagents.backends, sources.logger
-            )
+        kept = assembly.open_store(now, store)
+        async with kept as registry, anyio.create_task_group() as backend_group, kept_current(live_ui):
+            pool = BackendPool(backend_group, assembly.host.backends(), assembly.config.subagents.backends, log)
             async with pool, anyio.create_task_group() as group:
                 ohm = cls(
                     assembly,
                     group=group,
                     pool=pool,
-                    store=store or MemoryStore(now, assembly.retention),
+                    store=registry,
                     clock=now,
-                    new_task_id=new_task_id or task_ids(now),
+                    new_task_id=new_task_id or task_ids(now, first=registry.first_sequence),
                     suites=None if suites is None else tuple(suites),
                 )
                 try:
@@ -164,7 +162,7 @@ class Ohm:
         """Replace the configuration, the environment or the catalogue at once; what is not given is read anew.
 
         Runs that go on keep what they were started with; everything after this call sees the new values. A backend
-        whose options changed is opened anew for new runs.
+        whose options changed is opened anew for new runs. The store stays; how long it keeps tasks may change.
         """
         former = self._assembly.sources
         changed = replace(
@@ -212,7 +210,12 @@ class Ohm:
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything that was not honoured as written."""
-        return (*self._assembly.diagnostics, *self._mounted.diagnostics)
+        return (*self._assembly.diagnostics, *self._mounted.diagnostics, *self._store.diagnostics)
+
+    @property
+    def store(self) -> Store:
+        """Where the tasks are kept."""
+        return self._store
 
     @property
     def assembly(self) -> Assembly:
@@ -307,7 +310,7 @@ class Ohm:
             profiles=lambda: self.profiles,
             settings=lambda: settings_of(self.config, suite),
             wording=self._wording,
-            status=lambda: None if self._assembly.sources.live_ui else status_line(self._running.shown()),
+            status=lambda: None if self._assembly.sources.live_ui else status_line(self._store.recent()),
         )
 
     def _wording(self, tool: str, payload: str) -> str | None:

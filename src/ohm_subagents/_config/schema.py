@@ -141,7 +141,11 @@ class Subagents(Section):
         default="refuse", description="Whether `async: true` starts in the background."
     )
     store: Literal["sqlite", "snapshot", "memory"] = Field(
-        default="memory", description="Where tasks are kept.", json_schema_extra=RESERVED
+        default="sqlite",
+        description="Where tasks are kept: a database that processes share, the JSON file of one process, or nowhere.",
+    )
+    store_sync: Literal["normal", "full"] = Field(
+        default="normal", description="Whether `sqlite` waits for the disk, so that a power cut loses nothing either."
     )
     limits: CommonLimits = CommonLimits()
     loop: CommonLoop = CommonLoop()

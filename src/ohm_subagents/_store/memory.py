@@ -8,7 +8,7 @@ from ohm_subagents._store.retention import Retention, RetentionPolicy
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
@@ -20,10 +20,19 @@ if TYPE_CHECKING:
 class MemoryStore:
     """A dictionary of tasks by id, in order of creation."""
 
-    def __init__(self, clock: Clock, policy: RetentionPolicy | None = None) -> None:
+    place = None
+    first_sequence = 1
+
+    def __init__(
+        self, clock: Clock, policy: RetentionPolicy | None = None, *, diagnostics: tuple[Diagnostic, ...] = ()
+    ) -> None:
         self._clock = clock
         self._tasks: dict[TaskId, Task] = {}
         self._retention = Retention(policy or RetentionPolicy())
+        self._diagnostics = diagnostics
+
+    def count(self) -> int:
+        return len(self._tasks)
 
     def save(self, task: Task, event: Event) -> None:
         del event
@@ -35,6 +44,29 @@ class MemoryStore:
             self._retention.created(task.id)
             self._drop_expired()
             self._evict()
+
+    def restore(self, tasks: Iterable[Task], expired: Mapping[TaskId, str]) -> None:
+        """Tasks of an earlier process, and what is known of those that are gone."""
+        for task_id, why in expired.items():
+            self._retention.remember(task_id, why)
+        for task in tasks:
+            self._retention.created(task.id)
+            self._tasks[task.id] = task
+        for task in sorted(self._tasks.values(), key=lambda task: task.ended_ms or 0):
+            if task.ended_ms is not None:
+                self._retention.ended(task.id, task.ended_ms)
+        self._drop_expired()
+        self._evict()
+
+    @property
+    def kept(self) -> tuple[Task, ...]:
+        """Every task as it is, whatever its time; from any thread."""
+        return tuple(self._tasks.values())
+
+    @property
+    def reasons(self) -> dict[TaskId, str]:
+        """Why tasks are gone; from any thread."""
+        return dict(tuple(self._retention.reasons.items()))
 
     def get(self, task_id: TaskId) -> Result[Task, OhmError]:
         self._drop_expired()
@@ -51,7 +83,10 @@ class MemoryStore:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        return ()
+        return self._diagnostics
+
+    def recent(self) -> tuple[Task, ...]:
+        return tuple(self.tasks())
 
     def session(self, session_id: SessionId) -> tuple[Task, ...]:
         return tuple(task for task in self.tasks() if task.session_id == session_id)

@@ -27,6 +27,20 @@ class Store(Protocol):
         """What was found when the store was opened: salvaged, recovered or lost tasks, and why it is another store."""
         ...
 
+    @property
+    def place(self) -> str | None:
+        """Where the tasks are kept; None if they are gone with the process."""
+        ...
+
+    @property
+    def first_sequence(self) -> int:
+        """Where the numbers of new task ids begin, so that processes that share a store never give the same."""
+        ...
+
+    def count(self) -> int:
+        """How many tasks are kept."""
+        ...
+
     def save(self, task: Task, event: Event) -> None:
         """`event` has just been applied; `task` is the state after it. The cost must not grow with the tasks kept."""
         ...
@@ -41,6 +55,10 @@ class Store(Protocol):
 
     def tasks(self) -> Iterator[Task]:
         """Every task, oldest first."""
+        ...
+
+    def recent(self) -> tuple[Task, ...]:
+        """The tasks that this process runs or has lately run, from memory: for displays."""
         ...
 
     def session(self, session_id: SessionId) -> tuple[Task, ...]:

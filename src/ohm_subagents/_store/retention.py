@@ -23,17 +23,37 @@ class RetentionPolicy:
     max_reasons: int = 500
 
 
+def expired_why(policy: RetentionPolicy) -> str:
+    """Why a task is gone that was kept long enough."""
+    return f"expired by retention policy after {policy.retention_ms}ms"
+
+
+def evicted_why(policy: RetentionPolicy) -> str:
+    """Why a task is gone that made room for others."""
+    return f"evicted by capacity policy after reaching max {policy.max_entries} tasks"
+
+
+def expired(task_id: TaskId, why: str) -> OhmError:
+    """What is said of a task that is gone."""
+    return OhmError(code=ErrorCode.TASK_EXPIRED, message=f"Task id '{task_id}' {why}")
+
+
+def unknown(task_id: TaskId) -> OhmError:
+    """What is said of a task that was never there, or so long ago that nobody remembers."""
+    return OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=f"Unknown task id '{task_id}'")
+
+
 class Retention:
     """The settled tasks in the order in which they ended, and the reasons of those that are gone."""
 
     def __init__(self, policy: RetentionPolicy) -> None:
         self.policy = policy
         self._ended: OrderedDict[TaskId, int] = OrderedDict()
-        self._reasons: OrderedDict[TaskId, OhmError] = OrderedDict()
+        self.reasons: OrderedDict[TaskId, str] = OrderedDict()
 
     def created(self, task_id: TaskId) -> None:
         """A new task may have the id of one that is gone."""
-        self._reasons.pop(task_id, None)
+        self.reasons.pop(task_id, None)
 
     def ended(self, task_id: TaskId, at_ms: int) -> None:
         """A task has settled; its time runs from now on."""
@@ -45,23 +65,25 @@ class Retention:
             task_id, ended_ms = next(iter(self._ended.items()))
             if now_ms - ended_ms < self.policy.retention_ms:
                 return
-            yield self._forget(task_id, f"expired by retention policy after {self.policy.retention_ms}ms")
+            yield self._forget(task_id, expired_why(self.policy))
 
     def evicted(self, count: int) -> Iterator[TaskId]:
         """Forget the oldest settled tasks until `count` fits; tasks that are not settled are never evicted."""
-        limit = self.policy.max_entries
-        for _ in range(min(count - limit, len(self._ended))):
-            oldest = next(iter(self._ended))
-            yield self._forget(oldest, f"evicted by capacity policy after reaching max {limit} tasks")
+        for _ in range(min(count - self.policy.max_entries, len(self._ended))):
+            yield self._forget(next(iter(self._ended)), evicted_why(self.policy))
 
     def reason(self, task_id: TaskId) -> OhmError:
         """Why there is no such task."""
-        unknown = OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=f"Unknown task id '{task_id}'")
-        return self._reasons.get(task_id, unknown)
+        why = self.reasons.get(task_id)
+        return unknown(task_id) if why is None else expired(task_id, why)
 
     def _forget(self, task_id: TaskId, why: str) -> TaskId:
         del self._ended[task_id]
-        self._reasons[task_id] = OhmError(code=ErrorCode.TASK_EXPIRED, message=f"Task id '{task_id}' {why}")
-        if len(self._reasons) > self.policy.max_reasons:
-            self._reasons.popitem(last=False)
+        self.remember(task_id, why)
         return task_id
+
+    def remember(self, task_id: TaskId, why: str) -> None:
+        """So many reasons, then the oldest is forgotten."""
+        self.reasons[task_id] = why
+        if len(self.reasons) > self.policy.max_reasons:
+            self.reasons.popitem(last=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
+from ohm_subagents._views.entries import answer_of
 from ohm_subagents._views.rows import assistant_text, tool_rows
 from ohm_subagents.contract.envelope import UsageBlock
-from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.task import Route
 from ohm_subagents.contract.truncation import truncate
 
@@ -101,14 +101,8 @@ def work_block(task: Task, output_max_chars: int) -> WorkKeys:
         "stopped_by": task.stopped_by,
         "last_progress_at_epoch_ms": task.progress_ms if task.stopped_by else None,
         "diagnostics": [str(diagnostic) for diagnostic in task.diagnostics] or None,
-        **_output(task, output_max_chars),
+        **output_block(answer_of(task), output_max_chars),
     }
-
-
-def _output(task: Task, output_max_chars: int) -> WorkKeys:
-    """The answer of a task that succeeded, or was cut off by the death of its process; else see `assistant_text`."""
-    is_kept = task.error is not None and task.error.code == ErrorCode.REHYDRATED_INCOMPLETE
-    return output_block(task.output if task.status == "succeeded" or is_kept else "", output_max_chars)
 
 
 def output_block(output: str, output_max_chars: int) -> WorkKeys:

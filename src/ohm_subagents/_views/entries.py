@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._views.rows import assistant_text, tool_rows
 from ohm_subagents._views.tree import TreeEntry
+from ohm_subagents.contract.errors import ErrorCode
+from ohm_subagents.contract.events import Failed
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
@@ -57,8 +59,8 @@ def title(profile: str, description: str) -> str:
 
 def _result(task: Task, *, expanded: bool, output_max_chars: int) -> str:
     """What the last child says. Output is shown as it is, never parsed for tool lines (Q39)."""
-    if task.status == "succeeded" and task.output:
-        return answer(task.output, expanded=expanded, output_max_chars=output_max_chars)
+    if output := answer_of(task):
+        return answer(output, expanded=expanded, output_max_chars=output_max_chars)
     message = task.error.message if task.error else ""
     match task.status:
         case "queued" | "running":
@@ -69,6 +71,14 @@ def _result(task: Task, *, expanded: bool, output_max_chars: int) -> str:
             return message or "Task cancelled."
         case "succeeded":
             return assistant_text(task) or message or task.summary
+
+
+def answer_of(task: Task) -> str:
+    """The answer of a task that succeeded, or what there was of one when the run or its process broke off, or empty."""
+    is_broken_off = task.error is not None and task.error.code == ErrorCode.REHYDRATED_INCOMPLETE
+    if task.status == "failed" and task.runs and isinstance(task.runs[-1].outcome, Failed):
+        is_broken_off |= bool(task.runs[-1].output)
+    return task.output if task.status == "succeeded" or is_broken_off else ""
 
 
 def answer(output: str, *, expanded: bool, output_max_chars: int) -> str:

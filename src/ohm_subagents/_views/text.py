@@ -6,7 +6,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.entries import answer, entry_of, entry_of_error, entry_of_missing, entry_of_refused, title
+from ohm_subagents._views.entries import (
+    answer,
+    answer_of,
+    entry_of,
+    entry_of_error,
+    entry_of_missing,
+    entry_of_refused,
+    title,
+)
 from ohm_subagents._views.rows import assistant_text
 from ohm_subagents._views.tree import EXPANDED, TAIL_ROWS, collapsed, marker, tree_lines
 from ohm_subagents.contract.commands import Accepted, Missing, Refused, Rejected, Seen, Sent, Started, Stopped
@@ -155,8 +163,8 @@ def _task_blocks(task: Task, output_max_chars: int) -> list[str]:
     if not task.is_terminal:
         return []
     error = [] if task.error is None else _error_block(f"error ({task.id})", task.error)
-    if task.status == "succeeded" and task.output:
-        return [*error, _capped_block(f"output ({task.id}", task.output, output_max_chars)]
+    if output := answer_of(task):
+        return [*error, _capped_block(f"output ({task.id}", output, output_max_chars)]
     said = assistant_text(task)
     partial = f"partial answer ({task.id}"
     return [*error, *([_capped_block(partial, said, output_max_chars)] if said else [])]

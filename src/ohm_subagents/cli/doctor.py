@@ -41,6 +41,7 @@ async def doctor(*, cwd: Path, config: Path | None) -> int:
             "Subagents": _subagents(ohm),
             "Backends": _backends(ohm),
             "Plugins": _plugins(ohm),
+            "Tasks": _tasks(ohm),
             "Diagnostics": _diagnostics(ohm),
         }
         found = {name: [*lines] for name, lines in sections.items()}
@@ -99,6 +100,15 @@ def _subagents(ohm: Ohm) -> Iterator[str]:
                         yield f"  {_OK} {profile.id}: {pattern}, {decided}"
                     case None, None:
                         yield f"  {_OK} {profile.id}"
+
+
+def _tasks(ohm: Ohm) -> Iterator[str]:
+    """Where they are kept, and how many there are."""
+    store = ohm.store
+    if store.place is None:
+        yield f"  {_OK} memory: gone with the process"
+    else:
+        yield f"  {_OK} {ohm.config.subagents.store}: {store.count()} in {store.place}"
 
 
 def _plugins(ohm: Ohm) -> Iterator[str]:

@@ -12,9 +12,12 @@ Clock = Callable[[], int]
 """Epoch milliseconds, for stamps and retention. Deadlines follow the event loop instead."""
 
 
-def task_ids(clock: Clock) -> Callable[[], TaskId]:
-    """A generator of `task_<epoch ms>_<sequence>`; the sequence has at least four digits. Ids are opaque."""
-    sequence = 0
+def task_ids(clock: Clock, *, first: int = 1) -> Callable[[], TaskId]:
+    """A generator of `task_<epoch ms>_<sequence>`; the sequence has at least four digits. Ids are opaque.
+
+    Processes that share a store begin at different numbers, and so never give the same id.
+    """
+    sequence = first - 1
 
     def next_id() -> TaskId:
         nonlocal sequence

@@ -285,7 +285,8 @@ def _settled(task: Task, outcome: Outcome, at_ms: int) -> Task:
         case Succeeded():
             return _changed(task, updated_ms=at_ms, ended_ms=at_ms, status="succeeded")
         case Failed(error=error):
-            return _changed(task, updated_ms=at_ms, ended_ms=at_ms, status="failed", error=error, summary=error.message)
+            told = error.summary or error.message
+            return _changed(task, updated_ms=at_ms, ended_ms=at_ms, status="failed", error=error, summary=told)
         case Cancelled():
             summary = f"Cancelled {task.name}: {task.description}"
             return _changed(task, updated_ms=at_ms, ended_ms=at_ms, status="cancelled", summary=summary)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-HERMETIC = {"PI_CONFIG_DIR": "/dev/null", "OHM_SUBAGENTS_LOAD_PLUGINS": "none"}
-"""An environment in which no user file and no installed plugin is found."""
+HERMETIC = {"PI_CONFIG_DIR": "/dev/null", "OHM_SUBAGENTS_LOAD_PLUGINS": "none", "OHM_SUBAGENTS_STORE": "memory"}
+"""An environment in which no user file and no installed plugin is found, and no task is kept."""
 
 
 @asynccontextmanager

@@ -1,0 +1,55 @@
+"""Where a store keeps its files: what kind of file system that is, and names that are safe on it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+MOUNTS: Final = Path("/proc/self/mountinfo")
+_NETWORK: Final = re.compile(
+    r"nfs\d*|smb\w*|cifs|9p|afs|ceph|lustre|glusterfs|ncpfs|davfs\d*|vboxsf|drvfs|prl_fs|"
+    r"fuse\.(sshfs|gluster\w*|ceph\w*|davfs\d*|rclone|s3fs|gcsfuse|smb\w*|vmhgfs\S*)"
+)
+_PLAIN: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
+_ESCAPED: Final = re.compile(r"\\([0-7]{3})")
+
+
+def network_file_system(path: Path, mounts: Path = MOUNTS) -> str | None:
+    """The kind of network file system that holds `path`; None for a local one, or where nobody tells."""
+    try:
+        text = mounts.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return None
+    path = path.resolve()
+    found: tuple[int, str] = (-1, "")
+    for line in text.splitlines():
+        before, _, after = line.partition(" - ")
+        fields = before.split()
+        if len(fields) < 5 or not after:
+            continue
+        point = Path(_ESCAPED.sub(lambda octal: chr(int(octal[1], 8)), fields[4]))
+        if path.is_relative_to(point) and len(point.parts) >= found[0]:  # a later mount hides an earlier one
+            found = (len(point.parts), after.split()[0])
+    return found[1] if _NETWORK.fullmatch(found[1]) else None
+
+
+def make_private(directory: Path) -> None:
+    """Make the directory, for its owner alone, unless it is there; raises OSError."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def touch_private(file: Path) -> None:
+    """Make the file, for its owner alone, unless it is there; raises OSError."""
+    with suppress(FileExistsError):
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def file_name(task_id: str) -> str:
+    """A name for the files of a task, whatever its id looks like."""
+    if _PLAIN.fullmatch(task_id):
+        return task_id
+    return f"={hashlib.sha256(task_id.encode(errors='replace')).hexdigest()[:32]}"

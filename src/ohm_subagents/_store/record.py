@@ -1,0 +1,109 @@
+"""A task as text and back, without what its transcript holds. The only place that knows the format of a row."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.events import Event, Failed
+from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.task import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ohm_subagents.contract.events import Outcome
+    from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.task import Run
+
+FORMAT: Final = 1
+"""Of rows and of checkpoints. A reader ignores fields that it does not know, so additions need no new number."""
+LARGE: Final = 256 * 1024
+"""An output longer than this is a file of its own."""
+
+_ELSEWHERE: Final = {
+    "events": True,
+    "calls": True,
+    "said": True,
+    "is_speaking": True,
+    "open_calls": True,
+    "files": True,
+    "checkpoint": True,
+}
+"""What the transcript and the table of checkpoints hold."""
+
+_OURS: Final = {str(code): code for code in ErrorCode}
+
+
+@cache
+def tasks() -> TypeAdapter[Task]:
+    """Made on first use: it takes longer than all of our imports."""
+    return TypeAdapter(Task)
+
+
+@cache
+def events() -> TypeAdapter[Event]:
+    """Told apart by `kind`."""
+    return TypeAdapter(Annotated[Event, Field(discriminator="kind")])
+
+
+Record = TypeVar("Record")
+
+
+def encoded(adapter: TypeAdapter[Record], record: Record, *, exclude: Mapping[str, bool] | None = None) -> bytes:
+    """As JSON; what is no Unicode, which a backend may let through, is replaced instead of losing the rest."""
+    skipped = dict(exclude or {})
+    try:
+        return adapter.dump_json(record, exclude=skipped)
+    except (PydanticSerializationError, UnicodeEncodeError):
+        plain = adapter.dump_python(record, exclude=skipped)
+        return json.dumps(plain, default=str, ensure_ascii=False).encode(errors="replace")
+
+
+def written(task: Task) -> tuple[bytes, Mapping[int, str]]:
+    """The row's text, and the outputs that are too large for it, by the number of their run (`all_runs`)."""
+    runs = all_runs(task)
+    large = {n: run.output for n, run in enumerate(runs) if run.output is not None and len(run.output) > LARGE}
+    if large:
+        task = _with_runs(task, tuple(replace(run, output=None) if n in large else run for n, run in enumerate(runs)))
+    return encoded(tasks(), task, exclude=_ELSEWHERE), large
+
+
+def read(task_id: TaskId, text: bytes, *, outputs: Mapping[int, str], checkpoint: str | None) -> Result[Task, OhmError]:
+    """The task of a row, as `written` made it; what the transcript holds is empty."""
+    try:
+        task = tasks().validate_json(text)
+    except ValidationError as exc:
+        wrong = f"Task '{task_id}' cannot be read: {exc.errors()[0]['msg']}"
+        return Err(OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=wrong, advice="Another version wrote it."))
+    runs = tuple(
+        replace(run, output=outputs.get(n, run.output), outcome=_outcome(run.outcome))
+        for n, run in enumerate(all_runs(task))
+    )
+    error = None if task.error is None else error_of(task.error)
+    return Ok(replace(_with_runs(task, runs), checkpoint=checkpoint, error=error))
+
+
+def all_runs(task: Task) -> tuple[Run, ...]:
+    """Those of the tasks that it continues first."""
+    return (*task.inherited, *task.runs)
+
+
+def _with_runs(task: Task, runs: tuple[Run, ...]) -> Task:
+    inherited = len(task.inherited)
+    return replace(task, inherited=runs[:inherited], runs=runs[inherited:])
+
+
+def _outcome(outcome: Outcome | None) -> Outcome | None:
+    return Failed(error=error_of(outcome.error)) if isinstance(outcome, Failed) else outcome
+
+
+def error_of(error: OhmError) -> OhmError:
+    """With one of our codes as the member that knows its category."""
+    return replace(error, code=_OURS.get(error.code, error.code))

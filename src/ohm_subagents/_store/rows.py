@@ -1,0 +1,135 @@
+"""What is written in the tables, a statement or two each; the caller holds the transaction."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._store.record import FORMAT, written
+from ohm_subagents._store.retention import evicted_why, expired_why
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Mapping
+
+    from ohm_subagents._store.owner import Process
+    from ohm_subagents._store.retention import RetentionPolicy
+    from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.task import Task
+
+STEP: Final = 500
+"""How many tasks are removed in one transaction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A task as it goes into its table."""
+
+    task: Task
+    record: bytes
+    large: Mapping[int, str]
+
+    @classmethod
+    def of(cls, task: Task) -> Row:
+        record, large = written(task)
+        return cls(task=task, record=record, large=large)
+
+    @property
+    def values(self) -> tuple[str, int, int | None, int, bytes, str]:
+        task = self.task
+        return task.status, task.updated_ms, task.ended_ms, FORMAT, self.record, json.dumps([*self.large])
+
+
+_INSERT: Final = (
+    "INSERT INTO tasks (id, session_id, owner, status, updated_ms, ended_ms, format, record, large_outputs)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+)
+_UPDATE: Final = (
+    "UPDATE tasks SET status = ?, updated_ms = ?, ended_ms = ?, format = ?, record = ?, large_outputs = ?, owner = ?"
+    " WHERE id = ? AND owner = ? AND ended_ms IS NULL"
+)
+
+
+def insert(connection: sqlite3.Connection, row: Row, owner: int) -> bool:
+    """A new task; False if another one that is not over has its id. One that is over makes room."""
+    task = row.task
+    values = (task.id, task.session_id, owner, *row.values)
+    connection.execute("DELETE FROM gone WHERE id = ?", (task.id,))
+    if connection.execute(_INSERT, values).rowcount:
+        return True
+    connection.execute("DELETE FROM tasks WHERE id = ? AND ended_ms IS NOT NULL", (task.id,))
+    return connection.execute(_INSERT, values).rowcount == 1
+
+
+def update(connection: sqlite3.Connection, row: Row, owner: int, *, former: int | None = None) -> bool:
+    """The newest state; False if the task does not belong to `former` (or `owner`) any more."""
+    whose = owner if former is None else former
+    return connection.execute(_UPDATE, (*row.values, owner, row.task.id, whose)).rowcount == 1
+
+
+def save_checkpoint(connection: sqlite3.Connection, task: Task, *, max_chars: int) -> bool:
+    """The newest conversation state; False if it is too long, and then there is none."""
+    state = task.checkpoint or ""
+    if len(state) > max_chars:
+        connection.execute("DELETE FROM checkpoints WHERE task_id = ?", (task.id,))
+        return False
+    connection.execute(
+        "INSERT INTO checkpoints VALUES (?, ?, ?, ?) ON CONFLICT (task_id)"
+        " DO UPDATE SET backend = excluded.backend, format = excluded.format, state = excluded.state",
+        (task.id, task.backend, FORMAT, state.encode(errors="replace").decode()),
+    )
+    return True
+
+
+def remove_old(
+    connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int
+) -> tuple[dict[TaskId, tuple[int, ...]], bool]:
+    """Remove what is past its time, or too much; the tasks with the numbers of their outputs, and if that was all."""
+    found = connection.execute(
+        "SELECT id, large_outputs FROM tasks WHERE ended_ms <= ? ORDER BY ended_ms, seq LIMIT ?",
+        (now_ms - policy.retention_ms, STEP),
+    ).fetchall()
+    gone = _remove(connection, found, expired_why(policy))
+    too_many = min(_count(connection, "tasks") - policy.max_entries, STEP - len(found))
+    if too_many > 0:
+        found += (oldest := _oldest(connection, too_many))
+        gone |= _remove(connection, oldest, evicted_why(policy))
+    if gone:
+        connection.execute(
+            "DELETE FROM gone WHERE seq IN (SELECT seq FROM gone ORDER BY seq LIMIT ?)",
+            (max(0, _count(connection, "gone") - policy.max_reasons),),
+        )
+    return gone, len(found) < STEP
+
+
+def _oldest(connection: sqlite3.Connection, count: int) -> list[tuple[TaskId, str]]:
+    return connection.execute(
+        "SELECT id, large_outputs FROM tasks WHERE ended_ms IS NOT NULL ORDER BY ended_ms, seq LIMIT ?", (count,)
+    ).fetchall()
+
+
+def _remove(
+    connection: sqlite3.Connection, found: Iterable[tuple[TaskId, str]], why: str
+) -> dict[TaskId, tuple[int, ...]]:
+    gone = {task_id: tuple(json.loads(large)) for task_id, large in found}
+    if gone:
+        connection.executemany(  # REPLACE would not fire the trigger that counts
+            "INSERT INTO gone (id, why) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET why = excluded.why",
+            [(each, why) for each in gone],
+        )
+        connection.executemany("DELETE FROM tasks WHERE id = ?", [(each,) for each in gone])
+    return gone
+
+
+def _count(connection: sqlite3.Connection, table: str) -> int:
+    return int(connection.execute("SELECT n FROM counts WHERE what = ?", (table,)).fetchone()[0])
+
+
+def beat(connection: sqlite3.Connection, owner: int, slot: int, process: Process, now_ms: int) -> None:
+    """Say that the owner lives, also to one who has taken it for dead."""
+    connection.execute(
+        "INSERT INTO owners VALUES (?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (id) DO UPDATE SET heartbeat_ms = excluded.heartbeat_ms",
+        (owner, slot, process.pid, process.started, process.boot, process.namespace, now_ms),
+    )

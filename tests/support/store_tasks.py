@@ -1,0 +1,79 @@
+"""Tasks as an engine would save them, for tests of stores."""
+
+from dataclasses import replace
+
+from ohm_subagents._store.opening import open_store
+from ohm_subagents._store.retention import RetentionPolicy
+from ohm_subagents.contract import (
+    Cancelled,
+    Checkpointed,
+    Route,
+    RunEnded,
+    RunStarted,
+    Succeeded,
+    Task,
+    TaskQueued,
+    TaskSettled,
+    TextDelta,
+    apply,
+)
+
+SETTLED = {"succeeded": Succeeded(), "cancelled": Cancelled(reason="asked")}
+
+
+class Clock:
+    """Stands where it is put."""
+
+    def __init__(self, now=1_000_000):
+        self.now = now
+
+    def __call__(self):
+        return self.now
+
+
+class Hand:
+    """Saves what happens to tasks, one event at a time."""
+
+    def __init__(self, store, clock):
+        self.store = store
+        self.clock = clock
+
+    def new(self, task_id="task_1", *, session="session_1", **fields):
+        task = Task(
+            id=task_id,
+            session_id=session,
+            profile="finder",
+            name="Finder",
+            description="look",
+            prompt="p",
+            invocation="task-routed",
+            backend="scripted",
+            route=Route(runtime="scripted", route="scripted"),
+            created_ms=self.clock(),
+            updated_ms=self.clock(),
+            summary="Queued Finder: look",
+        )
+        return self.tell(replace(task, **fields), TaskQueued())
+
+    def tell(self, task, *events):
+        for event in events:
+            task = apply(task, event, at_ms=self.clock())
+            self.store.save(task, event)
+        return task
+
+    def started(self, *ids_and_events, **fields):
+        """`started("task_1", TextDelta(...), ...)`."""
+        task_id, *events = ids_and_events or ("task_1",)
+        return self.tell(self.new(task_id, **fields), RunStarted(prompt="p"), *events)
+
+    def settled(self, *ids_and_events, output="done", outcome=None, **fields):
+        task = self.started(*ids_and_events, **fields)
+        outcome = outcome or Succeeded()
+        return self.tell(task, RunEnded(outcome=outcome, output=output), TaskSettled(outcome=outcome))
+
+
+def opened(kind, directory, clock, *, policy=None, **options):
+    return open_store(kind, directory, clock=clock, policy=policy or RetentionPolicy(), **options)
+
+
+__all__ = ["SETTLED", "Checkpointed", "Clock", "Hand", "TextDelta", "opened"]
