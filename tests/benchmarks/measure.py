@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
@@ -89,7 +89,8 @@ class Worker:
         return self
 
     def __exit__(self, *_):
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):  # it may have ended before
+            self._process.stdin.close()
         self._process.stdout.close()
         self._process.wait()
         self._errors.close()

@@ -215,38 +215,50 @@ def queues() -> Row:
 
 def imports() -> Row:
     """Imports in fresh processes."""
-    modules = {"ohm_subagents": None, "pydantic": None, "pydantic_ai": None} | {
-        module: peer for peer, module in MODULES.items()
-    }
+    first = (
+        "import anyio; from ohm_subagents import Ohm\n"
+        "async def main():\n"
+        "    environment = {'PI_CONFIG_DIR': '/dev/null', 'OHM_SUBAGENTS_LOAD_PLUGINS': 'none'}\n"
+        "    async with Ohm.open(config={'subagentBackend': 'none'}, env=environment) as ohm:\n"
+        "        (await ohm.run('finder', 'x')).unwrap()\n"
+        "anyio.run(main)"
+    )
     bare = "a Python that does nothing"
-
-    def case(name: str, statement: str, peer: str | None) -> Case:
-        return Case(
-            name=name,
-            file="imports.py",
-            function="importing",
-            unit="s",
-            scale=1,
-            arguments={"statement": statement},
-            peer=peer,
-        )
-
+    own = "import ohm_subagents"
+    statements: dict[str, tuple[str, str | None]] = {
+        own: (own, None),
+        "from ohm_subagents import Ohm": ("from ohm_subagents import Ohm", None),
+        "until the first echo answer": (first, None),
+        bare: ("pass", None),
+        "import pydantic.BaseModel": ("from pydantic import BaseModel", None),
+        "import pydantic_ai": ("import pydantic_ai", None),
+        **{f"import {module}": (f"import {module}", peer) for peer, module in MODULES.items()},
+    }
     return Row(
         name="import",
-        title="Fresh processes that import one module and end",
-        cases=(
-            *(case(f"import {module}", f"import {module}", peer) for module, peer in modules.items()),
-            case(bare, "pass", None),
+        title="Fresh processes that do one thing and end",
+        cases=tuple(
+            Case(
+                name=name,
+                file="imports.py",
+                function="importing",
+                unit="s",
+                scale=1,
+                arguments={"statement": statement},
+                peer=peer,
+            )
+            for name, (statement, peer) in statements.items()
         ),
         compared=tuple(
             Compared(
-                name=f"{module}, more than bare Python",
-                of=f"import {module}",
+                name=f"{name}, more than bare Python",
+                of=name,
                 beside=bare,
                 unit="s",
-                target=0.10 if module == "ohm_subagents" else None,
+                target=0.10 if name == own else None,
             )
-            for module in modules
+            for name in statements
+            if name != bare
         ),
     )
 
