@@ -3,10 +3,12 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import anyio
 import pytest
 from acting import ActingBackend
+from another_process import another_process
 from model_server import Body, Drop, ModelServer, Reply, Say, Stall, Status, Wire
 
 from ohm_subagents import ErrorCode, Limits, Ohm, OhmError
@@ -53,7 +55,11 @@ async def modelled(reply: Reply, **options):
 async def on_model(url, **options):
     config = {
         "providers": {"acme": {"baseUrl": url}},
-        "subagents": {"model": "acme/m1", "backends": {"interactive-sdk": {"readTimeoutMs": STALL_MS, **options}}},
+        "subagents": {
+            "model": "acme/m1",
+            "requestRetries": 0,
+            "backends": {"interactive-sdk": {"readTimeoutMs": STALL_MS, **options}},
+        },
     }
     return await ran(config=config)
 
@@ -142,6 +148,26 @@ async def nested():
         return (await ohm.run("finder", "p")).err_value
 
 
+async def asked_of_another_process():
+    """A child process has started a task in the store of this one."""
+    with TemporaryDirectory() as folder:
+        env = HERMETIC | {"PI_CONFIG_DIR": folder, "OHM_SUBAGENTS_STORE": "sqlite"}
+        with another_process(folder) as (task_id, _process):
+            config = {"subagentBackend": "scripted"}
+            async with Ohm.open(env=env, config=config, plugins=[ScriptedBackend()]) as ohm:
+                return (await ohm.call("task", {"op": "cancel", "id": task_id})).details
+
+
+async def died():
+    """As above, and then it was killed."""
+    with TemporaryDirectory() as folder:
+        env = HERMETIC | {"PI_CONFIG_DIR": folder, "OHM_SUBAGENTS_STORE": "sqlite"}
+        with another_process(folder) as (task_id, _process):
+            pass
+        async with Ohm.open(env=env, config={"subagentBackend": "none"}) as ohm:
+            return (await ohm.call("task", {"op": "status", "id": task_id})).details["items"][0]
+
+
 TRIGGERS = {
     ErrorCode.INVALID_TASK_PAYLOAD: lambda: called("task", {}),
     ErrorCode.INVALID_PRIMARY_PAYLOAD: lambda: called("librarian", 3),
@@ -181,6 +207,8 @@ TRIGGERS = {
     ErrorCode.BUDGET_EXCEEDED: lambda: scripted(subagents={"budget": {"wallMs": 1}}, step=Step(gate=anyio.Event())),
     ErrorCode.BUDGET_UNENFORCEABLE: lambda: scripted(subagents={"budget": {"tokens": 1}}),
     ErrorCode.DEPTH_EXCEEDED: nested,
+    ErrorCode.OWNED_ELSEWHERE: asked_of_another_process,
+    ErrorCode.REHYDRATED_INCOMPLETE: died,
     ErrorCode.TASK_ABORTED: stopped,
     ErrorCode.EVENT_LOOP_UNSUPPORTED: lambda: ran(model="openai/gpt-x", env={"OPENAI_API_KEY": "k"}),
     ErrorCode.MODEL_MISSING: lambda: ran(profile="oracle"),

@@ -77,7 +77,7 @@ async def test_streamed_text_is_seen_before_the_answer_is_complete(tree):
     ],
 )
 async def test_a_provider_that_fails_is_never_a_success(tree, reply, code):
-    async with ModelServer(reply, reply, reply) as server, opened(server, tree) as ohm:
+    async with ModelServer(reply, reply, reply) as server, opened(server, tree, requestRetries=0) as ohm:
         error = (await ohm.run("finder", "x")).err_value
         envelope = ohm.envelope(error.task_id)
 

@@ -136,7 +136,7 @@ class Subject:
 
     def tasks(self) -> Iterable[Task]:
         """Every task that is kept, oldest first."""
-        return self._ohm._store.tasks()
+        return self._ohm._engine.store.tasks()
 
 
 @asynccontextmanager

@@ -57,7 +57,7 @@ async def played(run, *, loop=None, capabilities=frozenset(Capability)):
     backend = ActingBackend(run.act, capabilities=capabilities)
     item = StartItem(profile="finder", description="d", prompt="p", loop=loop)
     async with Ohm.open(env=HERMETIC, config={"subagentBackend": "acting"}, plugins=[backend]) as ohm:
-        reply = await ohm._engine.execute(Start(items=(item,)))
+        reply = await ohm._engine.orchestrator.execute(Start(items=(item,)))
         return reply.items[0].task, ohm.envelope(reply.items[0].task.id)
 
 

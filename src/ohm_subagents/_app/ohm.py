@@ -5,35 +5,27 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from secrets import SystemRandom
 from typing import TYPE_CHECKING, Self
 
 import anyio
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._app.assembly import KEEP, Keep, Sources, assemble, source_of, system_clock
+from ohm_subagents._app.engine import Engine
 from ohm_subagents._app.handle import Handle, one_item, outcome_of, start_item
-from ohm_subagents._app.mounting import mount_all, settings_of
 from ohm_subagents._config.env import process_env
 from ohm_subagents._orchestrator.backends import BackendPool
 from ohm_subagents._orchestrator.log import HostLogger
-from ohm_subagents._orchestrator.orchestrator import Orchestrator
-from ohm_subagents._orchestrator.running import RunningTasks
-from ohm_subagents._orchestrator.throttle import Throttle
-from ohm_subagents._plugins.interfaces import SuiteContext, ToolCall, ToolResult, ToolRowRequest
-from ohm_subagents._policy.permissions import visible
+from ohm_subagents._plugins.interfaces import ToolCall, ToolResult
 from ohm_subagents._surfaces.live_ui import LiveUi, kept_current
 from ohm_subagents._surfaces.tool import as_json, guarded, unknown_tool
 from ohm_subagents._views.projection import project_task
-from ohm_subagents._views.status import status_line
 from ohm_subagents.contract.commands import Start
 from ohm_subagents.contract.ids import TaskId, task_ids
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-
-    from anyio.abc import TaskGroup
 
     from ohm_subagents._app.assembly import Assembly, ConfigSource
     from ohm_subagents._config.schema import OhmConfig
@@ -57,35 +49,9 @@ class Ohm:
     that met it, as an `OhmError` or as the error keys of an envelope.
     """
 
-    def __init__(
-        self,
-        assembly: Assembly,
-        *,
-        group: TaskGroup,
-        pool: BackendPool,
-        store: Store,
-        clock: Clock,
-        new_task_id: Callable[[], str],
-        suites: tuple[str, ...] | None,
-    ) -> None:
+    def __init__(self, engine: Engine) -> None:
         """Use `Ohm.open`."""
-        self._assembly = assembly
-        self._pool = pool
-        self._store = store
-        self._suites = suites
-        self._throttle = Throttle(jitter=SystemRandom().random)
-        self._running = RunningTasks(
-            group=group,
-            pool=pool,
-            store=store,
-            clock=clock,
-            new_task_id=new_task_id,
-            logger=assembly.sources.logger,
-            throttle=self._throttle,
-            max_running=assembly.config.subagents.max_running,
-        )
-        self._engine = Orchestrator(world=lambda: self._world, running=self._running, store=store)
-        self._settle_in()
+        self._engine = engine
 
     @classmethod
     @asynccontextmanager
@@ -134,7 +100,7 @@ class Ohm:
         async with kept as registry, anyio.create_task_group() as backend_group, kept_current(live_ui):
             pool = BackendPool(backend_group, assembly.host.backends(), assembly.config.subagents.backends, log)
             async with pool, anyio.create_task_group() as group:
-                ohm = cls(
+                engine = Engine(
                     assembly,
                     group=group,
                     pool=pool,
@@ -143,12 +109,13 @@ class Ohm:
                     new_task_id=new_task_id or task_ids(now, first=registry.first_sequence),
                     suites=None if suites is None else tuple(suites),
                 )
+                ohm = cls(engine)
                 try:
                     yield ohm
                 except Exception as exc:  # noqa: BLE001  raised again below, out of the task groups that would wrap it
                     raised = exc
                 finally:
-                    ohm._engine.close("The Ohm that owned the task was closed.")
+                    engine.orchestrator.close("The Ohm that owned the task was closed.")
         if raised is not None:
             raise raised
 
@@ -164,63 +131,52 @@ class Ohm:
         Runs that go on keep what they were started with; everything after this call sees the new values. A backend
         whose options changed is opened anew for new runs. The store stays; how long it keeps tasks may change.
         """
-        former = self._assembly.sources
+        former = self.assembly.sources
         changed = replace(
             former,
             config=former.config if isinstance(config, Keep) else source_of(config),
             env=former.env if isinstance(env, Keep) else process_env() if env is None else env,
             profiles=former.profiles if isinstance(profiles, Keep) else None if profiles is None else tuple(profiles),
         )
-        self._assembly = assemble(changed, self._assembly)
-        self._pool.replace(self._assembly.host.backends(), self._assembly.config.subagents.backends)
-        self._running.limit(self._assembly.config.subagents.max_running)
-        self._store.retain(self._assembly.retention)
-        self._settle_in()
+        self._engine.replace(assemble(changed, self.assembly))
         if changed.live_ui is not None:
             changed.live_ui.refresh()
         await checkpoint()
 
-    def _settle_in(self) -> None:
-        """Take over what follows from the assembly."""
-        specs, subagents = self._assembly.host.tool_suites(), self.config.subagents
-        self._mounted = mount_all(self.config, self._suites, specs, self._suite_context)
-        self._world = self._assembly.world(self._mounted.child)
-        self._throttle.configure(limits=subagents.max_requests, retries=subagents.request_retries)
-
     @property
     def tools(self) -> Mapping[str, Tool]:
         """The mounted tools by name, for any agent framework."""
-        return self._mounted.parent
+        return self._engine.mounted.parent
 
     @property
     def child_tools(self) -> Mapping[str, Tool]:
         """The tools that plugins offer to subagents, by name."""
-        return self._mounted.child
+        return self._engine.mounted.child
 
     @property
     def config(self) -> OhmConfig:
         """The configuration in force; the defaults while ohm.json cannot be read."""
-        return self._assembly.config
+        return self.assembly.config
 
     @property
     def profiles(self) -> tuple[Profile, ...]:
         """The roster: every profile that may be shown."""
-        return visible(self._assembly.catalog.profiles, self.config.subagents.permissions)
+        return self._engine.profiles()
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything that was not honoured as written."""
-        return (*self._assembly.diagnostics, *self._mounted.diagnostics, *self._store.diagnostics)
+        return (*self.assembly.diagnostics, *self._engine.mounted.diagnostics, *self._engine.store.diagnostics)
 
     @property
     def store(self) -> Store:
         """Where the tasks are kept."""
-        return self._store
+        return self._engine.store
 
     @property
     def assembly(self) -> Assembly:
         """The parts this Ohm was made of, for `ohm doctor` and its like."""
-        return self._assembly
+        return self._engine.assembly
 
     async def call(
         self,
@@ -262,7 +218,7 @@ class Ohm:
         item = start_item(
             profile, prompt, description=description, model=model, backend=backend, limits=limits, loop=loop
         )
-        match one_item(await self._engine.execute(Start(items=(item,), budget=budget), observer=observer)):
+        match one_item(await self._engine.orchestrator.execute(Start(items=(item,), budget=budget), observer=observer)):
             case Ok(task):
                 return outcome_of(task, self.config.output_max_chars)
             case Err() as refused:
@@ -288,12 +244,12 @@ class Ohm:
             profile, prompt, description=description, model=model, backend=backend, limits=limits, loop=loop
         )
         command = Start(items=(item,), background=True, by_program=True, budget=budget)
-        started = one_item(await self._engine.execute(command))
-        return Handle(self._engine, started, self.config.output_max_chars)
+        started = one_item(await self._engine.orchestrator.execute(command))
+        return Handle(self._engine.orchestrator, started, self.config.output_max_chars)
 
     def task(self, task_id: str) -> Task | None:
         """The newest state of a task: its whole output, its events, its usage. None if it is unknown or expired."""
-        match self._store.get(TaskId(task_id)):
+        match self._engine.store.get(TaskId(task_id)):
             case Ok(task):
                 return task
             case Err():
@@ -303,15 +259,3 @@ class Ohm:
         """The task.v1 envelope of a task, with its output capped as in any payload."""
         task = self.task(task_id)
         return None if task is None else project_task(task, output_max_chars=self.config.output_max_chars)
-
-    def _suite_context(self, suite: str) -> SuiteContext:
-        return SuiteContext(
-            executor=self._engine,
-            profiles=lambda: self.profiles,
-            settings=lambda: settings_of(self.config, suite),
-            wording=self._wording,
-            status=lambda: None if self._assembly.sources.live_ui else status_line(self._store.recent()),
-        )
-
-    def _wording(self, tool: str, payload: str) -> str | None:
-        return self._assembly.host.tool_row(ToolRowRequest(tool=tool, payload=payload))

@@ -42,7 +42,7 @@ class Admission:
     that really goes on, also that of a backend which takes its time to be cancelled.
     """
 
-    def __init__(self, group: TaskGroup, work: Work, max_running: int | None) -> None:
+    def __init__(self, group: TaskGroup, work: Work) -> None:
         self._group = group
         self._work = work
         self._running = 0
@@ -51,7 +51,7 @@ class Admission:
         self._line: list[int] = []
         self._ready: list[tuple[int, _Batch]] = []
         self._followers: set[Callable[[], None]] = set()
-        self.limit(max_running)
+        self._max_running = math.inf
 
     def limit(self, max_running: int | None) -> None:
         """How many tasks may run at once, over all calls; those that run already go on."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ohm_subagents._orchestrator import refusals
 from ohm_subagents._orchestrator.admission import Admission
@@ -18,7 +17,7 @@ from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from anyio.abc import TaskGroup
 
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.task import Task
-
-RECENT: Final = 200
-"""How many tasks that are over are still shown in a status line."""
 
 
 class RunningTasks:
@@ -50,7 +46,6 @@ class RunningTasks:
         new_task_id: Callable[[], str],
         logger: Logger,
         throttle: Throttle,
-        max_running: int | None,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -58,9 +53,8 @@ class RunningTasks:
         self._logger = logger
         self._alarm = Alarm(group)
         self._driver = Driver(pool, alarm=self._alarm, throttle=throttle)
-        self._admission = Admission(group, self._driver.drive, max_running)
+        self._admission = Admission(group, self._driver.drive)
         self._live: dict[TaskId, LiveTask] = {}
-        self._over: deque[Task] = deque(maxlen=RECENT)
 
     def limit(self, max_running: int | None) -> None:
         """How many tasks may run at once, over all calls; those that run already go on."""
@@ -86,12 +80,6 @@ class RunningTasks:
         moved()
         with self._admission.followed(moved):
             yield
-
-    def shown(self) -> Iterator[Task]:
-        """The tasks that were over last, then those that are not."""
-        yield from tuple(self._over)
-        for live in tuple(self._live.values()):
-            yield live.task
 
     def enrol(
         self, admitted: Plan, observers: Sequence[Observer], lineage: Lineage, *, former: Task | None = None
@@ -138,4 +126,3 @@ class RunningTasks:
         """The task is over: it ran to its end, or was stopped."""
         del self._live[live.task.id]
         self._admission.leave(live)
-        self._over.append(live.task)

@@ -155,11 +155,11 @@ async def echo_start(store="memory", kept=1, way="task"):
         work = partial({"run": run, "task": start}[way], ohm)
         for _ in range(kept):
             await work()
-        await ohm._store.flush()
+        await ohm._engine.store.flush()
         if store != "memory" and not any(ohm.assembly.sources.cwd.iterdir()):
             nothing = f"store {store!r} keeps nothing on disk"
             raise RuntimeError(nothing)
-        yield repeating(work, 200, after=ohm._store.flush)
+        yield repeating(work, 200, after=ohm._engine.store.flush)
 
 
 def words(count):

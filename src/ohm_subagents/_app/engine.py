@@ -1,0 +1,83 @@
+"""What works inside an `Ohm`: what needs an event loop, wired together, and rewired when it is reconfigured."""
+
+from __future__ import annotations
+
+from secrets import SystemRandom
+from typing import TYPE_CHECKING
+
+from ohm_subagents._app.mounting import mount_all, settings_of
+from ohm_subagents._orchestrator.orchestrator import Orchestrator
+from ohm_subagents._orchestrator.running import RunningTasks
+from ohm_subagents._orchestrator.throttle import Throttle
+from ohm_subagents._plugins.interfaces import SuiteContext, ToolRowRequest
+from ohm_subagents._policy.permissions import visible
+from ohm_subagents._views.status import status_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anyio.abc import TaskGroup
+
+    from ohm_subagents._app.assembly import Assembly
+    from ohm_subagents._orchestrator.backends import BackendPool
+    from ohm_subagents._store.protocol import Store
+    from ohm_subagents.contract.ids import Clock
+    from ohm_subagents.contract.profile import Profile
+
+
+class Engine:
+    """The orchestrator with its tasks, its store and its tools, for one assembly after the other."""
+
+    def __init__(
+        self,
+        assembly: Assembly,
+        *,
+        group: TaskGroup,
+        pool: BackendPool,
+        store: Store,
+        clock: Clock,
+        new_task_id: Callable[[], str],
+        suites: tuple[str, ...] | None,
+    ) -> None:
+        self.store = store
+        self._pool = pool
+        self._suites = suites
+        self._throttle = Throttle(jitter=SystemRandom().random)
+        self._running = RunningTasks(
+            group=group,
+            pool=pool,
+            store=store,
+            clock=clock,
+            new_task_id=new_task_id,
+            logger=assembly.sources.logger,
+            throttle=self._throttle,
+        )
+        self.orchestrator = Orchestrator(world=lambda: self._world, running=self._running, store=store)
+        self._take_over(assembly)
+
+    def replace(self, assembly: Assembly) -> None:
+        """Everything after this follows the new assembly; runs that go on keep what they were started with."""
+        self._pool.replace(assembly.host.backends(), assembly.config.subagents.backends)
+        self.store.retain(assembly.retention)
+        self._take_over(assembly)
+
+    def _take_over(self, assembly: Assembly) -> None:
+        self.assembly = assembly
+        subagents = assembly.config.subagents
+        self.mounted = mount_all(assembly.config, self._suites, assembly.host.tool_suites(), self._suite_context)
+        self._world = assembly.world(self.mounted.child)
+        self._running.limit(subagents.max_running)
+        self._throttle.configure(limits=subagents.max_requests, retries=subagents.request_retries)
+
+    def profiles(self) -> tuple[Profile, ...]:
+        """The roster: every profile that may be shown."""
+        return visible(self.assembly.catalog.profiles, self.assembly.config.subagents.permissions)
+
+    def _suite_context(self, suite: str) -> SuiteContext:
+        return SuiteContext(
+            executor=self.orchestrator,
+            profiles=self.profiles,
+            settings=lambda: settings_of(self.assembly.config, suite),
+            wording=lambda tool, payload: self.assembly.host.tool_row(ToolRowRequest(tool=tool, payload=payload)),
+            status=lambda: None if self.assembly.sources.live_ui else status_line(self.store.recent()),
+        )

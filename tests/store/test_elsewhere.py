@@ -1,0 +1,66 @@
+"""Tasks of another process: seen and waited for, never touched; and taken over when that process is dead."""
+
+import anyio
+import pytest
+from another_process import another_process
+
+from ohm_subagents import ErrorCode, Ohm
+from ohm_subagents.testing import HERMETIC, ScriptedBackend
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+def opened(folder, **subagents):
+    env = HERMETIC | {"PI_CONFIG_DIR": str(folder), "OHM_SUBAGENTS_STORE": "sqlite"}
+    config = {"subagentBackend": "scripted", "subagents": subagents}
+    return Ohm.open(env=env, config=config, plugins=[ScriptedBackend("And now the rest.")])
+
+
+async def item(ohm, op, task_id, **more):
+    return (await ohm.call("task", {"op": op, "ids": [task_id], **more})).details["items"][0]
+
+
+async def test_a_task_of_a_living_process_is_visible_and_left_alone(tmp_path):
+    with another_process(tmp_path) as (task_id, _process):
+        async with opened(tmp_path) as ohm:
+            seen = await item(ohm, "status", task_id)
+            sent = (await ohm.call("task", {"op": "send", "id": task_id, "prompt": "and?"})).details
+            stopped = (await ohm.call("task", {"op": "cancel", "id": task_id})).details
+            waited = (await ohm.call("task", {"op": "wait", "id": task_id, "timeout_ms": 1})).details
+
+    assert (seen["status"], seen["assistant_text"], seen["tool_rows"]) == ("running", "so far", ["○ read a.py"])
+    assert sent["error_code"] == stopped["error_code"] == ErrorCode.OWNED_ELSEWHERE
+    assert (waited["wait_status"], waited["items"][0]["status"]) == ("timeout", "running")
+
+
+async def test_who_waits_for_a_task_of_a_process_that_dies_is_told_so_with_all_that_was_done(tmp_path):
+    with another_process(tmp_path) as (task_id, process):
+        async with opened(tmp_path) as ohm, anyio.create_task_group() as group:
+            answers = []
+
+            async def wait():
+                answers.append(await item(ohm, "wait", task_id))
+
+            group.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+            process.kill()
+
+    [answer] = answers
+    assert (answer["status"], answer["error_code"]) == ("failed", ErrorCode.REHYDRATED_INCOMPLETE)
+    assert (answer["assistant_text"], answer["tool_rows"]) == ("so far", ["○ read a.py", "✕ read interrupted"])
+
+
+async def test_a_task_whose_process_died_can_be_continued(tmp_path):
+    with another_process(tmp_path) as (task_id, _process):
+        pass
+    async with opened(tmp_path, sendToFinished="resume") as ohm:
+        sent = (await ohm.call("task", {"op": "send", "id": task_id, "prompt": "Go on."})).details
+        former = ohm.task(task_id)
+
+    assert (sent["status"], sent["output"], sent["resumed_from"]) == ("succeeded", "And now the rest.", task_id)
+    assert sent["session_id"] == former.session_id
