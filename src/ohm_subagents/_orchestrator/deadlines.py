@@ -100,17 +100,18 @@ class Deadlines:
 
     def _end(self) -> tuple[float, ClockName | Literal["wall"]]:
         clocks = self._clocks
-        ends: list[tuple[float, ClockName | Literal["wall"]]] = [
-            (self._begun + clocks.cap_ms / 1000, "cap"),
-            (self._wall_at, "wall"),
-        ]
+        ends: dict[ClockName | Literal["wall"], float] = {
+            "cap": self._begun + clocks.cap_ms / 1000,
+            "wall": self._wall_at,
+        }
         if self._held_at is None:
             if self._calls:
-                ends.append((min(self._calls.values()) + clocks.tool_ms / 1000, "tool"))
+                ends["tool"] = min(self._calls.values()) + clocks.tool_ms / 1000
             elif self._last is not None:
-                ends.append((self._last + clocks.idle_ms / 1000, "idle"))
-            ends.append((self._soft(), "soft"))
-        return min(ends, key=lambda end: end[0])
+                ends["idle"] = self._last + clocks.idle_ms / 1000
+            ends["soft"] = self._soft()
+        clock = min(ends, key=ends.__getitem__)
+        return ends[clock], clock
 
     def _soft(self) -> float:
         extend_s = self._clocks.extend_ms / 1000

@@ -74,7 +74,7 @@ class Driver:
         for diagnostic in plan.diagnostics:
             live.record(DiagnosticRaised(diagnostic=diagnostic))
         begun()
-        guard = RunGuard(live, plan, account=live.lineage.account, alarm=self._alarm, throttle=self._throttle)
+        guard = RunGuard(live, message, alarm=self._alarm, throttle=self._throttle)
         result = await self._guarded(live, message, guard)
         match result:
             case Ok(output):
@@ -99,7 +99,7 @@ class Driver:
         result: Result[RunOutput, OhmError] | None = None
         live.guard = guard
         try:
-            with message.scope, guard.scope:
+            with message.scope:
                 result = await self._ask(live, message, guard)
         finally:
             live.guard = None

@@ -28,10 +28,8 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from ohm_subagents._orchestrator.account import Account
     from ohm_subagents._orchestrator.alarm import Alarm
-    from ohm_subagents._orchestrator.live import LiveTask
-    from ohm_subagents._orchestrator.plan import Plan
+    from ohm_subagents._orchestrator.live import LiveTask, Message
     from ohm_subagents._orchestrator.throttle import Throttle
     from ohm_subagents._plugins.gate import RequestNeed
     from ohm_subagents.contract.events import Guard, RunEvent
@@ -46,12 +44,13 @@ FINISH: Final = (
 class RunGuard:
     """Hears every event of one run, and is the gate of its model requests.
 
-    Enter it around the run. When it stops the run, `error` says why and `scope` is cancelled.
+    When it stops the run, `error` says why and the scope of the message is cancelled.
     """
 
-    def __init__(self, live: LiveTask, plan: Plan, *, account: Account, alarm: Alarm, throttle: Throttle) -> None:
+    def __init__(self, live: LiveTask, message: Message, *, alarm: Alarm, throttle: Throttle) -> None:
         now = anyio.current_time()
-        self.scope = anyio.CancelScope()
+        plan, account = message.plan, live.lineage.account
+        self._scope = message.scope
         self.error: OhmError | None = None
         self.armed_at = math.inf
         self._live = live
@@ -198,7 +197,7 @@ class RunGuard:
         if self.error is None and not self._is_over:
             self.error = error
             self._record(guard, "stop", error.message)
-            self.scope.cancel()
+            self._scope.cancel()
 
     def _record(self, guard: Guard, step: LoopStep, message: str) -> None:
         self._live.record(GuardTripped(guard=guard, step=step, message=message))
