@@ -2,11 +2,11 @@
 
 import anyio
 import pytest
-from model_server import Call, ModelServer, Request, Say, Stall, Status
+from model_server import Call, ModelServer, Request, Say, Stall, Status, Wire
 from subagent_runs import EventLog, acme, answer, child_tool, error, opened, request
 
-from ohm_subagents._plugins.interfaces import Exchange, ToolResult
-from ohm_subagents.contract import Checkpointed, DiagnosticRaised, ErrorCode, UsageAdded
+from ohm_subagents._plugins.interfaces import Exchange, Tool, ToolCall, ToolResult
+from ohm_subagents.contract import Checkpointed, DiagnosticRaised, ErrorCode, ToolEnded, UsageAdded
 
 pytestmark = pytest.mark.anyio
 
@@ -111,3 +111,52 @@ async def test_a_run_that_is_cancelled_leaves_the_state_of_its_last_whole_turn()
             tasks.cancel_scope.cancel()
         state = log.of(Checkpointed)[-1].state
         assert state.count("in cap.py") == 39
+
+
+HALF_A_CALL = (
+    b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m1","choices":[{"index":0,"delta":'
+    b'{"tool_calls":[{"index":0,"id":"c1","function":{"name":"look","arguments":"{\\"ctx\\": \\"ha"}}]}}]}\n\n'
+)
+
+
+async def test_a_stream_that_broke_off_within_a_tool_call_can_be_continued() -> None:
+    log = EventLog()
+    script = (Say("Let me look.", Wire(HALF_A_CALL), Wire(b"data: {oops\n\n")), Say("Recovered."))
+    async with ModelServer(*script) as server, opened(acme(server)) as backend:
+        error(await backend.run(request("Where?", child_tools=(LOOK,)), log))
+        state = log.of(Checkpointed)[-1].state
+        assert answer(await backend.run(request("Go on.", checkpoint=state), EventLog())) == "Recovered."
+    _, asked, said, told, newest = server.requests[1].messages
+    assert (asked["content"], said["content"], newest["content"]) == ("Where?", "Let me look.", "Go on.")
+    assert "interrupted" in told["content"]
+
+
+async def test_a_run_that_was_stopped_within_a_tool_keeps_what_the_other_tools_found() -> None:
+    async def execute(_: ToolCall) -> ToolResult:
+        hanging.set()
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    hang = Tool(
+        name="hang", label="", description="", input_schema={"type": "object"}, execute=execute, render_call=str
+    )
+    hanging, found_it, log = anyio.Event(), anyio.Event(), EventLog()
+
+    class Watching(EventLog):
+        def emit(self, event):
+            log.emit(event)
+            if isinstance(event, ToolEnded):
+                found_it.set()
+
+    script = (Say("Both.", Call("look", id="c1"), Call("hang", id="c2")), Say("Recovered."))
+    async with ModelServer(*script) as server, opened(acme(server)) as backend:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(backend.run, request("Where?", child_tools=(LOOK, hang)), Watching())
+            await hanging.wait()
+            await found_it.wait()
+            tasks.cancel_scope.cancel()
+        state = log.of(Checkpointed)[-1].state
+        assert answer(await backend.run(request("Go on.", checkpoint=state), EventLog())) == "Recovered."
+    found, cut = server.requests[1].tool_results
+    assert found == "in cap.py"
+    assert "interrupted" in cut
