@@ -201,14 +201,15 @@ class SqliteStore:
 
     def _listed(self, which: str, *values: str) -> Iterator[Task]:
         """From memory where it is newer; what is not in the file yet comes last."""
-        newest = tuple(self._newest.values())
-        unwritten = {task.id: task for task in newest if not values or task.session_id == values[0]}
+        newest = {task.id: task for task in tuple(self._newest.values()) if not values or task.session_id == values[0]}
+        unwritten = {task_id for task_id in newest if not self._is_written(task_id)}  # asked before the file is read
         for row in self._rows(which, *values):
-            mine = unwritten.pop(row[0], None)
+            unwritten.discard(row[0])
+            mine = newest.get(row[0])
             loaded = self._loaded(row) if mine is None else Ok(mine)
             if isinstance(loaded, Ok) and isinstance(self._within_retention(loaded.ok_value), Ok):
                 yield loaded.ok_value
-        yield from (task for task in unwritten.values() if not self._is_written(task.id))
+        yield from (task for task_id, task in newest.items() if task_id in unwritten)
 
     def _is_written(self, task_id: TaskId) -> bool:
         """Whether it has settled and is in the file, where somebody else may have removed it."""

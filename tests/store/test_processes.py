@@ -1,0 +1,121 @@
+"""Real processes on one registry: killed at every write, and side by side."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+from store_tasks import Clock, Hand, opened
+
+HERE = Path(__file__).parent
+PROCESSES, TASKS = 2, 1000
+
+
+@pytest.fixture
+def programs(monkeypatch):
+    monkeypatch.syspath_prepend(str(HERE))
+
+
+@pytest.mark.timeout(300)
+def test_a_killed_process_loses_nothing_that_it_acknowledged(programs):
+    import kill_rounds
+
+    report = kill_rounds.rounds(at_random=6, writes=2)
+
+    assert (report.rounds, report.losses) == (6 + 4 * 2, []), str(report)
+    assert report.answered > 0
+    assert report.recovered > 0
+
+
+@pytest.mark.timeout(300)
+def test_two_processes_with_a_thousand_tasks_each_lose_nothing_and_think_nobody_dead(tmp_path):
+    command = [sys.executable, str(HERE / "share_child.py"), str(tmp_path), str(TASKS)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    children = [subprocess.Popen(command, **pipes) for _ in range(PROCESSES)]
+    for child in children:
+        assert child.stdout.readline() == "open\n"
+    for child in children:
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    ids = [line for child in children for line in child.communicate()[0].split()]
+    assert [child.returncode for child in children] == [0] * PROCESSES
+    assert len(set(ids)) == PROCESSES * TASKS
+
+    async def looked_up():
+        from ohm_subagents._store.retention import RetentionPolicy
+
+        clock = Clock(0)
+        async with opened("sqlite", tmp_path, clock, policy=RetentionPolicy(max_entries=10_000)) as store:
+            assert store.diagnostics == ()
+            return {task.id: (task.status, task.output) for task in store.tasks()}
+
+    assert anyio.run(looked_up) == {task_id: ("succeeded", f"answer of {task_id}") for task_id in ids}
+
+
+HOLDER = """
+import sys, anyio
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from store_tasks import Clock, Hand, opened
+from ohm_subagents.contract import TextDelta
+
+async def main():
+    clock = Clock()
+    async with opened("sqlite", Path(sys.argv[1]), clock) as store:
+        hand = Hand(store, clock)
+        task = hand.started("task_theirs", TextDelta(text="so far"))
+        await store.flush()
+        print(store.first_sequence, flush=True)
+        await anyio.to_thread.run_sync(sys.stdin.readline)
+        hand.tell(task, TextDelta(text=" and further"))
+        await store.flush()
+        print("told", flush=True)
+        await anyio.to_thread.run_sync(sys.stdin.readline)
+
+anyio.run(main)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """Another process with a running task on the registry in `tmp_path`."""
+    command = [sys.executable, "-c", HOLDER, str(tmp_path), str(HERE.parent / "support")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        child.first = int(child.stdout.readline())
+        yield child
+        child.kill()
+
+
+@pytest.mark.anyio
+async def test_a_task_of_a_living_process_is_left_alone_and_shown_as_it_goes(tmp_path, holder):
+    clock = Clock()
+    async with opened("sqlite", tmp_path, clock) as store:
+        assert store.is_foreign("task_theirs")
+        seen = store.get("task_theirs").ok_value
+        assert (seen.status, seen.text) == ("running", "so far")
+        holder.stdin.write("go on\n")
+        holder.stdin.flush()
+        assert holder.stdout.readline() == "told\n"
+        assert store.get("task_theirs").ok_value.text == "so far and further"
+        assert store.diagnostics == ()
+        assert store.recent() == ()
+        assert store.first_sequence != holder.first
+        Hand(store, clock).started("task_ours")
+        assert not store.is_foreign("task_ours")
+
+
+@pytest.mark.anyio
+async def test_a_task_whose_process_dies_while_somebody_looks_has_failed_at_the_next_look(tmp_path, holder):
+    clock = Clock()
+    async with opened("sqlite", tmp_path, clock) as store:
+        assert store.get("task_theirs").ok_value.status == "running"
+        holder.kill()
+        holder.wait()
+        assert not store.is_foreign("task_theirs")
+        seen = store.get("task_theirs").ok_value
+        assert (seen.status, str(seen.error.code), seen.text) == ("failed", "task_rehydrated_incomplete", "so far")
+        assert store.get("task_theirs").ok_value is seen
+    async with opened("sqlite", tmp_path, clock) as store:
+        assert store.get("task_theirs").ok_value == seen
+        assert store.diagnostics == ()

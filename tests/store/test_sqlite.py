@@ -1,0 +1,373 @@
+"""The default store: what it keeps beside the rows, who owns what, and what it does about trouble."""
+
+import os
+import sqlite3
+import threading
+
+import pytest
+from store_tasks import Clock, Hand, opened
+
+from ohm_subagents._store.owner import Process
+from ohm_subagents._store.place import network_file_system
+from ohm_subagents._store.retention import RetentionPolicy
+from ohm_subagents._store.transcript import parsed
+from ohm_subagents.contract import (
+    Checkpointed,
+    FileChanged,
+    Ok,
+    RunEnded,
+    Succeeded,
+    TaskSettled,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    UsageAdded,
+)
+from ohm_subagents.contract.usage import Usage
+
+pytestmark = pytest.mark.anyio
+FILE = "ohm.subagents.tasks.sqlite3"
+DONE = (RunEnded(outcome=Succeeded(), output="done"), TaskSettled(outcome=Succeeded()))
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def registry(tmp_path, clock):
+    """Opens the store in this test's directory."""
+
+    def open_it(*, seam=lambda _step: None, **policy):
+        return opened("sqlite", tmp_path, clock, policy=RetentionPolicy(**policy), seam=seam)
+
+    return open_it
+
+
+def tables(tmp_path, statement, *values):
+    connection = sqlite3.connect(tmp_path / FILE)
+    try:
+        found = connection.execute(statement, values).fetchall()
+        connection.commit()
+    finally:
+        connection.close()
+    return found
+
+
+async def test_a_whole_task_comes_back_as_it_was(registry, clock):
+    async with registry() as store:
+        events = (
+            ThinkingDelta(text="hm"),
+            TextDelta(text="a"),
+            UsageAdded(usage=Usage(requests=1, input_tokens=5, tool_calls=1)),
+            ToolStarted(call_id="c", tool="write", args="f"),
+            FileChanged(path="f"),
+            ToolEnded(call_id="c", tool="write", status="success"),
+            TextDelta(text="b"),
+            Checkpointed(state='{"messages": []}'),
+        )
+        before = Hand(store, clock).settled("task_1", *events)
+    async with registry() as store:
+        after = store.get("task_1").ok_value
+        assert (after.text, after.files, after.checkpoint) == ("a\n\nb", ("f",), '{"messages": []}')
+        assert after.usage == before.usage
+        assert after == before
+
+
+async def test_streamed_events_are_in_the_transcript_and_not_in_the_tables(registry, clock, tmp_path):
+    async with registry() as store:
+        task = Hand(store, clock).started("task_1")
+        await store.flush()
+        before = tables(tmp_path, "SELECT * FROM tasks")
+        Hand(store, clock).tell(task, *(TextDelta(text=f"{number} ") for number in range(1000)))
+        await store.flush()
+        assert tables(tmp_path, "SELECT * FROM tasks") == before
+        transcript = (tmp_path / "ohm.subagents.tasks" / "task_1.jsonl").read_bytes()
+        assert transcript.count(b"\n") < 100
+        assert [event.text for _, event in parsed(transcript)] == [f"{number} " for number in range(1000)]
+
+
+async def test_a_line_that_was_torn_or_comes_from_the_future_costs_itself_only(registry, clock, tmp_path):
+    async with registry() as store:
+        Hand(store, clock).settled("task_1", TextDelta(text="whole"))
+    file = tmp_path / "ohm.subagents.tasks" / "task_1.jsonl"
+    file.write_bytes(b'{"at_ms":1,"kind":"telepathy"}\n' + file.read_bytes() + b'{"at_ms":1,"kind":"text_del')
+    async with registry() as store:
+        assert store.get("task_1").ok_value.text == "whole"
+
+
+async def test_an_output_too_large_for_a_row_is_a_file_that_goes_with_its_task(registry, clock, tmp_path):
+    large = "ä" * 300_000
+    async with registry(max_entries=1) as store:
+        hand = Hand(store, clock)
+        hand.settled("task_1", TextDelta(text="t"), output=large)
+        await store.flush()
+        folder = tmp_path / "ohm.subagents.tasks"
+        assert sorted(path.name for path in folder.iterdir()) == ["task_1.0.txt", "task_1.jsonl"]
+        ((record,),) = tables(tmp_path, "SELECT length(record) FROM tasks")
+        assert record < 2000
+    async with registry(max_entries=1) as store:
+        assert store.get("task_1").ok_value.output == large
+        Hand(store, clock).new("task_2")
+        await store.flush()
+        assert [*folder.iterdir()] == []
+
+
+async def test_a_conversation_that_is_too_long_is_not_kept_and_that_is_told(registry, clock):
+    async with registry() as store:
+        Hand(store, clock).settled("task_1", Checkpointed(state="x" * 5_000_000))
+        await store.flush()
+        (told,) = store.diagnostics
+        assert "The conversation of task 'task_1' is longer than 4194304 characters" in told.message
+    async with registry() as store:
+        assert store.get("task_1").ok_value.checkpoint is None
+
+
+async def test_a_task_that_was_taken_away_is_never_overwritten(registry, clock, tmp_path):
+    async with registry() as store:
+        task = Hand(store, clock).started("task_1")
+        await store.flush()
+        tables(tmp_path, "UPDATE tasks SET owner = 99, status = 'failed', ended_ms = 1000001")
+        Hand(store, clock).tell(task, *DONE)
+        await store.flush()
+        assert tables(tmp_path, "SELECT owner, status FROM tasks") == [(99, "failed")]
+        (told,) = store.diagnostics
+        assert told.message.startswith("Task 'task_1' belongs to another process now")
+
+
+async def test_stores_that_share_a_file_give_different_ids_and_a_slot_is_used_again(registry):
+    async with registry() as first:
+        async with registry() as second, registry() as third:
+            assert [store.first_sequence for store in (first, second, third)] == [1, 1_000_001, 2_000_001]
+        async with registry() as fourth:
+            assert fourth.first_sequence == 1_000_001
+
+
+async def test_two_stores_see_each_other(registry, clock):
+    async with registry() as one, registry() as other:
+        task = Hand(one, clock).started("task_1", TextDelta(text="hi"))
+        await one.flush()
+        assert other.get("task_1").ok_value == task
+        assert (one.is_foreign("task_1"), other.is_foreign("task_1")) == (False, True)
+        Hand(one, clock).tell(task, *DONE)
+        await one.flush()
+        assert other.get("task_1").ok_value.output == "done"
+        assert not other.is_foreign("task_1")
+
+
+@pytest.mark.parametrize(("age_s", "status"), [(20, "running"), (40, "failed")])
+async def test_an_owner_on_another_machine_is_dead_when_it_is_silent(registry, clock, tmp_path, age_s, status):
+    from ohm_subagents._store.writer import wall_clock_ms
+
+    async with registry() as store:
+        Hand(store, clock).started("task_1")
+        await store.flush()
+        heard_ms = wall_clock_ms() - age_s * 1000
+        tables(tmp_path, "UPDATE owners SET boot = 'elsewhere', heartbeat_ms = ?", heard_ms)
+        async with registry() as other:
+            assert other.get("task_1").ok_value.status == status
+
+
+def test_a_process_is_told_from_a_later_one_with_its_number():
+    from dataclasses import replace
+
+    here = Process.current()
+    assert here.is_alive(heartbeat_ms=0, now_ms=10**15)
+    assert not replace(here, started="0").is_alive(heartbeat_ms=10**15, now_ms=10**15)
+
+
+def test_a_process_that_its_parent_has_not_collected_is_dead():
+    import subprocess
+    import sys
+
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        from ohm_subagents._store.owner import _started
+
+        process = Process.current()
+        living = Process(pid=child.pid, started=_started(child.pid), boot=process.boot, namespace=process.namespace)
+        assert living.is_alive(heartbeat_ms=0, now_ms=0)
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert not living.is_alive(heartbeat_ms=0, now_ms=0)
+
+
+async def test_a_disk_that_is_too_slow_costs_no_memory_and_no_text(registry, clock, monkeypatch):
+    from ohm_subagents._store import writer_queue
+
+    monkeypatch.setattr(writer_queue, "MAX_STREAMED", 50)
+    stuck, released = threading.Event(), threading.Event()
+
+    def seam(step):
+        if step == "before transcript":
+            stuck.set()
+            assert released.wait(10)
+
+    pieces = [f"{number} " for number in range(2000)]
+    async with registry(seam=seam) as store:
+        hand = Hand(store, clock)
+        task = hand.started("task_1", TextDelta(text="first "))
+        assert stuck.wait(10)
+        task = hand.tell(task, *(TextDelta(text=piece) for piece in pieces))
+        assert len(store._queue._entries) <= 50
+        released.set()
+        await store.flush()
+        task = hand.tell(task, TextDelta(text="last"), *DONE)
+    async with registry() as store:
+        after = store.get("task_1").ok_value
+        assert after.text == "first " + "".join(pieces) + "last"
+        assert after.events == task.events
+        assert after.event_total == task.event_total == 2002
+
+
+async def test_a_write_that_fails_is_told_and_made_good_later(registry, clock, tmp_path):
+    failing = threading.Event()
+
+    def seam(step):
+        if step == "before commit" and failing.is_set():
+            raise sqlite3.OperationalError("database or disk is full")
+
+    async with registry(seam=seam) as store:
+        failing.set()
+        Hand(store, clock).settled("task_1")
+        await store.flush()
+        (told,) = store.diagnostics
+        assert "database or disk is full" in told.message
+        assert store.get("task_1").ok_value.output == "done"
+        assert tables(tmp_path, "SELECT count(*) FROM tasks") == [(0,)]
+        failing.clear()
+        Hand(store, clock).settled("task_2")
+        await store.flush()
+        assert tables(tmp_path, "SELECT id FROM tasks ORDER BY seq") == [("task_1",), ("task_2",)]
+
+
+async def test_a_file_that_is_no_database_is_kept_beside_a_new_one(registry, clock, tmp_path):
+    (tmp_path / FILE).write_text("this is no database, whatever its name says" * 100)
+    async with registry() as store:
+        (told,) = store.diagnostics
+        assert told.message == f"Recovered corrupt task registry: {tmp_path / FILE}.corrupt-1000000"
+        Hand(store, clock).settled("task_1")
+    async with registry() as store:
+        assert isinstance(store.get("task_1"), Ok)
+
+
+async def test_a_file_of_a_later_version_is_left_alone(registry, tmp_path):
+    async with registry():
+        pass
+    tables(tmp_path, "PRAGMA user_version = 99")
+    async with registry() as store:
+        (told,) = store.diagnostics
+        assert "it has version 99, and this version of the library knows 1" in told.message
+        assert store.place is None
+
+
+async def test_fields_of_a_later_version_are_ignored_and_a_row_that_nobody_can_read_costs_itself(
+    registry, clock, tmp_path
+):
+    async with registry() as store:
+        for number in range(3):
+            Hand(store, clock).settled(f"task_{number}")
+    tables(tmp_path, "UPDATE tasks SET record = json_set(record, '$.mood', 'fine') WHERE id = 'task_0'")
+    tables(tmp_path, "UPDATE tasks SET record = json_set(record, '$.invocation', 'telepathy') WHERE id = 'task_1'")
+    async with registry() as store:
+        assert [task.id for task in store.tasks()] == ["task_0", "task_2"]
+        assert "Task 'task_1' cannot be read" in store.get("task_1").err_value.message
+
+
+async def test_a_snapshot_file_is_taken_in_once(registry, clock, tmp_path):
+    async with opened("snapshot", tmp_path, clock) as snapshot:
+        Hand(snapshot, clock).settled("task_1", TextDelta(text="told"), output="kept")
+        Hand(snapshot, clock).started("task_2")
+        await snapshot.flush()
+        left = (tmp_path / "ohm.subagents.tasks.json").read_bytes()
+    (tmp_path / "ohm.subagents.tasks.json").write_bytes(left)
+    async with registry() as store:
+        one, two = store.tasks()
+        assert (one.output, one.text, one.status) == ("kept", "told", "succeeded")
+        assert str(two.error.code) == "task_rehydrated_incomplete"
+        assert store.diagnostics[-1].message == f"Imported 2 task(s) from '{tmp_path / 'ohm.subagents.tasks.json'}'."
+        assert (tmp_path / "ohm.subagents.tasks.json").read_bytes() == left
+    async with registry() as store:
+        assert [task.text for task in store.tasks()] == ["told", ""]
+        assert store.count() == 2
+        assert store.diagnostics == ()
+
+
+async def test_a_snapshot_that_is_in_use_keeps_its_running_tasks(registry, clock, tmp_path):
+    async with opened("snapshot", tmp_path, clock) as snapshot:
+        Hand(snapshot, clock).settled("task_1")
+        Hand(snapshot, clock).started("task_2")
+        await snapshot.flush()
+        async with registry() as store:
+            assert [task.id for task in store.tasks()] == ["task_1"]
+
+
+MOUNTS = """\
+22 1 254:0 / / rw - ext4 /dev/vda rw
+30 22 0:40 / /home/me/far\\040away rw - nfs4 server:/x rw
+31 22 0:41 / /mnt/c rw - 9p drvfs rw
+32 22 0:42 / /mnt/ssh rw - fuse.sshfs me@there rw
+33 22 0:43 / /mnt/fast rw - fuse.portal x rw
+34 30 0:44 / /home/me/far\\040away/near rw - tmpfs tmpfs rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/home/me/.pi/agent", None),
+        ("/home/me/far away/.pi", "nfs4"),
+        ("/home/me/far away/near/.pi", None),
+        ("/mnt/c/Users", "9p"),
+        ("/mnt/ssh", "fuse.sshfs"),
+        ("/mnt/fast/x", None),
+    ],
+)
+def test_a_network_file_system_is_seen(tmp_path, path, kind):
+    from pathlib import Path
+
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(MOUNTS)
+    assert network_file_system(Path(path), mounts) == kind
+
+
+async def test_on_a_network_file_system_no_shared_memory_is_used(registry, clock, tmp_path, monkeypatch):
+    from ohm_subagents._store import database
+
+    monkeypatch.setattr(database, "network_file_system", lambda _path: "nfs4")
+    async with registry() as store, registry() as other:
+        Hand(store, clock).settled("task_1")
+        await store.flush()
+        assert other.get("task_1").ok_value.output == "done"
+        assert tables(tmp_path, "PRAGMA journal_mode") == [("delete",)]
+        assert not (tmp_path / f"{FILE}-shm").exists()
+        assert "nfs4" in store.diagnostics[0].message
+
+
+async def test_the_disk_is_waited_for_when_asked(tmp_path, clock):
+    for sync, level in (("normal", 1), ("full", 2)):
+        async with opened("sqlite", tmp_path, clock, sync=sync) as store:
+            assert store._writer._connection.execute("PRAGMA synchronous").fetchone() == (level,)
+
+
+async def test_tasks_in_memory_are_few_however_many_there_were(registry, clock):
+    async with registry(max_entries=1000) as store:
+        for number in range(500):
+            Hand(store, clock).settled(f"task_{number}")
+            if not number % 50:
+                await store.flush()
+        await store.flush()
+        Hand(store, clock).settled("task_last")
+        assert len(store.recent()) <= 129
+        assert store.get("task_0").ok_value.output == "done"
+        assert len([*store.tasks()]) == 501
+
+
+async def test_a_file_that_may_not_be_written_costs_the_durability_only(registry, tmp_path, monkeypatch):
+    async with registry():
+        pass
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write anything
+    async with registry() as store:
+        (told,) = store.diagnostics
+        assert "it may not be written" in told.message
