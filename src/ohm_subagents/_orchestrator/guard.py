@@ -14,13 +14,19 @@ from ohm_subagents._orchestrator.purse import Reservation, Spent
 from ohm_subagents._plugins.gate import Grant
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import (
+    AgentEnded,
+    Checkpointed,
+    DiagnosticRaised,
+    FileChanged,
     GuardTripped,
     RequestHeld,
     RequestReleased,
+    RouteResolved,
     TextDelta,
     ThinkingDelta,
     ToolEnded,
     ToolStarted,
+    ToolUpdated,
     UsageAdded,
 )
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -116,7 +122,9 @@ class RunGuard:
                 self._progress(now)
                 held = self._held.pop(0) if self._held and usage.requests else None
                 self._check(self._account.spend(usage, held))
-            case _:
+            case RouteResolved() | DiagnosticRaised() | Checkpointed():
+                pass  # the engine's own doing, or the backend's; the model has said nothing by them
+            case ToolUpdated() | FileChanged() | AgentEnded():
                 self._progress(now)
 
     def _progress(self, now: float) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 ANSWER_TOKENS: Final = 16_384
 """What is reserved for an answer when the request does not limit it."""
+LAST_TOKENS: Final = 2048
+"""Who has less than this left for an answer has nothing left for another request."""
 NOTHING: Final = Decimal(0)
 
 
@@ -42,7 +44,7 @@ class Reservation:
     def answer(self, need: RequestNeed, left: int) -> int:
         """Reserve an answer of at most `left` tokens; how long it may be."""
         most = min(left, need.max_output_tokens or ANSWER_TOKENS, self.max_output_tokens or left)
-        self.is_last = self.is_last or most == left
+        self.is_last = self.is_last or left < LAST_TOKENS
         self.max_output_tokens = most
         return most
 
