@@ -169,3 +169,33 @@ async def test_a_follow_up_is_taken_into_the_run_that_goes_on(tree):
     assert server.requests[1].messages[-1] == {"role": "user", "content": "second"}
     outputs = {answer.details["output"] if hasattr(answer, "details") else answer.ok_value.output for answer in answers}
     assert outputs == {"Both answers."}
+
+
+async def test_a_hundred_subagents_under_a_budget_of_ten_requests_make_exactly_ten(tree):
+    task = {"subagent_type": "finder", "description": "d", "prompt": "p"}
+    async with (
+        ModelServer(lambda _: Say("Found it.")) as server,
+        opened(server, tree, taskMaxConcurrency=100, budget={"requests": 10}) as ohm,
+    ):
+        details = (await ohm.call("task", {"op": "start", "tasks": [task] * 100, "parallel": True})).details
+
+    statuses = [item["status"] for item in details["items"]]
+    assert len(server.requests) == 10
+    assert (statuses.count("succeeded"), statuses.count("failed")) == (10, 90)
+
+
+async def test_a_provider_that_is_overloaded_is_asked_again_when_it_says_and_by_one_subagent_first(tree):
+    task = {"subagent_type": "finder", "description": "d", "prompt": "p"}
+    refused = []
+
+    def script(asked):
+        if len(refused) < 3:
+            refused.append(asked)
+            return Status(429, headers=(("Retry-After", "0.2"),))
+        return Say("Found it.")
+
+    async with ModelServer(script) as server, opened(server, tree, taskMaxConcurrency=10) as ohm:
+        details = (await ohm.call("task", {"op": "start", "tasks": [task] * 10, "parallel": True})).details
+
+    assert details["batch_status"] == "completed"
+    assert len(server.requests) <= 10 + 10, "all may have been on their way when the first was refused, and none twice"
