@@ -24,7 +24,8 @@ anyio.run(main)
 
 def test_its_backend_serves_a_task_and_its_broken_twins_cost_one_diagnostic_each(install):
     path = str(install("ohm-example-backend", "ohm-broken-import", "ohm-broken-hook"))
-    env = os.environ | {"PYTHONPATH": path, "PI_CONFIG_DIR": "/dev/null", "OHM_SUBAGENTS_BLOCK_PLUGINS": "local-model"}
+    env = os.environ | {"PYTHONPATH": path, "PI_CONFIG_DIR": "/dev/null", "OHM_SUBAGENTS_STORE": "memory"}
+    env["OHM_SUBAGENTS_BLOCK_PLUGINS"] = "local-model"
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=env, check=True)
     answer = json.loads(done.stdout)
 
