@@ -82,7 +82,8 @@ async def test_the_default_logger_is_the_stdlib_logger_of_the_package(caplog):
 def test_nothing_is_printed_when_nobody_listens():
     program = (
         "from ohm_subagents import run_sync\n"
-        "run_sync('finder', 'x', config={'subagentBackend': 'nope'}, env={'OHM_SUBAGENTS_LOAD_PLUGINS': 'none', 'OHM_SUBAGENTS_STORE': 'memory'})\n"
+        "from ohm_subagents.testing import HERMETIC\n"
+        "run_sync('finder', 'x', config={'subagentBackend': 'nope'}, env=HERMETIC)\n"
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True)
 

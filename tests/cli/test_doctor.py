@@ -56,6 +56,14 @@ def test_a_key_and_a_setting_decide_the_model(ohm, tmp_path) -> None:
     assert any(line.startswith("  ✓ oracle: openai/") and line.endswith("a key of openai is set") for line in lines)
 
 
+def test_it_names_the_store_and_how_many_tasks_it_holds(ohm, tmp_path) -> None:
+    ohm.configure({"subagentBackend": "none"})
+    ohm("run", "finder", "x")
+    assert section(ohm("doctor").stdout, "Tasks") == [f"  ✓ sqlite: 1 in {tmp_path}/config/ohm.subagents.tasks.sqlite3"]
+    ohm.env["OHM_SUBAGENTS_STORE"] = "memory"
+    assert section(ohm("doctor").stdout, "Tasks") == ["  ✓ memory: gone with the process"]
+
+
 def test_it_lists_backends_and_plugins(ohm) -> None:
     text = ohm("doctor").stdout
     assert "  ✓ none: Deterministic echo of the request; runs nothing." in section(text, "Backends")
