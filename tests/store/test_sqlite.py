@@ -111,8 +111,7 @@ async def test_an_output_too_large_for_a_row_is_a_file_that_goes_with_its_task(r
     async with registry(max_entries=1) as store:
         assert store.get("task_1").ok_value.output == large
         Hand(store, clock).new("task_2")
-        await store.flush()
-        assert [*folder.iterdir()] == []
+    assert [*folder.iterdir()] == []
 
 
 async def test_a_conversation_that_is_too_long_is_not_kept_and_that_is_told(registry, clock):
@@ -191,6 +190,42 @@ def test_a_process_that_its_parent_has_not_collected_is_dead():
         child.kill()
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         assert not living.is_alive(heartbeat_ms=0, now_ms=0)
+
+
+async def test_an_idle_store_says_that_it_lives(registry, tmp_path, monkeypatch):
+    from ohm_subagents._store import writer
+
+    monkeypatch.setattr(writer, "HEARTBEAT_S", 0.01)
+    beats, beaten = [], threading.Event()
+
+    def seam(step):
+        beats.append(step)
+        if beats.count("after commit") == 3:
+            beaten.set()
+
+    async with registry(seam=seam):
+        ((before,),) = tables(tmp_path, "SELECT heartbeat_ms FROM owners")
+        assert beaten.wait(10)
+        ((after,),) = tables(tmp_path, "SELECT heartbeat_ms FROM owners")
+        assert after > before
+
+
+async def test_an_owner_that_was_taken_for_dead_comes_back(registry, tmp_path, monkeypatch):
+    from ohm_subagents._store import writer
+
+    monkeypatch.setattr(writer, "HEARTBEAT_S", 0.01)
+    forgotten, beaten = threading.Event(), threading.Event()
+
+    def seam(step):
+        if step == "after commit" and forgotten.is_set():
+            beaten.set()
+
+    async with registry(seam=seam):
+        tables(tmp_path, "DELETE FROM owners")
+        forgotten.set()
+        assert beaten.wait(10)
+        assert tables(tmp_path, "SELECT count(*) FROM owners") == [(1,)]
+    assert tables(tmp_path, "SELECT count(*) FROM owners") == [(0,)]
 
 
 async def test_a_disk_that_is_too_slow_costs_no_memory_and_no_text(registry, clock, monkeypatch):

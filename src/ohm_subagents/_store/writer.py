@@ -88,6 +88,7 @@ class Writer:
         self._untouched: set[TaskId] = set()
         self._outputs: set[tuple[TaskId, int]] = set()
         self._lost: set[TaskId] = set()
+        self._removed: dict[TaskId, tuple[int, ...]] = {}
         self._now_ms = 0
         self._beaten_s = time.monotonic()
         self._must_remove = True
@@ -150,6 +151,7 @@ class Writer:
             self.written_count = batch.count
         for then in batch.waiting:
             then()
+        self._remove_files()
 
     # Streamed events
 
@@ -178,7 +180,7 @@ class Writer:
                 self._untouched.discard(task_id)
 
     def _append(self, task_id: TaskId, content: bytes) -> None:
-        if not content:
+        if not content or task_id in self._lost:
             return
         self._seam("before transcript")
         try:
@@ -213,7 +215,8 @@ class Writer:
         self._beaten_s = now_s if is_due else self._beaten_s
         self._must_remove = not is_all
         self._unsaved = Unsaved()
-        self._tidy(ready, removed)
+        self._outputs -= {(row.task.id, n) for row in ready if row.task.is_terminal for n in row.large}
+        self._removed |= removed
         self._gone([*removed, *(each.task.id for each in batch.takeovers if each not in taken)])
         for each in taken:
             self._close_transcript(each)
@@ -255,12 +258,11 @@ class Writer:
             self._files.write_outputs(row.task.id, new)
             self._outputs |= {(row.task.id, n) for n in new}
 
-    def _tidy(self, ready: list[rows.Row], removed: dict[TaskId, tuple[int, ...]]) -> None:
-        for row in ready:
-            if row.task.is_terminal:
-                self._outputs -= {(row.task.id, n) for n in row.large}
-        for task_id, numbers in removed.items():
+    def _remove_files(self) -> None:
+        """Of tasks that are gone; nobody waits for it."""
+        for task_id, numbers in self._removed.items():
             self._files.remove(task_id, numbers)
+        self._removed = {}
 
     def _leave(self) -> None:
         """What this store still owned, which an orderly end leaves none of, is a dead owner's from now on."""
