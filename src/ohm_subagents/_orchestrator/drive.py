@@ -43,6 +43,7 @@ class Driver:
         """Run a task to its end; `begun` is called when it runs. The record says how it ended."""
         place = CURRENT.set(replace(live.lineage, task_id=live.task.id, level=live.lineage.level + 1))
         try:
+            live.scope = anyio.CancelScope()
             with live.scope, span(live):
                 if not live.task.is_terminal:  # else it was cancelled at the last moment
                     await self._drain(live, begun)
@@ -99,7 +100,7 @@ class Driver:
         result: Result[RunOutput, OhmError] | None = None
         live.guard = guard
         try:
-            with message.scope:
+            with guard.scope:
                 result = await self._ask(live, message, guard)
         finally:
             live.guard = None

@@ -50,13 +50,13 @@ FINISH: Final = (
 class RunGuard:
     """Hears every event of one run, and is the gate of its model requests.
 
-    When it stops the run, `error` says why and the scope of the message is cancelled.
+    When it stops the run, `error` says why and `scope` is cancelled; so does whoever withdraws the message.
     """
 
     def __init__(self, live: LiveTask, message: Message, *, alarm: Alarm, throttle: Throttle) -> None:
         now = anyio.current_time()
         plan, account = message.plan, live.lineage.account
-        self._scope = message.scope
+        self.scope = message.scope = anyio.CancelScope()
         self.error: OhmError | None = None
         self.armed_at = math.inf
         self._live = live
@@ -205,7 +205,7 @@ class RunGuard:
         if self.error is None and not self._is_over:
             self.error = error
             self._record(guard, "stop", error.message)
-            self._scope.cancel()
+            self.scope.cancel()
 
     def _record(self, guard: Guard, step: LoopStep, message: str) -> None:
         self._live.record(GuardTripped(guard=guard, step=step, message=message))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from contextlib import contextmanager
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Final, get_args
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from ohm_subagents.contract.events import Cancelled, FollowUpTaken, RunEnded, RunEvent, TaskSettled, ToolEnded
 from ohm_subagents.contract.task import apply
@@ -29,19 +29,55 @@ if TYPE_CHECKING:
 RUN_EVENTS: Final[tuple[type, ...]] = get_args(RunEvent)
 
 
+class Signal:
+    """An event of which nothing exists until somebody waits: most of a thousand queued tasks are never waited for."""
+
+    __slots__ = ("_event", "is_set")
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._event: anyio.Event | None = None
+
+    def set(self) -> None:
+        self.is_set = True
+        if self._event is not None:
+            self._event.set()
+
+    async def wait(self) -> None:
+        if self.is_set:
+            await checkpoint()
+            return
+        if self._event is None:
+            self._event = anyio.Event()
+        await self._event.wait()
+
+
 class Message:
-    """A prompt on its way to a run: who sent it waits for `answered`, and may withdraw it."""
+    """A prompt on its way to a run: who sent it waits for `answered`, and may withdraw it.
+
+    `scope` is there once a run has it.
+    """
+
+    __slots__ = ("answered", "plan", "prompt", "run", "scope")
 
     def __init__(self, prompt: str, plan: Plan) -> None:
         self.prompt = prompt
         self.plan = plan
-        self.answered = anyio.Event()
+        self.answered = Signal()
         self.run: Run | None = None
-        self.scope = anyio.CancelScope()
+        self.scope: anyio.CancelScope | None = None
 
 
 class LiveTask:
-    """The only writer of a task: every event goes apply → store → observers, in that order and at once."""
+    """The only writer of a task: every event goes apply → store → observers, in that order and at once.
+
+    `scope` is there while the task is driven.
+    """
+
+    __slots__ = (
+        *("_clock", "_finish", "_steer", "_store", "_taken", "audience", "current", "guard", "inbox", "item"),
+        *("lineage", "on_settled", "origin", "scope", "settled", "task", "ticket"),
+    )
 
     def __init__(
         self, task: Task, plan: Plan, *, clock: Clock, store: Store, audience: Audience, lineage: Lineage
@@ -53,13 +89,13 @@ class LiveTask:
         self.ticket: int | None = None
         self.on_settled: Callable[[], None] = lambda: None
         self.guard: RunGuard | None = None
-        self.inbox = deque([Message(plan.item.prompt, plan)])
+        self.inbox = [Message(plan.item.prompt, plan)]
         self.current: Message | None = None
         self._taken: list[Message] = []
         self._steer: Callable[[str], bool] | None = None
         self._finish: Callable[[str], bool] | None = None
-        self.settled = anyio.Event()
-        self.scope = anyio.CancelScope()
+        self.settled = Signal()
+        self.scope: anyio.CancelScope | None = None
         self._clock = clock
         self._store = store
         self.audience = audience
@@ -77,7 +113,7 @@ class LiveTask:
         self._steer, self._finish = steer, finish
         self._tell_guard()
         while self.inbox and self._steered(self.inbox[0]):
-            self.inbox.popleft()
+            self.inbox.pop(0)
         try:
             yield
         finally:
@@ -109,7 +145,7 @@ class LiveTask:
 
     def take(self) -> Message | None:
         """The next message becomes a run; None when there is nothing more to do."""
-        self.current = self.inbox.popleft() if self.inbox else None
+        self.current = self.inbox.pop(0) if self.inbox else None
         return self.current
 
     def is_taken(self, message: Message) -> bool:
@@ -120,7 +156,8 @@ class LiveTask:
         """Nobody waits for the answer any more: forget the message, or stop the run that has taken it."""
         if message in self.inbox:
             self.inbox.remove(message)
-        message.scope.cancel()
+        if message.scope is not None:
+            message.scope.cancel()
 
     def answer(self, message: Message) -> None:
         """The run of the message has ended, and with it every follow-up that it took."""
@@ -174,7 +211,8 @@ class LiveTask:
         """Cancelled on the record at once; the backend is told, and whatever it still says is ignored."""
         if not self.task.is_terminal:
             self.settle(Cancelled(reason=reason))
-            self.scope.cancel()
+            if self.scope is not None:
+                self.scope.cancel()
 
 
 class RunSink:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,9 +16,11 @@ if TYPE_CHECKING:
 class Audience:
     """The observers of one task. One that raises is logged once and muted for that task."""
 
+    __slots__ = ("_observers", "_untold", "logger")
+
     def __init__(self, observers: Iterable[Observer], logger: Logger) -> None:
         self._observers = list(observers)
-        self._untold: deque[tuple[Task, Event]] = deque()
+        self._untold: list[tuple[Task, Event]] = []
         self.logger = logger
 
     def join(self, *observers: Observer) -> None:
@@ -37,7 +38,7 @@ class Audience:
             return
         while self._untold:
             self._tell(*self._untold[0])
-            self._untold.popleft()
+            self._untold.pop(0)
 
     def _tell(self, task: Task, event: Event) -> None:
         for observer in tuple(self._observers):

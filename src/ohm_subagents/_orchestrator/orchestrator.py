@@ -192,7 +192,7 @@ class Orchestrator:
             with watching([live], onlookers.of(lambda: Sent(task=live.task))):
                 await either(message.answered.wait, abort)
         finally:
-            if not message.answered.is_set():
+            if not message.answered.is_set:
                 live.withdraw(message)
         return Sent(task=live.task, run=message.run, withdrawn=message.run is None and not live.is_taken(message))
 
