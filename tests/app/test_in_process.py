@@ -199,3 +199,17 @@ async def test_a_provider_that_is_overloaded_is_asked_again_when_it_says_and_by_
 
     assert details["batch_status"] == "completed"
     assert len(server.requests) <= 10 + 10, "all may have been on their way when the first was refused, and none twice"
+
+
+async def test_a_budget_of_money_has_nothing_against_a_model_that_is_free(tree):
+    config = {"subagents": {"model": "local/search", "budget": {"costUsd": 1}}}
+    async with Ohm.open(cwd=tree, config=config, env=HERMETIC) as ohm:
+        assert (await ohm.run("finder", "cut")).ok_value.output
+
+
+async def test_a_budget_of_money_for_a_model_without_a_price_is_refused_before_it_is_asked(tree):
+    async with ModelServer() as server, opened(server, tree, budget={"costUsd": 1}) as ohm:
+        error = (await ohm.run("finder", "cut")).err_value
+
+    assert (error.code, server.requests) == (ErrorCode.BUDGET_UNENFORCEABLE, [])
+    assert "'acme/small'" in error.message

@@ -53,14 +53,15 @@ class Acme:
     async def patiently(self, gate, attempts=9):
         """As a backend does it."""
         for attempt in range(1, attempts):
-            try:
-                async with gate.request(NEED) as leave:
-                    assert isinstance(leave, Ok)
+            async with gate.request(NEED) as leave:
+                assert isinstance(leave, Ok)
+                try:
                     await self.ask()
+                except RefusedError:
+                    if not gate.throttled("acme", attempt=attempt, retry_after_s=self.retry_after_s):
+                        raise
+                else:
                     return
-            except RefusedError:
-                if not gate.throttled("acme", attempt=attempt, retry_after_s=self.retry_after_s):
-                    raise
 
 
 def opened(act, **subagents):
@@ -128,13 +129,14 @@ def throttle_of(limits, retries, jitter):
 async def turn(throttle, acme, *, attempts=6):
     held = []
     for attempt in range(1, attempts + 1):
-        try:
-            async with throttle.turn("acme", held=held.append, released=lambda: None):
+        async with throttle.turn("acme", held=held.append, released=lambda: None):
+            try:
                 await acme.ask()
+            except RefusedError:
+                if not throttle.refused("acme", attempt=attempt, retry_after_s=acme.retry_after_s):
+                    raise
+            else:
                 return
-        except RefusedError:
-            if not throttle.refused("acme", attempt=attempt, retry_after_s=acme.retry_after_s):
-                raise
 
 
 class TestAlone:

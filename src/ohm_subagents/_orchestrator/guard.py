@@ -66,6 +66,7 @@ class RunGuard:
         self._throttle = throttle
         self._deadlines = Deadlines(plan.limits, begun=now, wall_at=account.begin(now))
         self._loops = LoopWatch(plan.loop)
+        self._first: Reservation | None = None
         self._held: list[Reservation] = []
         self._is_over = False
 
@@ -77,7 +78,7 @@ class RunGuard:
         if isinstance(first, Spent):
             self._record(first.guard, "stop", first.error.message)
             return first.error
-        self._held.append(first)
+        self._first = first
         self._alarm.join()
         self._alarm.set(self)
         return None
@@ -90,11 +91,10 @@ class RunGuard:
         self._is_over = True
         self._alarm.leave()
         for held in self._held:
-            if is_counted:
-                self._account.release(held)
-            else:
-                self._account.keep(held)
-        self._held.clear()
+            self._account.release(held)
+        if self._first is not None:
+            give_back = self._account.release if is_counted else self._account.keep
+            give_back(self._first)
 
     def can_finish(self, *, able: bool) -> None:
         """Whether the backend takes the wish to finish from now on."""
@@ -120,12 +120,18 @@ class RunGuard:
                 self._obey(self._loops.answered(tool, text))
             case UsageAdded(usage=usage):
                 self._progress(now)
-                held = self._held.pop(0) if self._held and usage.requests else None
-                self._check(self._account.spend(usage, held))
+                self._check(self._account.spend(usage, self._reserved() if usage.requests else None))
             case RouteResolved() | DiagnosticRaised() | Checkpointed():
                 pass  # the engine's own doing, or the backend's; the model has said nothing by them
             case ToolUpdated() | FileChanged() | AgentEnded():
                 self._progress(now)
+
+    def _reserved(self) -> Reservation | None:
+        """What was set aside for a request that is over now."""
+        if self._held:
+            return self._held.pop(0)
+        first, self._first = self._first, None
+        return first
 
     def _progress(self, now: float) -> None:
         first = self._deadlines.is_silent
@@ -235,8 +241,9 @@ class RunGuard:
         return again
 
     async def _reserve(self, need: RequestNeed) -> Reservation | OhmError:
-        if self._held:  # the one that the run began with; it knew no tokens yet
-            self._account.release(self._held.pop(0))
+        if self._first is not None:  # it stood for this one, and knew no tokens yet
+            self._account.release(self._first)
+            self._first = None
         while isinstance(reserved := self._account.reserve(need), Spent):
             if not reserved.may_return:
                 self._record(reserved.guard, "stop", reserved.error.message)

@@ -26,6 +26,7 @@ class _Line:
         self.probe = anyio.Lock()
         self.open_at = -math.inf
         self.backoff_s = 0.0
+        self.refusals = 0
 
 
 class Throttle:
@@ -57,6 +58,7 @@ class Throttle:
         if attempt > self._retries or (retry_after_s or 0.0) > MAX_WAIT_S:
             return False
         line = self._line(provider)
+        line.refusals += 1
         line.backoff_s = min(FIRST_BACKOFF_S * 2 ** (attempt - 1), MAX_WAIT_S)
         wait_s = line.backoff_s * self._jitter() if retry_after_s is None else retry_after_s
         line.open_at = max(line.open_at, anyio.current_time() + wait_s)
@@ -75,9 +77,10 @@ class Throttle:
         try:
             is_probe = line.backoff_s > 0 and await self._wait(line, provider, held)
             released()
+            refusals = line.refusals
             try:
                 yield
-                if is_probe:
+                if is_probe and line.refusals == refusals:
                     line.backoff_s = 0.0
             finally:
                 if is_probe:

@@ -45,7 +45,8 @@ class Gate(Protocol):
         """Wait for a turn, reserve the budget, and hold both until the context is left, when the answer is complete.
 
         An `Err` is a budget that is spent, or cannot be kept: return it from `Backend.run` as it is. What was really
-        used is what the run emits as `UsageAdded`, before it leaves the context.
+        used is what the run emits as `UsageAdded`, before it leaves the context. The context may be left in any order
+        with others: it holds no cancel scope and no task group.
         """
         ...
 

@@ -159,6 +159,7 @@ class ModelSpec:
     `open` makes a pydantic-ai `Model` for a pattern of this provider, or says why not; models are cached and closed
     with the `Ohm`. `keys` are the environment variables of which one must be set (empty: none needed). `default_model`
     is the provider's row of the default table, used when one of its keys is there and nothing else names a model.
+    `is_free`: its models cost nothing, so that a budget of money has nothing against them.
     """
 
     provider: str
@@ -166,6 +167,7 @@ class ModelSpec:
     open: Callable[[ModelPattern], Result[Model, OhmError]]
     keys: tuple[str, ...] = ()
     default_model: str | None = None
+    is_free: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

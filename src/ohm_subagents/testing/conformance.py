@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import anyio
 import pytest
 
+from ohm_subagents._plugins.gate import Grant, RequestNeed
 from ohm_subagents._plugins.interfaces import BackendSpec, Capability, Exchange, Options, RunOutput
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import Checkpointed, RunEvent, TextDelta, ToolEnded, ToolStarted, UsageAdded
@@ -42,6 +44,26 @@ class Recorder:
             self.events.append(event)
         else:
             self.strays.append(event)
+
+
+class Refusal:
+    """A gate that lets nothing through."""
+
+    error = OhmError(code="refused_by_the_gate", message="The budget is spent.")
+
+    def __init__(self) -> None:
+        self.needs: list[RequestNeed] = []
+
+    @asynccontextmanager
+    async def request(self, need: RequestNeed) -> AsyncGenerator[Result[Grant, OhmError]]:
+        """Say no."""
+        self.needs.append(need)
+        yield Err(self.error)
+
+    def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+        """Never again."""
+        del provider, attempt, retry_after_s
+        return False
 
 
 class BackendConformance:
@@ -197,6 +219,15 @@ class BackendConformance:
         sink = Recorder()
         answered(await run(backend, scenarios.says, scenarios, sink))
         assert sum(event.usage.requests for event in sink.events if isinstance(event, UsageAdded)) >= 1
+
+    async def test_a_refusal_of_the_gate_is_returned_as_it_is(self, backend: Backend, scenarios: Scenarios) -> None:
+        """A backend that asks before a model request takes no for an answer, and makes no request."""
+        gate, sink = Refusal(), Recorder()
+        result = await played(backend, replace(request_for(scenarios.says, scenarios), gate=gate), sink)
+        if not gate.needs:
+            pytest.skip("The backend asks nobody before a model request.")
+        assert result == Err(gate.error)
+        assert not [event for event in sink.events if isinstance(event, UsageAdded | TextDelta)]
 
     async def test_large_and_non_ascii_prompts_survive(self, backend: Backend, scenarios: Scenarios) -> None:
         """A prompt of 200,000 characters beyond ASCII is a prompt like any other."""

@@ -27,6 +27,7 @@ def ohm_models() -> Iterable[ModelSpec]:
         provider=PROVIDER,
         summary="GGUF files, run in this process by llama.cpp: no key, no network.",
         open=partial(open_model, {}),
+        is_free=True,
     )
 
 

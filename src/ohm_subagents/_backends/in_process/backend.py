@@ -114,7 +114,9 @@ class InProcessBackend:
 
     def _facts_of(self, model: Model, pattern: ModelPattern) -> ModelFacts:
         if pattern not in self._facts:
-            self._facts[pattern] = facts_of(model, pattern, read_timeout_s=self._read_timeout_s)
+            self._facts[pattern] = facts_of(
+                model, pattern, read_timeout_s=self._read_timeout_s, is_free=self._models.is_free(pattern)
+            )
         return self._facts[pattern]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from pydantic_ai.settings import ModelSettings
@@ -27,7 +28,7 @@ class ModelFacts:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def facts_of(model: Model, pattern: ModelPattern, *, read_timeout_s: float) -> ModelFacts:
+def facts_of(model: Model, pattern: ModelPattern, *, read_timeout_s: float, is_free: bool) -> ModelFacts:
     """Look them up."""
     settings = ModelSettings()
     # A model that ignores one of these two would warn at each request.
@@ -37,4 +38,9 @@ def facts_of(model: Model, pattern: ModelPattern, *, read_timeout_s: float) -> M
         settings["max_retries"] = 0
     if pattern.thinking is not None:
         settings["thinking"] = False if pattern.thinking == "off" else pattern.thinking
-    return ModelFacts(settings=settings, price=price_of(model), diagnostics=tuple(model_diagnostics(model, pattern)))
+    price = _nothing if is_free else price_of(model)
+    return ModelFacts(settings=settings, price=price, diagnostics=tuple(model_diagnostics(model, pattern)))
+
+
+def _nothing(_tokens_in: int, _tokens_out: int) -> Decimal:
+    return Decimal(0)

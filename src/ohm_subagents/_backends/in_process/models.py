@@ -82,6 +82,10 @@ class ModelBook:
         """Whether the provider needs no key, or one of its keys is in the environment and not blank."""
         return not spec.keys or any(self._env.get(key, "").strip() for key in spec.keys)
 
+    def is_free(self, pattern: ModelPattern) -> bool:
+        """Whether the models of the pattern's provider cost nothing."""
+        return any(spec.is_free for spec in self._specs if spec.provider == pattern.provider)
+
     def secrets(self) -> tuple[str, ...]:
         """The values of every provider key, to be cut out of anything that is shown."""
         values = (self._env.get(key, "").strip() for spec in self._specs for key in spec.keys)

@@ -56,6 +56,7 @@ class _BuiltIn:
     extra: str = "openai"
     url: str | None = None
     url_env: str | None = None
+    is_free: bool = False
 
 
 # In the order in which a key decides the default model.
@@ -108,6 +109,7 @@ _BUILT_IN: Final = (
     _BuiltIn(
         provider="ollama",
         label="Ollama (local server)",
+        is_free=True,
         keys=(),
         default=None,
         url="http://127.0.0.1:11434/v1",
@@ -129,6 +131,7 @@ def builtin_model_specs(env: Mapping[str, str]) -> tuple[ModelSpec, ...]:
             open=partial(_open_builtin, row, env),
             keys=row.keys,
             default_model=row.default,
+            is_free=row.is_free,
         )
         for row in _BUILT_IN
     )

@@ -23,6 +23,7 @@ def search_model_spec() -> ModelSpec:
         provider=_PROVIDER,
         summary="Keyword search over the code in the working directory; no language model, no key.",
         open=_open,
+        is_free=True,
     )
 
 
