@@ -18,7 +18,7 @@ def own(section: str) -> str:
 
 def test_what_holds_when_nothing_is_said():
     config = OhmConfig()
-    assert config.common_limits() == Limits(idle_ms=120_000, tool_ms=600_000, soft_ms=180_000, cap_ms=3_600_000)
+    assert config.common_limits() == Limits(idle_ms=180_000, tool_ms=600_000, soft_ms=180_000, cap_ms=3_600_000)
     assert config.subagents.tree_budget() == Budget(spawns=32, depth=1)
     assert config.subagents.entry("finder").loop == LoopPolicy(identical_calls=5, alternations=4, same_results=10)
     assert config.subagents.entry("finder").budget == Budget()
@@ -155,8 +155,8 @@ def in_force(config: OhmConfig):
 VOID = [
     ("", '"limits": {"capMs": 3600001}', "3600001", "3600000 (default)"),
     ('"limits": {"capMs": 50}', '"limits": {"capMs": 51}', "51", "50 (~/ohm.json:2)"),
-    ("", '"limits": {"idleMs": 999999}', "999999", "120000 (default)"),
-    ("", '"limits": {"extendMs": 120001}', "120001", "120000 (default)"),
+    ("", '"limits": {"idleMs": 999999}', "999999", "180000 (default)"),
+    ("", '"limits": {"extendMs": 180001}', "180001", "180000 (default)"),
     ('"limits": {"idleMs": 9}', '"limits": {"extendMs": 10}', "10", "9 (default)"),
     ('"limits": {"extendMs": 9}', '"limits": {"extendMs": null}', "null", "9 (~/ohm.json:2)"),
     ("", '"budget": {"depth": 2}', "2", "1 (default)"),

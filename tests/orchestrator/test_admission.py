@@ -143,3 +143,17 @@ async def test_many_that_are_cancelled_in_line_leave_nothing_behind(stage):
         await anyio.wait_all_tasks_blocked()
 
         assert stage.on == ["last"]
+
+
+async def test_what_a_task_starts_runs_in_its_slot_so_that_they_never_wait_for_each_other():
+    async def act(request, sink):
+        if request.description == "outer":
+            return (await ohm.run("finder", "p", description="inner")).ok_value.output
+        await anyio.lowlevel.checkpoint()
+        return "done"
+
+    subagents = {"maxRunning": 1, "budget": {"depth": 2}}
+    config = {"subagentBackend": "acting", "subagents": subagents}
+    async with Ohm.open(env=HERMETIC, config=config, plugins=[ActingBackend(act)]) as ohm:
+        with anyio.fail_after(30):
+            assert (await ohm.run("finder", "p", description="outer")).ok_value.output == "done"

@@ -90,8 +90,8 @@ async def test_a_backend_that_says_nothing_at_all_is_stopped_by_the_soft_deadlin
 async def test_a_model_that_falls_silent_is_stopped_by_the_idle_clock_and_the_envelope_says_since_when():
     run = await ended(says(10, 5))
 
-    assert (run.clock, run.seconds) == ("idle", 15 + 120)
-    assert "120000 ms" in run.error.message
+    assert (run.clock, run.seconds) == ("idle", 15 + 180)
+    assert "180000 ms" in run.error.message
     assert run.envelope.last_progress_at_epoch_ms == 15_000
     assert run.envelope.assistant_text == "word word"
 

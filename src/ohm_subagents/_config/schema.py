@@ -129,7 +129,9 @@ class Subagents(Section):
     task_max_concurrency: PositiveInt = Field(
         default=3, description="How many tasks of one parallel batch run at once."
     )
-    max_running: PositiveInt | None = Field(default=None, description="How many tasks run at once over all calls.")
+    max_running: PositiveInt | None = Field(
+        default=None, description="How many tasks run at once over all calls, beside those that they start themselves."
+    )
     task_retention_ms: PositiveInt = Field(
         default=86_400_000, description="How long a finished task can be looked up, in milliseconds."
     )

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 class _Batch:
     """Tasks of one call that wait, and how many of it may run at once."""
 
-    __slots__ = ("is_offered", "running", "waiting", "workers")
+    __slots__ = ("is_nested", "is_offered", "running", "waiting", "workers")
 
     def __init__(self, tasks: Iterable[LiveTask], workers: int) -> None:
         self.waiting = deque(tasks)
+        self.is_nested = any(live.lineage.task_id is not None for live in self.waiting)
         self.workers = workers
         self.running = 0
         self.is_offered = False
@@ -39,7 +40,8 @@ class Admission:
 
     One task begins at a time: the next one only when `work` has called what it was given, so that tasks begin in the
     order of their tickets on every event loop. A slot is free as soon as `work` has ended: the caps are about work
-    that really goes on, also that of a backend which takes its time to be cancelled.
+    that really goes on, also that of a backend which takes its time to be cancelled. What a task starts runs in its
+    slot: if it had to wait for one of its own, both could wait for ever.
     """
 
     def __init__(self, group: TaskGroup, work: Work) -> None:
@@ -50,6 +52,7 @@ class Admission:
         self._tickets = count()
         self._line: list[int] = []
         self._ready: list[tuple[int, _Batch]] = []
+        self._nested: list[tuple[int, _Batch]] = []
         self._followers: set[Callable[[], None]] = set()
         self._max_running = math.inf
 
@@ -97,19 +100,26 @@ class Admission:
             batch.waiting.popleft()
         if batch.waiting and batch.running < batch.workers and not batch.is_offered:
             batch.is_offered = True
-            heappush(self._ready, (batch.waiting[0].ticket or 0, batch))
+            heappush(self._nested if batch.is_nested else self._ready, (batch.waiting[0].ticket or 0, batch))
 
     def _dispatch(self) -> None:
-        while self._ready and not self._is_beginning and self._running < self._max_running:
-            _, batch = heappop(self._ready)
+        while not self._is_beginning and (batch := self._next()) is not None:
             batch.is_offered = False
             live = batch.waiting.popleft() if batch.waiting else None
             if live is not None and self.leave(live):
                 batch.running += 1
-                self._running += 1
+                self._running += not batch.is_nested
                 self._is_beginning = True
                 live.origin.run(self._group.start_soon, self._run, live, batch)
             self._offer(batch)
+
+    def _next(self) -> _Batch | None:
+        """The batch whose first task may run now."""
+        if self._nested:
+            return heappop(self._nested)[1]
+        if self._ready and self._running < self._max_running:
+            return heappop(self._ready)[1]
+        return None
 
     async def _run(self, live: LiveTask, batch: _Batch) -> None:
         is_beginning = True
@@ -124,7 +134,7 @@ class Admission:
             await self._work(live, begun)
         finally:
             batch.running -= 1
-            self._running -= 1
+            self._running -= not batch.is_nested
             self._offer(batch)
             begun()
             self._dispatch()

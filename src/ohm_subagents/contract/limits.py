@@ -75,10 +75,10 @@ class Limits(_Partial):
 class Clocks:
     """Limits with nothing left open, so that no run can hang for ever."""
 
-    idle_ms: int = 120_000
+    idle_ms: int = 180_000
     tool_ms: int = 600_000
     soft_ms: int = 180_000
-    extend_ms: int = 120_000
+    extend_ms: int = 180_000
     cap_ms: int = 3_600_000
     extension: Extension = "progress"
 
