@@ -48,6 +48,9 @@ def wrap(text: str, width: int) -> Iterator[str]:
 
 
 def _wrap_line(line: str, width: int) -> Iterator[str]:
+    if len(line) <= width and line.isascii() and line.isprintable():
+        yield line.rstrip()
+        return
     current, used = "", 0
     for token in _TOKEN.findall(line):
         needed = cells(token)
