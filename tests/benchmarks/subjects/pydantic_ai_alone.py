@@ -21,7 +21,7 @@ def reading():
     from ohm_subagents._backends.in_process.tools import child_toolset, child_workspace
 
     names = ("read", "grep", "find", "ls", "code_search")
-    return {"toolsets": [child_toolset(names)], "capabilities": [child_workspace(Path.cwd(), names)]}
+    return {"toolsets": [child_toolset(names)], "workspace": child_workspace(Path.cwd(), names)}
 
 
 @asynccontextmanager
