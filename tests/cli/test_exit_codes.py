@@ -34,6 +34,15 @@ START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt":
         (("policy", "explain", "finder"), 0, ""),
         (("policy", "explain", "nobody"), 2, "Available: "),
         (("doctor",), 0, ""),
+        (("tasks",), 0, ""),
+        (("tasks", "--status", "done"), 2, "No task is ever 'done'. Allowed: cancelled, failed"),
+        (("tasks", "--limit", "0"), 2, "--limit"),
+        (("tasks", "forget"), 2, "forget"),
+        (("tasks", "export"), 0, ""),
+        (("tasks", "--session", "s", "export"), 2, "Type the options of ohm tasks export behind it."),
+        (("task",), 2, "Missing argument 'ID'"),
+        (("task", "task_1"), 1, "Unknown task id 'task_1'"),
+        (("task", "task_1", "--output", "--json"), 2, "--output and --json exclude each other"),
         (("--version",), 0, ""),
     ],
 )
@@ -56,6 +65,9 @@ def test_the_exit_code_tells_how_it_went(ohm, arguments: tuple[str, ...], code: 
         ("config", "show", "--origin"),
         ("policy", "explain", "finder"),
         ("doctor",),
+        ("tasks",),
+        ("tasks", "export"),
+        ("task", "task_1"),
     ],
 )
 def test_a_broken_configuration_is_bad_usage_with_its_place(ohm, arguments: tuple[str, ...]) -> None:

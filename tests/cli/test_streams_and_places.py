@@ -9,7 +9,15 @@ import subprocess
 
 import pytest
 
-COMMANDS = [("run", "finder", "x"), ("subagents",), ("config", "show"), ("doctor",), ("--version",), ("--help",)]
+COMMANDS = [
+    ("run", "finder", "x"),
+    ("subagents",),
+    ("config", "show"),
+    ("doctor",),
+    ("tasks",),
+    ("--version",),
+    ("--help",),
+]
 
 
 def in_shell(ohm, script: str) -> subprocess.CompletedProcess[str]:

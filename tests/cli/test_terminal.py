@@ -156,3 +156,23 @@ def test_a_tool_call_is_shown_live_as_its_tree(ohm) -> None:
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0
     assert screen.text.endswith("    ├── ✓ read 12 lines\n    ╰── line one\n        line two\n")
+
+
+@pytest.mark.parametrize("option", ["", "--output", "--transcript", "--events", "--json"])
+def test_what_is_kept_of_a_task_cannot_drive_the_terminal_either(ohm, option: str) -> None:
+    ohm("run", "finder", "escape", "--backend", "stage")
+    with on_terminal(ohm, "task", "task_", *([option] if option else [])) as (screen, process):
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    assert "red" in screen.text or not option
+    assert "\x1b" not in screen.raw
+    assert "\x07" not in screen.raw
+
+
+def test_a_list_on_a_terminal_is_two_fitting_lines_a_task(ohm) -> None:
+    ohm("run", "finder", "word " * 60)
+    with on_terminal(ohm, "tasks", columns=60) as (screen, process):
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    first, second = screen.text.splitlines()
+    assert (len(first) <= 60, first[-1], second[:14]) == (True, "…", "  succeeded · ")

@@ -223,6 +223,21 @@ class SqliteStore:
         ).fetchone()
         return found is not None and found[0] != self._owner.id and self._is_alive(found[0])
 
+    def owner_pid(self, task_id: TaskId) -> int | None:
+        """The number of the living process that runs the task, where that number means something."""
+        found = self._reading.execute(
+            "SELECT pid, boot, namespace FROM owners JOIN tasks ON tasks.owner = owners.id"
+            " WHERE tasks.id = ? AND ended_ms IS NULL",
+            (task_id,),
+        ).fetchone()
+        here = self._owner.process
+        return found[0] if found is not None and found[1:] == (here.boot, here.namespace) else None
+
+    def outlines(self) -> Iterator[Result[Task, OhmError]]:
+        """Every task, newest first, without what its transcript, large outputs and conversation hold: for lists."""
+        for task_id, record in self._reading.execute("SELECT id, record FROM tasks ORDER BY seq DESC").fetchall():
+            yield read(task_id, record, outputs={}, checkpoint=None)
+
     def _rows(self, which: str, *values: str | int) -> list[Stored]:
         return self._reading.execute(f"{_SELECT} {which}", values).fetchall()
 

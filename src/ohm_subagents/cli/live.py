@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._views.cells import cells, fit, wrap
 from ohm_subagents._views.entries import entry_of
 from ohm_subagents._views.rows import tool_rows
+from ohm_subagents._views.spending import usage_parts
 from ohm_subagents._views.tree import MIN_WIDTH, TreeLimits, tree_lines
 from ohm_subagents.cli.terminal import printable
 from ohm_subagents.contract.task import UNAVAILABLE
@@ -111,8 +112,4 @@ def _ending(task: Task) -> str:
     seconds = ((task.ended_ms or task.updated_ms) - (task.started_ms or task.created_ms)) / 1000
     route = task.route
     who = route.runtime if route.model == UNAVAILABLE else f"{route.provider}/{route.model}"
-    tokens = task.usage.input_tokens + task.usage.output_tokens
-    parts = [f"{task.status.capitalize()} after {seconds:.1f}s", who]
-    parts += [f"{task.usage.tool_calls} tool call(s)"] if task.usage.tool_calls else []
-    parts += [f"{tokens:,} tokens"] if tokens else []
-    return " · ".join(parts)
+    return " · ".join([f"{task.status.capitalize()} after {seconds:.1f}s", who, *usage_parts(task.usage)])

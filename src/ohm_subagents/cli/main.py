@@ -8,11 +8,13 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from ohm_subagents.cli.exits import BAD_USAGE, INTERRUPTED, TASK_FAILED, complain
+from ohm_subagents.cli.kept import task, tasks_app
+from ohm_subagents.cli.parameters import HERE, AsJson, Config, Cwd
 from ohm_subagents.cli.terminal import OutputLost, print_text
 
 if TYPE_CHECKING:
@@ -29,15 +31,8 @@ config_app = typer.Typer(help="The configuration.", no_args_is_help=True, rich_m
 app.add_typer(config_app, name="config")
 policy_app = typer.Typer(help="Who may run.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(policy_app, name="policy")
+app.add_typer(tasks_app, name="tasks")
 
-Cwd: TypeAlias = Annotated[
-    Path, typer.Option("--cwd", help="Where subagents work.", show_default="here", readable=False)
-]
-Config: TypeAlias = Annotated[
-    Path | None, typer.Option("--config", help="An ohm.json to use instead of the user's and the project's.")
-]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
-HERE = Path()
 _LOST: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO})
 
 
@@ -176,6 +171,9 @@ def policy_explain(
 
     place = directory(cwd)
     _finish(lambda: inspect(partial(print_verdict, profile), cwd=place, config=config))
+
+
+app.command()(task)
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ohm_subagents._views.cells import wrap
 from ohm_subagents._views.projection import project, project_task
 from ohm_subagents.cli.exits import SUCCESS, complain, exit_code, report
 from ohm_subagents.cli.live import TaskWatch, drawn, finished_lines
 from ohm_subagents.cli.signals import until_signal
-from ohm_subagents.cli.terminal import is_terminal, print_json, print_text, printable, width
+from ohm_subagents.cli.terminal import is_terminal, print_json, print_prose, print_text, width
 from ohm_subagents.contract.commands import Rejected
 from ohm_subagents.contract.result import Err, Ok
 
@@ -97,8 +96,7 @@ def _print_answer(ended: _Ended, task: Task | None, *, is_live: bool) -> None:
         case Ok():
             if is_live:
                 print_text(tree)
-            answer = task.output if task else ""
-            print_text("\n".join(wrap(printable(answer), width())) if is_live else answer)
+            print_prose(task.output if task else "")
         case Err() | signal.Signals():
             if task is not None:
                 complain(tree)

@@ -8,10 +8,10 @@ import sys
 import unicodedata
 from typing import TYPE_CHECKING
 
-from ohm_subagents._views.cells import plain
+from ohm_subagents._views.cells import plain, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pydantic import JsonValue
 
@@ -39,10 +39,29 @@ def print_text(text: str) -> None:
     _print(printable(text) if is_terminal() else text)
 
 
-def print_json(payload: Mapping[str, JsonValue]) -> None:
+def print_prose(text: str) -> None:
+    """The same, wrapped between words on a terminal."""
+    _print("\n".join(wrap(printable(text), width())) if is_terminal() else text)
+
+
+def print_json(payload: Mapping[str, JsonValue] | Sequence[JsonValue]) -> None:
     """One JSON value on standard output."""
-    is_utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
-    _print(json.dumps(payload, ensure_ascii=not is_utf8, indent=2))
+    print_text(json.dumps(payload, ensure_ascii=not _takes_unicode(), indent=2))
+
+
+def print_json_lines(payloads: Iterable[Mapping[str, JsonValue]]) -> None:
+    """One JSON value a line on standard output."""
+    for payload in payloads:
+        print_text(json_line(payload, is_ascii=not _takes_unicode()))
+
+
+def json_line(payload: Mapping[str, JsonValue], *, is_ascii: bool = False) -> str:
+    """Without a line break in it."""
+    return json.dumps(payload, ensure_ascii=is_ascii, separators=(",", ":"))
+
+
+def _takes_unicode() -> bool:
+    return sys.stdout.encoding.lower().replace("-", "") == "utf8"
 
 
 class OutputLost(Exception):  # noqa: N818  it is what has happened

@@ -11,6 +11,7 @@ from anyio import to_thread
 
 from ohm_subagents.plugin import (
     BackendSpec,
+    Checkpointed,
     Diagnostic,
     DiagnosticRaised,
     Err,
@@ -25,6 +26,7 @@ from ohm_subagents.plugin import (
     hookimpl,
 )
 
+BIG = "größer 大 " * 60_000
 REACHED, RELEASED = "OHM_TEST_REACHED", "OHM_TEST_RELEASED"
 
 
@@ -43,7 +45,12 @@ class Stage:
                 return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message, advice="Repair it."))
             case "wide":
                 return Ok(RunOutput(text=" ".join(["beautiful"] * 12)))
+            case "remember":
+                sink.emit(Checkpointed(state="the conversation"))
+            case "big":
+                return Ok(RunOutput(text=BIG))
             case "escape":
+                sink.emit(ToolStarted(call_id="2", tool="read", args="\x1b[2J\x07"))
                 return Ok(RunOutput(text="\x1b]0;owned\x07\x1b[2Jred\x07"))
             case "pause":
                 await to_thread.run_sync(signal_reached, "paused")

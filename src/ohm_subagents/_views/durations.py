@@ -1,0 +1,34 @@
+"""How long, how long ago and when, for people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def duration_text(ms: int) -> str:
+    """`12.3s`, `3m 05s`, `2h 05m` or `4d 02h`; a clock that went backwards is no time at all."""
+    tenths = max(0, ms) // 100
+    if tenths < 600:
+        return f"{tenths / 10:.1f}s"
+    minutes, seconds = divmod(tenths // 10, 60)
+    if minutes < 60:
+        return f"{minutes}m {seconds:02}s"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours}h {minutes:02}m"
+    days, hours = divmod(hours, 24)
+    return f"{days}d {hours:02}h"
+
+
+def age_text(ms: int) -> str:
+    """`12s ago`, in the largest unit that fits."""
+    seconds = max(0, ms) // 1000
+    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= length:
+            return f"{seconds // length}{unit} ago"
+    return f"{seconds}s ago"
+
+
+def instant_text(epoch_ms: int) -> str:
+    """`2026-01-02 10:00:00 UTC`."""
+    return f"{datetime.fromtimestamp(epoch_ms / 1000, tz=UTC):%Y-%m-%d %H:%M:%S} UTC"

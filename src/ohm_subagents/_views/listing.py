@@ -1,0 +1,104 @@
+"""One kept task among others, in two lines; and all that is known of one, a line a fact."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._views.cells import plain
+from ohm_subagents._views.durations import age_text, duration_text, instant_text
+from ohm_subagents._views.entries import title
+from ohm_subagents._views.spending import cost_text, usage_parts
+from ohm_subagents._views.status import elapsed_ms
+from ohm_subagents._views.tree import status_marker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.usage import Usage
+
+_LABEL: Final = 14
+
+
+def listed(task: Task, *, now_ms: int, where: str = "") -> tuple[str, str]:
+    """`<marker> <id>  <type> · <description>`, then how it stands, its age, how long it took and what it consumed.
+
+    `where` says which process runs it.
+    """
+    taken_ms = elapsed_ms(task, now_ms=now_ms)
+    facts = [standing(task, where), age_text(now_ms - task.created_ms)]
+    facts += [duration_text(taken_ms)] if task.started_ms is not None else []
+    named = one_line(f"{task.id}  {title(task.profile, task.description)}")
+    return f"{status_marker(task.status, taken_ms)} {named}", "  " + " · ".join([*facts, *usage_parts(task.usage)])
+
+
+def standing(task: Task, where: str = "") -> str:
+    """The status, and who is at it."""
+    return f"{task.status}, {where}" if where and not task.is_terminal else task.status
+
+
+def one_line(text: str) -> str:
+    """On a single line, without escape sequences."""
+    return " ".join(plain(text).split())
+
+
+def fact_lines(task: Task, *, now_ms: int, where: str = "") -> list[str]:
+    """All that is known of a task beside its prompt, its tool calls and its answer; what does not apply is left out."""
+    lines: list[str] = []
+    for label, value in _facts(task, now_ms, where):
+        first, *following = plain(value).split("\n")
+        lines += [f"{label:<{_LABEL}}{first}", *(" " * _LABEL + line for line in following)]
+    return lines
+
+
+def _facts(task: Task, now_ms: int, where: str) -> Iterator[tuple[str, str]]:
+    yield from _place(task, where)
+    yield "created", f"{instant_text(task.created_ms)}, {age_text(now_ms - task.created_ms)}"
+    if task.started_ms is not None:
+        yield "worked", f"{duration_text(elapsed_ms(task, now_ms=now_ms))} in {len(task.runs)} run(s)"
+    if used := _used(task.usage):
+        yield "usage", used
+    if task.stopped_by is not None:
+        yield "stopped by", task.stopped_by + _since_progress(task)
+    yield from _results(task)
+
+
+def _place(task: Task, where: str) -> Iterator[tuple[str, str]]:
+    yield "task", task.id
+    yield "status", standing(task, where)
+    yield "session", task.session_id
+    if task.resumed_from is not None:
+        yield "resumed from", task.resumed_from
+    if task.parent is not None:
+        yield "started by", task.parent
+    yield "backend", task.backend
+    route = task.route
+    yield "route", f"provider {route.provider}, model {route.model}, runtime {route.runtime}, route {route.route}"
+
+
+def _results(task: Task) -> Iterator[tuple[str, str]]:
+    if task.files:
+        yield "files", "\n".join(task.files)
+    if task.output:
+        yield "answer", f"{len(task.output):,} characters"
+    elif said := task.text.strip():
+        yield "no answer", f"only what it said so far, {len(said):,} characters"
+    if task.error is not None:
+        yield "error", f"{task.error} ({task.error.code})"
+    for diagnostic in task.diagnostics:
+        yield "diagnostic", str(diagnostic)
+
+
+def _since_progress(task: Task) -> str:
+    if task.progress_ms is None:
+        return ", without any progress"
+    ended_ms = task.updated_ms if task.ended_ms is None else task.ended_ms
+    return f"; the last progress was {duration_text(ended_ms - task.progress_ms)} before the end"
+
+
+def _used(usage: Usage) -> str:
+    parts = [f"{usage.requests} request(s)"] if usage.requests else []
+    if usage.input_tokens or usage.output_tokens:
+        parts.append(f"{usage.input_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.output_tokens:,} out")
+    parts += [f"{usage.tool_calls} tool call(s)"] if usage.tool_calls else []
+    return " · ".join(parts + ([] if usage.cost_usd is None else [cost_text(usage.cost_usd)]))

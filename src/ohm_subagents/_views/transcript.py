@@ -1,0 +1,134 @@
+"""What was said and done in a task, in order and uncut, for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._views.cells import plain
+from ohm_subagents._views.durations import duration_text, instant_text
+from ohm_subagents._views.entries import title
+from ohm_subagents._views.rows import DONE, FAILED, STARTED, UPDATED
+from ohm_subagents.contract.events import (
+    AgentEnded,
+    Cancelled,
+    Checkpointed,
+    DiagnosticRaised,
+    Event,
+    Failed,
+    FileChanged,
+    FollowUpTaken,
+    GuardTripped,
+    Outcome,
+    Recorded,
+    RequestHeld,
+    RequestReleased,
+    RouteResolved,
+    RunEnded,
+    RunStarted,
+    Succeeded,
+    TaskQueued,
+    TaskSettled,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    ToolUpdated,
+    UsageAdded,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from ohm_subagents.contract.task import Task
+
+_STREAMS: Final[Mapping[type, str]] = MappingProxyType({TextDelta: "assistant", ThinkingDelta: "thinking"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """So many events are not kept one by one; `text` is what the assistant said in them."""
+
+    at_ms: int
+    missing: int
+    text: str
+
+
+def transcript_lines(task: Task, history: Iterable[Recorded | Gap]) -> Iterator[str]:
+    """Prompts, what the assistant said, tool calls and results, how each run ended; times count from the start.
+
+    An answer that was streamed is not told twice.
+    """
+    yield plain(f"{title(task.profile, task.description)} · {task.id} · {instant_text(task.created_ms)}")
+    if task.resumed_from is not None:
+        yield plain(f"Continues {task.resumed_from}.")
+    for at_ms, heading, body in _blocks(history):
+        yield ""
+        yield plain(f"{heading} · +{duration_text(at_ms - task.created_ms)}")
+        yield from (f"  {line}" if line else "" for line in plain(body).split("\n") if body)
+
+
+def _blocks(history: Iterable[Recorded | Gap]) -> Iterator[tuple[int, str, str]]:
+    """When, what, and its text."""
+    said = ""
+    for stream, entries in groupby(history, key=_stream):
+        if stream is not None:
+            pieces = [entry for entry in entries if isinstance(entry, Recorded)]
+            text = "".join(one.event.text for one in pieces if isinstance(one.event, TextDelta | ThinkingDelta))
+            said = text if stream == "assistant" else said
+            if text.strip():
+                yield pieces[0].at_ms, stream, text.strip("\n")
+            continue
+        for entry in entries:
+            if isinstance(entry, Gap):
+                said = entry.text
+                yield entry.at_ms, f"{UPDATED} {entry.missing} event(s) that are not kept one by one", said.strip("\n")
+            elif isinstance(entry.event, RunEnded):
+                if entry.event.output.strip() not in {"", said.strip()}:
+                    yield entry.at_ms, "answer", entry.event.output.strip("\n")
+                said = ""
+                yield entry.at_ms, *_ending(entry.event.outcome)
+            elif (told := _told(entry.event)) is not None:
+                yield entry.at_ms, *told
+
+
+def _stream(entry: Recorded | Gap) -> str | None:
+    return None if isinstance(entry, Gap) else _STREAMS.get(type(entry.event))
+
+
+def _ending(outcome: Outcome) -> tuple[str, str]:
+    match outcome:
+        case Succeeded():
+            return f"{DONE} succeeded", ""
+        case Failed(error=error):
+            return f"{FAILED} failed", str(error)
+        case Cancelled(reason=reason):
+            return f"{STARTED} cancelled", reason
+
+
+def _told(event: Event) -> tuple[str, str] | None:  # noqa: C901  one arm an event is the point
+    match event:
+        case RunStarted(prompt=prompt):
+            return "prompt", prompt
+        case FollowUpTaken(prompt=prompt):
+            return "follow-up", prompt
+        case ToolStarted(tool=tool, args=args):
+            return f"{STARTED} {tool}", args
+        case ToolUpdated(tool=tool, text=text):
+            return f"{UPDATED} {tool}", text
+        case ToolEnded(tool=tool, text=text, status=status):
+            return f"{DONE if status == 'success' else FAILED} {tool}", text
+        case FileChanged(path=path):
+            return "wrote", path
+        case GuardTripped(guard=guard, step=step, message=message):
+            return f"{guard}: {step}", message
+        case DiagnosticRaised(diagnostic=diagnostic):
+            return "diagnostic", str(diagnostic)
+        case TextDelta() | ThinkingDelta() | RunEnded():  # told above
+            return None
+        case TaskQueued() | TaskSettled() | AgentEnded() | RequestHeld() | RequestReleased():
+            return None
+        case RouteResolved() | UsageAdded() | Checkpointed():
+            return None

@@ -1,0 +1,121 @@
+"""`ohm tasks export`: everything that is kept, a task a line."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pydantic import TypeAdapter
+
+from ohm_subagents._store.record import encoded
+from ohm_subagents._views.projection import project_task
+from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
+from ohm_subagents.cli.history import event_fields, history
+from ohm_subagents.cli.reading import NOTHING_KEPT
+from ohm_subagents.cli.terminal import json_line, print_json_lines, print_text
+from ohm_subagents.contract.ids import SessionId
+from ohm_subagents.contract.task import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+    from typing import BinaryIO
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._config.schema import OhmConfig
+    from ohm_subagents.cli.registry import Registry
+    from ohm_subagents.contract import Task
+
+VERSION: Final = "ohm.tasks.v1"
+"""Of a line. A reader ignores keys that it does not know, so additions need no new number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """What was typed."""
+
+    session: str | None
+    file: Path | None
+    force: bool
+    with_checkpoints: bool
+
+
+def export_tasks(wanted: Export, registry: Registry, _config: OhmConfig) -> int:
+    """Write all of it to standard output, or whole or not at all to a file; the exit code."""
+    if registry.place is None:
+        complain(NOTHING_KEPT)
+    if wanted.file is None:
+        print_json_lines(_exported(wanted, registry))
+        return SUCCESS
+    count = 0
+    try:
+        with _new_file(wanted.file, force=wanted.force) as stream:
+            for fields in _exported(wanted, registry):
+                stream.write(f"{json_line(fields)}\n".encode(errors="backslashreplace"))
+                count += 1
+    except FileExistsError:
+        complain(f"The file '{wanted.file}' exists. Type another name, or --force to replace it.")
+        return BAD_USAGE
+    except OSError as exc:
+        complain(f"The file '{wanted.file}' cannot be written: {exc.strerror}.")
+        return TASK_FAILED
+    print_text(f"Wrote {count} task(s) to '{wanted.file}'.")
+    return SUCCESS
+
+
+@contextmanager
+def _new_file(file: Path, *, force: bool) -> Generator[BinaryIO]:
+    """For its owner alone; it appears when it is complete. Raises FileExistsError, unless `force`."""
+    if not force and file.exists():
+        raise FileExistsError
+    descriptor, drafted = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with open(descriptor, "wb") as stream:  # noqa: PTH123  it is open already
+            yield stream
+        if not force:  # somebody may have been faster
+            os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        Path(drafted).replace(file)
+    finally:
+        Path(drafted).unlink(missing_ok=True)
+
+
+def _exported(wanted: Export, registry: Registry) -> Iterator[dict[str, JsonValue]]:
+    session = None if wanted.session is None else SessionId(wanted.session)
+    for task in registry.whole(session):
+        fields = _fields(task, [event_fields(entry) for entry in history(task, registry.transcript(task))])
+        if wanted.with_checkpoints:
+            fields["checkpoint"] = task.checkpoint
+        yield {name: value for name, value in fields.items() if value is not None}
+
+
+def _fields(task: Task, events: list[dict[str, JsonValue]]) -> dict[str, JsonValue]:
+    """The envelope of the task, uncut, then what it leaves out."""
+    return {
+        "export_version": VERSION,
+        **project_task(task, output_max_chars=sys.maxsize).payload(),
+        "parent": task.parent,
+        "created_at_epoch_ms": task.created_ms,
+        "started_at_epoch_ms": task.started_ms,
+        "updated_at_epoch_ms": task.updated_ms,
+        "ended_at_epoch_ms": task.ended_ms,
+        "inherited_runs": _runs(task.inherited) or None,
+        "runs": _runs(task.runs),
+        "events": [*events],
+    }
+
+
+@cache
+def _adapter() -> TypeAdapter[tuple[Run, ...]]:
+    return TypeAdapter(tuple[Run, ...])
+
+
+def _runs(runs: tuple[Run, ...]) -> JsonValue:
+    written: JsonValue = json.loads(encoded(_adapter(), runs))
+    return written

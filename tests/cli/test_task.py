@@ -1,0 +1,100 @@
+"""`ohm task <id>`: for a person, for a pipe, for a program."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+
+import pytest
+
+BIG = runpy.run_path(str(Path(__file__).parent / "plugin" / "ohm_cli_fixture.py"))["BIG"]
+
+
+def ran(ohm, *arguments: str) -> str:
+    """The id of a task that has ended."""
+    return json.loads(ohm("run", "finder", *arguments, "--json").stdout)["task_id"]
+
+
+def test_the_tree_is_followed_by_what_is_known(ohm) -> None:
+    shown = ohm("task", ran(ohm, "fail", "--backend", "stage")).stdout
+    tree, _, facts = shown.partition("\n\n")
+    assert tree.splitlines()[:4] == [
+        "  ✕ Finder · fail",
+        "    ├── fail",
+        '    ├── ○ read {"path":"src/app.py"}',
+        "    ├── ✓ read 12 lines",
+    ]
+    assert tree.splitlines()[-1].startswith("    ╰── Failed after ")
+    known = dict(line.split(maxsplit=1) for line in facts.splitlines())
+    assert (known["status"], known["backend"], known["usage"]) == ("failed", "stage", "1 tool call(s)")
+    assert known["error"] == "It broke. Repair it. (task_backend_execution_failed)"
+
+
+@pytest.mark.parametrize("prompt", ["answer", "escape", "big"])
+def test_the_answer_stands_alone_byte_for_byte(ohm, prompt: str) -> None:
+    answer = ohm("run", "finder", prompt, "--backend", "stage").stdout
+    [task] = json.loads(ohm("tasks", "--json").stdout)
+    done = ohm("task", task["task_id"], "--output")
+    assert (done.returncode, done.stdout, done.stderr) == (0, answer, "")
+    assert prompt != "big" or answer == f"{BIG}\n"
+
+
+def test_a_failed_task_has_no_answer(ohm) -> None:
+    task_id = ran(ohm, "fail", "--backend", "stage")
+    done = ohm("task", task_id, "--output")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"Task '{task_id}' has no answer; it is failed. What it said is in ohm task {task_id} --transcript.\n"
+    )
+
+
+def test_the_transcript_tells_what_was_said_and_done(ohm) -> None:
+    told = ohm("task", ran(ohm, "answer", "--backend", "stage"), "--transcript").stdout
+    headings = [line.partition(" · +")[0] for line in told.splitlines() if line and not line.startswith("  ")]
+    assert headings[1:] == ["prompt", "○ read", "✓ read", "assistant", "diagnostic", "answer", "✓ succeeded"]
+    assert "\n  line one\n    line two\n" in told
+
+
+def test_the_transcript_is_uncut(ohm) -> None:
+    assert f"  {BIG}\n" in ohm("task", ran(ohm, "big", "--backend", "stage"), "--transcript").stdout
+
+
+def test_events_are_one_json_value_a_line_from_beginning_to_end(ohm) -> None:
+    lines = ohm("task", ran(ohm, "answer", "--backend", "stage"), "--events").stdout.splitlines()
+    events = [json.loads(line) for line in lines]
+    assert [event["kind"] for event in events] == [
+        *("task_queued", "run_started", "tool_started", "tool_ended", "text_delta", "diagnostic_raised"),
+        *("run_ended", "task_settled"),
+    ]
+    assert (events[1]["prompt"], events[-2]["output"]) == ("answer", "line one\n  line two")
+    assert [event["at_ms"] for event in events] == sorted(event["at_ms"] for event in events)
+
+
+def test_a_task_that_streamed_nothing_has_its_prompt_and_answer(ohm) -> None:
+    task_id = ran(ohm, "Grüße 世界", "--backend", "none")
+    kinds = [json.loads(line)["kind"] for line in ohm("task", task_id, "--events").stdout.splitlines()]
+    assert kinds == ["task_queued", "run_started", "run_ended", "task_settled"]
+    assert "\n  prompt: Grüße 世界\n" in ohm("task", task_id, "--transcript").stdout
+
+
+def test_json_is_the_envelope_of_the_run(ohm) -> None:
+    envelope = ohm("run", "finder", "big", "--backend", "stage", "--json").stdout
+    task_id = json.loads(envelope)["task_id"]
+    assert ohm("task", task_id, "--json").stdout == envelope
+    refused = ohm("task", "nobody", "--json")
+    assert (refused.returncode, json.loads(refused.stdout)["error_code"]) == (1, "unknown_task_id")
+
+
+def test_the_beginning_of_an_id_is_enough_while_only_one_has_it(ohm) -> None:
+    first, second = ran(ohm, "one"), ran(ohm, "two")
+    alone = next(first[:end] for end in range(len(first) + 1) if not second.startswith(first[:end]))
+    assert "Finder · one" in ohm("task", alone).stdout
+    done = ohm("task", "task_")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        "2 ids begin with 'task_'. Type more of it.",
+        f"✓ {second} Finder · two",
+        f"✓ {first} Finder · one",
+    ]
+    assert ohm("task", "").stderr == "Unknown task id ''\n"

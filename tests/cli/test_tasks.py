@@ -1,0 +1,204 @@
+"""`ohm tasks`: what every process has kept, without changing any of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from ohm_subagents.contract import Envelope
+
+LINE = re.compile(
+    r"(\S) (task_\S+) Finder · (.*?) · (\w+)(?:, (\S+ \d+|elsewhere))? · (\d+)s ago · ([\d.]+)s(?: · (.*))?"
+)
+NOTHING_KEPT = 'Nothing is kept: subagents.store is "memory", so tasks are gone with the process that ran them.\n'
+
+
+def listed(ohm, *options: str) -> list[tuple[str, ...]]:
+    done = ohm("tasks", *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    return [LINE.fullmatch(line).groups() for line in done.stdout.splitlines()]
+
+
+def seen(ohm, *, calls: str | None) -> tuple[str, ...]:
+    """The newest task, once so much of it is in the file of the process that runs it."""
+    while True:
+        found = listed(ohm)
+        if found and found[0][3] == "running" and found[0][7] == calls:
+            return found[0]
+
+
+def test_where_nothing_is_kept_nothing_is_made(ohm) -> None:
+    before = sorted((ohm.root / "config").iterdir())
+    place = ohm.root / "config" / "ohm.subagents.tasks.sqlite3"
+    assert ohm("tasks").stdout == f"No tasks are kept in '{place}'.\n"
+    assert ohm("tasks", "--json").stdout == "[]\n"
+    assert ohm("tasks", "export").stdout == ""
+    assert sorted((ohm.root / "config").iterdir()) == before
+
+
+def test_tasks_are_listed_newest_first(ohm) -> None:
+    ohm("run", "finder", "fail", "--backend", "stage")
+    ohm("run", "finder", "Wo ist\n世界?", "--backend", "none")
+    newest, oldest = listed(ohm)
+    assert (newest[0], newest[2], newest[3], newest[4], newest[7]) == ("✓", "Wo ist", "succeeded", None, None)
+    assert (oldest[0], oldest[2], oldest[3], oldest[7]) == ("✕", "fail", "failed", "1 tool call(s)")
+
+
+def test_options_choose_among_them(ohm) -> None:
+    for prompt in ("fail", "answer", "x"):
+        ohm("run", "finder", prompt, "--backend", "stage")
+    assert [task[2] for task in listed(ohm, "--status", "failed")] == ["fail"]
+    assert [task[2] for task in listed(ohm, "--profile", "Finder", "--status", "succeeded")] == ["x", "answer"]
+    [known] = json.loads(ohm("tasks", "--status", "failed", "--json").stdout)
+    assert [task[2] for task in listed(ohm, "--session", known["session_id"])] == ["fail"]
+    place = ohm.root / "config" / "ohm.subagents.tasks.sqlite3"
+    assert ohm("tasks", "--profile", "oracle").stdout == f"None of the 3 task(s) in '{place}' is like that.\n"
+
+
+def test_a_limit_says_how_many_more_there_are(ohm) -> None:
+    for prompt in ("one", "two", "three"):
+        ohm("run", "finder", prompt)
+    first, *_, last = ohm("tasks", "--limit", "1").stdout.splitlines()
+    assert ("· three ·" in first, last) == (True, "2 more: ohm tasks --limit 3")
+    done = ohm("tasks", "--limit", "1", "--json")
+    assert (len(json.loads(done.stdout)), done.stderr) == (1, "2 more: --limit 3\n")
+
+
+def test_json_is_a_list_of_envelopes(ohm) -> None:
+    ran = json.loads(ohm("run", "finder", "answer", "--backend", "stage", "--json").stdout)
+    listed = json.loads(ohm("tasks", "--json").stdout)
+    assert listed == [ran]
+    assert Envelope.model_validate(listed[0]).payload() == listed[0]
+
+
+def test_a_task_of_another_process_is_seen_at_work_and_goes_on(ohm) -> None:
+    with ohm.start("run", "finder", "pause", "--backend", "stage") as process:
+        ohm.reached.read_text()
+        task = seen(ohm, calls="1 tool call(s)")
+        assert task[4] == f"pid {process.pid}"
+        assert "├── ✓ read 12 lines\n    ╰── So far: app.py" in ohm("task", task[1]).stdout
+        assert f"status        running, pid {process.pid}\n" in ohm("task", task[1]).stdout
+        assert "So far: app.py" in ohm("task", task[1], "--transcript").stdout
+        unfinished = ohm("task", task[1], "--output")
+        assert (unfinished.returncode, unfinished.stdout) == (1, "")
+        assert unfinished.stderr.startswith(f"Task '{task[1]}' has no answer; it is running. ")
+        ohm.released.write_text("go")
+        stdout, _ = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (0, b"line one\n  line two\n")
+    assert [task[3:5] for task in listed(ohm)] == [("succeeded", None)]
+
+
+def test_a_task_of_a_process_whose_number_means_nothing_here_runs_elsewhere(ohm) -> None:
+    with ohm.start("run", "finder", "hang", "--backend", "stage"):
+        ohm.reached.read_text()
+        seen(ohm, calls="1 tool call(s)")
+        with closing(sqlite3.connect(ohm.root / "config" / "ohm.subagents.tasks.sqlite3")) as database:
+            database.execute("UPDATE owners SET boot = 'of another machine'")
+            database.commit()
+        assert listed(ohm)[0][3:5] == ("running", "elsewhere")
+
+
+def test_a_task_whose_process_was_killed_has_failed_and_keeps_what_was_done(ohm) -> None:
+    with ohm.start("run", "finder", "pause", "--backend", "stage") as process:
+        ohm.reached.read_text()
+        seen(ohm, calls="1 tool call(s)")
+        process.kill()
+        process.wait(60)
+    done = ohm("tasks")
+    assert LINE.fullmatch(done.stdout.strip())[4] == "failed"
+    assert "restored from non-terminal 'running' state" in done.stderr
+    [task] = listed(ohm)
+    shown = ohm("task", task[1])
+    assert ("✓ read 12 lines" in shown.stdout, "(task_rehydrated_incomplete)" in shown.stdout) == (True, True)
+    assert "So far: app.py" in ohm("task", task[1], "--transcript").stdout
+
+
+@pytest.mark.parametrize("name", ["TASK_MAX_ENTRIES", "TASK_RETENTION_MS"])
+def test_who_only_looks_removes_nothing_whatever_is_configured(ohm, name: str) -> None:
+    for prompt in ("one", "two"):
+        ohm("run", "finder", prompt)
+    before = ohm("tasks", "export").stdout
+    ohm.env[f"OHM_SUBAGENTS_{name}"] = "1"
+    ohm("tasks")
+    ohm("tasks", "export")
+    del ohm.env[f"OHM_SUBAGENTS_{name}"]
+    assert ohm("tasks", "export").stdout == before
+
+
+def test_a_task_past_its_time_is_not_listed_and_says_so(ohm) -> None:
+    ohm("run", "finder", "x")
+    task_id = listed(ohm)[0][1]
+    ohm.env["OHM_SUBAGENTS_TASK_RETENTION_MS"] = "1"
+    assert ohm("tasks").stdout.startswith("No tasks are kept in ")
+    done = ohm("task", task_id)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"Task id '{task_id}' expired by retention policy after 1ms\n"
+
+
+def test_a_task_that_made_room_for_others_says_so(ohm) -> None:
+    ohm.env["OHM_SUBAGENTS_TASK_MAX_ENTRIES"] = "1"
+    ohm("run", "finder", "one")
+    task_id = listed(ohm)[0][1]
+    ohm("run", "finder", "two")
+    told = ohm("task", task_id).stderr
+    assert told == f"Task id '{task_id}' evicted by capacity policy after reaching max 1 tasks\n"
+
+
+def test_memory_keeps_nothing_and_says_so(ohm) -> None:
+    ohm.env["OHM_SUBAGENTS_STORE"] = "memory"
+    assert (ohm("tasks").returncode, ohm("tasks").stdout) == (0, NOTHING_KEPT)
+    done = ohm("tasks", "--json")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", NOTHING_KEPT)
+    done = ohm("task", "task_1")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", NOTHING_KEPT)
+    done = ohm("tasks", "export")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", NOTHING_KEPT)
+
+
+def test_a_snapshot_is_read_beside_the_process_that_writes_it(ohm) -> None:
+    ohm.env["OHM_SUBAGENTS_STORE"] = "snapshot"
+    ohm("run", "finder", "answer", "--backend", "stage")
+    with ohm.start("run", "finder", "pause", "--backend", "stage") as process:
+        ohm.reached.read_text()
+        assert seen(ohm, calls="1 tool call(s)")[4] == "elsewhere"
+        ohm.released.write_text("go")
+        _, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (0, b"")
+    _, answered = listed(ohm)
+    assert answered[3] == "succeeded"
+    assert "○ read · +0.0s\n" in ohm("task", answered[1], "--transcript").stdout
+
+
+def test_a_snapshot_whose_process_was_killed_shows_what_the_next_one_will_find(ohm) -> None:
+    ohm.env["OHM_SUBAGENTS_STORE"] = "snapshot"
+    file = ohm.root / "config" / "ohm.subagents.tasks.json"
+    with ohm.start("run", "finder", "pause", "--backend", "stage") as process:
+        ohm.reached.read_text()
+        seen(ohm, calls="1 tool call(s)")
+        process.kill()
+        process.wait(60)
+    before = file.read_bytes()
+    [task] = listed(ohm)
+    assert task[3] == "failed"
+    assert "(task_rehydrated_incomplete)" in ohm("task", task[1]).stdout
+    assert file.read_bytes() == before
+
+
+def test_a_snapshot_that_no_database_has_taken_over_yet_is_shown(ohm) -> None:
+    ohm.env["OHM_SUBAGENTS_STORE"] = "snapshot"
+    ohm("run", "finder", "x")
+    del ohm.env["OHM_SUBAGENTS_STORE"]
+    assert [task[2] for task in listed(ohm)] == ["x"]
+    assert not [*(ohm.root / "config").glob("*.sqlite3")]
+
+
+def test_a_registry_that_cannot_be_used_is_one_sentence(ohm) -> None:
+    (ohm.root / "config" / "ohm.subagents.tasks.sqlite3").mkdir()
+    done = ohm("tasks")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"The registry of tasks in '{ohm.root / 'config'}' cannot be used, ")
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from ohm_subagents._views.listing import fact_lines, listed
+from ohm_subagents.contract import (
+    Diagnostic,
+    DiagnosticRaised,
+    ErrorCode,
+    FileChanged,
+    GuardTripped,
+    OhmError,
+    SessionId,
+    TaskId,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
+    Usage,
+    UsageAdded,
+)
+
+READ = (ToolStarted(call_id="1", tool="read"), ToolEnded(call_id="1", tool="read", status="success"))
+SPENT = UsageAdded(usage=Usage(requests=2, input_tokens=900, output_tokens=100, cost_usd=Decimal("0.5")))
+TIMED_OUT = OhmError(code=ErrorCode.BACKEND_TIMEOUT, message="Timed out after 180s.", advice="Raise the limit.")
+
+
+def facts(task, **more) -> dict[str, str]:
+    lines = fact_lines(task, now_ms=120_000, **more)
+    return {line[:14].strip(): line[14:] for line in lines if line[:14].strip()}
+
+
+def test_a_task_is_two_lines(succeeded) -> None:
+    first, second = listed(succeeded("out", *READ, SPENT), now_ms=120_000)
+    assert first == "✓ task_1 Finder · Auth scan"
+    assert second == "  succeeded · 2m ago · 0.0s · 1 tool call(s) · 1,000 tokens · $0.5000"
+
+
+@pytest.mark.parametrize(("made", "marker"), [("running", "⠋"), ("succeeded", "✓"), ("cancelled", "○")])
+def test_the_marker_tells_the_status(request, made: str, marker: str) -> None:
+    task = request.getfixturevalue(made)()
+    assert listed(task, now_ms=1)[0].startswith(f"{marker} task_1 ")
+
+
+def test_who_runs_a_task_is_told_while_somebody_does(running, succeeded) -> None:
+    assert listed(running(), now_ms=30_001, where="pid 7")[1] == "  running, pid 7 · 30s ago · 30.0s"
+    assert "pid 7" not in listed(succeeded(), now_ms=1, where="pid 7")[1]
+
+
+def test_a_queued_task_has_taken_no_time_yet(running) -> None:
+    task = replace(running(), status="queued", started_ms=None)
+    assert listed(task, now_ms=5_000, where="elsewhere")[1] == "  queued, elsewhere · 5s ago"
+
+
+def test_a_description_cannot_break_the_line_nor_drive_the_terminal(succeeded) -> None:
+    first, _ = listed(replace(succeeded(), description="two\nlines\x1b]0;owned\x07\tand\x1b[2J more"), now_ms=0)
+    assert first == "✓ task_1 Finder · two lines and more"
+
+
+def test_what_is_known_of_a_task_is_a_line_each(failed) -> None:
+    raised = DiagnosticRaised(diagnostic=Diagnostic(subject="m", message="Thinking is not honoured."))
+    tripped = GuardTripped(guard="idle", step="stop", message="m")
+    files = (FileChanged(path="a.py"), FileChanged(path="b.py"))
+    task = failed(TIMED_OUT, *READ, SPENT, raised, *files, tripped, said="half")
+    task = replace(
+        task,
+        resumed_from=TaskId("task_0"),
+        parent=TaskId("task_p"),
+        session_id=SessionId("session_9"),
+        ended_ms=task.progress_ms + 3_000,
+    )
+    told = facts(task)
+    assert told == {
+        "task": "task_1",
+        "status": "failed",
+        "session": "session_9",
+        "resumed from": "task_0",
+        "started by": "task_p",
+        "backend": "test-backend",
+        "route": "provider unavailable, model unavailable, runtime test-backend, route test-backend",
+        "created": "1970-01-01 00:00:00 UTC, 2m ago",
+        "worked": "3.0s in 1 run(s)",
+        "usage": "2 request(s) · 900 tokens in (0 cached), 100 out · 1 tool call(s) · $0.5000",
+        "stopped by": "idle; the last progress was 3.0s before the end",
+        "files": "a.py",
+        "no answer": "only what it said so far, 4 characters",
+        "error": "Timed out after 180s. Raise the limit. (task_backend_timeout)",
+        "diagnostic": "Thinking is not honoured.",
+    }
+    assert " " * 14 + "b.py" in fact_lines(task, now_ms=0)
+
+
+def test_what_does_not_apply_is_left_out(succeeded, running) -> None:
+    assert list(facts(succeeded("x" * 1_234))) == [
+        *("task", "status", "session", "backend", "route", "created", "worked", "answer")
+    ]
+    assert facts(succeeded("x" * 1_234))["answer"] == "1,234 characters"
+    assert facts(running(), where="pid 7")["status"] == "running, pid 7"
+
+
+def test_a_run_that_never_made_progress_says_so(running) -> None:
+    task = running(GuardTripped(guard="soft", step="stop", message="m"))
+    assert facts(task)["stopped by"] == "soft, without any progress"
+
+
+def test_facts_carry_no_escape_sequences(running) -> None:
+    task = running(TextDelta(text="t"), FileChanged(path="a\x1b[2J.py"))
+    assert facts(task)["files"] == "a.py"

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ohm_subagents._views.transcript import Gap, transcript_lines
+from ohm_subagents.contract import (
+    AgentEnded,
+    Cancelled,
+    Diagnostic,
+    DiagnosticRaised,
+    ErrorCode,
+    Failed,
+    FileChanged,
+    FollowUpTaken,
+    GuardTripped,
+    OhmError,
+    Recorded,
+    RunEnded,
+    RunStarted,
+    Succeeded,
+    TaskId,
+    TaskQueued,
+    TaskSettled,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    ToolUpdated,
+)
+
+ASKED = RunStarted(prompt="Where?\nSay it.")
+
+
+def told(task, *events) -> list[str]:
+    """The blocks after the heading."""
+    history = [e if isinstance(e, Gap) else Recorded(at_ms=1_000 * at, event=e) for at, e in enumerate(events)]
+    return "\n".join(transcript_lines(task, history)).split("\n\n")[1:]
+
+
+def test_everything_is_told_in_order_with_its_time(succeeded) -> None:
+    ending = (AgentEnded(), RunEnded(outcome=Succeeded(), output="In a.py."), TaskSettled(outcome=Succeeded()))
+    blocks = told(
+        succeeded(),
+        TaskQueued(),
+        ASKED,
+        ThinkingDelta(text="Hm"),
+        ThinkingDelta(text="m."),
+        ToolStarted(call_id="1", tool="read", args='{"path":"a.py"}'),
+        ToolUpdated(call_id="1", tool="read", text="half"),
+        ToolEnded(call_id="1", tool="read", status="success", text="one\n\ttwo"),
+        ToolEnded(call_id="2", tool="grep", status="error", text="no"),
+        FollowUpTaken(prompt="And?"),
+        TextDelta(text="In "),
+        TextDelta(text="a.py."),
+        FileChanged(path="b.py"),
+        GuardTripped(guard="loop", step="warn", message="Again."),
+        DiagnosticRaised(diagnostic=Diagnostic(subject="m", message="Odd.")),
+        *ending,
+    )
+    assert blocks == [
+        "prompt · +1.0s\n  Where?\n  Say it.",
+        "thinking · +2.0s\n  Hmm.",
+        '○ read · +4.0s\n  {"path":"a.py"}',
+        "… read · +5.0s\n  half",
+        "✓ read · +6.0s\n  one\n  \ttwo",
+        "✕ grep · +7.0s\n  no",
+        "follow-up · +8.0s\n  And?",
+        "assistant · +9.0s\n  In a.py.",
+        "wrote · +11.0s\n  b.py",
+        "loop: warn · +12.0s\n  Again.",
+        "diagnostic · +13.0s\n  Odd.",
+        "✓ succeeded · +15.0s",
+    ]
+
+
+def test_the_heading_names_the_task_and_what_it_continues(succeeded) -> None:
+    assert [*transcript_lines(succeeded(), [])] == ["Finder · Auth scan · task_1 · 1970-01-01 00:00:00 UTC"]
+    continued = replace(succeeded(), resumed_from=TaskId("task_0"))
+    assert [*transcript_lines(continued, [])][1] == "Continues task_0."
+
+
+def test_an_answer_that_was_not_streamed_is_told(succeeded) -> None:
+    ended = RunEnded(outcome=Succeeded(), output="Here.")
+    assert told(succeeded(), ASKED, TextDelta(text="Wait"), ended)[1:] == [
+        *("assistant · +1.0s\n  Wait", "answer · +2.0s\n  Here.", "✓ succeeded · +2.0s")
+    ]
+
+
+def test_the_same_answer_in_two_runs_is_told_twice(succeeded) -> None:
+    ended = RunEnded(outcome=Succeeded(), output="Yes.")
+    blocks = told(succeeded(), ASKED, TextDelta(text="Yes."), ended, ASKED, ended)
+    assert [block.partition(" ")[0] for block in blocks] == ["prompt", "assistant", "✓", "prompt", "answer", "✓"]
+
+
+def test_how_a_run_ended_is_told_with_its_reason(succeeded) -> None:
+    error = OhmError(code=ErrorCode.BACKEND_FAILED, message="It broke.", advice="Repair it.")
+    assert told(succeeded(), RunEnded(outcome=Failed(error=error))) == ["✕ failed · +0.0s\n  It broke. Repair it."]
+    assert told(succeeded(), RunEnded(outcome=Cancelled(reason="Enough."))) == ["○ cancelled · +0.0s\n  Enough."]
+
+
+def test_what_is_not_kept_one_by_one_is_counted_and_its_text_told(succeeded) -> None:
+    assert told(succeeded(), Gap(at_ms=2_000, missing=7, text="meanwhile")) == [
+        "… 7 event(s) that are not kept one by one · +2.0s\n  meanwhile"
+    ]
+
+
+def test_nothing_is_cut_and_nothing_drives_the_terminal(succeeded) -> None:
+    result = ToolEnded(call_id="1", tool="read", status="success", text="x" * 100_000 + "\x1b]0;owned\x07\x1b[2J.")
+    [block] = told(succeeded(), result)
+    assert block == f"✓ read · +0.0s\n  {'x' * 100_000}."
