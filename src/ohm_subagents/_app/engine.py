@@ -12,6 +12,7 @@ from ohm_subagents._orchestrator.throttle import Throttle
 from ohm_subagents._plugins.interfaces import SuiteContext, ToolRowRequest
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._views.status import status_line
+from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +59,8 @@ class Engine:
     def replace(self, assembly: Assembly) -> None:
         """Everything after this follows the new assembly; runs that go on keep what they were started with."""
         self._pool.replace(assembly.host.backends(), assembly.config.subagents.backends)
-        self.store.retain(assembly.retention)
+        if isinstance(assembly.loaded, Ok):  # else nothing is known but the defaults, and they must not delete a task
+            self.store.retain(assembly.retention)
         self._take_over(assembly)
 
     def _take_over(self, assembly: Assembly) -> None:
@@ -66,8 +68,9 @@ class Engine:
         subagents = assembly.config.subagents
         self.mounted = mount_all(assembly.config, self._suites, assembly.host.tool_suites(), self._suite_context)
         self._world = assembly.world(self.mounted.child)
-        self._running.limit(subagents.max_running)
-        self._throttle.configure(limits=subagents.max_requests, retries=subagents.request_retries)
+        if isinstance(assembly.loaded, Ok):
+            self._running.limit(subagents.max_running)
+            self._throttle.configure(limits=subagents.max_requests, retries=subagents.request_retries)
 
     def profiles(self) -> tuple[Profile, ...]:
         """The roster: every profile that may be shown."""

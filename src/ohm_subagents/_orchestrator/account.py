@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from ohm_subagents._orchestrator.purse import Purse, Reservation, Spent
+from ohm_subagents._orchestrator.purse import NOTHING, Purse, Reservation, Spent
 
 if TYPE_CHECKING:
     from ohm_subagents._plugins.gate import RequestNeed
@@ -105,8 +105,12 @@ class Account:
         """Usage was reported; what was reserved for it is used up. The budget that it went beyond, if any."""
         if held is not None:
             self.release(held)
+        tokens, cost_usd = usage.input_tokens + usage.output_tokens, usage.cost_usd
+        if held is not None:  # what nobody counted is taken to be what was set aside
+            tokens = tokens or held.tokens
+            cost_usd = held.cost_usd if cost_usd is None else cost_usd
         for one in self._purses:
-            one.spend(usage)
+            one.spend(requests=usage.requests, tokens=tokens, cost_usd=cost_usd or NOTHING)
         return self._over()
 
     async def changed(self) -> None:

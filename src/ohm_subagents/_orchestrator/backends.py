@@ -98,7 +98,7 @@ class BackendPool:
                 self._group.start_soon(host.serve)
             if host.opened is None:
                 await host.ready.wait()
-            if not isinstance(host.opened, Ok):
+            if not isinstance(host.opened, Ok) and self._hosts.get(backend_id) is host:
                 del self._hosts[backend_id]
         return host.opened or Err(OhmError(code=ErrorCode.TASK_ABORTED, message=f"Backend '{backend_id}' was closed."))
 

@@ -30,7 +30,7 @@ class Deadlines:
     Times are seconds of the event loop's clock. While a request is held, only `cap` and `wall` count.
     """
 
-    __slots__ = ("_begun", "_calls", "_clocks", "_held_at", "_last", "_soft_at", "_wall_at", "can_finish")
+    __slots__ = ("_begun", "_calls", "_clocks", "_held_at", "_holds", "_last", "_soft_at", "_wall_at", "can_finish")
 
     def __init__(self, clocks: Clocks, *, begun: float, wall_at: float = math.inf) -> None:
         self._clocks = clocks
@@ -39,18 +39,14 @@ class Deadlines:
         self._wall_at = wall_at
         self._last: float | None = None
         self._calls: dict[str, float] = {}
-        self._held_at: float | None = None
+        self._holds = 0
+        self._held_at = 0.0
         self.can_finish = False
 
     @property
     def is_silent(self) -> bool:
         """Whether nothing was heard yet: a backend that tells nothing until it is done has no idle clock."""
         return self._last is None
-
-    @property
-    def is_held(self) -> bool:
-        """Whether a request waits for its turn."""
-        return self._held_at is not None
 
     def progress(self, now: float) -> None:
         """Something was done."""
@@ -68,25 +64,36 @@ class Deadlines:
         self.progress(now)
 
     def hold(self, now: float) -> None:
-        """A request waits for its turn."""
-        self._held_at = now
+        """The run waits: for the turn of a request, or for a task that it has started."""
+        if not self._holds:
+            self._held_at = now
+        self._holds += 1
 
     def release(self, now: float) -> None:
-        """It goes out: what was waited does not count."""
-        if self._held_at is None:
+        """That is over: what was waited does not count."""
+        self._holds -= 1
+        if self._holds:
             return
         waited = now - self._held_at
-        self._held_at = None
         self._soft_at += waited
         if self._last is not None:
-            self._last += waited
+            self._last = min(self._last + waited, now)
+        self._calls = {call_id: min(begun + waited, now) for call_id, begun in self._calls.items()}
 
     def next(self) -> Ring:
-        """What comes next: the finish of the clock that would end the run, or its end."""
-        at, clock = self._end()
-        if self.can_finish and clock in {"soft", "cap", "wall"} and math.isfinite(at):
-            return Ring(max(at - self._lead(clock), self._begun), clock, "finish")
-        return Ring(at, clock, "stop")
+        """What comes next: the end of the run, or before it the wish to finish.
+
+        A run is asked to finish by the clocks that count work. A model that says nothing cannot be asked, but where
+        silence and the soft limit end together, as they do by default, it is the soft limit that asks.
+        """
+        ends = self._ends()
+        clock = min(ends, key=ends.__getitem__)
+        if self.can_finish:
+            asks = {each: at - self._lead(each) for each, at in ends.items() if each not in {"idle", "tool"}}
+            first = min(asks, key=asks.__getitem__)
+            if asks[first] < ends[clock]:
+                return Ring(max(asks[first], self._begun), first, "finish")
+        return Ring(ends[clock], clock, "stop")
 
     def _lead(self, clock: ClockName | Literal["wall"]) -> float:
         match clock:
@@ -98,20 +105,20 @@ class Deadlines:
                 whole = max(self._wall_at - self._begun, 0.0)
         return min(whole * LEAD, MAX_LEAD_S)
 
-    def _end(self) -> tuple[float, ClockName | Literal["wall"]]:
+    def _ends(self) -> dict[ClockName | Literal["wall"], float]:
+        """When each clock that counts now runs out; of two that do so together the first one here is told."""
         clocks = self._clocks
         ends: dict[ClockName | Literal["wall"], float] = {
             "cap": self._begun + clocks.cap_ms / 1000,
             "wall": self._wall_at,
         }
-        if self._held_at is None:
+        if not self._holds:
             if self._calls:
                 ends["tool"] = min(self._calls.values()) + clocks.tool_ms / 1000
             elif self._last is not None:
                 ends["idle"] = self._last + clocks.idle_ms / 1000
             ends["soft"] = self._soft()
-        clock = min(ends, key=ends.__getitem__)
-        return ends[clock], clock
+        return ends
 
     def _soft(self) -> float:
         extend_s = self._clocks.extend_ms / 1000

@@ -47,6 +47,9 @@ class Driver:
             with live.scope, span(live):
                 if not live.task.is_terminal:  # else it was cancelled at the last moment
                     await self._drain(live, begun)
+        except Exception as exc:  # noqa: BLE001  a fault of the engine, or a value of a wrong type, costs one task
+            live.log_crash(exc)
+            live.settle(Failed(error=_crashed(live, f"{type(exc).__name__}: {exc}")))
         finally:
             CURRENT.reset(place)
             live.settle(OWNER_CLOSED)
@@ -58,7 +61,7 @@ class Driver:
         the task: what was found before is not thrown away.
         """
         outcome: Outcome | None = None
-        while (message := live.take()) is not None:
+        while not live.task.is_terminal and (message := live.take()) is not None:
             ended = await self._run(live, message, begun)
             live.answer(message)
             if outcome is None:
@@ -79,14 +82,17 @@ class Driver:
         result = await self._guarded(live, message, guard)
         match result:
             case Ok(output):
+                if guard.error is not None:  # it answered all the same, before it could be stopped
+                    late = Diagnostic(subject="limits", message=guard.error.message)
+                    live.record(DiagnosticRaised(diagnostic=late))
                 live.end_run(Succeeded(), output)
                 return Succeeded()
+            case _ if guard.error is not None:
+                outcome = _failure(guard.error, live)
+                live.cut_run(outcome)
             case Err(error):
                 outcome = _failure(error, live)
                 live.end_run(outcome)
-            case None if guard.error is not None:
-                outcome = _failure(guard.error, live)
-                live.cut_run(outcome)
             case None:
                 outcome = WITHDRAWN
                 live.cut_run(outcome)
@@ -160,7 +166,7 @@ def _request(live: LiveTask, message: Message, guard: RunGuard) -> RunRequest:
         history=tuple(Exchange(prompt=run.prompt, output=run.output or "") for run in (*task.inherited, *earlier)),
         checkpoint=task.checkpoint if plan.label == task.backend else None,
         inbox=live if plan.can_steer else None,
-        gate=guard,
+        gate=guard.gate,
     )
 
 
@@ -172,4 +178,5 @@ def _failure(error: OhmError, live: LiveTask) -> Outcome:
 
 def _crashed(live: LiveTask, detail: str) -> OhmError:
     cut = detail if len(detail) <= 260 else f"{detail[:259]}…"
-    return OhmError(code=ErrorCode.BACKEND_FAILED, message=f"Task {live.task.id} backend failed: {cut}")
+    message = f"Task {live.task.id} backend failed: {cut}"
+    return OhmError(code=ErrorCode.BACKEND_FAILED, message=message, task_id=live.task.id)

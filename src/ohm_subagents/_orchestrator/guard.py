@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from ohm_subagents._orchestrator.deadlines import Deadlines
 from ohm_subagents._orchestrator.loops import LoopWatch, Trip
-from ohm_subagents._orchestrator.purse import Reservation, Spent
-from ohm_subagents._plugins.gate import Grant
+from ohm_subagents._orchestrator.request_gate import RequestGate
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import (
     AgentEnded,
     Checkpointed,
     DiagnosticRaised,
+    Failed,
     FileChanged,
     GuardTripped,
-    RequestHeld,
     RequestReleased,
     RouteResolved,
     TextDelta,
@@ -29,16 +28,13 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
-from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from ohm_subagents._orchestrator.alarm import Alarm
     from ohm_subagents._orchestrator.live import LiveTask, Message
+    from ohm_subagents._orchestrator.purse import Spent
     from ohm_subagents._orchestrator.throttle import Throttle
-    from ohm_subagents._plugins.gate import RequestNeed
-    from ohm_subagents.contract.events import Guard, RunEvent
+    from ohm_subagents.contract.events import Guard, RequestHeld, RunEvent
     from ohm_subagents.contract.limits import ClockName, LoopStep
 
 FINISH: Final = (
@@ -47,10 +43,15 @@ FINISH: Final = (
 )
 
 
-class RunGuard:
-    """Hears every event of one run, and is the gate of its model requests.
+GRACE_S: Final = 5.0
+"""How long a backend may take to clean up when its run was stopped."""
 
-    When it stops the run, `error` says why and `scope` is cancelled; so does whoever withdraws the message.
+
+class RunGuard:
+    """Hears every event of one run.
+
+    When it stops the run, `error` says why and `scope` is cancelled (whoever withdraws the message does that too); a
+    run that is still there after `GRACE_S` is left to itself, and its task is over all the same.
     """
 
     def __init__(self, live: LiveTask, message: Message, *, alarm: Alarm, throttle: Throttle) -> None:
@@ -63,38 +64,30 @@ class RunGuard:
         self._plan = plan
         self._account = account
         self._alarm = alarm
-        self._throttle = throttle
+        self.gate = RequestGate(self, account, throttle)
         self._deadlines = Deadlines(plan.limits, begun=now, wall_at=account.begin(now))
         self._loops = LoopWatch(plan.loop)
-        self._first: Reservation | None = None
-        self._held: list[Reservation] = []
+        self._waits = False
         self._is_over = False
+        self._given_up_at = math.inf
 
     # Around the run
 
     def begin(self) -> OhmError | None:
-        """Reserve the first request, which every run takes, and start the clocks; or why the run may not begin."""
-        first = self._account.reserve()
-        if isinstance(first, Spent):
-            self._record(first.guard, "stop", first.error.message)
-            return first.error
-        self._first = first
+        """Start the clocks, or say why the run may not begin."""
+        spent = self.gate.open()
+        if spent is not None:
+            self.refused(spent)
+            return spent.error
         self._alarm.join()
         self._alarm.set(self)
         return None
 
     def end(self, *, is_counted: bool) -> None:
-        """The run is over: stop the clocks and give back what was reserved.
-
-        Of a backend that does not count its requests (not `is_counted`), the run was one.
-        """
+        """The run is over: stop the clocks and give back what was reserved."""
         self._is_over = True
         self._alarm.leave()
-        for held in self._held:
-            self._account.release(held)
-        if self._first is not None:
-            give_back = self._account.release if is_counted else self._account.keep
-            give_back(self._first)
+        self.gate.close(is_counted=is_counted)
 
     def can_finish(self, *, able: bool) -> None:
         """Whether the backend takes the wish to finish from now on."""
@@ -120,18 +113,11 @@ class RunGuard:
                 self._obey(self._loops.answered(tool, text))
             case UsageAdded(usage=usage):
                 self._progress(now)
-                self._check(self._account.spend(usage, self._reserved() if usage.requests else None))
+                self._check(self.gate.used(usage))
             case RouteResolved() | DiagnosticRaised() | Checkpointed():
                 pass  # the engine's own doing, or the backend's; the model has said nothing by them
             case ToolUpdated() | FileChanged() | AgentEnded():
                 self._progress(now)
-
-    def _reserved(self) -> Reservation | None:
-        """What was set aside for a request that is over now."""
-        if self._held:
-            return self._held.pop(0)
-        first, self._first = self._first, None
-        return first
 
     def _progress(self, now: float) -> None:
         first = self._deadlines.is_silent
@@ -144,10 +130,16 @@ class RunGuard:
     @property
     def wakes_at(self) -> float:
         """When the next clock runs out, or its finish is due."""
-        return math.inf if self._is_over or self.error is not None else self._deadlines.next().at
+        if self._is_over:
+            return math.inf
+        return self._deadlines.next().at if self.error is None else self._given_up_at
 
     def wake(self) -> None:
         """A clock ran out, or is about to."""
+        if self.error is not None:  # the backend does not let itself be cancelled: it is left to itself
+            self._is_over = True
+            self._live.abandon(Failed(error=replace(self.error, task_id=self._live.task.id)))
+            return
         ring = self._deadlines.next()
         if ring.step == "finish":
             self._deadlines.can_finish = False
@@ -207,60 +199,45 @@ class RunGuard:
         if self._live.finish(f"{why} {FINISH}"):
             self._record(guard, "finish", f"{why} The subagent was asked to answer now.")
 
+    def refused(self, spent: Spent) -> None:
+        """A budget does not allow the next request: the backend is told, and ends the run itself."""
+        self._record(spent.guard, "stop", spent.error.message)
+
     def _stop(self, guard: Guard, error: OhmError) -> None:
         if self.error is None and not self._is_over:
             self.error = error
             self._record(guard, "stop", error.message)
             self.scope.cancel()
+            self._given_up_at = anyio.current_time() + GRACE_S
+            self._alarm.set(self)
 
     def _record(self, guard: Guard, step: LoopStep, message: str) -> None:
         self._live.record(GuardTripped(guard=guard, step=step, message=message))
 
-    # The gate (`Gate`)
+    # Waiting that does not count
 
-    @asynccontextmanager
-    async def request(self, need: RequestNeed) -> AsyncGenerator[Result[Grant, OhmError]]:
-        """Wait for a turn, reserve the budget, hold both (`Gate`)."""
-        reserved = await self._reserve(need)
-        if isinstance(reserved, OhmError):
-            yield Err(reserved)
-            return
-        try:
-            async with self._throttle.turn(need.provider, held=self._hold, released=self._release):
-                yield Ok(Grant(max_output_tokens=reserved.max_output_tokens, is_last=reserved.is_last))
-        finally:
-            if reserved in self._held:  # no usage came: it failed, or was refused
-                self._held.remove(reserved)
-                self._account.keep(reserved)
-
-    def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
-        """The provider refused (`Gate`)."""
-        again = self._throttle.refused(provider, attempt=attempt, retry_after_s=retry_after_s)
-        if again:
-            self._account.refund()
-        return again
-
-    async def _reserve(self, need: RequestNeed) -> Reservation | OhmError:
-        if self._first is not None:  # it stood for this one, and knew no tokens yet
-            self._account.release(self._first)
-            self._first = None
-        while isinstance(reserved := self._account.reserve(need), Spent):
-            if not reserved.may_return:
-                self._record(reserved.guard, "stop", reserved.error.message)
-                return reserved.error
-            self._hold(RequestHeld(provider=need.provider, why="budget"))
-            await self._account.changed()
-        self._release()
-        self._held.append(reserved)
-        return reserved
-
-    def _hold(self, held: RequestHeld) -> None:
-        if not self._deadlines.is_held:
+    def hold(self, held: RequestHeld) -> None:
+        """The next model request waits."""
+        if not self._waits:
+            self._waits = True
             self._deadlines.hold(anyio.current_time())
             self._live.record(held)
 
-    def _release(self) -> None:
-        if self._deadlines.is_held:
-            self._deadlines.release(anyio.current_time())
-            self._alarm.set(self)
+    def release(self) -> None:
+        """It goes out, if it did wait."""
+        if self._waits:
+            self._waits = False
+            self._resume()
             self._live.record(RequestReleased())
+
+    def delegated(self) -> None:
+        """The run has started a task, which has clocks of its own."""
+        self._deadlines.hold(anyio.current_time())
+
+    def returned(self) -> None:
+        """That task is over."""
+        self._resume()
+
+    def _resume(self) -> None:
+        self._deadlines.release(anyio.current_time())
+        self._alarm.set(self)

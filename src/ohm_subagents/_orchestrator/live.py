@@ -9,11 +9,25 @@ from typing import TYPE_CHECKING, Final, get_args
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents.contract.events import Cancelled, FollowUpTaken, RunEnded, RunEvent, TaskSettled, ToolEnded
+from ohm_subagents.contract.events import (
+    Cancelled,
+    Checkpointed,
+    FileChanged,
+    FollowUpTaken,
+    RunEnded,
+    RunEvent,
+    TaskSettled,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    ToolUpdated,
+    UsageAdded,
+)
 from ohm_subagents.contract.task import apply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Mapping
 
     from ohm_subagents._orchestrator.guard import RunGuard
     from ohm_subagents._orchestrator.lineage import Lineage
@@ -26,7 +40,26 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Run, Task
 
 
+_COUNTS: Final = ("requests", "input_tokens", "output_tokens", "cached_tokens", "tool_calls")
 RUN_EVENTS: Final[tuple[type, ...]] = get_args(RunEvent)
+
+
+_TEXTS: Final[Mapping[type, tuple[str, ...]]] = {
+    TextDelta: ("text",),
+    ThinkingDelta: ("text",),
+    ToolStarted: ("call_id", "tool", "args"),
+    ToolUpdated: ("call_id", "tool", "text"),
+    ToolEnded: ("call_id", "tool", "status", "text"),
+    FileChanged: ("path",),
+    Checkpointed: ("state",),
+}
+
+
+def is_sound(event: RunEvent) -> bool:
+    """Whether what is declared a text is one: plugins are not all type-checked, and a record may not break on them."""
+    if isinstance(event, UsageAdded):
+        return all(isinstance(getattr(event.usage, name, None), int) for name in _COUNTS)
+    return all(isinstance(getattr(event, name), str) for name in _TEXTS.get(type(event), ()))
 
 
 class Signal:
@@ -75,7 +108,8 @@ class LiveTask:
     """
 
     __slots__ = (
-        *("_clock", "_finish", "_steer", "_store", "_taken", "audience", "current", "guard", "inbox", "item"),
+        *("_clock", "_finish", "_steer", "_store", "_taken", "audience", "children", "current", "guard", "inbox"),
+        "item",
         *("lineage", "on_settled", "origin", "scope", "settled", "task", "ticket"),
     )
 
@@ -88,6 +122,7 @@ class LiveTask:
         self.origin = copy_context()
         self.ticket: int | None = None
         self.on_settled: Callable[[], None] = lambda: None
+        self.children: list[LiveTask] = []
         self.guard: RunGuard | None = None
         self.inbox = [Message(plan.item.prompt, plan)]
         self.current: Message | None = None
@@ -169,7 +204,7 @@ class LiveTask:
     def record(self, event: Event) -> None:
         """Apply one event; nothing happens once the task has settled."""
         before = self.task
-        self.task = apply(before, event, at_ms=self._clock())
+        self.task = apply(before, event, at_ms=max(self._clock(), before.updated_ms))  # a clock may be set back
         if self.task is before:
             return
         self._store.save(self.task, event)
@@ -196,6 +231,13 @@ class LiveTask:
         """Close a run that was cut off."""
         self.close_calls()
         self.end_run(outcome)
+
+    def abandon(self, outcome: Outcome) -> None:
+        """End the task although its run goes on; nobody hears it any more. The first run decides what became of it."""
+        if not self.task.is_terminal:
+            first = self.task.runs[0].outcome
+            self.cut_run(outcome)
+            self.record(TaskSettled(outcome=first or outcome))
 
     def settle(self, outcome: Outcome) -> None:
         """End the task, and the run that is still open, if any."""
@@ -226,6 +268,9 @@ class RunSink:
         """Record one fact about the run; anything else is refused before it can touch the task."""
         if not isinstance(event, RUN_EVENTS):
             wrong = f"Sink.emit takes a RunEvent, not {type(event).__name__}."
+            raise TypeError(wrong)
+        if not is_sound(event):
+            wrong = f"Sink.emit takes texts where texts are declared: {event!r:.200}"
             raise TypeError(wrong)
         if self._live is not None:
             self._live.record(event)

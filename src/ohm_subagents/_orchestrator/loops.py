@@ -29,6 +29,7 @@ class LoopWatch:
         self._alternating = 0
         self._result: tuple[str, str] | None = None
         self._same_results = 0
+        self._is_told = False
 
     def called(self, tool: str, args: str) -> Trip | None:
         """A tool call began."""
@@ -53,6 +54,7 @@ class LoopWatch:
 
     def answered(self, tool: str, text: str) -> Trip | None:
         """A tool call ended."""
+        self._is_told = False
         if tool in self._policy.polling or not text:
             return None
         self._same_results = self._same_results + 1 if (tool, text) == self._result else 1
@@ -64,9 +66,10 @@ class LoopWatch:
         )
 
     def _trip(self, count: int, limit: int, message: str) -> Trip | None:
-        if not limit or count < limit or not self._policy.steps:
-            return None
         steps = self._policy.steps
+        if not limit or count < limit or not steps or self._is_told:
+            return None
+        self._is_told = True  # until a result comes back: calls made at once were made before anybody was told
         return Trip(steps[min(count - limit, len(steps) - 1)], message)
 
 

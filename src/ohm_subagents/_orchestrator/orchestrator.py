@@ -173,7 +173,7 @@ class Orchestrator:
                 is_over = live is None or task.is_terminal
                 if is_over and world.config.subagents.send_to_finished != "resume":
                     return refused(error=refusals.not_resumable(task), invocation=task.invocation)
-                asked = live.item if live else StartItem(profile=task.profile, description=task.description, prompt="")
+                asked = live.item if live else world.as_before(task)
                 item = replace(asked, profile=task.profile, prompt=command.prompt)
                 match plan(item, world):
                     case Err(Refused(error=error, profile=profile)):

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.gate import RequestNeed
     from ohm_subagents.contract.events import Guard
     from ohm_subagents.contract.limits import Budget
-    from ohm_subagents.contract.usage import Usage
 
 ANSWER_TOKENS: Final = 16_384
 """What is reserved for an answer when the request does not limit it."""
@@ -82,11 +81,11 @@ class Purse:
         self.held.tokens -= held.tokens
         self.held.cost_usd -= held.cost_usd
 
-    def spend(self, usage: Usage) -> None:
+    def spend(self, *, requests: int, tokens: int, cost_usd: Decimal) -> None:
         """Usage was reported."""
-        self.requests += usage.requests
-        self.tokens += usage.input_tokens + usage.output_tokens
-        self.cost_usd += usage.cost_usd or NOTHING
+        self.requests += requests
+        self.tokens += tokens
+        self.cost_usd += cost_usd
 
     @property
     def has_last_request(self) -> bool:

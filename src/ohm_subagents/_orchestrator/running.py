@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator import refusals
 from ohm_subagents._orchestrator.admission import Admission
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.task import Task
+
+
+MAX_INHERITED: Final = 50
+"""So many runs of the tasks before it are known to a task that continues them; a checkpoint has all of them anyway."""
 
 
 class RunningTasks:
@@ -103,13 +107,16 @@ class RunningTasks:
                 task,
                 session_id=former.session_id,
                 resumed_from=former.id,
-                inherited=(*former.inherited, *former.runs),
-                checkpoint=former.checkpoint,
+                inherited=(*former.inherited, *former.runs)[-MAX_INHERITED:],
+                checkpoint=former.checkpoint if former.backend == task.backend else None,
             )
         audience = Audience(observers, self._logger)
         live = LiveTask(task, admitted, clock=self._clock, store=self._store, audience=audience, lineage=lineage)
         live.on_settled = lambda: self._forget(live)
         self._live[task_id] = live
+        parent = None if lineage.task_id is None else self._live.get(lineage.task_id)
+        if parent is not None:
+            self._adopt(parent, live)
         return Ok(live)
 
     def begin(self, tasks: Sequence[LiveTask], *, workers: int) -> None:
@@ -122,7 +129,24 @@ class RunningTasks:
         for live in tuple(self._live.values()):
             live.cancel(reason)
 
+    def _adopt(self, parent: LiveTask, child: LiveTask) -> None:
+        """While a task works for another, the clocks of that one wait, but the cap; and it ends with it."""
+        guard = parent.guard
+        parent.children.append(child)
+
+        def over() -> None:
+            self._forget(child)
+            parent.children.remove(child)
+            if guard is not None:
+                guard.returned()
+
+        child.on_settled = over
+        if guard is not None:
+            guard.delegated()
+
     def _forget(self, live: LiveTask) -> None:
         """The task is over: it ran to its end, or was stopped."""
         del self._live[live.task.id]
         self._admission.leave(live)
+        for child in tuple(live.children):
+            child.cancel(f"Task {live.task.id}, which had started it, is over.")

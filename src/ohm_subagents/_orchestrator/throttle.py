@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FIRST_BACKOFF_S: Final = 0.5
 MAX_WAIT_S: Final = 60.0
-"""Who is asked to wait longer than this gives up instead: the caller can decide better."""
+"""Who is asked to wait longer than this gives up instead: the caller can decide better. The others wait so long."""
 
 
 class _Line:
@@ -23,7 +23,7 @@ class _Line:
 
     def __init__(self, limit: float) -> None:
         self.slots = anyio.CapacityLimiter(limit)
-        self.probe = anyio.Lock()
+        self.probe = anyio.Semaphore(1)
         self.open_at = -math.inf
         self.backoff_s = 0.0
         self.refusals = 0
@@ -55,14 +55,12 @@ class Throttle:
         If so, everybody waits: as long as the provider asked for, else a random part of a time that doubles with each
         attempt.
         """
-        if attempt > self._retries or (retry_after_s or 0.0) > MAX_WAIT_S:
-            return False
         line = self._line(provider)
         line.refusals += 1
         line.backoff_s = min(FIRST_BACKOFF_S * 2 ** (attempt - 1), MAX_WAIT_S)
         wait_s = line.backoff_s * self._jitter() if retry_after_s is None else retry_after_s
-        line.open_at = max(line.open_at, anyio.current_time() + wait_s)
-        return True
+        line.open_at = max(line.open_at, anyio.current_time() + min(wait_s, MAX_WAIT_S))
+        return attempt <= self._retries and wait_s <= MAX_WAIT_S
 
     @asynccontextmanager
     async def turn(
@@ -91,17 +89,19 @@ class Throttle:
     async def _wait(self, line: _Line, provider: str, held: Callable[[RequestHeld], None]) -> bool:
         """Until the provider may be asked again; says whether this request is the one that tries first."""
         held(RequestHeld(provider=provider, why="rate_limit"))
-        window_s = line.backoff_s
-        await line.probe.acquire()
-        try:
-            is_probe = await self._opened(line)
-        except BaseException:
+        while line.backoff_s > 0:
+            window_s = line.backoff_s
+            await line.probe.acquire()
+            try:
+                is_probe = await self._opened(line)
+            except BaseException:
+                line.probe.release()
+                raise
+            if is_probe:
+                return True
             line.probe.release()
-            raise
-        if not is_probe:
-            line.probe.release()
-            await anyio.sleep(window_s * self._jitter())
-        return is_probe
+            await anyio.sleep(window_s * self._jitter())  # and somebody may have been refused meanwhile
+        return False
 
     async def _opened(self, line: _Line) -> bool:
         """Once the time is over that the provider asked for; False when somebody got through meanwhile."""

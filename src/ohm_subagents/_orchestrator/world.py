@@ -10,6 +10,7 @@ from ohm_subagents._orchestrator.prompt import instructions
 from ohm_subagents._policy.allowance import Allowance, allowance
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
+from ohm_subagents.contract.commands import StartItem
 from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.result import Err, Result
 
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.host import PluginHost
     from ohm_subagents._plugins.interfaces import BackendSpec, Tool
     from ohm_subagents._profiles.catalog import Catalog
-    from ohm_subagents.contract.commands import StartItem
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.task import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,11 @@ class World:
         """The place of a program that is no subagent, under the budget of a start from outside."""
         budget = self.config.subagents.tree_budget()
         return rooted(Budget(depth=0).over(budget) if self.depth is None else budget, level=self.depth or 0)
+
+    def as_before(self, task: Task) -> StartItem:
+        """How a task was asked for, as far as its record tells: on the same backend, if that is still there."""
+        same = (spec.id for spec in self.backends.values() if task.backend in {spec.label, spec.id})
+        return StartItem(profile=task.profile, description=task.description, prompt="", backend=next(same, None))
 
     def visible_ids(self) -> tuple[str, ...]:
         """What a caller may be told of, sorted."""

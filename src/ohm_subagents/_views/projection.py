@@ -71,6 +71,8 @@ def project_sent(reply: Sent, *, output_max_chars: int) -> Envelope:
     """A follow-up: the task's block with the answer, or the error, of the run that took it."""
     task, run = reply.task, reply.run
     known = project_task(task, output_max_chars=output_max_chars, op="send")
+    if run is not None and run.stopped_by != task.stopped_by:
+        known = known.model_copy(update={"stopped_by": run.stopped_by})
     if run is None:
         stopped = {**NO_OUTPUT, "status": "cancelled", "summary": WITHDRAWN}
         return known.model_copy(update=stopped) if reply.withdrawn and not task.is_terminal else known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Final, Literal, Self
 
 Extension = Literal["progress", "calls"]
@@ -18,8 +18,12 @@ class _Partial:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, int | Decimal) and value < 0:
-                wrong = f"{type(self).__name__}.{field.name} is {value}; it has to be 0 or more, or None."
+            if field.name == "cost_usd" and isinstance(value, float | str):
+                value = _decimal(value)
+                object.__setattr__(self, field.name, value)
+            is_number = type(value) is int or (field.name == "cost_usd" and isinstance(value, Decimal))
+            if value is not None and field.name != "extension" and not (is_number and value >= 0):
+                wrong = f"{type(self).__name__}.{field.name} is {value!r}; it has to be a number, 0 or more, or None."
                 raise ValueError(wrong)
 
     def over(self, other: Self | None) -> Self:
@@ -37,6 +41,15 @@ class _Partial:
             if isinstance(theirs, int | Decimal) and (mine is None or theirs < mine):
                 lower[field.name] = theirs
         return replace(self, **lower)
+
+
+def _decimal(value: float | str) -> Decimal:
+    """Money is exact: a float is taken as it is written. What is no amount is none that anybody could spend."""
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    return amount if amount.is_finite() else Decimal(-1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,8 @@ class OpenCall:
 class Run:
     """One prompt given to one backend, and the follow-ups that the run took.
 
-    `output` is the whole answer, uncut; None while the run goes on.
+    `output` is the whole answer, uncut; None while the run goes on. `stopped_by` is the guard that ended
+    it, if one did.
     """
 
     prompt: str
@@ -77,6 +78,7 @@ class Run:
     ended_ms: int | None = None
     outcome: Outcome | None = None
     output: str | None = None
+    stopped_by: Guard | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,9 +88,8 @@ class Task:
     `events` are the newest `max_events` facts, `event_total` counts all of them; `calls` are the newest `max_events` of
     them that are about tools, so that a long answer does not push out what was done for it. `said` are the pieces of
     `text`. `files` are the files written. `checkpoint` is the newest conversation state of the backend. `progress_ms`
-    is when the backend last told of anything, `stopped_by` the guard that ended the newest run, if one did. A task that
-    continues a settled one names it in `resumed_from` and has its runs in `inherited`; one that a subagent started
-    names that task in `parent`.
+    is when the backend last told of anything. A task that continues a settled one names it in `resumed_from` and has
+    its runs in `inherited`; one that a subagent started names that task in `parent`.
     """
 
     id: TaskId
@@ -119,7 +120,6 @@ class Task:
     said: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     progress_ms: int | None = None
-    stopped_by: Guard | None = None
     usage: Usage = NOTHING_USED
     checkpoint: str | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -134,6 +134,11 @@ class Task:
     def text(self) -> str:
         """What the assistant streamed so far, over all runs; it survives every failure."""
         return "".join(self.said)
+
+    @property
+    def stopped_by(self) -> Guard | None:
+        """The guard that ended the first run, which decides what became of the task."""
+        return self.runs[0].stopped_by if self.runs else None
 
     @property
     def output(self) -> str:
@@ -167,7 +172,8 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
             return _changed(task, updated_ms=at_ms, progress_ms=at_ms)
         case GuardTripped():
             if event.step == "stop":
-                return _changed(task, updated_ms=at_ms, stopped_by=event.guard)
+                stopped = tuple(replace(run, stopped_by=event.guard) for run in task.runs[-1:])
+                return _changed(task, updated_ms=at_ms, runs=(*task.runs[:-1], *stopped))
             told = Diagnostic(subject=event.guard, message=event.message)
             return _changed(task, updated_ms=at_ms, diagnostics=(*task.diagnostics, told))
         case RunStarted():
@@ -260,7 +266,6 @@ def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
         updated_ms=at_ms,
         status="running",
         is_speaking=False,
-        stopped_by=None,
         started_ms=task.started_ms or at_ms,
         runs=(*task.runs, Run(prompt=event.prompt, started_ms=at_ms)),
         summary=f"{'Continuing' if task.runs else 'Starting'} {task.name}: {task.description}",
@@ -270,7 +275,9 @@ def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
 def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
     if not task.runs:
         return _changed(task, updated_ms=at_ms)
-    ended = replace(task.runs[-1], ended_ms=at_ms, outcome=event.outcome, output=event.output or None)
+    run = task.runs[-1]
+    stopped_by = None if isinstance(event.outcome, Succeeded) else run.stopped_by
+    ended = replace(run, ended_ms=at_ms, outcome=event.outcome, output=event.output or None, stopped_by=stopped_by)
     return _changed(
         task,
         updated_ms=at_ms,
