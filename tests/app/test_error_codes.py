@@ -12,7 +12,7 @@ from another_process import another_process
 from model_server import Body, Drop, ModelServer, Reply, Say, Stall, Status, Wire
 
 from ohm_subagents import ErrorCode, Limits, Ohm, OhmError
-from ohm_subagents.contract import Profile, ToolStarted
+from ohm_subagents.contract import Profile, ToolEnded, ToolStarted
 from ohm_subagents.plugin import PluginInvalidError, Tool, ToolPolicy, ToolSuiteSpec, hookimpl
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
 
@@ -136,7 +136,8 @@ def limited(error_code):
 
 
 async def looping():
-    events = tuple(ToolStarted(call_id=f"{n}", tool="read") for n in range(9))
+    calls = [{"call_id": f"{n}", "tool": "read"} for n in range(9)]
+    events = tuple(each for one in calls for each in (ToolStarted(**one), ToolEnded(**one, status="success", text="")))
     return await scripted(Step(events=events, gate=anyio.Event()))
 
 

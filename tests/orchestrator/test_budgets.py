@@ -187,7 +187,7 @@ class TestTokensAndCost:
 
         assert [grant.max_output_tokens for grant in provider.grants] == [50, 50]
         assert statuses(details) == ["succeeded"] * 2 + ["failed"] * 7
-        assert details["items"][-1]["error_message"] == "The budget of 0.5 US dollars of the call is spent."
+        assert details["items"][-1]["error_message"] == "The budget of 0.5 US dollars of subagents.budget is spent."
 
     async def test_a_budget_of_money_for_a_model_without_a_price_is_refused_before_anything_is_asked(self):
         provider = Provider()

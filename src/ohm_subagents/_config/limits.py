@@ -91,7 +91,9 @@ class OwnBudget(_Lowerable):
     cost_usd: Amount | None = Field(default=None, description="How many US dollars; a text keeps every digit.")
     tool_calls: PositiveInt | None = Field(default=None, description="How many tool calls.")
     spawns: WholeNumber | None = Field(default=None, description="How many tasks may be started by tasks.")
-    depth: WholeNumber | None = Field(default=None, description="How deep tasks may nest below; 0: they start none.")
+    depth: WholeNumber | None = Field(
+        default=None, description="How many levels of tasks there may be, its own being the first."
+    )
     wall_ms: PositiveInt | None = Field(default=None, description="How long from the first run on, in milliseconds.")
     _unclear: str = PrivateAttr(default="")
 
@@ -127,7 +129,7 @@ class CommonBudget(OwnBudget):
         default=32, description="How many tasks may be started by tasks; null: no limit."
     )
     depth: WholeNumber | None = Field(
-        default=1, description="How deep tasks may nest below; 0: they start none; null: no limit."
+        default=1, description="How many levels of tasks there may be; 1: subagents start none; null: no limit."
     )
 
 

@@ -81,7 +81,8 @@ class Account:
                 return spent
         for one in self._purses:
             one.hold(wanted)
-        wanted.is_last = wanted.is_last or any(one.has_last_request for one in self._purses)
+        if any(one.has_last_request for one in self._purses):
+            wanted.last_of = "requests"
         return wanted
 
     def release(self, held: Reservation) -> None:

@@ -24,6 +24,9 @@ class Ring:
     step: Literal["finish", "stop"]
 
 
+_ASKING: Final[tuple[Literal["soft", "cap", "wall"], ...]] = ("soft", "cap", "wall")
+
+
 class Deadlines:
     """The four clocks of one run, and the wall clock of the budgets that it is under.
 
@@ -89,7 +92,9 @@ class Deadlines:
         ends = self._ends()
         clock = min(ends, key=ends.__getitem__)
         if self.can_finish:
-            asks = {each: at - self._lead(each) for each, at in ends.items() if each not in {"idle", "tool"}}
+            asks: dict[ClockName | Literal["wall"], float] = {
+                each: ends[each] - self._lead(each) for each in _ASKING if each in ends
+            }
             first = min(asks, key=asks.__getitem__)
             if asks[first] < ends[clock]:
                 return Ring(max(asks[first], self._begun), first, "finish")

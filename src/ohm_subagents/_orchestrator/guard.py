@@ -199,6 +199,10 @@ class RunGuard:
         if self._live.finish(f"{why} {FINISH}"):
             self._record(guard, "finish", f"{why} The subagent was asked to answer now.")
 
+    def last_request(self, guard: Guard) -> None:
+        """A budget allows one more request, which goes out as the last one."""
+        self._record(guard, "finish", "The budget allows one more model request: the subagent was asked to answer.")
+
     def refused(self, spent: Spent) -> None:
         """A budget does not allow the next request: the backend is told, and ends the run itself."""
         self._record(spent.guard, "stop", spent.error.message)

@@ -35,4 +35,4 @@ CURRENT: Final[ContextVar[Lineage | None]] = ContextVar("ohm_lineage", default=N
 
 def rooted(budget: Budget, *, level: int) -> Lineage:
     """The place of a program that is no subagent, or of a process that is one at `level`: depth counts from the top."""
-    return Lineage(account=Account((Purse(budget, whose="the call", level=0),)), level=level)
+    return Lineage(account=Account((Purse(budget, whose="subagents.budget", level=0),)), level=level)

@@ -36,6 +36,7 @@ from ohm_subagents.contract.commands import (
     Wait,
 )
 from ohm_subagents.contract.ids import TaskId
+from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -115,6 +116,9 @@ class Orchestrator:
     ) -> Reply:
         if command.background and not (command.by_program or world.config.subagents.async_start == "allow"):
             return Rejected(error=refusals.ASYNC_REFUSED, backend=backend, items=command.items)
+        mistyped = refusals.mistyped("budget", command.budget, Budget)
+        if mistyped is not None:
+            return Rejected(error=mistyped, backend=backend, items=command.items)
         admitted: list[LiveTask | Refused] = []
 
         def reply() -> Started:

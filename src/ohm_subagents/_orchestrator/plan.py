@@ -13,7 +13,7 @@ from ohm_subagents._plugins.interfaces import Capability
 from ohm_subagents._policy.permissions import decide
 from ohm_subagents.contract.commands import Refused, StartItem
 from ohm_subagents.contract.ids import SessionId
-from ohm_subagents.contract.limits import Budget
+from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.policy import PermissionRequest
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import Route, Task
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.limits import Clocks, LoopPolicy
+    from ohm_subagents.contract.limits import Clocks
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
 
@@ -65,9 +65,9 @@ class Plan:
 
 def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     """Admit an item, or say why not: no text, unknown profile, feature off, denied, bad tools or model, bad cwd."""
-    wordless = _wordless(item)
-    if wordless is not None:
-        return Err(Refused(item=item, error=wordless))
+    unusable = _wordless(item) or _mistyped(item)
+    if unusable is not None:
+        return Err(Refused(item=item, error=unusable))
     profile = world.catalog.find(f"{item.profile}")
     if profile is None:
         return Err(Refused(item=item, error=refusals.unknown_profile(item.profile, world.visible_ids())))
@@ -129,6 +129,11 @@ def _wordless(item: StartItem) -> OhmError | None:
     """The first text of the item that says nothing."""
     texts = (("prompt", item.prompt), ("description", item.description))
     return next((refusals.unusable(name, text) for name, text in texts if not _is_text(text)), None)
+
+
+def _mistyped(item: StartItem) -> OhmError | None:
+    """What the program gave in place of `Limits` or a `LoopPolicy`."""
+    return refusals.mistyped("limits", item.limits, Limits) or refusals.mistyped("loop", item.loop, LoopPolicy)
 
 
 def _is_text(value: object) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
@@ -38,12 +38,14 @@ class Reservation:
     tokens: int = 0
     cost_usd: Decimal = NOTHING
     max_output_tokens: int | None = None
-    is_last: bool = False
+    last_of: Guard | None = None
+    """The budget that allows no further request."""
 
-    def answer(self, need: RequestNeed, left: int) -> int:
+    def answer(self, need: RequestNeed, left: int, of: Guard) -> int:
         """Reserve an answer of at most `left` tokens; how long it may be."""
         most = min(left, need.max_output_tokens or ANSWER_TOKENS, self.max_output_tokens or left)
-        self.is_last = self.is_last or left < LAST_TOKENS
+        if left < LAST_TOKENS:
+            self.last_of = of
         self.max_output_tokens = most
         return most
 
@@ -137,8 +139,8 @@ class Purse:
             return None
         left = limit - self.tokens - self.held.tokens - need.input_tokens
         if left < 1:
-            return self._no_tokens(limit)
-        wanted.tokens = max(wanted.tokens, need.input_tokens + wanted.answer(need, left))
+            return self._no_tokens(limit, need.input_tokens)
+        wanted.tokens = max(wanted.tokens, need.input_tokens + wanted.answer(need, left, "tokens"))
         return None
 
     def _lacks_money(self, wanted: Reservation, need: RequestNeed) -> Spent | None:
@@ -152,15 +154,19 @@ class Purse:
         left = limit - self.cost_usd - self.held.cost_usd - asked
         if left < each:
             return self._no_money(limit)
-        answer = wanted.answer(need, int(left / each) if each else ANSWER_TOKENS)
+        answer = wanted.answer(need, int(left / each) if each else ANSWER_TOKENS, "cost")
         wanted.cost_usd = max(wanted.cost_usd, asked + each * answer)
         return None
 
     def _no_requests(self, limit: int) -> Spent:
         return Spent("requests", self._error("requests", limit, "model requests"))
 
-    def _no_tokens(self, limit: int) -> Spent:
-        return Spent("tokens", self._error("tokens", limit, "tokens"), may_return=self.held.tokens > 0)
+    def _no_tokens(self, limit: int, asked: int = 0) -> Spent:
+        error = self._error("tokens", limit, "tokens")
+        if asked:
+            fact = f"The budget of {limit} tokens of {self.whose} has {max(0, limit - self.tokens)} left, and the next "
+            error = replace(error, message=f"{fact}request takes {asked} or more.")
+        return Spent("tokens", error, may_return=self.held.tokens > 0)
 
     def _no_money(self, limit: Decimal) -> Spent:
         return Spent("cost", self._error("costUsd", limit, "US dollars"), may_return=self.held.cost_usd > 0)

@@ -62,7 +62,7 @@ def not_resumable(task: Task) -> OhmError:
     return OhmError(
         code=ErrorCode.NOT_RESUMABLE,
         message=f"Task '{task.id}' is terminal ({task.status}) and cannot be resumed",
-        advice="Start a new task.",
+        advice='Start a new task, or set subagents.sendToFinished to "resume": then send continues its session.',
         task_id=task.id,
     )
 
@@ -83,6 +83,17 @@ def elsewhere(task: Task) -> OhmError:
         message=f"Task '{task.id}' is run by another process.",
         advice="Wait for it here, or send and cancel in the process that started it.",
         task_id=task.id,
+    )
+
+
+def mistyped(name: str, value: object, kind: type) -> OhmError | None:
+    """What a program gave that is of another kind, if it is."""
+    if value is None or isinstance(value, kind):
+        return None
+    return OhmError(
+        code=ErrorCode.INVALID_TASK_PAYLOAD,
+        message=f"`{name}` is a {type(value).__name__}, but has to be a {kind.__name__}.",
+        advice=f"Give `ohm_subagents.{kind.__name__}(...)`.",
     )
 
 

@@ -67,7 +67,7 @@ class RequestGate:
                 return
             try:
                 async with self._throttle.turn(need.provider, held=self._guard.hold, released=self._guard.release):
-                    yield Ok(Grant(max_output_tokens=reserved.max_output_tokens, is_last=reserved.is_last))
+                    yield Ok(Grant(max_output_tokens=reserved.max_output_tokens, is_last=reserved.last_of is not None))
             finally:
                 if self._held is reserved:  # no usage came: it failed, or was refused
                     self._held = None
@@ -90,6 +90,8 @@ class RequestGate:
         if isinstance(reserved, Reservation):
             self._guard.release()
             self._held = reserved
+            if reserved.last_of is not None:
+                self._guard.last_request(reserved.last_of)
         return reserved
 
     def _take(self) -> Reservation | None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import Clock
-    from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.task import Run, Task
 
 
 MAX_INHERITED: Final = 50
@@ -107,7 +107,7 @@ class RunningTasks:
                 task,
                 session_id=former.session_id,
                 resumed_from=former.id,
-                inherited=(*former.inherited, *former.runs)[-MAX_INHERITED:],
+                inherited=_known_runs(former),
                 checkpoint=former.checkpoint if former.backend == task.backend else None,
             )
         audience = Audience(observers, self._logger)
@@ -150,3 +150,13 @@ class RunningTasks:
         self._admission.leave(live)
         for child in tuple(live.children):
             child.cancel(f"Task {live.task.id}, which had started it, is over.")
+
+
+def _known_runs(former: Task) -> tuple[Run, ...]:
+    """What a continuation knows of the runs before it; of one that was cut off, what it had said."""
+    if not former.runs:
+        return former.inherited
+    *earlier, newest = former.runs
+    if newest.output is None and former.text:
+        newest = replace(newest, output=former.text)
+    return (*former.inherited, *earlier, newest)[-MAX_INHERITED:]

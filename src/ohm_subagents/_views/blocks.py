@@ -99,7 +99,7 @@ def work_block(task: Task, output_max_chars: int) -> WorkKeys:
         "resumed_from": task.resumed_from,
         "files": list(task.files) or None,
         "stopped_by": task.stopped_by,
-        "last_progress_at_epoch_ms": task.progress_ms if task.stopped_by else None,
+        "last_progress_at_epoch_ms": task.progress_ms if task.status in {"failed", "cancelled"} else None,
         "diagnostics": [str(diagnostic) for diagnostic in task.diagnostics] or None,
         **output_block(answer_of(task), output_max_chars),
     }

@@ -9,6 +9,7 @@ from typing import Final, Literal, Self
 Extension = Literal["progress", "calls"]
 ClockName = Literal["idle", "tool", "soft", "cap"]
 LoopStep = Literal["warn", "finish", "stop"]
+_STEPS: Final = ("warn", "finish", "stop")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,10 @@ class _Partial:
         return replace(self, **lower)
 
 
+def _is_tuple(value: object) -> bool:
+    return isinstance(value, tuple)
+
+
 def _decimal(value: float | str) -> Decimal:
     """Money is exact: a float is taken as it is written. What is no amount is none that anybody could spend."""
     try:
@@ -54,13 +59,14 @@ def _decimal(value: float | str) -> Decimal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(_Partial):
-    """How long one run may take, by four clocks, in milliseconds; None is what is configured (house 9.14).
+    """How long one run may take, by four clocks, in milliseconds; None is what is configured.
 
-    Time in a queue never counts. `idle_ms`: how long the model may say nothing, once it has said something and no tool
-    is in flight. `tool_ms`: how long one tool call may be in flight. `soft_ms`: how long the run may take without
-    progress at its end; later than that, it goes on for `extend_ms` after each progress. `cap_ms`: how long it may
-    take in any case. `extension`: `progress` is every event, and a tool in flight has its own clock; `calls` is 000's
-    rule: the soft deadline starts an extension of its own, and only a new tool call starts another.
+    Waiting to start counts for no clock, waiting for a provider's turn for the cap alone. `idle_ms`: how long the
+    model may say nothing, once it has said something and no tool is in flight. `tool_ms`: how long one tool call may be
+    in flight. `soft_ms`: how long the run may take without progress at its end; later than that, it goes on for
+    `extend_ms` after each progress. `cap_ms`: how long it may take in any case. `extension`: `progress` is every
+    event, and a tool in flight has its own clock; with `calls` the soft deadline starts an extension of its own, and
+    only a new tool call starts another (000).
     """
 
     idle_ms: int | None = None
@@ -104,8 +110,8 @@ class Budget(_Partial):
     """How much may be spent by a task and all that it starts; None is no limit.
 
     `requests`, `tokens` (input and output) and `cost_usd` are about the model; `tool_calls` are those of the subagents;
-    `spawns` are tasks started by tasks; `depth` is how deep tasks may nest below (0: none may be started); `wall_ms`
-    is the time from the first run on.
+    `spawns` are tasks started by tasks; `depth` is how many levels of tasks there may be, those that the budget is for
+    being the first (1: they start none); `wall_ms` is the time from the first run on.
     """
 
     requests: int | None = None
@@ -133,3 +139,13 @@ class LoopPolicy:
     polling: tuple[str, ...] = ()
     steps: tuple[LoopStep, ...] = ("warn", "finish", "stop")
     message: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("identical_calls", "alternations", "same_results"):
+            count = getattr(self, name)
+            if type(count) is not int or count < 0:
+                wrong = f"LoopPolicy.{name} is {count!r}; it has to be an integer, 0 or more."
+                raise ValueError(wrong)
+        if not (_is_tuple(self.polling) and _is_tuple(self.steps) and set(self.steps) <= set(_STEPS)):
+            wrong = f"LoopPolicy takes tuples: polling of tool names, steps of {', '.join(_STEPS)}; this is {self!r}."
+            raise ValueError(wrong)
