@@ -63,9 +63,9 @@ def test_a_limit_says_how_many_more_there_are(ohm) -> None:
     for prompt in ("one", "two", "three"):
         ohm("run", "finder", prompt)
     first, *_, last = ohm("tasks", "--limit", "1").stdout.splitlines()
-    assert ("· three ·" in first, last) == (True, "2 more: ohm tasks --limit 3")
+    assert ("· three ·" in first, last) == (True, "2 more: add --limit 3")
     done = ohm("tasks", "--limit", "1", "--json")
-    assert (len(json.loads(done.stdout)), done.stderr) == (1, "2 more: --limit 3\n")
+    assert (len(json.loads(done.stdout)), done.stderr) == (1, "2 more: add --limit 3\n")
 
 
 def test_json_is_a_list_of_envelopes(ohm) -> None:

@@ -22,6 +22,8 @@ def recovered(task: Task, *, now_ms: int) -> tuple[Task, tuple[Event, ...]]:
             summary=f"Task '{task.id}' recovered from non-terminal state and marked failed",
             message=f"Task '{task.id}' restored from persistence in non-terminal state '{task.status}'"
             " and was marked failed",
+            advice="Its process is gone; what it did is kept. Start a new task, or let send continue this one: set "
+            'subagents.sendToFinished to "resume".',
             task_id=task.id,
         )
     )

@@ -57,7 +57,7 @@ def print_tasks(wanted: Wanted, registry: Registry, config: OhmConfig, *, as_jso
     for task in shown:
         _print_listed(task, registry)
     if more:
-        print_text(f"{more} more: ohm tasks --limit {len(shown) + more}")
+        print_text(f"{more} more: add --limit {len(shown) + more}")
     return SUCCESS
 
 
@@ -99,4 +99,4 @@ def _print_envelopes(shown: list[Task], more: int, registry: Registry, config: O
     if registry.place is None:
         complain(NOTHING_KEPT)
     if more:
-        complain(f"{more} more: --limit {len(shown) + more}")
+        complain(f"{more} more: add --limit {len(shown) + more}")
