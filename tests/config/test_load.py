@@ -349,6 +349,32 @@ def test_a_project_cannot_send_a_key_to_an_address_of_its_choice(home):
     ]
 
 
+def test_a_project_cannot_decide_what_becomes_of_the_users_tasks(home):
+    store = '{"store": "memory", "storeSync": "full", "taskRetentionMs": 1, "taskMaxConcurrency": 2}'
+    home.write(
+        user='{"taskMaxEntries": 50}',
+        project=f'{{"taskMaxEntries": 1, "taskMaxExpiredEntries": 1, "subagents": {store}}}',
+    )
+    loaded = home.load()
+    config = loaded.config
+    assert (config.task_max_entries, config.task_max_expired_entries) == (50, 500)
+    subagents = config.subagents
+    assert (subagents.store, subagents.store_sync, subagents.task_retention_ms) == ("sqlite", "normal", 86_400_000)
+    assert subagents.task_max_concurrency == 2
+    names = [
+        "taskMaxEntries",
+        "taskMaxExpiredEntries",
+        "subagents.taskRetentionMs",
+        "subagents.store",
+        "subagents.storeSync",
+    ]
+    assert home.told(loaded) == [
+        f".pi/ohm.json:1: '{name}' cannot be set by a project, and is ignored; set it in the user's file."
+        for name in names
+    ]
+    assert loaded.origin("subagents.store") == "default"
+
+
 def test_a_mapping_replaces_both_files_but_not_the_environment(home):
     home.write(user='{"defaultMode": "deep"}', project="not JSON at all")
     loaded = load_config(cwd=home.cwd, config={"subagentBackend": "none"}, env=home.env(OHM_DEBUG="1"))

@@ -16,8 +16,18 @@ if TYPE_CHECKING:
     from ohm_subagents._config.layers import Layer, Place
     from ohm_subagents.contract.diagnostics import Diagnostic
 
-# Neither unblock plugins, nor send a key to an address of its choice.
-_USERS_ALONE: Final = ("loadPlugins", "blockPlugins", "providers")
+# Neither unblock plugins, nor send a key to an address of its choice, nor decide what becomes of the user's tasks, of
+# which most are of other projects.
+_USERS_ALONE: Final[tuple[KeyPath, ...]] = (
+    ("loadPlugins",),
+    ("blockPlugins",),
+    ("providers",),
+    ("taskMaxEntries",),
+    ("taskMaxExpiredEntries",),
+    ("subagents", "taskRetentionMs"),
+    ("subagents", "store"),
+    ("subagents", "storeSync"),
+)
 _FEATURES: Final = "features"
 
 
@@ -27,14 +37,14 @@ def tightened(
     """A project's layer without what it may not say above the values `below`; any other layer as it is."""
     if layer.kind != "project":
         return layer, ()
-    found = [
-        layer.place((key,)).diagnostic(
-            f"'{key}' cannot be set by a project, and is ignored; set it in the user's file."
-        )
-        for key in _USERS_ALONE
-        if layer.values.get(key) is not None
-    ]
-    values = {key: value for key, value in layer.values.items() if key not in _USERS_ALONE}
+    found: list[Diagnostic] = []
+    values = dict(layer.values)
+    for path in _USERS_ALONE:
+        values, taken = _without(values, path)
+        if taken is not None:
+            name = ".".join(path)
+            message = f"'{name}' cannot be set by a project, and is ignored; set it in the user's file."
+            found.append(layer.place(path).diagnostic(message))
     features, lower = values.get(_FEATURES), below.get(_FEATURES)
     if isinstance(features, dict) and isinstance(lower, dict):
         on = [key for key, value in features.items() if switch(value) and switch(lower.get(key)) is False]
@@ -45,3 +55,15 @@ def tightened(
         void = {(_FEATURES, key) for key in on}
         layer = replace(layer, places={path: place for path, place in layer.places.items() if path not in void})
     return replace(layer, values=values), tuple(found)
+
+
+def _without(values: dict[str, JsonValue], path: KeyPath) -> tuple[dict[str, JsonValue], JsonValue]:
+    """A copy without the value at `path`, and that value."""
+    key, *below = path
+    inner = values.get(key)
+    if not below:
+        return {each: value for each, value in values.items() if each != key}, inner
+    if not isinstance(inner, dict):
+        return values, None
+    left, taken = _without(inner, tuple(below))
+    return {**values, key: left}, taken

@@ -25,6 +25,7 @@ class TaskFiles:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._open: OrderedDict[TaskId, int] = OrderedDict()
+        self._torn: set[TaskId] = set()
         self._is_made = False
 
     def transcript(self, task_id: TaskId) -> Path:
@@ -32,11 +33,16 @@ class TaskFiles:
         return self._directory / f"{file_name(task_id)}.jsonl"
 
     def append(self, task_id: TaskId, content: bytes, *, is_new: bool = False) -> None:
-        """Put whole lines at the end, in the hands of the system; a new task begins a new file."""
+        """Put whole lines at the end, in the hands of the system; a new task begins a new file.
+
+        When it fails, part of a line may be there; the next lines begin after it.
+        """
         descriptor = self._descriptor(task_id, is_new=is_new)
-        left = memoryview(content)
+        left = memoryview(b"\n" + content if task_id in self._torn else content)
+        self._torn.add(task_id)
         while left:
             left = left[os.write(descriptor, left) :]
+        self._torn.discard(task_id)
 
     def append_after_death(self, task_id: TaskId, content: bytes) -> None:
         """The same, after a writer that may have been killed in the middle of a line."""
@@ -85,6 +91,7 @@ class TaskFiles:
     def remove(self, task_id: TaskId, numbers: Iterable[int]) -> None:
         """The task is gone."""
         self.close(task_id)
+        self._torn.discard(task_id)
         for file in (self.transcript(task_id), *(self.output(task_id, number) for number in numbers)):
             with suppress(OSError):
                 file.unlink(missing_ok=True)

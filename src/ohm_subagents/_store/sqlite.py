@@ -100,6 +100,10 @@ class SqliteStore:
             Diagnostic(subject="subagents.store", message=message, severity=severity, source=str(self._file))
         )
 
+    def _tell_once(self, message: str) -> None:
+        if all(each.message != message for each in tuple(self._diagnostics)):
+            self.tell(message)
+
     # Writing
 
     def save(self, task: Task, event: Event) -> None:
@@ -136,7 +140,7 @@ class SqliteStore:
         self._queue.put(policy)
 
     async def flush(self) -> None:
-        if self._writer.written_count >= self._queue.put_count or not self._writer.is_running:
+        if self._writer.has_all:
             return
         written, native = anyio.Event(), current_token().native_token
         soon = getattr(native, "run_sync_soon", None) or getattr(native, "call_soon_threadsafe")  # noqa: B009  trio, asyncio
@@ -149,6 +153,8 @@ class SqliteStore:
 
         self._queue.hurry(wake)
         await written.wait()
+        if self._queue.is_ended:
+            self._tell_once("Tasks are kept in memory only: the thread that wrote them has ended.")
 
     def close(self) -> None:
         """Write everything and let go of the file."""

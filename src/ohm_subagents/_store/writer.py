@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._store import rows
 from ohm_subagents._store.owner import HEARTBEAT_S
 from ohm_subagents._store.schema import transaction
-from ohm_subagents._store.transcript import STREAMED, lines, state_line
+from ohm_subagents._store.transcript import STREAMED, lines
+from ohm_subagents._store.transcripts import Transcripts
 from ohm_subagents._store.writer_queue import WriterQueue
 from ohm_subagents.contract.events import Checkpointed, TaskQueued
 
@@ -21,13 +22,14 @@ if TYPE_CHECKING:
     from ohm_subagents._store.files import TaskFiles
     from ohm_subagents._store.owner import Process
     from ohm_subagents._store.retention import RetentionPolicy
-    from ohm_subagents._store.transcript import Stamped
     from ohm_subagents._store.writer_queue import Batch, Takeover
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Task
 
 MAX_CHECKPOINT: Final = 4 * 1024 * 1024
 """In characters."""
+_WRONG_VALUE: Final = (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
+"""What SQLite raises about a value, and not about the file."""
 
 
 class Unsaved:
@@ -85,9 +87,11 @@ class Writer:
         self._gone = gone
         self._seam = seam
         self._unsaved = Unsaved()
-        self._untouched: set[TaskId] = set()
+        self._transcripts = Transcripts(files, failed=self._tell_failure, dropped=self._drop, seam=seam)
+        self._takeovers: tuple[Takeover, ...] = ()
         self._outputs: set[tuple[TaskId, int]] = set()
         self._lost: set[TaskId] = set()
+        self._dropped: set[TaskId] = set()
         self._removed: dict[TaskId, tuple[int, ...]] = {}
         self._now_ms = 0
         self._beaten_s = time.monotonic()
@@ -105,131 +109,143 @@ class Writer:
         self.queue.hurry()
         self._thread.join()
 
-    @property
-    def is_running(self) -> bool:
-        """Whether anybody will write what is put into the queue."""
-        return self._thread.is_alive()
-
     def write_now(self, now_ms: int) -> None:
         """Write what is queued in the caller's thread; only before `start`."""
         self._now_ms = now_ms
         self._write(self.queue.take())
 
+    @property
+    def has_all(self) -> bool:
+        """Whether everything that was put into the queue is in the files."""
+        return self.written_count >= self.queue.put_count and not self._transcripts.is_behind
+
     def _run(self) -> None:
-        batch: Batch | None = None
         try:
             while not self._is_closed:
                 self.queue.wait(0.0 if self._must_remove else self._until_beat_s())
-                batch = self.queue.take()
-                self._write(batch)
-                batch = None
+                self._write(self.queue.take())
             self._write(self.queue.take())
             self._leave()
         finally:
+            self._is_closed = True
+            self.queue.end()
             self._files.close_all()
             self._connection.close()
-            self._is_closed = True
-            for then in (() if batch is None else batch.waiting) + self.queue.take().waiting:
-                then()
 
     def _until_beat_s(self) -> float:
         return max(0.0, self._beaten_s + HEARTBEAT_S - time.monotonic())
 
     def _write(self, batch: Batch) -> None:
-        if batch.policy is not None:
-            self._policy, self._must_remove = batch.policy, True
-        self._transcribe(batch)
+        """Nothing that is in a batch may end the thread, or keep those who wait for it."""
         try:
-            self._commit(batch)
+            self._write_down(batch)
         except (sqlite3.Error, OSError) as exc:
-            if not self._is_failing:
-                self._told(f"Tasks could not be written and are kept in memory until they can: {exc}.")
-            self._is_failing = True
+            self._tell_failure(exc)
+            self._must_remove = False
+        except Exception as exc:  # noqa: BLE001  a task may hold anything, and a later one must still be written
+            for task_id in {*self._unsaved.tasks, *(task.id for task, _ in batch.saved), *batch.behind}:
+                self._drop(task_id, exc)
+            self._unsaved, self._takeovers = Unsaved(), ()
             self._must_remove = False
         else:
-            self._is_failing = False
+            self._is_failing = self._transcripts.is_behind
             self.written_count = batch.count
-        for then in batch.waiting:
-            then()
+        finally:
+            for then in batch.waiting:
+                then()
         self._remove_files()
 
-    # Streamed events
-
-    def _transcribe(self, batch: Batch) -> None:
+    def _write_down(self, batch: Batch) -> None:
         """Append before the rows are written: a row never knows more than its transcript."""
-        streamed: dict[TaskId, list[Stamped]] = {}
-        begun: set[TaskId] = set()
+        if batch.policy is not None:
+            self._policy, self._must_remove = batch.policy, True
+        self._takeovers += batch.takeovers
         for task, event in batch.saved:
             self._now_ms = task.updated_ms
-            streamed.setdefault(task.id, []).append((task.updated_ms, event))
-            if type(event) in STREAMED:
-                begun.add(task.id)
-            else:
+            if type(event) not in STREAMED:
                 self._unsaved.add(task, event)
-                if isinstance(event, TaskQueued):
-                    self._untouched.add(task.id)
-        for task_id, stamped in streamed.items():
-            if task_id in begun or task_id not in self._untouched:
-                self._append(task_id, lines(stamped))
-        for task_id, task in batch.behind.items():
-            self._append(task_id, state_line(task))
-        for task_id in streamed:
-            newest = self._unsaved.tasks.get(task_id)
-            if newest is not None and newest.is_terminal:
-                self._files.close(task_id)
-                self._untouched.discard(task_id)
+        self._transcripts.write(batch)
+        self._commit()
 
-    def _append(self, task_id: TaskId, content: bytes) -> None:
-        if not content or task_id in self._lost:
-            return
-        self._seam("before transcript")
-        try:
-            self._files.append(task_id, content, is_new=task_id in self._untouched)
-        except OSError as exc:
-            self._told(f"The transcript of task '{task_id}' could not be written: {exc}.")
-        else:
-            self._untouched.discard(task_id)
-        self._seam("after transcript")
+    def _tell_failure(self, exc: Exception) -> None:
+        """Once, until all is written again."""
+        if not self._is_failing:
+            self._told(f"Tasks could not be written and are kept in memory until they can: {exc}.")
+        self._is_failing = True
+
+    def _drop(self, task_id: TaskId, exc: Exception) -> None:
+        """Once for each task: what it holds would be refused again."""
+        if task_id not in self._dropped:
+            self._told(f"Not all of task '{task_id}' can be written; what cannot is not kept: {exc}.")
+        self._dropped.add(task_id)
 
     # Rows
 
-    def _commit(self, batch: Batch) -> None:
+    def _commit(self) -> None:
         now_s = time.monotonic()
         is_due = now_s - self._beaten_s >= HEARTBEAT_S
-        if not (self._unsaved.tasks or batch.takeovers or is_due or self._must_remove):
+        if not (self._unsaved.tasks or self._takeovers or is_due or self._must_remove):
             return
-        ready = [rows.Row.of(task) for task in self._unsaved.tasks.values()]
-        for row in ready:
-            self._write_outputs(row)
+        if is_due:
+            self._beaten_s = now_s  # also when it fails: then with the next one
+        ready = self._ready()
         self._seam("before commit")
         removed: dict[TaskId, tuple[int, ...]] = {}
         is_all = True
         with transaction(self._connection):
             if is_due:
                 rows.beat(self._connection, self._owner.id, self._owner.slot, self._owner.process, wall_clock_ms())
-            taken = [each for each in batch.takeovers if self._take_over(each)]
+            taken = [each for each in self._takeovers if self._take_over(each)]
             lost = [row.task.id for row in ready if not self._save(row)]
             if self._unsaved.created or self._must_remove:
                 removed, is_all = rows.remove_old(self._connection, self._policy, self._now_ms)
         self._seam("after commit")
-        self._beaten_s = now_s if is_due else self._beaten_s
         self._must_remove = not is_all
-        self._unsaved = Unsaved()
+        removed_too = [each.task.id for each in self._takeovers if each not in taken]
+        self._unsaved, self._takeovers = Unsaved(), ()
         self._outputs -= {(row.task.id, n) for row in ready if row.task.is_terminal for n in row.large}
         self._removed |= removed
-        self._gone([*removed, *(each.task.id for each in batch.takeovers if each not in taken)])
+        self._gone([*removed, *removed_too])
         for each in taken:
             self._close_transcript(each)
         self._lost.update(lost)
+        self._transcripts.lose(lost)
+        self._transcripts.forget(removed)
         for task_id in lost:
             self._told(f"Task '{task_id}' belongs to another process now; what this one did since then is not kept.")
 
+    def _ready(self) -> list[rows.Row]:
+        """The rows, with their outputs written; a task that makes no row is dropped."""
+        ready: list[rows.Row] = []
+        for task_id, task in tuple(self._unsaved.tasks.items()):
+            try:
+                ready.append(rows.Row.of(task))
+            except Exception as exc:  # noqa: BLE001  whatever its fields hold
+                self._drop(task_id, exc)
+        for row in ready:
+            self._write_outputs(row)
+        return ready
+
     def _save(self, row: rows.Row) -> bool:
-        task_id = row.task.id
-        if task_id in self._lost:
+        """False if the task is somebody else's now."""
+        if row.task.id in self._lost:
             return True
+        try:
+            return self._save_row(row)
+        except _WRONG_VALUE as exc:
+            self._drop(row.task.id, exc)
+        except (sqlite3.Error, OSError):
+            raise
+        except Exception as exc:  # noqa: BLE001  a number too large, a text that is none
+            self._drop(row.task.id, exc)
+        return True
+
+    def _save_row(self, row: rows.Row) -> bool:
+        task_id = row.task.id
         write = rows.insert if task_id in self._unsaved.created else rows.update
-        if not write(self._connection, row, self._owner.id):
+        if not write(self._connection, row, self._owner.id) and not (
+            task_id in self._dropped and rows.insert(self._connection, row, self._owner.id)
+        ):
             return False
         if task_id in self._unsaved.with_checkpoint and not rows.save_checkpoint(
             self._connection, row.task, max_chars=MAX_CHECKPOINT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -53,11 +54,14 @@ class Batch:
 
 
 class WriterQueue:
-    """One thread puts, another takes. Single operations on deques and dicts are atomic; nothing else is relied on."""
+    """One thread puts, another takes; a lock, held for a moment only, makes each `take` a clean cut between events."""
 
     def __init__(self) -> None:
         self._entries: deque[tuple[Task, Event] | Takeover | RetentionPolicy | Ask] = deque()
         self._behind: dict[TaskId, Task] = {}
+        self._lock = threading.Lock()
+        self.is_ended = False
+        """Whether nobody takes any more."""
         self._tokens: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._is_asleep = False
         self._is_urgent = False
@@ -66,39 +70,55 @@ class WriterQueue:
 
     def save(self, task: Task, event: Event) -> None:
         """The task changed. This is on the path of every streamed word."""
-        if self._behind and task.id in self._behind:
-            self._behind[task.id] = task
-        if type(event) not in STREAMED:
-            self.put((task, event))
-        elif len(self._entries) < MAX_STREAMED and task.id not in self._behind:
-            self._entries.append((task, event))
+        with self._lock:
+            is_behind = task.id in self._behind
+            if type(event) not in STREAMED or (not is_behind and len(self._entries) < MAX_STREAMED):
+                self._entries.append((task, event))
+            else:
+                is_behind = True
+            if is_behind:
+                self._behind[task.id] = task
             self.put_count += 1
-            if self._is_asleep:
-                self._wake()
-        else:
-            self._behind[task.id] = task
-            self.put_count += 1
+        if self._is_asleep:
+            self._wake()
 
     def put(self, entry: tuple[Task, Event] | Takeover | RetentionPolicy) -> None:
         """In its turn."""
-        self._entries.append(entry)
-        self.put_count += 1
+        with self._lock:
+            self._entries.append(entry)
+            self.put_count += 1
         if self._is_asleep:
             self._wake()
 
     def put_whole(self, task: Task) -> None:
         """A task that came from somewhere else, with all that was ever streamed."""
-        if task.events or task.files:
-            self._behind[task.id] = task
-        self.put((task, TaskQueued()))
+        with self._lock:
+            if task.events or task.files:
+                self._behind[task.id] = task
+            self._entries.append((task, TaskQueued()))
+            self.put_count += 1
+        if self._is_asleep:
+            self._wake()
 
     def hurry(self, then: Callable[[], None] | None = None) -> None:
-        """Have everything so far written at once; `then` is called in the writer's thread."""
-        if then is not None:
-            self._entries.append(Ask(then=then))
-            self.put_count += 1
+        """Have everything so far written at once; `then` is called in the writer's thread, or here if it has ended."""
+        with self._lock:
+            is_ended = self.is_ended
+            if then is not None and not is_ended:
+                self._entries.append(Ask(then=then))
+                self.put_count += 1
+        if then is not None and is_ended:
+            then()
         self._is_urgent = True
         self._tokens.put(None)
+
+    def end(self) -> None:
+        """Nobody takes any more: whoever waits, or will, waits in vain, and is told so at once."""
+        with self._lock:
+            self.is_ended = True
+            waiting = [entry.then for entry in self._entries if isinstance(entry, Ask)]
+        for then in waiting:
+            then()
 
     def _wake(self) -> None:
         self._is_asleep = False
@@ -131,13 +151,15 @@ class WriterQueue:
 
     def take(self) -> Batch:
         """Everything that is there."""
-        count = self.put_count
+        with self._lock:
+            entries, self._entries = self._entries, deque()
+            behind, self._behind = self._behind, {}
+            count = self.put_count
         saved: list[tuple[Task, Event]] = []
         takeovers: list[Takeover] = []
         waiting: list[Callable[[], None]] = []
         policy = None
-        for _ in range(len(self._entries)):
-            entry = self._entries.popleft()
+        for entry in entries:
             if isinstance(entry, tuple):
                 saved.append(entry)
             elif isinstance(entry, Takeover):
@@ -146,7 +168,6 @@ class WriterQueue:
                 waiting.append(entry.then)
             else:
                 policy = entry
-        behind = {task_id: self._behind.pop(task_id) for task_id in tuple(self._behind)}
         return Batch(
             saved=tuple(saved),
             behind=behind,

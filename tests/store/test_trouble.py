@@ -1,0 +1,224 @@
+"""The default store when something breaks: what is kept, what is told, and that nobody waits for ever."""
+
+import resource
+import threading
+from dataclasses import replace
+
+import pytest
+from store_tasks import Clock, Hand, opened
+
+from ohm_subagents._store.files import TaskFiles
+from ohm_subagents._store.writer_queue import WriterQueue
+from ohm_subagents.contract import RunEnded, Succeeded, TaskSettled, TextDelta, apply
+
+pytestmark = pytest.mark.anyio
+DONE = (RunEnded(outcome=Succeeded(), output="done"), TaskSettled(outcome=Succeeded()))
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def registry(tmp_path, clock):
+    def open_it(*, seam=lambda _step: None):
+        return opened("sqlite", tmp_path, clock, seam=seam)
+
+    return open_it
+
+
+async def test_an_event_that_cannot_be_written_costs_itself_only(registry, clock):
+    async with registry() as store:
+        hand = Hand(store, clock)
+        task = hand.started("task_1", TextDelta(text="before "))
+        store.save(task, TextDelta(text=7))
+        store.save(task, TextDelta(text=8))
+        hand.tell(task, TextDelta(text="after"))
+        hand.settled("task_2", TextDelta(text="other"))
+        await store.flush()
+        (told,) = store.diagnostics
+        assert told.message.startswith("Not all of task 'task_1' can be written; what cannot is not kept:")
+        hand.settled("task_3")
+        await store.flush()
+    async with registry() as store:
+        assert [task.id for task in store.tasks()] == ["task_1", "task_2", "task_3"]
+        assert store.get("task_1").ok_value.text == "before after"
+        assert store.get("task_2").ok_value.text == "other"
+
+
+@pytest.mark.parametrize("wrong", [{"session_id": object()}, {"session_id": "\ud800"}, {"created_ms": 2**80}])
+async def test_a_task_that_makes_no_row_costs_itself_only(registry, clock, wrong):
+    async with registry() as store:
+        hand = Hand(store, clock)
+        task = replace(hand.started("task_1"), id="task_bad", updated_ms=2**80, **wrong)
+        store.save(task, DONE[0])
+        store.save(task, DONE[0])
+        hand.settled("task_2")
+        await store.flush()
+        (told,) = store.diagnostics
+        assert "'task_bad'" in told.message
+    async with registry() as store:
+        assert [task.id for task in store.tasks()] == ["task_1", "task_2"]
+
+
+async def test_a_batch_that_breaks_the_writer_is_named_and_the_next_is_written(registry, clock):
+    breaks = threading.Event()
+
+    def seam(step):
+        if step == "before commit" and breaks.is_set():
+            raise RuntimeError("unheard of")
+
+    async with registry(seam=seam) as store:
+        breaks.set()
+        Hand(store, clock).settled("task_1")
+        await store.flush()
+        breaks.clear()
+        Hand(store, clock).settled("task_2")
+        await store.flush()
+        (told,) = store.diagnostics
+        assert "'task_1'" in told.message
+        assert "unheard of" in told.message
+    async with registry() as store:
+        assert [task.id for task in store.tasks()] == ["task_2"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_a_flush_without_a_writer_says_so_and_does_not_wait(registry, clock):
+    ends = threading.Event()
+
+    def seam(step):
+        if step == "before commit" and ends.is_set():
+            raise SystemExit
+
+    async with registry(seam=seam) as store:
+        ends.set()
+        Hand(store, clock).settled("task_1")
+        await store.flush()
+        store._writer._thread.join()
+        Hand(store, clock).settled("task_2")
+        await store.flush()
+        await store.flush()
+        assert [told.message for told in store.diagnostics] == [
+            "Tasks are kept in memory only: the thread that wrote them has ended."
+        ]
+        assert store.get("task_2").ok_value.output == "done"
+
+
+async def test_a_full_disk_is_told_once_and_is_tried_again_with_each_heartbeat_only(registry, clock, monkeypatch):
+    from ohm_subagents._store import writer
+
+    monkeypatch.setattr(writer, "HEARTBEAT_S", 0.2)
+    tries, full = [], threading.Event()
+
+    def seam(step):
+        if step == "before commit" and full.is_set():
+            tries.append(step)
+            raise OSError(28, "No space left on device")
+
+    async with registry(seam=seam) as store:
+        full.set()
+        Hand(store, clock).settled("task_1")
+        await store.flush()
+        before = len(tries)
+        used = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+        threading.Event().wait(1)  # of real time, for the thread
+        assert 1 <= len(tries) - before <= 10
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - used < 0.5
+        full.clear()
+        assert len(store.diagnostics) == 1
+
+
+async def test_what_could_not_be_appended_is_made_good_when_the_disk_has_healed(registry, clock):
+    full = threading.Event()
+
+    def seam(step):
+        if step == "before transcript" and full.is_set():
+            raise OSError(28, "No space left on device")
+
+    async with registry(seam=seam) as store:
+        hand = Hand(store, clock)
+        task = hand.started("task_1", TextDelta(text="one "))
+        await store.flush()
+        full.set()
+        for number in range(200):
+            task = hand.tell(task, TextDelta(text=f"{number} "))
+            await store.flush()
+        (told,) = store.diagnostics
+        assert "No space left on device" in told.message
+        full.clear()
+        task = hand.tell(task, TextDelta(text="last"), *DONE)
+    async with registry() as store:
+        after = store.get("task_1").ok_value
+        assert after.text == task.text
+        assert after.event_total == task.event_total == 202
+
+
+async def test_what_was_streamed_last_before_the_disk_healed_needs_no_further_event(registry, clock):
+    full = threading.Event()
+
+    def seam(step):
+        if step == "before transcript" and full.is_set():
+            raise OSError(28, "No space left on device")
+
+    async with registry(seam=seam) as store:
+        full.set()
+        Hand(store, clock).settled("task_1", TextDelta(text="all of it"))
+        await store.flush()
+        full.clear()
+    async with registry() as store:
+        assert store.get("task_1").ok_value.text == "all of it"
+
+
+def test_a_line_that_was_torn_does_not_swallow_the_next(tmp_path, monkeypatch):
+    import os
+
+    files, write, left = TaskFiles(tmp_path), os.write, [7]
+
+    def short(descriptor, content):
+        if not left:
+            raise OSError(28, "No space left on device")
+        return write(descriptor, content[: left.pop()])
+
+    monkeypatch.setattr(os, "write", short)
+    with pytest.raises(OSError, match="No space"):
+        files.append("task_1", b'{"one": 1}\n')
+    monkeypatch.setattr(os, "write", write)
+    files.append("task_1", b'{"two": 2}\n')
+    files.append("task_1", b'{"three": 3}\n')
+    files.close_all()
+    assert files.streamed("task_1") == b'{"one":\n{"two": 2}\n{"three": 3}\n'
+
+
+def test_no_event_is_both_queued_and_in_the_state_that_replaces_it(clock, monkeypatch):
+    from ohm_subagents._store import writer_queue
+
+    monkeypatch.setattr(writer_queue, "MAX_STREAMED", 3)
+    queue, batches, is_over = WriterQueue(), [], threading.Event()
+
+    class Nowhere:
+        save = staticmethod(lambda _task, _event: None)
+
+    def take():
+        while not is_over.is_set():
+            batches.append(queue.take())
+        batches.append(queue.take())
+
+    taker = threading.Thread(target=take)
+    taker.start()
+    task = Hand(Nowhere(), clock).started("task_1")
+    for _ in range(20_000):
+        event = TextDelta(text="x")
+        task = apply(task, event, at_ms=clock())
+        queue.save(task, event)
+    is_over.set()
+    taker.join()
+    total = 0
+    for batch in batches:
+        for after, _ in batch.saved:
+            assert after.event_total == total + 1
+            total += 1
+        for after in batch.behind.values():
+            assert after.event_total > total
+            total = after.event_total
+    assert total == 20_000
