@@ -266,3 +266,37 @@ async def test_an_id_that_is_no_text_is_unknown(registry):
         assert str(store.get("\ud800").err_value.code) == "unknown_task_id"
         assert not store.is_foreign("\ud800")
         assert store.diagnostics == ()
+
+
+async def test_a_directory_that_vanishes_is_told_once_and_nothing_is_called_written(registry, clock, tmp_path):
+    import shutil
+
+    async with registry() as store:
+        hand = Hand(store, clock)
+        hand.settled("task_0", TextDelta(text="gone"))
+        await store.flush()
+        for path in tmp_path.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for number in range(1, 4):
+            hand.settled(f"task_{number}", TextDelta(text="here"))
+            await store.flush()
+        (told,) = store.diagnostics
+        assert "was removed or replaced while it was open" in told.message
+        assert (tmp_path / "ohm.subagents.tasks" / "task_3.jsonl").exists()
+        assert not store._writer.has_all
+        assert store.get("task_1").ok_value.text == "here"
+
+
+async def test_a_value_that_no_snapshot_can_hold_is_told_once(tmp_path, clock):
+    async with opened("snapshot", tmp_path, clock) as store:
+        hand = Hand(store, clock)
+        good = hand.started("task_1")
+        store.save(replace(good, summary=object()), DONE[0])
+        await store.flush()
+        await store.flush()
+        (told,) = store.diagnostics
+        assert "could not be written" in told.message
+        hand.tell(good, *DONE)
+        await store.flush()
+    async with opened("snapshot", tmp_path, clock) as store:
+        assert store.get("task_1").ok_value.status == "succeeded"

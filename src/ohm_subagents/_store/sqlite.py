@@ -12,6 +12,7 @@ from anyio.lowlevel import current_token
 
 from ohm_subagents._store.files import TaskFiles
 from ohm_subagents._store.owners import is_alive, registered
+from ohm_subagents._store.place import Fixed
 from ohm_subagents._store.record import read
 from ohm_subagents._store.recovery import recovered, told
 from ohm_subagents._store.retention import expired, expired_why, unknown
@@ -72,6 +73,7 @@ class SqliteStore:
         self._owner = registered(writing)
         self._writer = Writer(
             connection=writing,
+            file=Fixed(file),
             files=self._files,
             owner=self._owner,
             policy=policy,

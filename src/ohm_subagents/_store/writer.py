@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._store.files import TaskFiles
     from ohm_subagents._store.owners import Owner
+    from ohm_subagents._store.place import Fixed
     from ohm_subagents._store.retention import RetentionPolicy
     from ohm_subagents._store.writer_queue import Batch, Takeover
     from ohm_subagents.contract.ids import TaskId
@@ -59,6 +60,7 @@ class Writer:
         self,
         *,
         connection: sqlite3.Connection,
+        file: Fixed,
         files: TaskFiles,
         owner: Owner,
         policy: RetentionPolicy,
@@ -70,6 +72,7 @@ class Writer:
         self.written_count = 0
         """How many entries of the queue are in the file."""
         self._connection = connection
+        self._file = file
         self._files = files
         self._owner = owner
         self._policy = policy
@@ -156,6 +159,11 @@ class Writer:
             self._now_ms = task.updated_ms
             if type(event) not in STREAMED:
                 self._unsaved.add(task, event)
+        try:
+            self._file.check()
+        except OSError as exc:  # nor are the transcripts where they were
+            self._tell_failure(exc)
+            self._files.begin_anew()
         self._transcripts.write(batch)
         self._commit()
 
@@ -180,6 +188,7 @@ class Writer:
             return
         if is_due:
             self._beaten_s = now_s  # also when it fails: then with the next one
+        self._file.check()
         ready = self._ready()
         self._seam("before commit")
         removed: dict[TaskId, tuple[int, ...]] = {}
