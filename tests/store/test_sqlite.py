@@ -158,7 +158,7 @@ async def test_two_stores_see_each_other(registry, clock):
 
 @pytest.mark.parametrize(("age_s", "status"), [(20, "running"), (40, "failed")])
 async def test_an_owner_on_another_machine_is_dead_when_it_is_silent(registry, clock, tmp_path, age_s, status):
-    from ohm_subagents._store.writer import wall_clock_ms
+    from ohm_subagents._store.owner import wall_clock_ms
 
     async with registry() as store:
         Hand(store, clock).started("task_1")

@@ -222,3 +222,81 @@ def test_no_event_is_both_queued_and_in_the_state_that_replaces_it(clock, monkey
             assert after.event_total > total
             total = after.event_total
     assert total == 20_000
+
+
+async def test_a_snapshot_whose_import_is_not_written_is_taken_in_the_next_time(registry, clock, tmp_path):
+    async with opened("snapshot", tmp_path, clock) as snapshot:
+        Hand(snapshot, clock).settled("task_1", TextDelta(text="told"))
+
+    def seam(step):
+        if step == "before commit":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        async with registry(seam=seam):
+            pass
+    async with registry() as store:
+        assert store.get("task_1").ok_value.text == "told"
+    async with registry() as store:
+        assert [task.id for task in store.tasks()] == ["task_1"]
+        assert store.diagnostics == ()
+
+
+async def test_a_file_that_is_damaged_while_it_is_open_leaves_what_is_in_memory(registry, clock, tmp_path):
+    async with registry() as store:
+        Hand(store, clock).settled("task_0")
+    async with registry() as store:
+        Hand(store, clock).settled("task_1")
+        await store.flush()
+        for file in tmp_path.glob("ohm.subagents.tasks.sqlite3*"):
+            file.write_bytes(b"x" * file.stat().st_size)
+        assert str(store.get("task_0").err_value.code) == "unknown_task_id"
+        assert store.get("task_1").ok_value.output == "done"
+        assert [task.id for task in store.recent()] == ["task_1"]
+        assert [task.id for task in store.tasks()] == ["task_1"]
+        assert not store.is_foreign("task_0")
+        assert store.owner_pid("task_0") is None
+        assert [*store.outlines()] == []
+        assert store.count() >= 1
+        assert sum("cannot be read" in told.message for told in store.diagnostics) == 1
+
+
+async def test_an_id_that_is_no_text_is_unknown(registry):
+    async with registry() as store:
+        assert str(store.get("\ud800").err_value.code) == "unknown_task_id"
+        assert not store.is_foreign("\ud800")
+        assert store.diagnostics == ()
+
+
+async def test_a_directory_that_vanishes_is_told_once_and_nothing_is_called_written(registry, clock, tmp_path):
+    import shutil
+
+    async with registry() as store:
+        hand = Hand(store, clock)
+        hand.settled("task_0", TextDelta(text="gone"))
+        await store.flush()
+        for path in tmp_path.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for number in range(1, 4):
+            hand.settled(f"task_{number}", TextDelta(text="here"))
+            await store.flush()
+        (told,) = store.diagnostics
+        assert "was removed or replaced while it was open" in told.message
+        assert (tmp_path / "ohm.subagents.tasks" / "task_3.jsonl").exists()
+        assert not store._writer.has_all
+        assert store.get("task_1").ok_value.text == "here"
+
+
+async def test_a_value_that_no_snapshot_can_hold_is_told_once(tmp_path, clock):
+    async with opened("snapshot", tmp_path, clock) as store:
+        hand = Hand(store, clock)
+        good = hand.started("task_1")
+        store.save(replace(good, summary=object()), DONE[0])
+        await store.flush()
+        await store.flush()
+        (told,) = store.diagnostics
+        assert "could not be written" in told.message
+        hand.tell(good, *DONE)
+        await store.flush()
+    async with opened("snapshot", tmp_path, clock) as store:
+        assert store.get("task_1").ok_value.status == "succeeded"

@@ -6,6 +6,7 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._store import rows
 from ohm_subagents._store.place import make_private, network_file_system, touch_private
 from ohm_subagents._store.recovery import recovered
 from ohm_subagents._store.schema import NewerSchemaError, connect, prepare
@@ -54,10 +55,9 @@ def open_database(
         store.tell(f"Recovered corrupt task registry: {set_aside}")
     if network is not None:
         store.tell(f"The registry of tasks is on a network file system ({network}): it is slower there, and safe.")
-    if writing.execute("SELECT 1 FROM facts WHERE what = ?", (_IMPORTED,)).fetchone() is None:
+    if not rows.is_fact(writing, _IMPORTED):
         _import(store, directory, clock(), name_of)
-        writing.execute("INSERT OR IGNORE INTO facts VALUES (?, '')", (_IMPORTED,))
-    store.begin()
+    store.begin(_IMPORTED)
     return store
 
 

@@ -59,6 +59,11 @@ class TaskFiles:
         for task_id in tuple(self._open):
             self.close(task_id)
 
+    def begin_anew(self) -> None:
+        """The directory may be gone: what follows opens its files again."""
+        self.close_all()
+        self._is_made = False
+
     def streamed(self, task_id: TaskId) -> bytes:
         """The transcript; empty if nothing was streamed."""
         try:

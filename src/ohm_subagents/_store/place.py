@@ -53,3 +53,24 @@ def file_name(task_id: str) -> str:
     if _PLAIN.fullmatch(task_id):
         return task_id
     return f"={hashlib.sha256(task_id.encode(errors='replace')).hexdigest()[:32]}"
+
+
+class Fixed:
+    """A file that must stay where it is while it is open: what is written to one that is unlinked is lost."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._identity = self._now()
+
+    def check(self) -> None:
+        """Raises OSError if it is gone, or another one."""
+        if self._now() != self._identity:
+            moved = f"'{self._path}' was removed or replaced while it was open"
+            raise OSError(moved)
+
+    def _now(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino

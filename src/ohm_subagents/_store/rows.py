@@ -133,3 +133,13 @@ def beat(connection: sqlite3.Connection, owner: int, slot: int, process: Process
         " ON CONFLICT (id) DO UPDATE SET heartbeat_ms = excluded.heartbeat_ms",
         (owner, slot, process.pid, process.started, process.boot, process.namespace, now_ms),
     )
+
+
+def save_fact(connection: sqlite3.Connection, what: str) -> None:
+    """Something that is done once for a file."""
+    connection.execute("INSERT OR IGNORE INTO facts VALUES (?, '')", (what,))
+
+
+def is_fact(connection: sqlite3.Connection, what: str) -> bool:
+    """Whether it is done."""
+    return connection.execute("SELECT 1 FROM facts WHERE what = ?", (what,)).fetchone() is not None

@@ -52,6 +52,7 @@ class SnapshotStore:
         self._writing = threading.Lock()
         self._timer: threading.Timer | None = None
         self._is_stale = False
+        self._is_failing = False
         self._now_ms = clock()
         self._lock = locked(directory)
         try:
@@ -118,17 +119,21 @@ class SnapshotStore:
             if not self._is_stale:
                 return
             self._is_stale = False
-            content = printed(self._inner.kept, self._inner.reasons, now_ms=self._now_ms)
             draft = self._file.with_name(f".{FILE}.{os.getpid()}")
             try:
+                content = printed(self._inner.kept, self._inner.reasons, now_ms=self._now_ms)
                 with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:  # noqa: PTH123  private at once
                     stream.write(content)
                     stream.flush()
                     os.fsync(stream.fileno())
                 draft.replace(self._file)
-            except OSError as exc:
+            except (OSError, TypeError, ValueError) as exc:  # the last two are about what a task holds
                 self._is_stale = True
-                self._tell(f"Tasks could not be written to '{self._file}': {exc}.")
+                if not self._is_failing:
+                    self._tell(f"Tasks could not be written to '{self._file}': {exc}.")
+                self._is_failing = True
+            else:
+                self._is_failing = False
 
     async def flush(self) -> None:
         if self._is_stale or self._writing.locked():

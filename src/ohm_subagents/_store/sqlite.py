@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import anyio
 from anyio.lowlevel import current_token
 
-from ohm_subagents._store import rows
 from ohm_subagents._store.files import TaskFiles
-from ohm_subagents._store.owner import Process
+from ohm_subagents._store.owners import is_alive, registered
+from ohm_subagents._store.place import Fixed
 from ohm_subagents._store.record import read
 from ohm_subagents._store.recovery import recovered, told
 from ohm_subagents._store.retention import expired, expired_why, unknown
-from ohm_subagents._store.schema import transaction
 from ohm_subagents._store.transcript import STREAMED, replayed
-from ohm_subagents._store.writer import Owner, Writer, wall_clock_ms
+from ohm_subagents._store.writer import Writer
 from ohm_subagents._store.writer_queue import Takeover
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
@@ -71,9 +70,10 @@ class SqliteStore:
         self._settled: OrderedDict[TaskId, tuple[int, int]] = OrderedDict()
         self._settled_chars = 0
         self._files = TaskFiles(file.parent / FOLDER)
-        self._owner = _registered(writing)
+        self._owner = registered(writing)
         self._writer = Writer(
             connection=writing,
+            file=Fixed(file),
             files=self._files,
             owner=self._owner,
             policy=policy,
@@ -83,14 +83,14 @@ class SqliteStore:
         )
         self._queue = self._writer.queue
 
-    def begin(self) -> None:
-        """Recover what dead owners left, then let the thread work."""
+    def begin(self, fact: str) -> None:
+        """Recover what dead owners left, write it with what was taken in and `fact`, then let the thread work."""
         for owner in self._dead_owners():
             live = self._rows("WHERE owner = ? AND ended_ms IS NULL ORDER BY seq", owner)
             for row in live:
                 if isinstance(loaded := self._loaded(row), Err):
                     self.tell(str(loaded.err_value))
-        self._writer.write_now(self._clock())
+        self._writer.write_now(self._clock(), fact)
         self._reading.execute("PRAGMA query_only = ON")
         self._writer.start()
 
@@ -176,7 +176,8 @@ class SqliteStore:
         return self._owner.slot * SEQUENCES + 1
 
     def count(self) -> int:
-        return int(self._reading.execute("SELECT n FROM counts WHERE what = 'tasks'").fetchone()[0])
+        found = self._found("SELECT n FROM counts WHERE what = 'tasks'")
+        return int(found[0][0]) if found else len(self._newest)
 
     def get(self, task_id: TaskId) -> Result[Task, OhmError]:
         task = self._newest.get(task_id)
@@ -186,8 +187,8 @@ class SqliteStore:
         if found:
             loaded = self._loaded(found[0])
             return self._within_retention(loaded.ok_value) if isinstance(loaded, Ok) else loaded
-        why = self._reading.execute("SELECT why FROM gone WHERE id = ?", (task_id,)).fetchone()
-        return Err(unknown(task_id) if why is None else expired(task_id, why[0]))
+        why = self._found("SELECT why FROM gone WHERE id = ?", task_id)
+        return Err(expired(task_id, why[0][0]) if why else unknown(task_id))
 
     def _within_retention(self, task: Task) -> Result[Task, OhmError]:
         """What is past its time is gone, whether it was removed yet or not."""
@@ -209,7 +210,10 @@ class SqliteStore:
         """From memory where it is newer; what is not in the file yet comes last."""
         newest = {task.id: task for task in tuple(self._newest.values()) if not values or task.session_id == values[0]}
         unwritten = {task_id for task_id in newest if not self._is_written(task_id)}  # asked before the file is read
-        for row in self._rows(which, *values):
+        found = self._found(f"{_SELECT} {which}", *values)
+        if found is None:
+            unwritten = set(newest)
+        for row in found or ():
             unwritten.discard(row[0])
             mine = newest.get(row[0])
             loaded = self._loaded(row) if mine is None else Ok(mine)
@@ -224,28 +228,36 @@ class SqliteStore:
     def is_foreign(self, task_id: TaskId) -> bool:
         if task_id in self._newest:
             return False
-        found = self._reading.execute(
-            "SELECT owner FROM tasks WHERE id = ? AND ended_ms IS NULL", (task_id,)
-        ).fetchone()
-        return found is not None and found[0] != self._owner.id and self._is_alive(found[0])
+        found = self._found("SELECT owner FROM tasks WHERE id = ? AND ended_ms IS NULL", task_id)
+        return any(owner != self._owner.id and self._is_alive(owner) for (owner,) in found or ())
 
     def owner_pid(self, task_id: TaskId) -> int | None:
         """The number of the living process that runs the task, where that number means something."""
-        found = self._reading.execute(
+        found = self._found(
             "SELECT pid, boot, namespace FROM owners JOIN tasks ON tasks.owner = owners.id"
             " WHERE tasks.id = ? AND ended_ms IS NULL",
-            (task_id,),
-        ).fetchone()
+            task_id,
+        )
         here = self._owner.process
-        return found[0] if found is not None and found[1:] == (here.boot, here.namespace) else None
+        return found[0][0] if found and found[0][1:] == (here.boot, here.namespace) else None
 
     def outlines(self) -> Iterator[Result[Task, OhmError]]:
         """Every task, newest first, without what its transcript, large outputs and conversation hold: for lists."""
-        for task_id, record in self._reading.execute("SELECT id, record FROM tasks ORDER BY seq DESC").fetchall():
+        for task_id, record in self._found("SELECT id, record FROM tasks ORDER BY seq DESC") or ():
             yield read(task_id, record, outputs={}, checkpoint=None)
 
     def _rows(self, which: str, *values: str | int) -> list[Stored]:
-        return self._reading.execute(f"{_SELECT} {which}", values).fetchall()
+        return self._found(f"{_SELECT} {which}", *values) or []
+
+    def _found(self, statement: str, *values: str | int) -> list[Any] | None:
+        """What the file answers; None, and that is told, if it cannot be read."""
+        try:
+            return self._reading.execute(statement, values).fetchall()
+        except UnicodeEncodeError:  # no text, so nothing that was ever kept
+            return []
+        except sqlite3.Error as exc:
+            self._tell_once(f"The registry of tasks cannot be read, and only tasks in memory are known: {exc}.")
+            return None
 
     def _loaded(self, row: Stored) -> Result[Task, OhmError]:
         """The task of a row; one whose owner has died is failed on the way."""
@@ -268,33 +280,10 @@ class SqliteStore:
     # Owners
 
     def _dead_owners(self) -> list[int]:
-        owners = self._reading.execute("SELECT DISTINCT owner FROM tasks WHERE ended_ms IS NULL").fetchall()
+        owners = self._found("SELECT DISTINCT owner FROM tasks WHERE ended_ms IS NULL") or ()
         return [owner for (owner,) in owners if owner != self._owner.id and not self._is_alive(owner)]
 
     def _is_alive(self, owner: int) -> bool:
-        found = self._reading.execute(
-            "SELECT pid, started, boot, namespace, heartbeat_ms FROM owners WHERE id = ?", (owner,)
-        ).fetchone()
-        return found is not None and _is_alive(*found)
-
-
-def _is_alive(pid: int, started: str, boot: str, namespace: str, heartbeat_ms: int) -> bool:
-    process = Process(pid=pid, started=started, boot=boot, namespace=namespace)
-    return process.is_alive(heartbeat_ms=heartbeat_ms, now_ms=wall_clock_ms())
-
-
-def _registered(connection: sqlite3.Connection) -> Owner:
-    """A new owner in a slot that no living one has; the dead ones are forgotten, and thereby known to be dead."""
-    with transaction(connection):
-        owners = connection.execute("SELECT pid, started, boot, namespace, heartbeat_ms, id, slot FROM owners")
-        alive: set[int] = set()
-        for *process, owner, slot in owners.fetchall():
-            if _is_alive(*process):
-                alive.add(slot)
-            else:
-                connection.execute("DELETE FROM owners WHERE id = ?", (owner,))
-        free = next(slot for slot in range(len(alive) + 1) if slot not in alive)
-        number = connection.execute("SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'owners'")
-        owner = Owner(id=number.fetchone()[0], slot=free, process=Process.current())
-        rows.beat(connection, owner.id, owner.slot, owner.process, wall_clock_ms())
-    return owner
+        """Also where nobody can tell: a task is not taken from one who may be at work."""
+        found = self._found("SELECT pid, started, boot, namespace, heartbeat_ms FROM owners WHERE id = ?", owner)
+        return found is None or any(is_alive(*process) for process in found)

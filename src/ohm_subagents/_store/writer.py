@@ -5,11 +5,10 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._store import rows
-from ohm_subagents._store.owner import HEARTBEAT_S
+from ohm_subagents._store.owner import HEARTBEAT_S, wall_clock_ms
 from ohm_subagents._store.schema import transaction
 from ohm_subagents._store.transcript import STREAMED, lines
 from ohm_subagents._store.transcripts import Transcripts
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ohm_subagents._store.files import TaskFiles
-    from ohm_subagents._store.owner import Process
+    from ohm_subagents._store.owners import Owner
+    from ohm_subagents._store.place import Fixed
     from ohm_subagents._store.retention import RetentionPolicy
     from ohm_subagents._store.writer_queue import Batch, Takeover
     from ohm_subagents.contract.ids import TaskId
@@ -49,15 +49,6 @@ class Unsaved:
             self.with_checkpoint.add(task.id)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Owner:
-    """This store among those that share the file."""
-
-    id: int
-    slot: int
-    process: Process
-
-
 class Writer:
     """Everything that changes the file after it was opened.
 
@@ -69,6 +60,7 @@ class Writer:
         self,
         *,
         connection: sqlite3.Connection,
+        file: Fixed,
         files: TaskFiles,
         owner: Owner,
         policy: RetentionPolicy,
@@ -80,6 +72,7 @@ class Writer:
         self.written_count = 0
         """How many entries of the queue are in the file."""
         self._connection = connection
+        self._file = file
         self._files = files
         self._owner = owner
         self._policy = policy
@@ -92,6 +85,7 @@ class Writer:
         self._outputs: set[tuple[TaskId, int]] = set()
         self._lost: set[TaskId] = set()
         self._dropped: set[TaskId] = set()
+        self._fact: str | None = None
         self._removed: dict[TaskId, tuple[int, ...]] = {}
         self._now_ms = 0
         self._beaten_s = time.monotonic()
@@ -109,9 +103,10 @@ class Writer:
         self.queue.hurry()
         self._thread.join()
 
-    def write_now(self, now_ms: int) -> None:
-        """Write what is queued in the caller's thread; only before `start`."""
+    def write_now(self, now_ms: int, fact: str) -> None:
+        """Write what is queued in the caller's thread, and `fact` with it or not at all; only before `start`."""
         self._now_ms = now_ms
+        self._fact = fact
         self._write(self.queue.take())
 
     @property
@@ -164,6 +159,11 @@ class Writer:
             self._now_ms = task.updated_ms
             if type(event) not in STREAMED:
                 self._unsaved.add(task, event)
+        try:
+            self._file.check()
+        except OSError as exc:  # nor are the transcripts where they were
+            self._tell_failure(exc)
+            self._files.begin_anew()
         self._transcripts.write(batch)
         self._commit()
 
@@ -184,10 +184,11 @@ class Writer:
     def _commit(self) -> None:
         now_s = time.monotonic()
         is_due = now_s - self._beaten_s >= HEARTBEAT_S
-        if not (self._unsaved.tasks or self._takeovers or is_due or self._must_remove):
+        if not (self._unsaved.tasks or self._takeovers or is_due or self._must_remove or self._fact):
             return
         if is_due:
             self._beaten_s = now_s  # also when it fails: then with the next one
+        self._file.check()
         ready = self._ready()
         self._seam("before commit")
         removed: dict[TaskId, tuple[int, ...]] = {}
@@ -199,7 +200,10 @@ class Writer:
             lost = [row.task.id for row in ready if not self._save(row)]
             if self._unsaved.created or self._must_remove:
                 removed, is_all = rows.remove_old(self._connection, self._policy, self._now_ms)
+            if self._fact is not None:
+                rows.save_fact(self._connection, self._fact)
         self._seam("after commit")
+        self._fact = None
         self._must_remove = not is_all
         removed_too = [each.task.id for each in self._takeovers if each not in taken]
         self._unsaved, self._takeovers = Unsaved(), ()
@@ -286,8 +290,3 @@ class Writer:
             self._connection.execute("DELETE FROM owners WHERE id = ?", (self._owner.id,))
         except sqlite3.Error as exc:
             self._told(f"The registry of tasks could not be closed: {exc}.")
-
-
-def wall_clock_ms() -> int:
-    """Heartbeats are read by other processes, who know nothing of an injected clock."""
-    return time.time_ns() // 1_000_000
