@@ -94,10 +94,10 @@ def test_a_profile_shows_what_it_may_take_and_who_says_so(ohm) -> None:
     lines = ohm("subagent", "finder").stdout.splitlines()
     at = lines.index("Limits:")
     assert lines[at + 1 : at + 9] == [
-        "- idleMs: 120000 (set by subagents.limits.idleMs (default))",
+        "- idleMs: 180000 (set by subagents.limits.idleMs (default))",
         "- toolMs: 600000 (set by subagents.limits.toolMs (default))",
         "- softMs: 180000 (set by backendTimeoutMs (default))",
-        "- extendMs: 120000 (follows from idleMs and softMs)",
+        "- extendMs: 180000 (follows from idleMs and softMs)",
         f"- capMs: 9000 (set by subagents.limits.capMs ({path}:2))",
         f"- budget.costUsd: 0.5 (set by subagents.finder.budget.costUsd ({path}:4))",
         "- loop: identicalCalls 5, alternations off, sameResults 10",
