@@ -1,5 +1,7 @@
 """Backends that do not let go, families of tasks, and values of a wrong kind: nothing hangs, nobody else pays."""
 
+import gc
+import weakref
 from decimal import Decimal
 
 import anyio
@@ -237,3 +239,28 @@ async def test_a_wait_that_a_provider_asks_for_holds_for_the_others_even_when_on
         await ohm.run("finder", "p")
 
     assert [at - begun for at in sent] == [0, 30]
+
+
+async def test_nothing_is_kept_of_a_run_that_is_over_while_others_go_on():
+    """Neither by the alarm clock, whose hour is still to come, nor in a circle that waits for the collector."""
+    gates = []
+
+    async def act(request, sink):
+        if request.prompt == "short":
+            gates.append(weakref.ref(request.gate))
+        else:
+            await anyio.sleep(100)
+        return "done"
+
+    backend = ActingBackend(act)
+    async with opened(backend) as ohm:
+        handle = await ohm.start("finder", "long")
+        gc.disable()
+        try:
+            await ohm.run("finder", "short")
+            await anyio.sleep(1)
+            backend.requests.clear()
+            assert gates[0]() is None
+        finally:
+            gc.enable()
+        assert (await handle.wait()).ok_value.output == "done"

@@ -13,10 +13,24 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
 
-class Sleeper(Protocol):
-    """Somebody who wants to be woken. `armed_at` is the alarm's own note."""
+class Entry:
+    """A time that is set; of one that is set no more, nobody is kept."""
 
-    armed_at: float
+    __slots__ = ("at", "order", "sleeper")
+
+    def __init__(self, at: float, order: int, sleeper: Sleeper) -> None:
+        self.at = at
+        self.order = order
+        self.sleeper: Sleeper | None = sleeper
+
+    def __lt__(self, other: Entry) -> bool:
+        return (self.at, self.order) < (other.at, other.order)
+
+
+class Sleeper(Protocol):
+    """Somebody who wants to be woken. `alarm` is the alarm's own note."""
+
+    alarm: Entry | None
 
     @property
     def wakes_at(self) -> float:
@@ -33,7 +47,7 @@ class Alarm:
 
     def __init__(self, group: TaskGroup) -> None:
         self._order = count()
-        self._heap: list[tuple[float, int, Sleeper]] = []
+        self._heap: list[Entry] = []
         self._nap = anyio.CancelScope()
         self._day = anyio.CancelScope()
         self._group = group
@@ -43,10 +57,13 @@ class Alarm:
     def set(self, sleeper: Sleeper) -> None:
         """The sleeper is new, or wants to be woken earlier than it said before."""
         at = sleeper.wakes_at
-        if at >= sleeper.armed_at:
+        former = sleeper.alarm
+        if math.isinf(at) or (former is not None and at >= former.at):
             return
-        sleeper.armed_at = at
-        heappush(self._heap, (at, next(self._order), sleeper))
+        if former is not None:
+            former.sleeper = None
+        sleeper.alarm = Entry(at, next(self._order), sleeper)
+        heappush(self._heap, sleeper.alarm)
         if not self._is_running:
             self._is_running = True
             self._group.start_soon(self._run)
@@ -57,8 +74,11 @@ class Alarm:
         """A run begins."""
         self._awake += 1
 
-    def leave(self) -> None:
+    def leave(self, sleeper: Sleeper) -> None:
         """A run is over; after the last one there is nothing to wake up for."""
+        if sleeper.alarm is not None:
+            sleeper.alarm.sleeper = None
+            sleeper.alarm = None
         self._awake -= 1
         if not self._awake:
             self._heap.clear()
@@ -71,14 +91,16 @@ class Alarm:
     async def _run(self) -> None:
         with self._day:
             while True:
-                with anyio.CancelScope(deadline=self._heap[0][0] if self._heap else math.inf) as self._nap:
+                with anyio.CancelScope(deadline=self._heap[0].at if self._heap else math.inf) as self._nap:
                     await anyio.sleep_forever()
                 self._ring(anyio.current_time())
 
     def _ring(self, now: float) -> None:
-        while self._heap and self._heap[0][0] <= now:
-            _, _, sleeper = heappop(self._heap)
-            sleeper.armed_at = math.inf
+        while self._heap and self._heap[0].at <= now:
+            sleeper = heappop(self._heap).sleeper
+            if sleeper is None:
+                continue
+            sleeper.alarm = None
             if sleeper.wakes_at <= now:
                 sleeper.wake()
             self.set(sleeper)

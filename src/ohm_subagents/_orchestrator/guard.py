@@ -30,7 +30,7 @@ from ohm_subagents.contract.events import (
 )
 
 if TYPE_CHECKING:
-    from ohm_subagents._orchestrator.alarm import Alarm
+    from ohm_subagents._orchestrator.alarm import Alarm, Entry
     from ohm_subagents._orchestrator.live import LiveTask, Message
     from ohm_subagents._orchestrator.purse import Spent
     from ohm_subagents._orchestrator.throttle import Throttle
@@ -59,7 +59,7 @@ class RunGuard:
         plan, account = message.plan, live.lineage.account
         self.scope = message.scope = anyio.CancelScope()
         self.error: OhmError | None = None
-        self.armed_at = math.inf
+        self.alarm: Entry | None = None
         self._live = live
         self._plan = plan
         self._account = account
@@ -86,8 +86,9 @@ class RunGuard:
     def end(self, *, is_counted: bool) -> None:
         """The run is over: stop the clocks and give back what was reserved."""
         self._is_over = True
-        self._alarm.leave()
+        self._alarm.leave(self)
         self.gate.close(is_counted=is_counted)
+        del self.gate  # it knows its guard: without the circle both are gone with the run
 
     def can_finish(self, *, able: bool) -> None:
         """Whether the backend takes the wish to finish from now on."""

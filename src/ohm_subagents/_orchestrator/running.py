@@ -147,9 +147,14 @@ class RunningTasks:
     def _forget(self, live: LiveTask) -> None:
         """The task is over: it ran to its end, or was stopped."""
         del self._live[live.task.id]
+        live.on_settled = _nothing  # it knows its task: without the circle both are gone at once
         self._admission.leave(live)
         for child in tuple(live.children):
             child.cancel(f"Task {live.task.id}, which had started it, is over.")
+
+
+def _nothing() -> None:
+    """Nothing is left to be done."""
 
 
 def _known_runs(former: Task) -> tuple[Run, ...]:
