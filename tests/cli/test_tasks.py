@@ -20,6 +20,8 @@ NOTHING_KEPT = 'Nothing is kept: subagents.store is "memory", so tasks are gone 
 def listed(ohm, *options: str) -> list[tuple[str, ...]]:
     done = ohm("tasks", *options)
     assert (done.returncode, done.stderr) == (0, "")
+    if done.stdout.startswith("No tasks are kept in "):
+        return []
     return [LINE.fullmatch(line).groups() for line in done.stdout.splitlines()]
 
 
