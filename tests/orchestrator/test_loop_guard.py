@@ -148,3 +148,24 @@ async def test_a_suite_may_bring_a_policy_of_its_own_that_stops_at_once_with_its
     task, _ = await played(run, loop=policy)
 
     assert (task.error.message, run.made, run.nudged, run.finished) == (words, 4, [], [])
+
+
+async def test_calls_that_are_made_at_once_take_one_step_together():
+    """A model that repeats itself in one turn is warned, and asked to answer in the next: it can read it only then."""
+    run = Run(SAME)
+
+    async def act(request, sink):
+        with request.inbox.steered_by(run._steer, run._finish):
+            for turn in range(2):
+                names = [f"{turn}.{n}" for n in range(7)]
+                for name in names:
+                    sink.emit(ToolStarted(call_id=name, tool="read", args=PATH))
+                await anyio.lowlevel.checkpoint()
+                for name in names:
+                    sink.emit(ToolEnded(call_id=name, tool="read", status="success", text=name))
+        return "done"
+
+    run.act = act
+    task, _ = await played(run)
+
+    assert (len(run.nudged), len(run.finished), task.output) == (1, 1, "done")

@@ -30,6 +30,7 @@ class LoopWatch:
         self._result: tuple[str, str] | None = None
         self._same_results = 0
         self._is_told = False
+        self._taken: dict[str, int] = {}
 
     def called(self, tool: str, args: str) -> Trip | None:
         """A tool call began."""
@@ -41,12 +42,14 @@ class LoopWatch:
         self._alternating = self._alternating + 1 if not repeats and call == self._before else 0
         self._newest, self._before = call, self._newest
         identical = self._trip(
+            "identical",
             self._identical,
             self._policy.identical_calls,
             f"The tool {tool} was called {self._identical} times in a row with the same arguments.",
         )
         pairs = (self._alternating + 2) // 2
         return identical or self._trip(
+            "alternating",
             self._alternating,
             self._policy.alternations and 2 * self._policy.alternations - 2,
             f"The same two tool calls took turns {pairs} times, the newest to {tool}.",
@@ -60,17 +63,26 @@ class LoopWatch:
         self._same_results = self._same_results + 1 if (tool, text) == self._result else 1
         self._result = (tool, text)
         return self._trip(
+            "same result",
             self._same_results,
             self._policy.same_results,
             f"The tool {tool} gave the same result {self._same_results} times in a row.",
         )
 
-    def _trip(self, count: int, limit: int, message: str) -> Trip | None:
+    def _trip(self, rule: str, count: int, limit: int, message: str) -> Trip | None:
+        """The next step of a rule that is met; calls made at once take one, for nobody could be told between them."""
         steps = self._policy.steps
-        if not limit or count < limit or not steps or self._is_told:
+        if not limit or not steps:
             return None
-        self._is_told = True  # until a result comes back: calls made at once were made before anybody was told
-        return Trip(steps[min(count - limit, len(steps) - 1)], message)
+        if count < limit:
+            self._taken[rule] = 0
+            return None
+        if self._is_told:
+            return None
+        self._is_told = True  # until a result comes back
+        taken = self._taken.get(rule, 0)
+        self._taken[rule] = taken + 1
+        return Trip(steps[min(taken, len(steps) - 1)], message)
 
 
 def _canonical(args: str) -> str:

@@ -17,20 +17,21 @@ async def drain(_ctx, events):
 
 
 def reading():
-    """The five reading tools of a subagent."""
+    """The five reading tools of a subagent, and where they read."""
     from ohm_subagents._backends.in_process.tools import child_toolset, child_workspace
 
     names = ("read", "grep", "find", "ls", "code_search")
-    return {"toolsets": [child_toolset(names)], "workspace": child_workspace(Path.cwd(), names)}
+    return {"toolsets": [child_toolset(names)], "workspace": child_workspace(Path.cwd(), names)}  # given to each run
 
 
 @asynccontextmanager
 async def call(streaming=True, tools=False):
     """Seconds for one `agent.run`; the agent is made once."""
-    agent = Agent(answering(), instructions=INSTRUCTIONS, **(reading() if tools else {}))
+    agent = Agent(answering(), instructions=INSTRUCTIONS)
+    handler, equipment = drain if streaming else None, reading() if tools else {}
 
     async def work():
-        assert (await agent.run("Do it.", event_stream_handler=drain if streaming else None)).output == "done"
+        assert (await agent.run("Do it.", event_stream_handler=handler, **equipment)).output == "done"
 
     yield repeating(work, 50)
 
