@@ -50,8 +50,8 @@ class Acme:
         await anyio.sleep(1)
         self.now -= 1
 
-    async def patiently(self, gate, attempts=9):
-        """As a backend does it."""
+    async def patiently(self, gate, attempts=9, then=None):
+        """As a backend does it; `then` is the rest of the answer."""
         for attempt in range(1, attempts):
             async with gate.request(NEED) as leave:
                 assert isinstance(leave, Ok)
@@ -61,6 +61,8 @@ class Acme:
                     if not gate.throttled("acme", attempt=attempt, retry_after_s=self.retry_after_s):
                         raise
                 else:
+                    if then is not None:
+                        await then()
                     return
 
 
@@ -111,6 +113,24 @@ class TestThroughAnOhm:
             await ohm.run("finder", "p", observer=Watch())
 
         assert [kind for kind in events if kind.startswith("request")] == ["request_held", "request_released"]
+
+    async def test_the_others_go_on_as_soon_as_the_first_one_is_being_answered(self):
+        acme = Acme(open_at=3, retry_after_s=3)
+
+        async def act(request, sink):
+            await acme.patiently(request.gate, then=lambda: talks(sink))
+            return "done"
+
+        async def talks(sink):
+            for _ in range(60):
+                sink.emit(TextDelta(text="."))
+                await anyio.sleep(1)
+
+        async with opened(act, taskMaxConcurrency=10) as ohm:
+            details = await run_many(ohm, 10)
+
+        assert details["batch_status"] == "completed"
+        assert max(acme.served) <= 5, "and not after a minute, when it is done"
 
     async def test_not_even_a_patient_wait_outlives_the_cap(self):
         acme = Acme(open_at=10_000, retry_after_s=50)

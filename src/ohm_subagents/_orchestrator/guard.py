@@ -102,8 +102,10 @@ class RunGuard:
         now = anyio.current_time()
         match event:
             case TextDelta() | ThinkingDelta():
+                self.gate.answered()
                 self._progress(now)
             case ToolStarted(call_id=call_id, tool=tool, args=args):
+                self.gate.answered()
                 self._deadlines.call_started(call_id, now)
                 self._alarm.set(self)
                 self._obey(self._loops.called(tool, args))

@@ -13,7 +13,7 @@ from ohm_subagents.contract.events import RequestHeld
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
 
     from ohm_subagents._orchestrator.account import Account
     from ohm_subagents._orchestrator.guard import RunGuard
@@ -35,6 +35,7 @@ class RequestGate:
         self._account = account
         self._throttle = throttle
         self._held: Reservation | None = None
+        self._got_through: Callable[[], None] | None = None
         self._turn = anyio.Semaphore(1, fast_acquire=True)
 
     def open(self) -> Spent | None:
@@ -52,6 +53,12 @@ class RequestGate:
             give_back = self._account.release if is_counted else self._account.keep
             give_back(held)
 
+    def answered(self) -> None:
+        """The model has begun to answer."""
+        if self._got_through is not None:
+            self._got_through()
+            self._got_through = None
+
     def used(self, usage: Usage) -> Spent | None:
         """The run reports usage; which budget is beyond its limit now, if any."""
         return self._account.spend(usage, self._take() if usage.requests else None)
@@ -66,9 +73,12 @@ class RequestGate:
                 yield Err(reserved.error)
                 return
             try:
-                async with self._throttle.turn(need.provider, held=self._guard.hold, released=self._guard.release):
+                async with self._throttle.turn(
+                    need.provider, held=self._guard.hold, released=self._guard.release
+                ) as self._got_through:
                     yield Ok(Grant(max_output_tokens=reserved.max_output_tokens, is_last=reserved.last_of is not None))
             finally:
+                self._got_through = None
                 if self._held is reserved:  # no usage came: it failed, or was refused
                     self._held = None
                     self._account.keep(reserved)

@@ -29,6 +29,27 @@ class _Line:
         self.refusals = 0
 
 
+class _Probe:
+    """The one request that tries first."""
+
+    def __init__(self, line: _Line) -> None:
+        self._line = line
+        self._refusals = line.refusals
+        self._is_over = False
+
+    def got_through(self) -> None:
+        """The provider answers again, unless it refused meanwhile."""
+        if not self._is_over and self._line.refusals == self._refusals:
+            self._line.backoff_s = 0.0
+        self.end()
+
+    def end(self) -> None:
+        """Let the next one see."""
+        if not self._is_over:
+            self._is_over = True
+            self._line.probe.release()
+
+
 class Throttle:
     """One line a provider, shared by every run of an `Ohm`. `jitter` gives numbers from 0 to 1.
 
@@ -57,7 +78,7 @@ class Throttle:
         """
         line = self._line(provider)
         line.refusals += 1
-        line.backoff_s = min(FIRST_BACKOFF_S * 2 ** (attempt - 1), MAX_WAIT_S)
+        line.backoff_s = min(FIRST_BACKOFF_S * 2 ** min(attempt - 1, 16), MAX_WAIT_S)
         wait_s = line.backoff_s * self._jitter() if retry_after_s is None else retry_after_s
         line.open_at = max(line.open_at, anyio.current_time() + min(wait_s, MAX_WAIT_S))
         return attempt <= self._retries and wait_s <= MAX_WAIT_S
@@ -65,8 +86,12 @@ class Throttle:
     @asynccontextmanager
     async def turn(
         self, provider: str, *, held: Callable[[RequestHeld], None], released: Callable[[], None]
-    ) -> AsyncGenerator[None]:
-        """Wait for a turn and hold it until the context is left; `held` and `released` are told of a wait."""
+    ) -> AsyncGenerator[Callable[[], None] | None]:
+        """Wait for a turn and hold it until the context is left; `held` and `released` are told of a wait.
+
+        A request that tries first gets something to call when the provider begins to answer: the others need not wait
+        until it is done.
+        """
         line = self._line(provider)
         request = object()
         if line.slots.available_tokens <= 0:
@@ -75,14 +100,15 @@ class Throttle:
         try:
             is_probe = line.backoff_s > 0 and await self._wait(line, provider, held)
             released()
-            refusals = line.refusals
+            if not is_probe:
+                yield None
+                return
+            probe = _Probe(line)
             try:
-                yield
-                if is_probe and line.refusals == refusals:
-                    line.backoff_s = 0.0
+                yield probe.got_through
+                probe.got_through()
             finally:
-                if is_probe:
-                    line.probe.release()
+                probe.end()
         finally:
             line.slots.release_on_behalf_of(request)
 
