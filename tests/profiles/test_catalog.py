@@ -133,6 +133,18 @@ def test_a_project_cannot_open_what_is_internal_or_behind_a_feature(load):
     assert len(catalog.diagnostics) == 2
 
 
+def test_a_projects_profile_shows_its_subagent_no_more_of_the_environment(load, tmp_path):
+    users, projects = ("---\nsummary: S\nenv: [{}]\n---\np".format(names) for names in ("A", "A, SECRET"))
+    catalog = load(user_files={"own.md": users}, project_files={"own.md": projects, "new.md": projects})
+    assert (catalog.find("own").env, catalog.find("new").env) == (("A",), ())
+    folder = tmp_path / "project" / ".pi" / "subagents"
+    void = "in 'env', which has no effect: a project's file cannot show a subagent more of the environment."
+    assert [str(one) for one in catalog.diagnostics] == [
+        f"{folder}/new.md: The profile 'new' of a project names 'A', 'SECRET' {void} The user's file can.",
+        f"{folder}/own.md: The profile 'own' of a project names 'SECRET' {void} The user's file can.",
+    ]
+
+
 def test_the_limits_of_a_project_lower_and_its_polling_is_void(load, tmp_path):
     users = "---\nsummary: S\nlimits: {capMs: 50}\nbudget: {requests: 5}\npolling: [wait]\n---\nuser"
     projects = "---\nsummary: S\nlimits: {capMs: 90}\nbudget: {tokens: 7}\npolling: [Wait, bash]\n---\nproject"

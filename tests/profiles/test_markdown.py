@@ -42,6 +42,7 @@ budget:
   depth: 0
   wallMs: 9
 polling: [status, wait]
+env: [NPM_TOKEN]
 ---
 
 You review.
@@ -82,6 +83,7 @@ def test_every_key_of_a_profile_is_read():
         limits=Limits(idle_ms=1, tool_ms=2, soft_ms=3, extend_ms=4, cap_ms=5),
         budget=Budget(requests=6, tokens=7, cost_usd=Decimal("0.1"), tool_calls=8, spawns=0, depth=0, wall_ms=9),
         polling=("status", "wait"),
+        env=("NPM_TOKEN",),
         source="reviewer.md",
     )
 

@@ -115,6 +115,7 @@ class Assembly:
                 backends=self.host.backends(),
                 child_tools=child_tools,
                 depth=nesting_depth(self.sources.env),
+                env=self.sources.env,
             )
         )
 

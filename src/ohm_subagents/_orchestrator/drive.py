@@ -167,6 +167,9 @@ def _request(live: LiveTask, message: Message, guard: RunGuard) -> RunRequest:
         checkpoint=task.checkpoint if plan.label == task.backend else None,
         inbox=live if plan.can_steer else None,
         gate=guard.gate,
+        is_one_shot=plan.item.is_one_shot,
+        env=plan.env,
+        depth=live.lineage.level + 1,
     )
 
 

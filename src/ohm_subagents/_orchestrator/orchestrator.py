@@ -126,7 +126,9 @@ class Orchestrator:
 
         observers = onlookers.of(reply)
         lineage = self._place(world).child(command.budget, whose="the call")
-        admitted += [self._admit(item, world, observers, lineage) for item in command.items]
+        alone = len(command.items) == 1
+        items = command.items if alone else [replace(item, is_one_shot=True) for item in command.items]
+        admitted += [self._admit(item, world, observers, lineage) for item in items]
         started = [entry for entry in admitted if isinstance(entry, LiveTask)]
         workers = world.config.subagents.task_max_concurrency if command.parallel else 1
         self._running.begin(started, workers=workers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator import refusals
@@ -19,6 +19,7 @@ from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import Route, Task
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from ohm_subagents._orchestrator.world import World
@@ -55,6 +56,7 @@ class Plan:
     diagnostics: tuple[Diagnostic, ...]
     can_steer: bool
     counts_usage: bool
+    env: Mapping[str, str] = field(repr=False)
 
     def summary_of(self, prompt: str, task: Task) -> str:
         """What the success of a run is called when its backend has no better word."""
@@ -117,6 +119,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             diagnostics=tools.ok_value.diagnostics,
             can_steer=spec is not None and Capability.STEERING in spec.capabilities,
             counts_usage=spec is not None and Capability.USAGE in spec.capabilities,
+            env=world.env,
         )
     )
 

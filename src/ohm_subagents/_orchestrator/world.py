@@ -42,7 +42,8 @@ class Terms:
 class World:
     """All of it immutable until the next reconfiguration, but the plugins' answers.
 
-    `depth` is how many subagents this process is inside of; None if nobody knows, and then nothing may start.
+    `depth` is how many subagents this process is inside of; None if nobody knows, and then nothing may start. `env` is
+    the environment that the `Ohm` was opened with.
     """
 
     config: OhmConfig
@@ -52,6 +53,7 @@ class World:
     backends: Mapping[str, BackendSpec]
     child_tools: Mapping[str, Tool]
     depth: int | None
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     _terms: dict[str, Terms] = field(default_factory=dict[str, Terms], repr=False, compare=False)
 
     def terms(self, profile: Profile) -> Terms:

@@ -86,7 +86,9 @@ class RunRequest:
     resolved; `child_tools` are tools that plugins bring for
     subagents. `history` is the session so far, oldest first, and `checkpoint` the newest state this backend recorded.
     `inbox` is there for a backend that declares `STEERING`. `gate` is asked before each model request; a backend that
-    never asks has its budgets checked only after the fact, from the usage it reports.
+    never asks has its budgets checked only after the fact, from the usage it reports. `is_one_shot`: no follow-up is
+    expected, as for an item of a batch, so nothing has to be kept ready for one. `env` is the environment that the
+    `Ohm` was opened with, keys included; `depth` is how deep this subagent is, 1 for one that a program starts.
     """
 
     task_id: TaskId
@@ -104,6 +106,9 @@ class RunRequest:
     checkpoint: str | None = None
     inbox: Inbox | None = None
     gate: Gate | None = None
+    is_one_shot: bool = False
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    depth: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.limits import OwnBudget, OwnLimits
 from ohm_subagents._config.schema import FEATURES
-from ohm_subagents._config.values import Line, Model, Switch, expected
+from ohm_subagents._config.values import Line, Model, Switch, VariableName, expected
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy
 
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -94,6 +94,7 @@ class FrontMatter(BaseModel):
     limits: OwnLimits | None = None
     budget: OwnBudget | None = None
     polling: tuple[Line, ...] = ()
+    env: tuple[VariableName, ...] = ()
 
     @field_validator("inputs")
     @classmethod
@@ -136,5 +137,6 @@ class FrontMatter(BaseModel):
             limits=None if self.limits is None else self.limits.limits()[0],
             budget=None if self.budget is None else self.budget.budget()[0],
             polling=self.polling,
+            env=self.env,
             source=source,
         )

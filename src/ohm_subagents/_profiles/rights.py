@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 def tightened(profile: Profile, former: Profile | None) -> tuple[Profile, tuple[Diagnostic, ...]]:
     """A project's profile with the rights of both, or its own if it overrides none, and what it does not get.
 
-    Its limits and its budget only lower what stands without them, and it exempts no tool from the loop guard.
+    Its limits and its budget only lower what stands without them, it exempts no tool from the loop guard, and it is
+    shown no more of the environment.
     """
     may_repeat = former.polling if former else ()
-    diagnostics = list(_exempted(profile, may_repeat))
+    may_see = former.env if former else ()
+    diagnostics = [*_exempted(profile, may_repeat), *_shown(profile, may_see)]
     both = replace(
         profile,
         limits=former.limits if former else None,
@@ -30,6 +32,7 @@ def tightened(profile: Profile, former: Profile | None) -> tuple[Profile, tuple[
         budget=former.budget if former else None,
         budget_at_most=profile.budget,
         polling=may_repeat,
+        env=may_see,
         overrides=former.source if former else "",
     )
     if former is not None:
@@ -67,6 +70,16 @@ def _exempted(profile: Profile, may_repeat: tuple[str, ...]) -> Iterator[Diagnos
         message = (
             f"The profile '{profile.id}' of a project names {', '.join(names)} in 'polling', which has no effect: a "
             "project's file cannot exempt a tool from the loop guard. The user's file can."
+        )
+        yield Diagnostic(subject=profile.id, message=message, source=profile.source)
+
+
+def _shown(profile: Profile, may_see: tuple[str, ...]) -> Iterator[Diagnostic]:
+    names = [f"'{name}'" for name in profile.env if name not in may_see]
+    if names:
+        message = (
+            f"The profile '{profile.id}' of a project names {', '.join(names)} in 'env', which has no effect: a "
+            "project's file cannot show a subagent more of the environment. The user's file can."
         )
         yield Diagnostic(subject=profile.id, message=message, source=profile.source)
 

@@ -16,7 +16,10 @@ WaitStatus = Literal["completed", "timeout", "aborted"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartItem:
-    """One task to start. `profile` is what the caller typed; the rest is this call's own choice."""
+    """One task to start. `profile` is what the caller typed; the rest is this call's own choice.
+
+    `is_one_shot`: no follow-up is expected; so it is for each of several items.
+    """
 
     profile: str
     description: str
@@ -26,6 +29,7 @@ class StartItem:
     limits: Limits | None = None
     loop: LoopPolicy | None = None
     invocation: Invocation = "task-routed"
+    is_one_shot: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

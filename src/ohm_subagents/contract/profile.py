@@ -42,7 +42,8 @@ class Profile:
     key is there. `feature` names the `features.*` flag that has to be on. `source` is the file it was read from.
     `limits` are of each run, `budget` is of each task with all that it starts, `polling` are tools that may repeat.
     `limits_at_most` and `budget_at_most` are what a project's file says: they only lower what stands without them;
-    `overrides` is then the file that `limits` and `budget` are from.
+    `overrides` is then the file that `limits` and `budget` are from. `env` names variables of our environment that a
+    command-line agent which runs the profile may see.
     """
 
     id: str
@@ -63,5 +64,6 @@ class Profile:
     budget: Budget | None = None
     budget_at_most: Budget | None = None
     polling: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
     source: str = ""
     overrides: str = ""

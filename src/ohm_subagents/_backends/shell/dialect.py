@@ -1,0 +1,79 @@
+"""What a command-line agent is, as data: how it is called, how its words are read, when it is done, what success is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from ohm_subagents._plugins.interfaces import Capability, RunOutput, RunRequest
+from ohm_subagents.contract.errors import OhmError
+from ohm_subagents.contract.events import RunEvent
+from ohm_subagents.contract.result import Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """One run, as a dialect sees it.
+
+    `folder` is a private directory (0700) for files of this run, such as a session file or a long system prompt; it is
+    removed when nothing of the process is left.
+    """
+
+    request: RunRequest
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a process ended: `code` is its exit code, or minus the signal; `stderr` the end of what it said there.
+
+    `was_stopped`: it was ended because its reader said that the run is over, so the code says nothing.
+    """
+
+    code: int
+    stderr: str = ""
+    was_stopped: bool = False
+
+
+class Reader(Protocol):
+    """Reads the output of one run; pure, so that a recorded stream replays through it.
+
+    Unknown lines and unknown records are passed over: a CLI brings new ones with every release.
+    """
+
+    def read(self, line: bytes) -> Iterable[RunEvent]:
+        """What a line of standard output tells; the line has no line end. A `Checkpointed` is how to resume."""
+        ...
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run has ended, so that nothing more has to be read."""
+        ...
+
+    def outcome(self, ended: Ended) -> Result[RunOutput, OhmError]:
+        """What became of the run, once the process is gone. Never from the exit code alone where the stream tells."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """A command-line agent.
+
+    `command` is what is started unless the options name another; `install` is the command that installs it.
+    `arguments` follow the command; `prompt` is what is written to its standard input, which is then closed.
+    `keys` are names of environment variables that it may have besides the allowlist; `settings` are variables that are
+    set for it.
+    """
+
+    id: str
+    summary: str
+    command: tuple[str, ...]
+    install: str
+    arguments: Callable[[Invocation], Sequence[str]]
+    prompt: Callable[[Invocation], str]
+    reader: Callable[[Invocation], Reader]
+    capabilities: frozenset[Capability] = field(default=frozenset())
+    keys: Callable[[RunRequest], Iterable[str]] = lambda _request: ()
+    settings: Callable[[Invocation], Mapping[str, str]] = lambda _invocation: {}

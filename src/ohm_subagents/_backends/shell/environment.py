@@ -1,0 +1,40 @@
+"""What a child process may see of our environment: an allowlist, the keys that it needs, and where it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ohm_subagents._plugins.interfaces import RunRequest
+
+ALLOWED: Final = frozenset(
+    {
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR"),
+        *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+        *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+        *("NODE_EXTRA_CA_CERTS", "SSL_CERT_DIR", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    }
+)
+"""What every command gets: where things are, how to speak, how to reach the network. No key is among them."""
+
+CHILD: Final = "PI_SUBAGENT_CHILD"
+DEPTH: Final = "PI_SUBAGENT_DEPTH"
+
+
+def child_environment(
+    request: RunRequest, *, keys: Iterable[str] = (), extra: Mapping[str, str | None] | None = None
+) -> dict[str, str]:
+    """The environment of a child of this run (house 9.17).
+
+    `keys` and the names in the profile's `env` list are passed on as far as they are set. `extra` has the last word;
+    None there passes on our own value.
+    """
+    ours = request.env
+    extra = extra or {}
+    wanted = {*ALLOWED, *keys, *request.profile.env, *(name for name, value in extra.items() if value is None)}
+    passed = {name: value for name, value in ours.items() if name in wanted or name.startswith("LC_")}
+    given = {name: value for name, value in extra.items() if value is not None}
+    return {**passed, CHILD: "1", DEPTH: f"{request.depth}", **given}
