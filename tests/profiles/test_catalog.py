@@ -134,7 +134,7 @@ def test_a_project_cannot_open_what_is_internal_or_behind_a_feature(load):
 
 
 def test_a_projects_profile_shows_its_subagent_no_more_of_the_environment(load, tmp_path):
-    users, projects = ("---\nsummary: S\nenv: [{}]\n---\np".format(names) for names in ("A", "A, SECRET"))
+    users, projects = (f"---\nsummary: S\nenv: [{names}]\n---\np" for names in ("A", "A, SECRET"))
     catalog = load(user_files={"own.md": users}, project_files={"own.md": projects, "new.md": projects})
     assert (catalog.find("own").env, catalog.find("new").env) == (("A",), ())
     folder = tmp_path / "project" / ".pi" / "subagents"

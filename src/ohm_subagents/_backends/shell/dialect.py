@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
-from ohm_subagents._plugins.interfaces import Capability, RunOutput, RunRequest
+from pydantic_core import from_json
+
+from ohm_subagents._plugins.interfaces import Capability, JsonObject, RunOutput, RunRequest
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import RunEvent
 from ohm_subagents.contract.result import Result
@@ -52,9 +54,30 @@ class Reader(Protocol):
         """Whether the run has ended, so that nothing more has to be read."""
         ...
 
+    def last(self, ended: Ended) -> Iterable[RunEvent]:
+        """What is to be told once the process is gone, such as its warnings."""
+        ...
+
     def outcome(self, ended: Ended) -> Result[RunOutput, OhmError]:
         """What became of the run, once the process is gone. Never from the exit code alone where the stream tells."""
         ...
+
+
+def records(line: bytes) -> JsonObject | None:
+    """The JSON object that a line holds, or None: a CLI may print other things between its records."""
+    try:
+        value = from_json(line)
+    except ValueError:
+        return None
+    return cast("JsonObject", value) if isinstance(value, dict) else None
+
+
+def full_prompt(request: RunRequest) -> str:
+    """The prompt, below what was said before in the session, for a CLI that has no conversation to resume."""
+    if request.checkpoint is not None or not request.history:
+        return request.prompt
+    said = [f"User:\n{one.prompt}\n\nAssistant:\n{one.output}" for one in request.history]
+    return "\n\n".join(["This is the conversation so far.", *said, "Now the user says:", request.prompt])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

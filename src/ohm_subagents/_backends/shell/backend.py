@@ -1,0 +1,127 @@
+"""A backend out of a dialect: one supervised process a prompt."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+from anyio.lowlevel import checkpoint
+
+from ohm_subagents._backends.shell.command import located
+from ohm_subagents._backends.shell.dialect import Invocation
+from ohm_subagents._backends.shell.environment import child_environment
+from ohm_subagents._backends.shell.options import ShellOptions
+from ohm_subagents._backends.shell.process import Launch, Supervisor
+from ohm_subagents._plugins.interfaces import BackendSpec, Capability
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from ohm_subagents._backends.shell.dialect import Dialect, Ended, Reader
+    from ohm_subagents._backends.shell.process import Child
+    from ohm_subagents._plugins.interfaces import Backend, RunOutput, RunRequest, Sink
+    from ohm_subagents.contract.errors import OhmError
+
+
+class ShellBackend:
+    """Runs each prompt as a process of its own; nothing of it is left when the answer is there."""
+
+    def __init__(self, dialect: Dialect, options: ShellOptions, supervisor: Supervisor) -> None:
+        self._dialect = dialect
+        self._options = options
+        self._supervisor = supervisor
+
+    async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        """Start the process, tell what it says, and say what became of it."""
+        await checkpoint()
+        match located(
+            self._options.command or self._dialect.command,
+            request.env,
+            backend=self._dialect.id,
+            install=self._dialect.install,
+        ):
+            case Err() as missing:
+                return missing
+            case Ok(command):
+                return await self._run(command, request, sink)
+
+    async def _run(self, command: tuple[str, ...], request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        folder = new_folder()
+        invocation = Invocation(request=request, folder=folder)
+        launch = launch_of(self._dialect, command, invocation, self._options)
+        match await self._supervisor.start(launch):
+            case Err() as refused:
+                remove(folder)
+                return refused
+            case Ok(child):
+                return await conversed(child, self._dialect.reader(invocation), sink, grace_s=self._options.grace_s)
+
+
+def launch_of(dialect: Dialect, command: tuple[str, ...], invocation: Invocation, options: ShellOptions) -> Launch:
+    """How a dialect starts a run."""
+    request = invocation.request
+    extra = {**dialect.settings(invocation), **options.env}
+    return Launch(
+        command=(*command, *dialect.arguments(invocation), *options.args),
+        cwd=request.cwd,
+        env=child_environment(request, keys=dialect.keys(request), extra=extra),
+        prompt=dialect.prompt(invocation).encode(),
+        on_gone=lambda: remove(invocation.folder),
+    )
+
+
+async def conversed(child: Child, reader: Reader, sink: Sink, *, grace_s: float) -> Result[RunOutput, OhmError]:
+    """Tell the sink what a process says until its run is over; whatever happens, the process is ended."""
+    try:
+        async for line in child.lines():
+            for event in reader.read(line):
+                sink.emit(event)
+            if reader.is_over:
+                break
+        ended = await child.ended(within_s=grace_s if reader.is_over else None)
+    finally:
+        child.stop()
+    return finished(reader, ended, sink)
+
+
+def finished(reader: Reader, ended: Ended, sink: Sink) -> Result[RunOutput, OhmError]:
+    """The last events of a run, and what became of it."""
+    for event in reader.last(ended):
+        sink.emit(event)
+    return reader.outcome(ended)
+
+
+def new_folder() -> Path:
+    """A private directory (0700)."""
+    return Path(mkdtemp(prefix="ohm-run-"))
+
+
+def remove(folder: Path) -> None:
+    """Delete a private directory; what cannot be deleted is left to the system."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def shell_backend(dialect: Dialect) -> BackendSpec[ShellOptions]:
+    """The backend of a dialect, for a plugin to hand over."""
+
+    @asynccontextmanager
+    async def open_backend(options: ShellOptions) -> AsyncGenerator[Backend]:
+        async with Supervisor.open(grace_s=options.grace_s) as supervisor:
+            yield ShellBackend(dialect, options, supervisor)
+
+    def lacks() -> str | None:
+        program = dialect.command[0]
+        return None if shutil.which(program) else f'"{program}" is not on the PATH; install it: {dialect.install}.'
+
+    return BackendSpec(
+        id=dialect.id,
+        summary=dialect.summary,
+        open=open_backend,
+        options=ShellOptions,
+        capabilities=dialect.capabilities | {Capability.FILES},
+        lacks=lacks,
+    )

@@ -1,0 +1,34 @@
+"""What ohm.json may say of a command-line backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from ohm_subagents._plugins.interfaces import Options
+
+Command = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class ShellOptions(Options):
+    """`subagents.backends.<id>` of ohm.json, for a command-line agent.
+
+    `command`: the program and its first arguments, in place of the dialect's own. `args`: arguments after all others.
+    `env`: variables that are set for it; null passes on our own value. `graceMs`: how long it may take to end after
+    SIGTERM, in milliseconds, before it is killed.
+    """
+
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+
+    command: Command | None = None
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str | None] = Field(default={}, repr=False)
+    grace_ms: int = Field(default=2_000, ge=0)
+
+    @property
+    def grace_s(self) -> float:
+        """`graceMs` in seconds."""
+        return self.grace_ms / 1000
