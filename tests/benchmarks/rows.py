@@ -263,4 +263,38 @@ def imports() -> Row:
     )
 
 
-ROWS = {row.name: row for row in (calls(), turns(), starts(), events(), fan_outs(), queues(), imports())}
+def follow_ups() -> Row:
+    """A send that continues a finished task, on a nested pi that has waited for it and on a new one."""
+    unit = "ms a send"
+    file = "nested_pi.py"
+    alone = "the model alone: one streamed request"
+    cases = tuple(
+        Case(
+            name=f"pi {version}, {name}",
+            file=file,
+            function="follow_up",
+            unit=unit,
+            scale=1e3,
+            arguments={"version": version, "mode": mode},
+        )
+        for version in ("0.87.1", "1.5.2")
+        for name, mode in (("kept running", "auto"), ("a new process", "json"))
+    )
+    return Row(
+        name="send",
+        title="A `send` to a finished task that continues it on a real pi, on a model that answers at once",
+        cases=(*cases, Case(name=alone, file=file, function="model_alone", unit=unit, scale=1e3)),
+        compared=tuple(
+            Compared(
+                name=f"{case.name}, more than the model",
+                of=case.name,
+                beside=alone,
+                unit=unit,
+                target=25.0 if "kept" in case.name else None,
+            )
+            for case in cases
+        ),
+    )
+
+
+ROWS = {row.name: row for row in (calls(), turns(), starts(), events(), fan_outs(), queues(), imports(), follow_ups())}

@@ -9,6 +9,7 @@ from ohm_subagents._backends.in_process.models import ModelBook
 from ohm_subagents._backends.in_process.providers import builtin_model_specs, custom_model_specs
 from ohm_subagents._backends.in_process.search_model import search_model_spec
 from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
+from ohm_subagents._backends.shell.pi.spec import interactive_shell_spec
 from ohm_subagents._plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class BuiltinBackends:
     @hookimpl
     def ohm_backends(self) -> Iterable[BackendSpec[InProcessOptions] | BackendSpec]:
         """Hand over the backends."""
-        return (self._in_process, ECHO)
+        return (self._in_process, interactive_shell_spec(self._providers), ECHO)
 
     @hookimpl
     def ohm_models(self) -> Iterable[ModelSpec]:

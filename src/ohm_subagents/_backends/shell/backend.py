@@ -38,40 +38,50 @@ class ShellBackend:
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """Start the process, tell what it says, and say what became of it."""
         await checkpoint()
-        match located(
-            self._options.command or self._dialect.command,
-            request.env,
-            backend=self._dialect.id,
-            install=self._dialect.install,
-        ):
-            case Err() as missing:
-                return missing
-            case Ok(command):
-                return await self._run(command, request, sink)
-
-    async def _run(self, command: tuple[str, ...], request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
-        folder = new_folder()
-        invocation = Invocation(request=request, folder=folder)
-        launch = launch_of(self._dialect, command, invocation, self._options)
-        match await self._supervisor.start(launch):
-            case Err() as refused:
-                remove(folder)
-                return refused
-            case Ok(child):
-                return await conversed(child, self._dialect.reader(invocation), sink, grace_s=self._options.grace_s)
+        command = located(self._options.command, self._dialect, request.env)
+        if isinstance(command, Err):
+            return command
+        invocation = new_invocation(request)
+        started = await start(self._supervisor, self._dialect, command.ok_value, invocation, self._options)
+        if isinstance(started, Err):
+            return started
+        reader = self._dialect.reader(invocation)
+        return await conversed(started.ok_value, reader, sink, grace_s=self._options.grace_s)
 
 
-def launch_of(dialect: Dialect, command: tuple[str, ...], invocation: Invocation, options: ShellOptions) -> Launch:
-    """How a dialect starts a run."""
+def new_invocation(request: RunRequest) -> Invocation:
+    """The run with a private directory (0700), which `start` sees removed."""
+    return Invocation(request=request, folder=Path(mkdtemp(prefix="ohm-run-")))
+
+
+async def start(
+    supervisor: Supervisor,
+    dialect: Dialect,
+    command: tuple[str, ...],
+    invocation: Invocation,
+    options: ShellOptions,
+    *,
+    is_open: bool = False,
+) -> Result[Child, OhmError]:
+    """Start a run as its dialect says; with `is_open`, standard input stays open and nothing is written to it."""
     request = invocation.request
-    extra = {**dialect.settings(invocation), **options.env}
-    return Launch(
+
+    def remove() -> None:
+        shutil.rmtree(invocation.folder, ignore_errors=True)
+
+    launch = Launch(
         command=(*command, *dialect.arguments(invocation), *options.args),
         cwd=request.cwd,
-        env=child_environment(request, keys=dialect.keys(request), extra=extra),
-        prompt=dialect.prompt(invocation).encode(),
-        on_gone=lambda: remove(invocation.folder),
+        env=child_environment(
+            request, keys=dialect.keys(request), extra={**dialect.settings(invocation), **options.env}
+        ),
+        prompt=None if is_open else dialect.prompt(invocation).encode(errors="replace"),
+        on_gone=remove,
     )
+    started = await supervisor.start(launch)
+    if isinstance(started, Err):
+        remove()
+    return started
 
 
 async def conversed(child: Child, reader: Reader, sink: Sink, *, grace_s: float) -> Result[RunOutput, OhmError]:
@@ -83,9 +93,9 @@ async def conversed(child: Child, reader: Reader, sink: Sink, *, grace_s: float)
             if reader.is_over:
                 break
         ended = await child.ended(within_s=grace_s if reader.is_over else None)
+        return finished(reader, ended, sink)
     finally:
         child.stop()
-    return finished(reader, ended, sink)
 
 
 def finished(reader: Reader, ended: Ended, sink: Sink) -> Result[RunOutput, OhmError]:
@@ -93,16 +103,6 @@ def finished(reader: Reader, ended: Ended, sink: Sink) -> Result[RunOutput, OhmE
     for event in reader.last(ended):
         sink.emit(event)
     return reader.outcome(ended)
-
-
-def new_folder() -> Path:
-    """A private directory (0700)."""
-    return Path(mkdtemp(prefix="ohm-run-"))
-
-
-def remove(folder: Path) -> None:
-    """Delete a private directory; what cannot be deleted is left to the system."""
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def shell_backend(dialect: Dialect) -> BackendSpec[ShellOptions]:

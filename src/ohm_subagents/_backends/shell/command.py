@@ -12,21 +12,30 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ohm_subagents._backends.shell.dialect import Dialect
+
 
 def located(
-    command: tuple[str, ...], env: Mapping[str, str], *, backend: str, install: str
+    command: tuple[str, ...] | None, dialect: Dialect, env: Mapping[str, str]
 ) -> Result[tuple[str, ...], OhmError]:
-    """The command with the path of its program: as it is when it names a path, else from the PATH of `env`."""
-    program, *arguments = command
-    path = env.get("PATH", "")
-    found = shutil.which(program, path=path)
+    """The command, else the dialect's own, with its program as an absolute path: a file, or found on the PATH of `env`.
+
+    A relative path starts at this process's directory, never at the run's: a repository does not bring programs.
+    """
+    program, *arguments = command or dialect.command
+    found = shutil.which(program, path=env.get("PATH", ""))
     if found is not None:
         return Ok((str(Path(found).absolute()), *arguments))
-    where = f'as the file "{program}"' if "/" in program else f'on the PATH "{path}"'
+    where = "there is no such program" if "/" in program else f'it is not on the PATH, "{env.get("PATH", "")}"'
     return Err(
         OhmError(
             code=ErrorCode.COMMAND_UNUSABLE,
-            message=f'The command "{program}" of backend "{backend}" was looked for {where}, and is not there.',
-            advice=f"Install it ({install}), or name another in subagents.backends.{backend}.command of ohm.json.",
+            message=f'The command "{program}" of backend "{dialect.id}" cannot be started: {where}.',
+            advice=f"Install it ({dialect.install}), or name another in {setting(dialect.id)}.",
         )
     )
+
+
+def setting(backend: str) -> str:
+    """Where ohm.json names the command of a backend."""
+    return f'subagents.backends."{backend}".command of ohm.json'

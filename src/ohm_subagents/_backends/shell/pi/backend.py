@@ -1,0 +1,152 @@
+"""`interactive-shell`: a subagent as a nested pi."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from anyio.lowlevel import checkpoint
+
+from ohm_subagents._backends.shell.backend import ShellBackend, conversed, new_invocation, start
+from ohm_subagents._backends.shell.command import located, setting
+from ohm_subagents._backends.shell.environment import child_environment
+from ohm_subagents._backends.shell.pi.flags import left_out, session_file, write_instructions
+from ohm_subagents._backends.shell.pi.kept import KeptReader
+from ohm_subagents._backends.shell.pi.modes import event_mode, text_mode
+from ohm_subagents._backends.shell.pi.reader import ROUTE, RUNTIME, PiReader
+from ohm_subagents._backends.shell.pi.rpc import RpcProcess
+from ohm_subagents._backends.shell.pi.session import SessionFile
+from ohm_subagents._backends.shell.pi.spec import BACKEND_ID
+from ohm_subagents._backends.shell.pi.warm import Footing, Warm
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.events import RouteResolved
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from ohm_subagents._backends.shell.dialect import Invocation
+    from ohm_subagents._backends.shell.pi.home import PiHome
+    from ohm_subagents._backends.shell.pi.options import PiOptions
+    from ohm_subagents._backends.shell.pi.probe import PiProbe, PiVersion
+    from ohm_subagents._backends.shell.pi.warm import WarmProcesses
+    from ohm_subagents._backends.shell.process import Supervisor
+    from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
+
+Mode: TypeAlias = Literal["rpc", "json", "text"]
+RPC_SINCE: Final = (0, 87, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pi:
+    """A pi that can be started."""
+
+    command: tuple[str, ...]
+    version: PiVersion
+
+
+class PiBackend:
+    """Runs a prompt in a pi of its own (`json`, `text`), or in one that stays for the next of its session (`rpc`)."""
+
+    def __init__(
+        self, options: PiOptions, *, supervisor: Supervisor, probe: PiProbe, home: PiHome, warm: WarmProcesses
+    ) -> None:
+        self._options = options
+        self._supervisor = supervisor
+        self._probe = probe
+        self._home = home
+        self._warm = warm
+        self._text = ShellBackend(text_mode(home), options, supervisor)
+
+    async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        """One prompt, in the best way that this pi and these options allow."""
+        await checkpoint()
+        found = await self._found(request)
+        if isinstance(found, Err):
+            return found
+        pi = found.ok_value
+        mode = self._mode(request, pi.version)
+        if isinstance(mode, OhmError):
+            return Err(mode)
+        for event in self._home.refresh(request, pi.version):
+            sink.emit(event)
+        if mode == "text":
+            return await self._text.run(request, sink)
+        sink.emit(RouteResolved(runtime=RUNTIME, route=ROUTE))
+        for event in left_out(request):
+            sink.emit(event)
+        return await (self._keep_talking(pi, request, sink) if mode == "rpc" else self._ask_once(pi, request, sink))
+
+    async def _found(self, request: RunRequest) -> Result[_Pi, OhmError]:
+        command = located(self._options.command, text_mode(self._home), request.env)
+        if isinstance(command, Err):
+            return command
+        env = child_environment(request, extra={**self._home.environment(request), **self._options.env})
+        match await self._probe.version(command.ok_value, env, request.cwd):
+            case Err() as unusable:
+                return unusable
+            case Ok(version):
+                return Ok(_Pi(command=command.ok_value, version=version))
+
+    def _mode(self, request: RunRequest, pi: PiVersion) -> Mode | OhmError:
+        can_stay = pi.version >= RPC_SINCE
+        match self._options.mode:
+            case "auto":
+                return "rpc" if can_stay and not request.is_one_shot else "json"
+            case "rpc" if not can_stay:
+                return OhmError(
+                    code=ErrorCode.COMMAND_UNUSABLE,
+                    message=f'pi {pi.text} cannot serve mode "rpc": that needs 0.87.0 or newer.',
+                    advice=f'Set the mode of backend "{BACKEND_ID}" to "auto" or "json", or change {setting(BACKEND_ID)}.',
+                )
+            case chosen:
+                return chosen
+
+    async def _ask_once(self, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        """A pi for this prompt alone."""
+        invocation, session = _prepared(request, sink)
+        dialect = event_mode("json", pi.version, self._home)
+        started = await start(self._supervisor, dialect, pi.command, invocation, self._options)
+        if isinstance(started, Err):
+            return started
+        reader = KeptReader(PiReader(request, settles=pi.version.settles), session)
+        try:
+            return await conversed(started.ok_value, reader, sink, grace_s=self._options.grace_s)
+        finally:
+            for event in session.flush():  # also when the run is cut off: from here it may be continued
+                sink.emit(event)
+
+    async def _keep_talking(self, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        """A pi that has waited for this prompt, or a new one that will wait for the next."""
+        footing = Footing.of(request)
+        warm = self._warm.take(footing, request.checkpoint)
+        if warm is not None and not warm.process.child.has_ended:
+            return await self._spoken(warm, pi, request, sink)
+        invocation, session = _prepared(request, sink)
+        dialect = event_mode("rpc", pi.version, self._home)
+        started = await start(self._supervisor, dialect, pi.command, invocation, self._options, is_open=True)
+        if isinstance(started, Err):
+            return started
+        fresh = Warm(process=RpcProcess(started.ok_value), footing=footing, session=session)
+        return await self._spoken(fresh, pi, request, sink)
+
+    async def _spoken(self, warm: Warm, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        """One run of this process, which afterwards waits for the next."""
+        reader = KeptReader(PiReader(request, settles=pi.version.settles), warm.session)
+        try:
+            result = await warm.process.converse(request, reader, sink)
+        finally:
+            for event in warm.session.flush():
+                sink.emit(event)
+        if isinstance(result, Ok):
+            warm.process.child.sweep()  # what its commands have left running
+            self._warm.keep(warm, state=reader.state)
+        return result
+
+
+def _prepared(request: RunRequest, sink: Sink) -> tuple[Invocation, SessionFile]:
+    """The files that a pi is started with."""
+    invocation = new_invocation(request)
+    session = SessionFile(session_file(invocation.folder))
+    for event in session.write(request):
+        sink.emit(event)
+    write_instructions(invocation)
+    return invocation, session

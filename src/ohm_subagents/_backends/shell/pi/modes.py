@@ -1,0 +1,50 @@
+"""The ways to speak to a pi, as dialects: an event stream that ends with the answer, one that goes on, plain text."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._backends.shell.dialect import Dialect
+from ohm_subagents._backends.shell.pi.flags import arguments
+from ohm_subagents._backends.shell.pi.probe import INSTALL
+from ohm_subagents._backends.shell.pi.reader import PiReader
+from ohm_subagents._backends.shell.pi.spec import BACKEND_ID, SUMMARY
+from ohm_subagents._backends.shell.pi.text import TextReader, text_arguments, text_prompt
+
+if TYPE_CHECKING:
+    from ohm_subagents._backends.shell.pi.flags import Mode
+    from ohm_subagents._backends.shell.pi.home import PiHome
+    from ohm_subagents._backends.shell.pi.probe import PiVersion
+
+COMMAND: Final = ("pi",)
+
+
+def event_mode(mode: Mode, pi: PiVersion, home: PiHome) -> Dialect:
+    """`--mode json` or `--mode rpc`. In the latter the prompt is a command, so nothing is written beforehand."""
+    return Dialect(
+        id=BACKEND_ID,
+        summary=SUMMARY,
+        command=COMMAND,
+        install=INSTALL,
+        arguments=partial(arguments, pi, mode=mode),
+        prompt=lambda invocation: invocation.request.prompt,
+        reader=lambda invocation: PiReader(invocation.request, settles=pi.settles),
+        keys=home.keys_for,
+        settings=lambda invocation: home.environment(invocation.request),
+    )
+
+
+def text_mode(home: PiHome) -> Dialect:
+    """The documented plain command line."""
+    return Dialect(
+        id=BACKEND_ID,
+        summary=SUMMARY,
+        command=COMMAND,
+        install=INSTALL,
+        arguments=lambda invocation: text_arguments(invocation.request),
+        prompt=lambda invocation: text_prompt(invocation.request),
+        reader=lambda invocation: TextReader(invocation.request),
+        keys=home.keys_for,
+        settings=lambda invocation: home.environment(invocation.request),
+    )

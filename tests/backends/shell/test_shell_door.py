@@ -1,0 +1,137 @@
+"""A command-line agent of one's own, through the public door."""
+
+import sys
+
+import pytest
+
+from ohm_subagents import Ohm
+from ohm_subagents.contract import Err, ErrorCode, Ok, OhmError, Profile
+from ohm_subagents.plugin import Capability, Checkpointed, RunOutput, TextDelta, hookimpl
+from ohm_subagents.shell import Dialect, full_prompt, records, shell_backend
+from ohm_subagents.testing import HERMETIC
+
+pytestmark = pytest.mark.anyio
+
+AGENT = """
+import json, os, sys
+prompt = sys.stdin.read()
+print("not a record")
+print(json.dumps({"said": "You said: "}), flush=True)
+print(json.dumps({"said": prompt}), flush=True)
+print(json.dumps({"args": sys.argv[1:], "env": sorted(os.environ), "id": "s1"}), flush=True)
+print("warn: careful", file=sys.stderr)
+sys.exit(3 if "fail" in prompt else 0)
+"""
+PROFILE = Profile(id="worker", name="Worker", summary="Works.", prompt="Work.", env=("SHOWN",))
+
+
+class EchoReader:
+    """Reads the agent above."""
+
+    def __init__(self):
+        self.text = ""
+        self.seen = {}
+
+    def read(self, line):
+        record = records(line) or {}
+        if "said" in record:
+            self.text += record["said"]
+            yield TextDelta(text=record["said"])
+        if "id" in record:
+            self.seen = record
+            yield Checkpointed(state=record["id"])
+
+    is_over = False
+
+    def last(self, ended):
+        return ()
+
+    def outcome(self, ended):
+        if ended.code != 0:
+            return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=f"It ended with {ended.code}: {ended.stderr}"))
+        return Ok(RunOutput(text=f"{self.text}|{' '.join(self.seen['args'])}|{' '.join(self.seen['env'])}"))
+
+
+class Plugin:
+    """Offers the agent as backend `echo-cli`."""
+
+    def __init__(self, script):
+        self._dialect = Dialect(
+            id="echo-cli",
+            summary="Echoes.",
+            command=(sys.executable, str(script)),
+            install="see the test",
+            arguments=lambda invocation: ("--resume", invocation.request.checkpoint or "none"),
+            prompt=lambda invocation: full_prompt(invocation.request),
+            reader=lambda _invocation: EchoReader(),
+            capabilities=frozenset({Capability.SESSIONS}),
+            keys=lambda _request: ("MY_KEY",),
+            settings=lambda invocation: {"FOLDER": str(invocation.folder)},
+        )
+
+    @hookimpl
+    def ohm_backends(self):
+        return (shell_backend(self._dialect),)
+
+
+@pytest.fixture
+def opened(tmp_path):
+    script = tmp_path / "agent.py"
+    script.write_text(AGENT)
+
+    def open_(**options):
+        return Ohm.open(
+            cwd=tmp_path,
+            config={
+                "subagentBackend": "echo-cli",
+                "subagents": {"backends": {"echo-cli": options}, "sendToFinished": "resume"},
+            },
+            env={**HERMETIC, "PATH": "/usr/bin:/bin", "MY_KEY": "k", "OTHER_KEY": "o", "SHOWN": "s"},
+            plugins=[Plugin(script)],
+            profiles=[PROFILE],
+        )
+
+    return open_
+
+
+async def test_the_agent_gets_its_prompt_its_arguments_and_an_environment_without_other_keys(opened):
+    async with opened(args=["--last"], env={"EXTRA": "1"}) as ohm:
+        answer = (await ohm.run("worker", "hello")).unwrap()
+    text, arguments, environment = answer.output.split("|")
+    assert (text, arguments) == ("You said: hello", "--resume none --last")
+    names = set(environment.split())
+    assert {"PATH", "MY_KEY", "SHOWN", "EXTRA", "FOLDER", "PI_SUBAGENT_CHILD", "PI_SUBAGENT_DEPTH"} <= names
+    assert "OTHER_KEY" not in names
+
+
+async def test_a_later_run_resumes_what_the_agent_called_its_session(opened):
+    async with opened() as ohm:
+        first = (await ohm.run("worker", "hello")).unwrap()
+        sent = await ohm.call("task", {"op": "send", "id": first.task_id, "prompt": "more"})
+    assert "--resume s1" in sent.details["output"]
+
+
+async def test_what_its_reader_calls_a_failure_is_one(opened):
+    async with opened() as ohm:
+        failed = await ohm.run("worker", "fail")
+    assert isinstance(failed, Err)
+    assert failed.err_value.message == "It ended with 3: warn: careful\n"
+
+
+async def test_a_command_that_is_not_there_is_told_with_how_to_install_it(opened):
+    async with opened(command=["no-such-agent"]) as ohm:
+        failed = await ohm.run("worker", "hello")
+    assert isinstance(failed, Err)
+    assert failed.err_value.code == ErrorCode.COMMAND_UNUSABLE
+    assert str(failed.err_value) == (
+        'The command "no-such-agent" of backend "echo-cli" cannot be started: it is not on the PATH, '
+        '"/usr/bin:/bin". Install it (see the test), or name another in subagents.backends."echo-cli".command of ohm.json.'
+    )
+
+
+async def test_an_empty_command_is_refused_by_name(opened):
+    async with opened(command=[]) as ohm:
+        failed = await ohm.run("worker", "hello")
+    assert isinstance(failed, Err)
+    assert failed.err_value.code == ErrorCode.BACKEND_OPTIONS_INVALID
+    assert "subagents.backends.echo-cli.command" in failed.err_value.message

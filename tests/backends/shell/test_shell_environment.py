@@ -1,0 +1,50 @@
+"""What a command-line agent sees of our environment (house 9.17)."""
+
+from dataclasses import replace
+
+from ohm_subagents._backends.shell.environment import child_environment
+from ohm_subagents.testing.scenarios import Scenarios, request_for
+
+OURS = {
+    "PATH": "/bin",
+    "HOME": "/home/me",
+    "LC_TIME": "C",
+    "HTTPS_PROXY": "http://proxy",
+    "OPENAI_API_KEY": "k1",
+    "ANTHROPIC_API_KEY": "k2",
+    "AWS_SECRET_ACCESS_KEY": "k3",
+    "SSH_AUTH_SOCK": "/agent",
+    "OHM_SUBAGENT_RUN_ID": "outer.1",
+}
+
+
+def seen(env_of_profile=(), **given):
+    request = replace(request_for("hi", Scenarios()), env=OURS, depth=3)
+    request = replace(request, profile=replace(request.profile, env=tuple(env_of_profile)))
+    return child_environment(request, **given)
+
+
+def test_a_child_sees_the_allowlist_and_where_it_stands_and_no_key():
+    assert seen() == {
+        "PATH": "/bin",
+        "HOME": "/home/me",
+        "LC_TIME": "C",
+        "HTTPS_PROXY": "http://proxy",
+        "OHM_SUBAGENT_RUN_ID": "outer.1",
+        "PI_SUBAGENT_CHILD": "1",
+        "PI_SUBAGENT_DEPTH": "3",
+    }
+
+
+def test_it_sees_the_keys_of_its_model_and_what_its_profile_names():
+    more = seen(["SSH_AUTH_SOCK", "NOT_SET"], keys=["OPENAI_API_KEY"])
+    assert {name: more[name] for name in more.keys() - seen().keys()} == {
+        "SSH_AUTH_SOCK": "/agent",
+        "OPENAI_API_KEY": "k1",
+    }
+
+
+def test_the_options_have_the_last_word_and_null_passes_ours_on():
+    more = seen(extra={"PATH": "/usr/bin", "AWS_SECRET_ACCESS_KEY": None, "PI_SUBAGENT_DEPTH": "9", "NEW": "1"})
+    assert (more["PATH"], more["AWS_SECRET_ACCESS_KEY"], more["NEW"]) == ("/usr/bin", "k3", "1")
+    assert more["PI_SUBAGENT_DEPTH"] == "9"
