@@ -52,6 +52,10 @@ class Reader(Protocol):
         """Whether the run has ended, so that nothing more has to be read."""
         ...
 
+    def last(self, ended: Ended) -> Iterable[RunEvent]:
+        """What can be told only now that the process is gone; asked once, before `outcome`."""
+        ...
+
     def outcome(self, ended: Ended) -> Result[RunOutput, OhmError]:
         """What became of the run, once the process is gone. Never from the exit code alone where the stream tells."""
         ...
