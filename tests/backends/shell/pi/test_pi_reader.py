@@ -243,6 +243,20 @@ def test_another_model_in_the_middle_is_told():
     assert [event.model for event in events if isinstance(event, RouteResolved)] == ["a", "b"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "notice"),
+    [
+        ("fake/fake", ['pi took model "fake/fake-1" for "fake/fake".']),
+        ("fake/fake-1", []),
+    ],
+)
+def test_another_model_than_the_one_asked_for_is_a_diagnostic(asked, notice):
+    file = stream("1.5.2-json-tool")
+    events = told(reader_for(file, model=pattern(asked)), lines_of(file))
+
+    assert [event.diagnostic.message for event in events if isinstance(event, DiagnosticRaised)] == notice
+
+
 def test_thinking_is_told_apart_from_the_answer():
     events = told(reader_for(stream("1.5.2-json-think")), lines_of(stream("1.5.2-json-think")))
 

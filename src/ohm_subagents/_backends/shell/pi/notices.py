@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ohm_subagents._backends.shell.pi.records import Record
+    from ohm_subagents.contract.model_pattern import ModelPattern
 
 _WARNING: Final = re.compile(r"^Warning:\s*(.+)$", re.MULTILINE)
 _MAX_WARNINGS: Final = 20
@@ -22,6 +23,12 @@ _MAX_WARNINGS: Final = 20
 def cut_off() -> DiagnosticRaised:
     """An answer that has text, but not all of it."""
     return _notice("The answer was cut off at the model's output token limit.")
+
+
+def substituted(asked: ModelPattern | None, provider: str, model: str) -> Iterable[DiagnosticRaised]:
+    """Another model than the one that was asked for: `pi` takes a name that it does not know for the like of it."""
+    if asked is not None and (asked.provider, asked.model) != (provider.lower(), model):
+        yield _notice(f'pi took model "{provider}/{model}" for "{asked.provider}/{asked.model}".')
 
 
 def retried(record: Record, secrets: Sequence[str]) -> DiagnosticRaised:

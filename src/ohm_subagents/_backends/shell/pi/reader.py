@@ -174,6 +174,7 @@ class PiReader:
         if all(chosen) and chosen != self._model:
             self._model = chosen
             yield RouteResolved(provider=chosen[0], model=chosen[1], runtime=RUNTIME, route=ROUTE)
+            yield from notices.substituted(self._request.model, *chosen)
 
     def _streamed(self, record: Record) -> Iterator[RunEvent]:
         """The next piece alone: old releases repeat the whole message beside it, and ahead of it."""
