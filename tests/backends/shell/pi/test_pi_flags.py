@@ -1,5 +1,7 @@
 """How `pi` is called: by what the installed release knows."""
 
+from dataclasses import replace
+
 import pytest
 from pi_streams import pattern, request
 
@@ -33,8 +35,6 @@ def test_a_new_release_is_kept_from_the_project_s_own_code_and_from_other_server
 
 @pytest.mark.parametrize("thinking", ["off", "high"])
 def test_a_thinking_level_is_passed_on_with_the_model(tmp_path, thinking):
-    from dataclasses import replace
-
     model = replace(pattern("openai/gpt-6"), thinking=thinking)
     run = Invocation(request=request(model=model), folder=tmp_path)
 

@@ -477,6 +477,7 @@ def test_a_conversation_that_was_shortened_is_a_diagnostic():
     ]
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=200)))
 def test_no_bytes_raise(lines):
     reader = PiReader(request(), settles=True)
