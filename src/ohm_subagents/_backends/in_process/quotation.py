@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pydantic_ai import exceptions as upstream
 
+from ohm_subagents._backends.quoting import quoted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_KEY_SHAPES: Final = re.compile(r"(?:\bsk-|\bgsk_|\bxai-|\bAIza|\bBearer\s+)[\w*.\-]{4,}")
-_MAX_DETAIL: Final = 300
 
 
 def quotation(error: Exception, secrets: Sequence[str]) -> str:
@@ -25,11 +23,8 @@ def quotation(error: Exception, secrets: Sequence[str]) -> str:
             said = str(error).partition("\n")[0]
         case _:
             said = _named(error)
-    for secret in secrets:
-        said = said.replace(secret, "***")
-    said = " ".join(_KEY_SHAPES.sub("***", said).split()).rstrip(".")
-    cut = f"{said[:_MAX_DETAIL]}…" if len(said) > _MAX_DETAIL else said
-    return f": {cut}" if cut else ""
+    shown = quoted(said, secrets)
+    return f": {shown}" if shown else ""
 
 
 def _named(error: Exception) -> str:

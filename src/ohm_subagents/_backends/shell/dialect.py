@@ -55,7 +55,7 @@ class Reader(Protocol):
         ...
 
     def last(self, ended: Ended) -> Iterable[RunEvent]:
-        """What is to be told once the process is gone, such as its warnings."""
+        """What can be told only now that the process is gone; asked once, before `outcome`."""
         ...
 
     def outcome(self, ended: Ended) -> Result[RunOutput, OhmError]:

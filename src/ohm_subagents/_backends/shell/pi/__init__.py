@@ -1,0 +1,1 @@
+"""`pi` as a command-line agent: its flags, its streams, its files."""

@@ -1,0 +1,220 @@
+"""The private configuration directory of the child: copies of the user's, so that logins work and nothing is rewritten.
+
+`pi` writes into its configuration, an OAuth login that it renews for one; into the user's own it never does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from ohm_subagents._backends.shell.pi.keys import VARIABLES, every_key, named_in
+from ohm_subagents._backends.shell.pi.records import as_list, as_record, as_text, record_in
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.events import DiagnosticRaised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ohm_subagents._backends.shell.pi.probe import PiVersion
+    from ohm_subagents._backends.shell.pi.records import Record
+    from ohm_subagents._plugins.interfaces import RunRequest
+
+_MODELS: Final = "models.json"
+_AUTH: Final = "auth.json"
+_SETTINGS: Final = "settings.json"
+_COPIED: Final = (_AUTH, _SETTINGS, "models-store.json")
+"""Logins, settings, and the catalog of models that `pi` has fetched; models.json is more than a copy."""
+_PROGRAMS: Final = "bin"
+"""Where `pi` keeps the `rg` and the `fd` that it fetched."""
+_STRINGS: Final = re.compile(r'"([^"\\]*)"')
+
+
+class ServiceModel(Protocol):
+    """A model of an OpenAI-compatible service; `context_window` is in tokens."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def supports_thinking(self) -> bool: ...
+    @property
+    def context_window(self) -> int | None: ...
+
+
+class Service(Protocol):
+    """An OpenAI-compatible service of ohm.json; `api_key_env` names the variable of its key, None if it takes none."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def base_url(self) -> str: ...
+    @property
+    def api_key_env(self) -> str | None: ...
+    @property
+    def models(self) -> Sequence[ServiceModel]: ...
+
+
+class PiHome:
+    """`folder`, as configuration directory of `pi`, for as long as a backend is open.
+
+    All is done at once and without waiting: the files are small. `refresh` stands before each start.
+    """
+
+    def __init__(self, folder: Path, services: Iterable[Service] = ()) -> None:
+        self._folder = folder
+        self._services = {service.name.lower(): service for service in services}
+        self._asked: dict[str, dict[str, None]] = {}
+        self._seen: dict[str, object] = {}
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+
+    def refresh(self, request: RunRequest, pi: PiVersion) -> Iterable[DiagnosticRaised]:
+        """Copy what has changed of the user's files, and see that the model of the run is listed."""
+        if request.model is not None:
+            self._asked.setdefault(request.model.provider, {})[request.model.model] = None
+        source = _source(request.env)
+        for name in _COPIED:
+            if self._is_new(name, _stamp(source / name)):
+                self._put(name, _content(source / name))
+        programs = self._folder / _PROGRAMS
+        if (source / _PROGRAMS).is_dir() and not programs.is_symlink() and not programs.exists():
+            programs.symlink_to(source / _PROGRAMS)
+        listed = tuple((name, tuple(self._asked.get(name, ()))) for name in self._services)
+        if not self._is_new(_MODELS, (_stamp(source / _MODELS), listed, pi.has_dollar_references)):
+            return ()
+        return self._list_models(_content(source / _MODELS), pi)
+
+    def environment(self, request: RunRequest) -> dict[str, str]:
+        """The variables that make `pi` use this directory, and keep it from doing anything but its work."""
+        google = request.env.get("GOOGLE_API_KEY", "").strip()
+        is_google = self._provider(request) in {"google", None} and not request.env.get("GEMINI_API_KEY", "").strip()
+        return {
+            "PI_CODING_AGENT_DIR": str(self._folder),
+            "PI_OFFLINE": "1",  # no updates and no downloads; models are asked all the same
+            "PI_SKIP_VERSION_CHECK": "1",
+            "PI_TELEMETRY": "0",
+            **({"GEMINI_API_KEY": google} if google and is_google else {}),  # `pi` knows one name only, we know both
+        }
+
+    def keys_for(self, request: RunRequest) -> frozenset[str]:
+        """The variables that the provider of the run needs; those of all providers when nobody names one."""
+        provider = self._provider(request)
+        known = self._services if provider is None else [provider]
+        own = {key for name in known if name in self._services and (key := self._services[name].api_key_env)}
+        named = every_key() if provider is None else frozenset(VARIABLES.get(provider, ()))
+        return frozenset(own | named | self._referred(provider)) & request.env.keys()
+
+    def _provider(self, request: RunRequest) -> str | None:
+        if request.model is not None:
+            return request.model.provider
+        settings = record_in(_content(self._folder / _SETTINGS) or b"")
+        return as_text(settings.get("defaultProvider")).lower() or None
+
+    def _referred(self, provider: str | None) -> set[str]:
+        """The variables that the user's own files name for a provider."""
+        found: set[str] = set()
+        for name in (_MODELS, _AUTH):
+            content = _content(self._folder / name) or b""
+            known = record_in(content)
+            entries = as_record(known.get("providers")) if name == _MODELS else known
+            if not known:  # with comments in it, perhaps
+                texts: Iterable[str] = _STRINGS.findall(content.decode("utf-8", "replace"))
+            elif provider is None:
+                texts = _strings(dict(entries))
+            else:
+                texts = _strings([entry for key, entry in entries.items() if key.lower() == provider])
+            found.update(chain.from_iterable(named_in(text) for text in texts))
+        return found
+
+    def _list_models(self, content: bytes | None, pi: PiVersion) -> Iterable[DiagnosticRaised]:
+        """models.json: the user's, and the services of ohm.json that it does not have."""
+        if not self._services:
+            self._put(_MODELS, content)
+            return ()
+        known = record_in(content or b"{}")
+        providers = known.get("providers", {})
+        theirs = as_record(providers)
+        if (content and not known and content.split() != [b"{}"]) or (providers and not theirs):
+            self._put(_MODELS, content)
+            told = Diagnostic(
+                subject=_MODELS,
+                message="models.json of pi is not plain JSON, so the providers of ohm.json were not added to it: "
+                f"{', '.join(sorted(self._services))}.",
+            )
+            return (DiagnosticRaised(diagnostic=told),)
+        ours = {name: self._entry(service, pi) for name, service in self._services.items() if name not in theirs}
+        self._put(_MODELS, json.dumps({**known, "providers": {**ours, **theirs}}, indent=2).encode())
+        return ()
+
+    def _entry(self, service: Service, pi: PiVersion) -> Record:
+        listed: dict[str, Record] = {
+            model.id: {
+                "id": model.id,
+                "reasoning": model.supports_thinking,
+                **({} if model.context_window is None else {"contextWindow": model.context_window}),
+            }
+            for model in service.models
+        }
+        asked = {name: {"id": name} for name in self._asked.get(service.name.lower(), ())}
+        key = service.api_key_env
+        return {
+            "baseUrl": service.base_url,
+            "api": "openai-completions",
+            "apiKey": "no-key" if key is None else f"${key}" if pi.has_dollar_references else key,
+            "models": list({**asked, **listed}.values()),
+        }
+
+    def _is_new(self, name: str, state: object) -> bool:
+        if self._seen.get(name) == state:
+            return False
+        self._seen[name] = state
+        return True
+
+    def _put(self, name: str, content: bytes | None) -> None:
+        """Write a file that only we can read, at once; with None, there is none."""
+        place = self._folder / name
+        if content is None:
+            place.unlink(missing_ok=True)
+            return
+        fresh = self._folder / f".{name}.new"
+        fresh.unlink(missing_ok=True)
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+        fresh.replace(place)
+
+
+def _source(env: Mapping[str, str]) -> Path:
+    """The user's own directory."""
+    named = env.get("PI_CODING_AGENT_DIR", "").strip()
+    home = Path(env.get("HOME", "") or os.devnull)
+    if named == "~" or named.startswith("~/"):
+        return home / named[2:]
+    return Path(named) if named else home / ".pi" / "agent"
+
+
+def _stamp(file: Path) -> object:
+    try:
+        known = file.stat()
+    except OSError:
+        return None
+    return (known.st_mtime_ns, known.st_size, known.st_ino)
+
+
+def _content(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return None
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Every string in a piece of JSON."""
+    if isinstance(value, str):
+        yield value
+    else:
+        inner = (*as_record(value).values(), *as_list(value))
+        yield from chain.from_iterable(map(_strings, inner))

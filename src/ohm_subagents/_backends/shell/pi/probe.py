@@ -1,0 +1,138 @@
+"""Which `pi` is installed, and what it knows. Asked once for each command."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import anyio
+
+from ohm_subagents._backends.quoting import quoted
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok, Result
+
+RunCommand: TypeAlias = Callable[
+    [tuple[str, ...], Mapping[str, str], Path], Awaitable[Result[tuple[int, str, str], OhmError]]
+]
+"""Runs a command to its end: (command, environment, directory) → (exit code, standard output, standard error)."""
+
+INSTALL: Final = "npm install -g @earendil-works/pi-coding-agent"
+_OLDEST: Final = (0, 73)
+_VERSION: Final = re.compile(r"^v?(\d+)\.(\d+)\.(\d+)\S*$", re.MULTILINE)
+_FLAG: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+_TELLING: Final = re.compile(r"^.*\b\w*Error\b.*$", re.MULTILINE)
+_OTHERWISE: Final = 'or name another in subagents.backends."interactive-shell".command of ohm.json'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PiVersion:
+    """A release of `pi`: its number, and the long flags that its help lists."""
+
+    version: tuple[int, int, int]
+    text: str
+    flags: frozenset[str] = field(default=frozenset())
+
+    @property
+    def settles(self) -> bool:
+        """Whether it says `agent_settled` when it will do no more by itself."""
+        return self.version >= (0, 80, 4)
+
+    @property
+    def has_dollar_references(self) -> bool:
+        """Whether models.json names a variable as `$NAME`; before, it was `NAME`."""
+        return self.version >= (0, 77, 0)
+
+
+class PiProbe:
+    """Knows the releases behind commands; `run` starts one. A command that was replaced on disk is asked again."""
+
+    def __init__(self, run: RunCommand) -> None:
+        self._run = run
+        self._known: dict[tuple[object, ...], PiVersion] = {}
+        self._asking = anyio.Lock()
+
+    async def version(self, command: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> Result[PiVersion, OhmError]:
+        """Returns `backend_command_unusable` for a command that is missing, too old, or does not start."""
+        program = _found(command[0], env, cwd)
+        if program is None:
+            return Err(_missing(command[0]))
+        key = (env.get("PATH"), *_identity((program, *command[1:]), cwd))
+        async with self._asking:
+            if key not in self._known:
+                asked = await self._ask(command, env, cwd)
+                if isinstance(asked, Err):
+                    return asked
+                self._known[key] = asked.ok_value
+            return Ok(self._known[key])
+
+    async def _ask(self, command: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> Result[PiVersion, OhmError]:
+        answers: dict[str, Result[tuple[int, str, str], OhmError]] = {}
+
+        async def ask(flag: str) -> None:
+            answers[flag] = await self._run((*command, flag), env, cwd)
+
+        async with anyio.create_task_group() as both:
+            both.start_soon(ask, "--version")
+            both.start_soon(ask, "--help")
+        version, usage = answers["--version"], answers["--help"]
+        if isinstance(version, Err):
+            return version
+        if isinstance(usage, Err):
+            return usage
+        code, *said = version.ok_value
+        return _read(" ".join(command), code, "\n".join(said), "\n".join(usage.ok_value[1:]))
+
+
+def _read(command: str, code: int, said: str, usage: str) -> Result[PiVersion, OhmError]:
+    """The release. Some releases say their version on standard error."""
+    found = _VERSION.search(said)
+    if code != 0 or found is None:
+        line = _TELLING.search(said)
+        words = quoted(line[0] if line is not None else said)
+        return Err(
+            _unusable(
+                f'The command "{command}" does not start as pi: {words or f"it ended with exit code {code}"}',
+                f"pi needs the node that its release asks for; install both again ({INSTALL}), {_OTHERWISE}.",
+            )
+        )
+    major, minor, patch = (int(part) for part in found.groups())
+    if (major, minor) < _OLDEST:
+        return Err(
+            _unusable(
+                f'The command "{command}" is pi {found[0]}, and 0.73.0 is the oldest that works here',
+                f"Install a newer one: {INSTALL}; {_OTHERWISE}.",
+            )
+        )
+    return Ok(PiVersion(version=(major, minor, patch), text=found[0], flags=frozenset(_FLAG.findall(usage))))
+
+
+def _found(program: str, env: Mapping[str, str], cwd: Path) -> str | None:
+    """The file that would be started, or None."""
+    if "/" not in program:
+        return shutil.which(program, path=env.get("PATH", ""))
+    return shutil.which(str(cwd / program))
+
+
+def _identity(command: tuple[str, ...], cwd: Path) -> tuple[object, ...]:
+    """The command, and when each file in it was last replaced."""
+    return (command, *(_changed(cwd / part) for part in command))
+
+
+def _changed(path: Path) -> int | None:
+    try:
+        return path.stat().st_mtime_ns
+    except (OSError, ValueError):
+        return None
+
+
+def _missing(program: str) -> OhmError:
+    where = "there is no such program" if "/" in program else "it is not on PATH"
+    return _unusable(f'The command "{program}" cannot be started: {where}', f"Install it: {INSTALL}; {_OTHERWISE}.")
+
+
+def _unusable(message: str, advice: str) -> OhmError:
+    return OhmError(code=ErrorCode.COMMAND_UNUSABLE, message=f"{message}.", advice=advice)

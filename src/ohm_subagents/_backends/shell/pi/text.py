@@ -1,0 +1,165 @@
+"""The degraded mode: one prompt in, plain text out, with the command line that 004 documents."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._backends.quoting import quoted
+from ohm_subagents._backends.shell.pi.failures import how, interrupted
+from ohm_subagents._backends.shell.pi.keys import secrets_of
+from ohm_subagents._backends.shell.pi.notices import warnings
+from ohm_subagents._backends.shell.pi.reader import ROUTE, RUNTIME
+from ohm_subagents._plugins.interfaces import RunOutput
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.events import DiagnosticRaised, RouteResolved
+from ohm_subagents.contract.result import Err, Ok
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ohm_subagents._backends.shell.dialect import Ended
+    from ohm_subagents._plugins.interfaces import RunRequest
+    from ohm_subagents.contract.events import RunEvent
+    from ohm_subagents.contract.result import Result
+
+_ARGUMENTS: Final = (
+    *("--print", "--no-session", "--no-extensions"),
+    *("--tools", "read,bash,edit,write,grep,find,ls"),
+)
+_MAX_ARGUMENT_BYTES: Final = 100_000
+"""Linux takes 128 KiB in one argument."""
+_MAX_OUTPUT_BYTES: Final = 8_000_000
+_INTERRUPTED: Final = 130
+_HEADER: Final = re.compile(r"[ \t]*(backend|provider|model|runtime|route)[ \t]*:(.*)", re.IGNORECASE)
+
+
+def text_arguments(request: RunRequest) -> tuple[str, ...]:
+    """What follows the command: 004's arguments, the model, and the prompt, unless it has to go to standard input."""
+    model = ("--model", str(request.model)) if request.model is not None else ()
+    prompt = composed(request)
+    return (*_ARGUMENTS, *model, *((prompt,) if _is_argument(prompt) else ()))
+
+
+def text_prompt(request: RunRequest) -> str:
+    """What is written to standard input."""
+    prompt = composed(request)
+    return "" if _is_argument(prompt) else prompt
+
+
+def composed(request: RunRequest) -> str:
+    """The prompt, with who the subagent is, or with what it was asked before (task-v1, 21.3)."""
+    return _follow_up(request) if request.history else _start(request)
+
+
+def _is_argument(prompt: str) -> bool:
+    return len(prompt.encode(errors="replace")) <= _MAX_ARGUMENT_BYTES
+
+
+def _start(request: RunRequest) -> str:
+    profile = request.profile
+    uses = ["When to use:", *(f"- {use}" for use in profile.when_to_use)] if profile.when_to_use else []
+    lines = [
+        f"You are the {profile.name} subagent in Pi OHM.",
+        "",
+        f"Subagent summary: {profile.summary}",
+        *uses,
+        "",
+        "Profile scaffold guidance:",
+        profile.prompt.strip(),
+        "",
+        f"Task description: {request.description}",
+        "",
+        "User task:",
+        request.prompt,
+        "",
+        "Return concrete findings/results. Avoid repeating this prompt verbatim.",
+    ]
+    return "\n".join(lines)
+
+
+def _follow_up(request: RunRequest) -> str:
+    lines = [
+        f"You are continuing the {request.profile.name} subagent task.",
+        f"Task description: {request.description}",
+        "",
+        "Task history:",
+        *(f"{number}. {exchange.prompt}" for number, exchange in enumerate(request.history, 1)),
+        "",
+        "Latest follow-up request:",
+        request.prompt,
+        "",
+        "Return only the updated findings/result.",
+    ]
+    return "\n".join(lines)
+
+
+class TextReader:
+    """Collects what `pi --print` writes, up to 8 MB.
+
+    A leading block of `provider: …` lines is read as who did the work, and nothing else is: an answer may hold such
+    lines (Q36).
+    """
+
+    def __init__(self, request: RunRequest) -> None:
+        self._request = request
+        self._lines: list[bytes] = []
+        self._size = 0
+        self._is_full = False
+
+    def read(self, line: bytes) -> Iterable[RunEvent]:
+        """See `Reader`. Nothing is told before the end."""
+        self._size += len(line) + 1
+        if self._size <= _MAX_OUTPUT_BYTES:
+            self._lines.append(line)
+        else:
+            self._is_full = True
+        return ()
+
+    @property
+    def is_over(self) -> bool:
+        """Only the end of the process is the end."""
+        return False
+
+    def last(self, ended: Ended) -> Iterable[RunEvent]:
+        """See `Reader`. Who did the work is told of work that was done."""
+        yield from warnings(ended.stderr)
+        if self._is_full:
+            cut = Diagnostic(subject="pi", message="The answer was cut off at 8 MB of text.")
+            yield DiagnosticRaised(diagnostic=cut)
+        if ended.code == 0:
+            known, _ = _parted(self._text(ended))
+            yield RouteResolved(
+                provider=known.get("provider", ""),
+                model=known.get("model", ""),
+                runtime=known.get("runtime", RUNTIME),
+                route=ROUTE,
+            )
+
+    def outcome(self, ended: Ended) -> Result[RunOutput, OhmError]:
+        """See `Reader`. There is nothing but the exit code to go by."""
+        if ended.code == _INTERRUPTED:
+            return Err(interrupted())
+        if ended.code != 0:
+            said = quoted(ended.stderr, secrets_of(self._request.env)) or f"pi ended {how(ended.code)}"
+            message = f"Task {self._request.task_id} backend failed: {said}"
+            return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))
+        _, answer = _parted(self._text(ended))
+        return Ok(RunOutput(text=answer or "(no output)"))
+
+    def _text(self, ended: Ended) -> str:
+        said = b"\n".join(self._lines).decode("utf-8", "replace").strip()
+        return said or ended.stderr.strip()
+
+
+def _parted(text: str) -> tuple[dict[str, str], str]:
+    """What the leading block of metadata says, and the text below it; line ends are line feeds."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    known: dict[str, str] = {}
+    while lines and (found := _HEADER.fullmatch(lines[0])) is not None:
+        lines.pop(0)
+        name, value = found[1].lower(), found[2].strip()
+        if value:
+            known["runtime" if name == "backend" else name] = value
+    return known, "\n".join(lines).strip()

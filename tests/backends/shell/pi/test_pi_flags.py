@@ -1,0 +1,64 @@
+"""How `pi` is called: by what the installed release knows."""
+
+from dataclasses import replace
+
+import pytest
+from pi_streams import pattern, request
+
+from ohm_subagents._backends.shell.dialect import Invocation
+from ohm_subagents._backends.shell.pi.flags import arguments, left_out, session_file, write_instructions
+from ohm_subagents._backends.shell.pi.probe import PiVersion
+
+OLD = PiVersion(version=(0, 74, 2), text="0.74.2", flags=frozenset({"--no-extensions", "--tools"}))
+NEW = PiVersion(version=(1, 5, 2), text="1.5.2", flags=frozenset({"--no-mcp", "--no-approve", "--tools"}))
+QUIET = ["--no-extensions", "--no-skills", "--no-prompt-templates", "--no-themes"]
+
+
+def test_an_old_release_gets_no_flag_that_it_does_not_know(tmp_path):
+    run = Invocation(request=request(tools=("read", "ls", "code_search")), folder=tmp_path)
+
+    assert list(arguments(OLD, run, "json")) == [
+        *("--mode", "json", "--session", f"{tmp_path}/session.jsonl"),
+        *("--system-prompt", f"{tmp_path}/instructions.md", "--tools", "read,ls", *QUIET),
+    ]
+
+
+def test_a_new_release_is_kept_from_the_project_s_own_code_and_from_other_servers(tmp_path):
+    run = Invocation(request=request(model=pattern("openai/gpt-6")), folder=tmp_path)
+
+    assert list(arguments(NEW, run, "rpc")) == [
+        *("--mode", "rpc", "--session", str(session_file(tmp_path))),
+        *("--system-prompt", f"{tmp_path}/instructions.md", "--model", "openai/gpt-6", "--no-tools", *QUIET),
+        *("--no-approve", "--no-mcp"),
+    ]
+
+
+@pytest.mark.parametrize("thinking", ["off", "high"])
+def test_a_thinking_level_is_passed_on_with_the_model(tmp_path, thinking):
+    model = replace(pattern("openai/gpt-6"), thinking=thinking)
+    run = Invocation(request=request(model=model), folder=tmp_path)
+
+    assert f"openai/gpt-6:{thinking}" in arguments(NEW, run, "json")
+
+
+def test_the_instructions_are_in_the_file_that_the_command_line_names(tmp_path):
+    run = Invocation(request=request(instructions="Be kind.\n"), folder=tmp_path)
+    write_instructions(run)
+    words = arguments(NEW, run, "json")
+
+    assert (tmp_path / words[words.index("--system-prompt") + 1]).read_text() == "Be kind.\n"
+
+
+def test_without_instructions_pi_has_its_own_and_there_is_no_file(tmp_path):
+    run = Invocation(request=request(instructions=""), folder=tmp_path)
+    write_instructions(run)
+
+    assert "--system-prompt" not in arguments(NEW, run, "json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_tool_that_pi_has_not_is_told_except_for_code_search():
+    [told] = left_out(request(tools=("read", "code_search", "paint")))
+
+    assert told.diagnostic.message == 'pi has no tool "paint"; the subagent works without it.'
+    assert list(left_out(request(tools=("read", "code_search")))) == []

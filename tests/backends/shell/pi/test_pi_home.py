@@ -1,0 +1,240 @@
+"""The private configuration directory of a nested `pi`."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pi_streams import pattern, request
+
+from ohm_subagents._backends.in_process.providers import CompatibleModel, CompatibleProvider
+from ohm_subagents._backends.shell.pi.home import PiHome
+from ohm_subagents._backends.shell.pi.keys import VARIABLES, secrets_of
+from ohm_subagents._backends.shell.pi.probe import PiVersion
+
+OLD = PiVersion(version=(0, 74, 2), text="0.74.2")
+NEW = PiVersion(version=(1, 5, 2), text="1.5.2")
+ACME = CompatibleProvider(
+    name="Acme",
+    base_url="http://127.0.0.1:1/v1",
+    api_key_env="ACME_KEY",
+    models=(CompatibleModel(id="m1", supports_thinking=True, context_window=50_000),),
+)
+
+
+@pytest.fixture
+def user(tmp_path) -> Path:
+    """The user's home, with a configuration of pi."""
+    agent = tmp_path / "user" / ".pi" / "agent"
+    agent.mkdir(parents=True)
+    (agent / "auth.json").write_text('{"anthropic":{"type":"api_key","key":"sk-secret"}}')
+    (agent / "settings.json").write_text('{"defaultProvider":"anthropic"}')
+    (agent / "models.json").write_text('{"providers":{"mine":{"baseUrl":"http://x","apiKey":"$MINE_KEY"}}}')
+    return tmp_path / "user"
+
+
+def agent_of(user: Path) -> Path:
+    return user / ".pi" / "agent"
+
+
+def run_of(user: Path, model: str = "", **env: str):
+    return request(env={"HOME": str(user), **env}, model=pattern(model) if model else None)
+
+
+def test_the_directory_and_its_files_are_private_copies(tmp_path, user):
+    folder = tmp_path / "private"
+    assert list(PiHome(folder).refresh(run_of(user), NEW)) == []
+
+    assert folder.stat().st_mode & 0o777 == 0o700
+    for name in ("auth.json", "settings.json", "models.json"):
+        assert (folder / name).read_bytes() == (agent_of(user) / name).read_bytes()
+        assert (folder / name).stat().st_mode & 0o777 == 0o600
+    assert sorted(file.name for file in folder.iterdir()) == ["auth.json", "models.json", "settings.json"]
+
+
+def test_the_directory_that_the_environment_names_is_the_user_s(tmp_path, user):
+    for named in ("~/.pi/agent", str(agent_of(user))):
+        folder = tmp_path / f"private-{len(named)}"
+        PiHome(folder).refresh(run_of(user, PI_CODING_AGENT_DIR=named), NEW)
+        assert (folder / "auth.json").exists()
+
+    elsewhere = tmp_path / "elsewhere"
+    PiHome(elsewhere).refresh(run_of(user, PI_CODING_AGENT_DIR=str(tmp_path / "nothing")), NEW)
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_without_a_home_there_is_nothing_to_copy(tmp_path):
+    assert list(PiHome(tmp_path / "private").refresh(request(), NEW)) == []
+
+
+def test_what_the_child_has_written_stays_until_the_user_s_file_changes(tmp_path, user):
+    home = PiHome(tmp_path / "private")
+    home.refresh(run_of(user), NEW)
+    copy, original = tmp_path / "private" / "auth.json", agent_of(user) / "auth.json"
+    copy.write_text('{"renewed":{}}')
+    home.refresh(run_of(user), NEW)
+    assert copy.read_text() == '{"renewed":{}}'
+
+    original.write_text('{"anthropic":{"type":"api_key","key":"sk-another"}}')
+    home.refresh(run_of(user), NEW)
+    assert copy.read_bytes() == original.read_bytes()
+
+    original.unlink()
+    home.refresh(run_of(user), NEW)
+    assert not copy.exists()
+
+
+def test_nothing_of_the_user_s_is_touched(tmp_path, user):
+    before = {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in agent_of(user).iterdir()}
+    home = PiHome(tmp_path / "private", [ACME])
+    home.refresh(run_of(user, "acme/m2"), NEW)
+    (tmp_path / "private" / "settings.json").write_text("{}")
+
+    assert {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in agent_of(user).iterdir()} == before
+
+
+def test_the_programs_that_pi_has_fetched_are_found(tmp_path, user):
+    (agent_of(user) / "bin").mkdir()
+    (agent_of(user) / "bin" / "rg").write_text("")
+    home = PiHome(tmp_path / "private")
+    home.refresh(run_of(user), NEW)
+    home.refresh(run_of(user), NEW)
+
+    assert (tmp_path / "private" / "bin" / "rg").exists()
+
+
+def listed(folder: Path) -> dict:
+    return json.loads((folder / "models.json").read_text())["providers"]
+
+
+@pytest.mark.parametrize(("pi", "key"), [(OLD, "ACME_KEY"), (NEW, "$ACME_KEY")])
+def test_the_services_of_ohm_json_are_added_as_the_release_understands_them(tmp_path, user, pi, key):
+    home = PiHome(tmp_path / "private", [ACME])
+    home.refresh(run_of(user, "acme/m2"), pi)
+    providers = listed(tmp_path / "private")
+
+    assert providers["mine"] == {"baseUrl": "http://x", "apiKey": "$MINE_KEY"}
+    assert providers["acme"] == {
+        "baseUrl": "http://127.0.0.1:1/v1",
+        "api": "openai-completions",
+        "apiKey": key,
+        "models": [{"id": "m2"}, {"id": "m1", "reasoning": True, "contextWindow": 50_000}],
+    }
+
+
+def test_every_model_that_was_asked_for_stays_listed(tmp_path, user):
+    home = PiHome(tmp_path / "private", [ACME])
+    for model in ("acme/m2", "acme/m3", "acme/m2", "acme/m1"):
+        home.refresh(run_of(user, model), NEW)
+
+    assert [model["id"] for model in listed(tmp_path / "private")["acme"]["models"]] == ["m2", "m3", "m1"]
+
+
+def test_a_provider_that_the_user_has_configured_for_pi_stays_as_it_is(tmp_path, user):
+    (agent_of(user) / "models.json").write_text('{"providers":{"acme":{"baseUrl":"http://theirs"}}}')
+    PiHome(tmp_path / "private", [ACME]).refresh(run_of(user), NEW)
+
+    assert listed(tmp_path / "private") == {"acme": {"baseUrl": "http://theirs"}}
+
+
+def test_a_service_without_a_key_gets_a_word_in_its_place(tmp_path):
+    free = CompatibleProvider(name="free", base_url="http://127.0.0.1:1/v1")
+    PiHome(tmp_path / "private", [free]).refresh(request(model=pattern("free/m")), NEW)
+
+    assert listed(tmp_path / "private")["free"]["apiKey"] == "no-key"
+
+
+@pytest.mark.parametrize("text", ['{"providers":{} /* mine */}', "{", "[]", '{"providers":[1]}'])
+def test_a_models_file_that_is_not_plain_is_copied_as_it_is(tmp_path, user, text):
+    (agent_of(user) / "models.json").write_text(text)
+    home = PiHome(tmp_path / "private", [ACME])
+    [told] = home.refresh(run_of(user), NEW)
+
+    assert (tmp_path / "private" / "models.json").read_text() == text
+    assert "acme" in told.diagnostic.message
+    assert list(home.refresh(run_of(user), NEW)) == []  # once is enough
+    assert list(PiHome(tmp_path / "other").refresh(run_of(user), NEW)) == []  # nothing was to be added
+
+
+KEYS = {
+    "ANTHROPIC_API_KEY": "a",
+    "OPENAI_API_KEY": "o",
+    "AZURE_OPENAI_API_KEY": "z",
+    "AZURE_OPENAI_BASE_URL": "https://z",
+    "AWS_PROFILE": "p",
+    "ACME_KEY": "k",
+    "MINE_KEY": "m",
+    "GITHUB_TOKEN": "g",
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "keys"),
+    [
+        ("openai/gpt-6", {"OPENAI_API_KEY"}),
+        ("azure/gpt-6", {"AZURE_OPENAI_API_KEY", "AZURE_OPENAI_BASE_URL"}),
+        ("amazon-bedrock/x", {"AWS_PROFILE"}),
+        ("acme/m1", {"ACME_KEY"}),
+        ("mine/x", {"MINE_KEY"}),
+        ("nobody/x", set()),
+        ("", {"ANTHROPIC_API_KEY"}),  # the provider of settings.json
+    ],
+)
+def test_the_child_gets_the_keys_of_its_provider_and_no_others(tmp_path, user, model, keys):
+    home = PiHome(tmp_path / "private", [ACME])
+    run = run_of(user, model, **KEYS)
+    home.refresh(run, NEW)
+
+    assert home.keys_for(run) == keys
+
+
+def test_with_no_provider_named_anywhere_the_keys_of_all_providers_are_passed_on(tmp_path, user):
+    (agent_of(user) / "settings.json").unlink()
+    home = PiHome(tmp_path / "private", [ACME])
+    run = run_of(user, **KEYS)
+    home.refresh(run, NEW)
+
+    assert home.keys_for(run) == KEYS.keys() - {"GITHUB_TOKEN"}
+
+
+def test_variables_are_found_in_a_models_file_with_comments_too(tmp_path, user):
+    (agent_of(user) / "models.json").write_text('{"providers":{"mine":{"apiKey":"MINE_KEY"}}} // old')
+    home = PiHome(tmp_path / "private")
+    run = run_of(user, "mine/x", **KEYS)
+    home.refresh(run, NEW)
+
+    assert home.keys_for(run) == {"MINE_KEY"}
+
+
+def test_pi_is_kept_from_doing_anything_but_its_work(tmp_path, user):
+    home = PiHome(tmp_path / "private")
+
+    assert home.environment(run_of(user)) == {
+        "PI_CODING_AGENT_DIR": str(tmp_path / "private"),
+        "PI_OFFLINE": "1",
+        "PI_SKIP_VERSION_CHECK": "1",
+        "PI_TELEMETRY": "0",
+    }
+
+
+def test_our_second_name_of_google_s_key_works_for_pi(tmp_path, user):
+    home = PiHome(tmp_path / "private")
+
+    assert home.environment(run_of(user, "google/g", GOOGLE_API_KEY="k"))["GEMINI_API_KEY"] == "k"
+    both = run_of(user, "google/g", GOOGLE_API_KEY="k", GEMINI_API_KEY="j")
+    assert "GEMINI_API_KEY" not in home.environment(both)
+    assert home.keys_for(both) == {"GEMINI_API_KEY"}
+    assert "GEMINI_API_KEY" not in home.environment(run_of(user, "openai/g", GOOGLE_API_KEY="k"))
+
+
+def test_the_keys_of_our_own_providers_are_known_for_pi_too():
+    from ohm_subagents._backends.in_process.providers import builtin_model_specs
+
+    unknown = {spec.provider for spec in builtin_model_specs({}) if spec.keys} - VARIABLES.keys()
+
+    assert unknown == set()
+
+
+def test_a_secret_is_known_by_the_name_of_its_variable():
+    env = {"ACME_KEY": "long-enough", "X_TOKEN": "even-longer-one", "HOME": "/home/someone", "SHORT_KEY": "abc"}
+
+    assert secrets_of(env) == ("even-longer-one", "long-enough")

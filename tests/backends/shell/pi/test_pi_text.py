@@ -1,0 +1,124 @@
+"""The degraded mode of `pi`: the command line and the prompts that are documented, and what its text means."""
+
+import json
+
+import pytest
+from pi_streams import ENDED, TRANSCRIPTS, pattern, request, told
+
+from ohm_subagents._backends.shell.dialect import Ended
+from ohm_subagents._backends.shell.pi.text import TextReader, composed, text_arguments, text_prompt
+from ohm_subagents._plugins.interfaces import Exchange
+from ohm_subagents.contract import Err, ErrorCode, RouteResolved
+
+START = (
+    "You are the Finder subagent in Pi OHM.\n\nSubagent summary: FIN-SUMMARY\nWhen to use:\n- FIN-WHEN-1\n\n"
+    "Profile scaffold guidance:\nFIN-SCAFFOLD\n\nTask description: Auth scan\n\nUser task:\nTrace auth\n\n"
+    "Return concrete findings/results. Avoid repeating this prompt verbatim."
+)
+FIXED = ("--print", "--no-session", "--no-extensions", "--tools", "read,bash,edit,write,grep,find,ls")
+
+
+def test_the_command_line_is_the_documented_one():
+    assert text_arguments(request()) == (*FIXED, START)
+    assert text_arguments(request(model=pattern("openai/gpt-6"))) == (*FIXED, "--model", "openai/gpt-6", START)
+    assert text_prompt(request()) == ""
+
+
+def test_a_prompt_that_no_argument_can_hold_goes_to_standard_input():
+    long = request("ü" * 60_000)
+
+    assert text_arguments(long) == FIXED
+    assert text_prompt(long) == composed(long)
+
+
+def test_a_follow_up_lists_what_was_asked_before_and_what_is_asked_now_once():
+    """The recorded words, without their repetition of the newest prompt (Q16)."""
+    history = (Exchange(prompt="Trace auth", output="start answer"), Exchange(prompt="one", output="f1"))
+
+    assert composed(request("two", history=history)) == (
+        "You are continuing the Finder subagent task.\nTask description: Auth scan\n\n"
+        "Task history:\n1. Trace auth\n2. one\n\nLatest follow-up request:\ntwo\n\n"
+        "Return only the updated findings/result."
+    )
+
+
+def said(stdout: str, ended: Ended = ENDED) -> tuple[str, RouteResolved | None]:
+    reader = TextReader(request())
+    assert told(reader, stdout.encode().split(b"\n")) == []
+    assert not reader.is_over
+    routes = [event for event in reader.last(ended) if isinstance(event, RouteResolved)]
+    result = reader.outcome(ended)
+    if isinstance(result, Err):
+        assert routes == []
+        return result.err_value.message, None
+    return result.ok_value.text, routes[0]
+
+
+@pytest.mark.parametrize(
+    ("stdout", "answer", "route"),
+    [
+        ("Found it\n", "Found it", ("", "", "pi-cli")),
+        (
+            "backend: pi-cli-x\nprovider: OpenAI\nmodel: gpt-5\nReal answer\n  Route : somewhere\nmodel: gpt-6\n",
+            "Real answer\n  Route : somewhere\nmodel: gpt-6",
+            ("OpenAI", "gpt-5", "pi-cli-x"),
+        ),
+        ("\n\n  MODEL : a\r\nroute: x\r\nb\r\nmodel: c\r\n", "b\nmodel: c", ("", "a", "pi-cli")),
+        ("model: a\nprovider: b", "(no output)", ("b", "a", "pi-cli")),
+        ("model:   \nanswer", "answer", ("", "", "pi-cli")),
+        ("runtime: r\nbackend: b\n\nmodel: x\n", "model: x", ("", "", "b")),
+        ("models: many\n", "models: many", ("", "", "pi-cli")),
+        ("", "(no output)", ("", "", "pi-cli")),
+        ("  indented\n\n  text  \n", "indented\n\n  text", ("", "", "pi-cli")),
+    ],
+)
+def test_only_a_leading_block_of_metadata_is_taken_out_of_an_answer(stdout, answer, route):
+    text, resolved = said(stdout)
+
+    assert text == answer
+    assert (resolved.provider, resolved.model, resolved.runtime) == route
+    assert resolved.route == "interactive-shell"
+
+
+def test_standard_error_stands_in_for_an_answer_that_is_blank():
+    assert said(" \n", Ended(code=0, stderr="only this\n"))[0] == "only this"
+
+
+@pytest.mark.parametrize(
+    ("ended", "message"),
+    [
+        (Ended(code=9, stderr=" nope \n"), "Task task_1 backend failed: nope"),
+        (Ended(code=9), "Task task_1 backend failed: pi ended with exit code 9"),
+        (Ended(code=-15), "Task task_1 backend failed: pi ended by signal 15"),
+        (Ended(code=130, stderr="x"), "pi was interrupted."),
+    ],
+)
+def test_any_other_exit_code_is_a_failure_that_tells_no_route(ended, message):
+    assert said("half an answer", ended) == (message, None)
+
+
+def test_an_interruption_is_a_cancellation():
+    assert TextReader(request()).outcome(Ended(code=130)).err_value.code == ErrorCode.TASK_ABORTED
+
+
+@pytest.mark.parametrize("file", sorted(TRANSCRIPTS.glob("pi-*-text-*.json")), ids=lambda file: file.stem)
+def test_a_recorded_run_has_its_outcome(file):
+    run = json.loads(file.read_text())
+    text, _ = said(run["stdout"], Ended(code=run["exit_code"], stderr=run["stderr"]))
+
+    if "tool" in file.stem:
+        assert text == "I found the files. Done."
+    else:
+        assert text.startswith("Task task_1 backend failed: 400")
+
+
+def test_an_answer_without_end_is_cut_and_says_so():
+    reader = TextReader(request())
+    line = b"x" * 1_000_000
+    for _ in range(9):
+        reader.read(line)
+
+    assert [event.diagnostic.message for event in reader.last(ENDED) if not isinstance(event, RouteResolved)] == [
+        "The answer was cut off at 8 MB of text."
+    ]
+    assert len(reader.outcome(ENDED).ok_value.text) < 8_000_000
