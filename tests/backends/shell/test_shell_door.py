@@ -118,14 +118,22 @@ async def test_what_its_reader_calls_a_failure_is_one(opened):
     assert failed.err_value.message == "It ended with 3: warn: careful\n"
 
 
-async def test_a_command_that_is_not_there_is_told_with_how_to_install_it(opened):
-    async with opened(command=["no-such-agent"]) as ohm:
+@pytest.mark.parametrize(
+    ("command", "where"),
+    [
+        ("no-such-agent", 'it is not on the PATH, "/usr/bin:/bin"'),
+        ("/no/such/agent", "there is no such program"),
+        ("./agent-of-mine", "there is no such program"),
+    ],
+)
+async def test_a_command_that_is_not_there_is_told_with_how_to_install_it(opened, command, where):
+    async with opened(command=[command]) as ohm:
         failed = await ohm.run("worker", "hello")
     assert isinstance(failed, Err)
     assert failed.err_value.code == ErrorCode.COMMAND_UNUSABLE
     assert str(failed.err_value) == (
-        'The command "no-such-agent" of backend "echo-cli" cannot be started: it is not on the PATH, '
-        '"/usr/bin:/bin". Install it (see the test), or name another in subagents.backends."echo-cli".command of ohm.json.'
+        f'The command "{command}" of backend "echo-cli" cannot be started: {where}. '
+        'Install it (see the test), or name another in subagents.backends."echo-cli".command of ohm.json.'
     )
 
 

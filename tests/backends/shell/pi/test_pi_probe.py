@@ -98,29 +98,6 @@ async def test_a_failure_is_not_remembered(tmp_path):
     assert isinstance(await machine.answer("pi", probe=probe), Ok)
 
 
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        (("nothing-here",), 'The command "nothing-here" cannot be started: it is not on PATH.'),
-        (("/no/such/pi",), 'The command "/no/such/pi" cannot be started: there is no such program.'),
-        (("./pi-of-mine",), 'The command "./pi-of-mine" cannot be started: there is no such program.'),
-    ],
-)
-async def test_a_missing_command_says_what_was_looked_for_and_how_to_install_it(tmp_path, command, message):
-    machine = Machine(tmp_path)
-    error = (await machine.answer(*command)).err_value
-
-    assert (error.code, error.message) == (ErrorCode.COMMAND_UNUSABLE, message)
-    assert INSTALL in error.advice
-    assert machine.asked == []
-
-
-async def test_a_command_relative_to_the_directory_of_the_run_is_found(tmp_path):
-    machine = Machine(tmp_path)
-
-    assert isinstance(await machine.answer("./pi"), Ok)
-
-
 async def test_a_release_that_is_too_old_is_refused(tmp_path):
     error = (await Machine(tmp_path, version="0.72.9").answer("pi")).err_value
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,11 +55,8 @@ class PiProbe:
         self._asking = anyio.Lock()
 
     async def version(self, command: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> Result[PiVersion, OhmError]:
-        """Returns `backend_command_unusable` for a command that is missing, too old, or does not start."""
-        program = _found(command[0], env, cwd)
-        if program is None:
-            return Err(_missing(command[0]))
-        key = (env.get("PATH"), *_identity((program, *command[1:]), cwd))
+        """Returns `backend_command_unusable` for a located command that is too old, or does not start."""
+        key = _identity(command, cwd)
         async with self._asking:
             if key not in self._known:
                 asked = await self._ask(command, env, cwd)
@@ -110,13 +106,6 @@ def _read(command: str, code: int, said: str, usage: str) -> Result[PiVersion, O
     return Ok(PiVersion(version=(major, minor, patch), text=found[0], flags=frozenset(_FLAG.findall(usage))))
 
 
-def _found(program: str, env: Mapping[str, str], cwd: Path) -> str | None:
-    """The file that would be started, or None."""
-    if "/" not in program:
-        return shutil.which(program, path=env.get("PATH", ""))
-    return shutil.which(str(cwd / program))
-
-
 def _identity(command: tuple[str, ...], cwd: Path) -> tuple[object, ...]:
     """The command, and when each file in it was last replaced."""
     return (command, *(_changed(cwd / part) for part in command))
@@ -127,11 +116,6 @@ def _changed(path: Path) -> int | None:
         return path.stat().st_mtime_ns
     except (OSError, ValueError):
         return None
-
-
-def _missing(program: str) -> OhmError:
-    where = "there is no such program" if "/" in program else "it is not on PATH"
-    return _unusable(f'The command "{program}" cannot be started: {where}', f"Install it: {INSTALL}; {_OTHERWISE}.")
 
 
 def _unusable(message: str, advice: str) -> OhmError:
