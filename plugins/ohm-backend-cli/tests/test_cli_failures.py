@@ -33,6 +33,8 @@ def said(text: str, status: int | None = None) -> OhmError:
         ("Not logged in · Please run /login", None, ErrorCode.MODEL_KEY_MISSING),
         ("No auth type is selected. Please configure one.", None, ErrorCode.MODEL_KEY_MISSING),
         ("Invalid auth method selected.", None, ErrorCode.MODEL_KEY_MISSING),
+        ("Missing environment variable: `OPENAI_API_KEY`.", None, ErrorCode.MODEL_KEY_MISSING),
+        ("you must specify the GEMINI_API_KEY environment variable", None, ErrorCode.MODEL_KEY_MISSING),
         ("fetch failed: connect ECONNREFUSED 127.0.0.1:1", None, ErrorCode.PROVIDER_CONNECTION_FAILED),
         ("stream disconnected before completion", None, ErrorCode.PROVIDER_CONNECTION_FAILED),
         ("Request timed out.", None, ErrorCode.PROVIDER_TIMEOUT),
@@ -88,6 +90,13 @@ def test_a_folder_that_is_not_trusted_is_one_sentence() -> None:
     outcome = replayed("gemini", [], end).outcome
     assert isinstance(outcome, Err)
     assert outcome.err_value.message.startswith("gemini does not run in a folder that it has not been told to trust")
+
+
+def test_the_line_that_is_understood_is_told_among_others() -> None:
+    stderr = "Ripgrep is not available.\nWhen using Gemini, you must specify the GEMINI_API_KEY.\nThen try again!\n"
+    error = cut_short("gemini", Ended(code=41, stderr=stderr), "", env={})
+    assert error.code is ErrorCode.MODEL_KEY_MISSING
+    assert "you must specify the GEMINI_API_KEY." in error.message
 
 
 def test_an_exit_without_a_word_is_no_answer() -> None:

@@ -110,40 +110,47 @@ _BY_STATUS: Final = {
     429: _RATE,
     504: _SILENT,
 }
-# The first row whose words are there. Statuses come before words, but for the words that say more.
+
+
+def _any(*words: str) -> re.Pattern[str]:
+    return re.compile("|".join(words), re.IGNORECASE)
+
+
+# The first row whose words are there. These say more than a status does.
 _TELLING: Final = (
-    (re.compile(r"context.?(window|length)|prompt is too long|maximum context", re.I), _WINDOW),
-    (re.compile(r"insufficient_quota|credit balance|exceeded your current quota|billing", re.I), _QUOTA),
+    (_any("context.?(window|length)", "prompt is too long", "maximum context"), _WINDOW),
+    (_any("insufficient_quota", "credit balance", "exceeded your current quota", "billing"), _QUOTA),
     (
-        re.compile(
-            r"not logged in|please run /login|no auth type|invalid auth method|no api key|key (is )?missing", re.I
+        _any(
+            *("not logged in", "please run /login", "no auth type", "invalid auth method", "no api key"),
+            *("key (is )?missing", "missing (api key|environment variable)", r"must specify the \S*key"),
         ),
         _KEY_MISSING,
     ),
-    (re.compile(r"trusted (directory|folder)", re.I), _UNTRUSTED),
-    (re.compile(r"content.?filter", re.I), _FILTERED),
-    (re.compile(r"no (conversation|saved session|rollout) found|session not found|invalid session id", re.I), _LOST),
+    (_any("trusted (directory|folder)"), _UNTRUSTED),
+    (_any("content.?filter"), _FILTERED),
+    (_any("no (conversation|saved session|rollout) found", "session not found", "invalid session id"), _LOST),
 )
+# And these say it when there is none.
 _WORDS: Final = (
+    (_any("unauthori[sz]ed", "authentication", "invalid (x-)?(api.?)?key", "permission.?denied"), _REFUSED_KEY),
+    (_any("rate.?limit", "too many requests", "resource.?exhausted"), _RATE),
+    (_any("overloaded", "unavailable", "internal server error", "bad gateway"), _DOWN),
+    (_any("timed? ?out", "deadline exceeded"), _SILENT),
     (
-        re.compile(r"unauthori[sz]ed|authentication|invalid (api )?key|invalid x-api-key|permission.?denied", re.I),
-        _REFUSED_KEY,
-    ),
-    (re.compile(r"rate.?limit|too many requests|resource.?exhausted", re.I), _RATE),
-    (re.compile(r"overloaded|unavailable|internal server error|bad gateway", re.I), _DOWN),
-    (re.compile(r"timed? ?out|deadline exceeded", re.I), _SILENT),
-    (
-        re.compile(
-            r"econn|enotfound|fetch failed|connection (error|refused|reset|closed)|disconnected|getaddrinfo", re.I
+        _any(
+            "econn",
+            "enotfound",
+            "getaddrinfo",
+            "fetch failed",
+            "connection (error|refused|reset|closed)",
+            "disconnected",
         ),
         _UNREACHED,
     ),
-    (
-        re.compile(r"model\b.{0,80}\bnot (found|exist|supported)|unknown model|ProviderModelNotFound", re.I),
-        _UNKNOWN_MODEL,
-    ),
-    (re.compile(r"empty response", re.I), _EMPTY),
-    (re.compile(r"invalid.?request|bad request", re.I), _REJECTED),
+    (_any(r"model\b.{0,80}\bnot (found|exist|supported)", "unknown model", "ProviderModelNotFound"), _UNKNOWN_MODEL),
+    (_any("empty response"), _EMPTY),
+    (_any("invalid.?request", "bad request"), _REJECTED),
 )
 
 
@@ -204,9 +211,11 @@ def _how(ended: Ended) -> str:
 
 
 def _last_words(stderr: str) -> str:
-    """The line that says what is wrong: the first that speaks of an error, else the last, warnings and traces aside."""
-    lines = [line for line in _COLOUR.sub("", stderr).splitlines() if not _NOISE.match(line)]
-    return next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "").strip()
+    """The line that says what is wrong: the first of a known kind, or of an error, else the last, without noise."""
+    lines = [line.strip() for line in _COLOUR.sub("", stderr).splitlines() if not _NOISE.match(line)]
+    known = (line for line in lines if _row(line, None) is not _OTHER)
+    errors = (line for line in lines if "error" in line.lower())
+    return next(known, next(errors, lines[-1] if lines else ""))
 
 
 def _quoted(said: str, env: Mapping[str, str]) -> str:
