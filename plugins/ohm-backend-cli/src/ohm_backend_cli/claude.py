@@ -1,0 +1,106 @@
+"""Claude Code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_backend_cli.agent import Agent, bound_to, named
+from ohm_backend_cli.messages import MESSAGES, reason, system, used
+from ohm_backend_cli.shapes import count, object_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ohm_backend_cli.told import Told
+    from ohm_subagents.contract import RunEvent
+    from ohm_subagents.plugin import JsonObject, RunRequest
+    from ohm_subagents.shell import Invocation
+
+TOOLS: Final = {
+    "read": "Read",
+    "bash": "Bash",
+    "edit": "Edit",
+    "write": "Write",
+    "grep": "Grep",
+    "find": "Glob",
+    "ls": "Glob",
+}
+KEYS: Final = (
+    *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS"),
+    *("CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR"),
+)
+EFFORTS: Final = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
+HOPELESS: Final = (401, 403)
+"""It asks ten times more, for minutes, before it believes these."""
+
+
+def arguments(invocation: Invocation, session: str | None) -> list[str]:
+    """Only the tools of the request, files only below the folder, no server and no hook that the folder brings."""
+    request = invocation.request
+    tools = named(request, TOOLS)
+    writes = "Edit" in tools or "Write" in tools
+    argv = ["-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages"]
+    argv += ["--setting-sources", "user", "--strict-mcp-config", f"--tools={','.join(tools)}"]
+    argv += ["--permission-mode", "acceptEdits" if writes else "dontAsk"]
+    argv += ["--allowedTools=Bash"] if "Bash" in tools else []
+    argv += [f"--append-system-prompt={request.instructions}"] if request.instructions else []
+    if request.model:
+        argv += ["--model", request.model.model]
+        effort = EFFORTS.get(request.model.thinking or "")
+        argv += ["--effort", effort] if effort else []
+    return argv + (["--resume", session] if session else [])
+
+
+def settings(invocation: Invocation) -> dict[str, str]:
+    """No update while it works, and no thinking where that is asked."""
+    model = invocation.request.model
+    quiet = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    return quiet | ({"MAX_THINKING_TOKENS": "0"} if model and model.thinking == "off" else {})
+
+
+def unhonoured(request: RunRequest) -> Iterator[str]:
+    """Another provider than its own, and the smallest thinking level."""
+    yield from bound_to("claude", "anthropic")(request)
+    if request.model and request.model.thinking == "minimal":
+        yield 'claude has no thinking level "minimal"; "low" is used.'
+
+
+def _system(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    match record:
+        case {"subtype": "api_retry", "error_status": int(status)} if status in HOPELESS:
+            yield from told.fails(f"{record.get('error')}", status)
+        case {"subtype": "api_retry", "error": str(error)}:
+            told.hint = error
+        case _:
+            yield from system(record, told)
+
+
+def _result(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    """The counts are of this run. `is_error` tells the truth, whatever `subtype` says."""
+    usage, turns = object_of(record.get("usage")), count(record.get("num_turns"))
+    if told.used.requests:
+        turns = 0
+    if usage:
+        yield from told.has_spent(
+            used(usage, requests=turns, is_without_cached=True, cost=record.get("total_cost_usd"))
+        )
+    match record:
+        case {"subtype": "success", "is_error": False, "result": str(answer)}:
+            yield from told.ends(answer)
+        case _:
+            yield from told.fails(reason(record), count(record.get("api_error_status")) or None)
+
+
+CLAUDE: Final = Agent(
+    id="claude",
+    product="Claude Code",
+    install="npm install -g @anthropic-ai/claude-code",
+    provider="anthropic",
+    arguments=arguments,
+    table={**MESSAGES, "system": _system, "result": _result},
+    tools=TOOLS,
+    writes={"Edit": "file_path", "Write": "file_path"},
+    keys=lambda _request: KEYS,
+    settings=settings,
+    unhonoured=unhonoured,
+)

@@ -1,0 +1,158 @@
+"""Codex CLI."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from ohm_backend_cli.agent import Agent
+from ohm_backend_cli.shapes import count, object_of, objects_of, texts_of
+from ohm_subagents.plugin import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ohm_backend_cli.told import Told
+    from ohm_subagents.contract import RunEvent
+    from ohm_subagents.plugin import JsonObject, RunRequest
+    from ohm_subagents.shell import Invocation
+
+READING: Final = ("read", "grep", "find", "ls")
+WRITING: Final = ("bash", "edit", "write")
+KEYS: Final = ("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL", "CODEX_HOME")
+CALLS: Final = {
+    "command_execution": ("command",),
+    "mcp_tool_call": ("server", "tool", "arguments"),
+    "web_search": ("query",),
+    "collab_tool_call": ("tool", "prompt"),
+    "file_change": ("changes",),
+}
+"""Items that are tool calls, with the fields that are their arguments."""
+
+
+def arguments(invocation: Invocation, session: str | None) -> list[str]:
+    """A sandbox that writes only when the request may, no shell when it may not even read, and no agents of its own."""
+    request = invocation.request
+    writes = any(tool in request.tools for tool in WRITING)
+    reads = any(tool in request.tools for tool in READING)
+    argv = ["exec", "--json", "--skip-git-repo-check", "-s", "workspace-write" if writes else "read-only"]
+    argv += ["-c", "features.multi_agent=false"]
+    argv += [] if reads or writes else ["-c", "features.shell_tool=false"]
+    if request.model:
+        argv += ["-m", request.model.model, "-c", _setting("model_provider", request.model.provider)]
+        level = {"off": "none"}.get(request.model.thinking or "", request.model.thinking)
+        argv += ["-c", _setting("model_reasoning_effort", level)] if level else []
+    if session:
+        return [*argv, "resume", session, "-"]  # the instructions are in the session
+    return [
+        *argv,
+        *(["-c", _setting("developer_instructions", request.instructions)] if request.instructions else []),
+        "-",
+    ]
+
+
+def _setting(name: str, text: str) -> str:
+    """One of its settings, in TOML, where such a string is written as in JSON."""
+    return f"{name}={json.dumps(text, ensure_ascii=False)}"
+
+
+def unhonoured(request: RunRequest) -> Iterator[str]:
+    """It has a shell in a sandbox, not tools that can be taken away one by one."""
+    granted = [tool for tool in WRITING if tool in request.tools]
+    if granted and len(granted) < len(WRITING):
+        yield f"codex cannot be limited to {', '.join(granted)}: it may write and run commands below the folder."
+    elif not granted and any(tool in request.tools for tool in READING):
+        yield "codex reads by running commands, in a sandbox that can write nothing."
+
+
+def _started(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    item = object_of(record.get("item"))
+    match item:
+        case {"type": str(kind), "id": str(call_id)} if kind in CALLS:
+            yield from told.calls(call_id, kind, {name: item[name] for name in CALLS[kind] if name in item})
+        case _:
+            pass
+
+
+def _completed(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    item = object_of(record.get("item"))
+    match item:
+        case {"type": "agent_message", "text": str(text)}:
+            told.answer = ""
+            yield from told.says(text)
+        case {"type": "reasoning", "text": str(text)}:
+            yield from told.thinks(text)
+        case {"type": "error", "message": str(message)}:
+            yield from told.warns(message)
+        case {"type": str(kind), "id": str(call_id)} if kind in CALLS:
+            yield from _started(record, told)
+            ok = item.get("status") in (None, "completed")
+            yield from told.returns(call_id, _result(item), ok=ok)
+            for change in objects_of(item.get("changes")) if ok else ():
+                yield from told.writes_to(f"{change.get('path') or ''}")
+        case _:
+            pass
+
+
+def _result(item: JsonObject) -> str:
+    match item:
+        case {"aggregated_output": str(text)} | {"error": {"message": str(text)}}:
+            return text
+        case _:
+            return texts_of(object_of(item.get("result")).get("content"))
+
+
+def _thread(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    match record:
+        case {"thread_id": str(session)}:
+            yield from told.begins(session)
+        case _:
+            pass
+
+
+def _trouble(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    """It may try again: whether the turn has failed is told by another record."""
+    told.hint = f"{record.get('message') or ''}"
+    yield from ()
+
+
+def _done(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    """The counts are of the session; how many requests they are of is not told."""
+    usage = object_of(record.get("usage"))
+    total = Usage(
+        requests=1,
+        input_tokens=count(usage.get("input_tokens")),
+        output_tokens=count(usage.get("output_tokens")),
+        cached_tokens=count(usage.get("cached_input_tokens")),
+    )
+    yield from told.has_spent(total, of_session=True)
+    yield from told.ends()
+
+
+def _failed(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    """The bare body of an answer is that of a 400; all others are told with their status."""
+    match object_of(record.get("error")):
+        case {"message": str(message)}:
+            yield from told.fails(message, 400 if message.lstrip().startswith("{") else None)
+        case _:
+            yield from told.fails(told.hint or "no reason given")
+
+
+CODEX: Final = Agent(
+    id="codex",
+    product="Codex CLI",
+    install="npm install -g @openai/codex",
+    provider="openai",
+    arguments=arguments,
+    table={
+        "thread.started": _thread,
+        "item.started": _started,
+        "item.completed": _completed,
+        "error": _trouble,
+        "turn.completed": _done,
+        "turn.failed": _failed,
+    },
+    tools={tool: tool for tool in (*READING, *WRITING)},
+    keys=lambda _request: KEYS,
+    unhonoured=unhonoured,
+)

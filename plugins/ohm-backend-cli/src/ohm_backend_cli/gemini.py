@@ -1,0 +1,156 @@
+"""Gemini CLI."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_backend_cli.agent import Agent, bound_to, named, without_thinking
+from ohm_backend_cli.shapes import compact, count, object_of
+from ohm_subagents.plugin import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ohm_backend_cli.told import Told
+    from ohm_subagents.contract import RunEvent
+    from ohm_subagents.plugin import JsonObject, RunRequest
+    from ohm_subagents.shell import Ended, Invocation
+
+TOOLS: Final = {
+    "read": "read_file",
+    "bash": "run_shell_command",
+    "edit": "replace",
+    "write": "write_file",
+    "grep": "grep_search",
+    "find": "glob",
+    "ls": "list_directory",
+}
+KEYS: Final = (
+    *("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GEMINI_CLI_HOME"),
+    *("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA", "GOOGLE_APPLICATION_CREDENTIALS"),
+    *("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"),
+)
+DENY_ALL: Final = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 500\n'
+
+
+def arguments(invocation: Invocation, session: str | None) -> list[str]:
+    """A policy by which the tools of the request run unasked, and no others are there."""
+    request = invocation.request
+    policy = invocation.folder / "tools.toml"
+    policy.write_text(_policy(named(request, TOOLS)), encoding="utf-8")
+    argv = ["--output-format", "stream-json", "--approval-mode", "default", f"--policy={policy}"]
+    argv += ["--model", request.model.model] if request.model else []
+    return argv + (["--resume", session] if session else [])
+
+
+def _policy(tools: list[str]) -> str:
+    if not tools:
+        return DENY_ALL
+    return f'{DENY_ALL}\n[[rule]]\ntoolName = {compact(tools)}\ndecision = "allow"\npriority = 900\n'
+
+
+def settings(invocation: Invocation) -> dict[str, str]:
+    """The instructions, in place of its own."""
+    if not invocation.request.instructions:
+        return {}
+    file = invocation.folder / "system.md"
+    file.write_text(invocation.request.instructions, encoding="utf-8")
+    return {"GEMINI_SYSTEM_MD": str(file)}
+
+
+def unhonoured(request: RunRequest) -> Iterator[str]:
+    """A thinking level, and another provider than its own."""
+    yield from without_thinking("gemini")(request)
+    yield from bound_to("gemini", "google")(request)
+
+
+def http_status(ended: Ended) -> int | None:
+    """It exits with the status of the answer, of which the system keeps the lowest eight bits."""
+    return ended.code + 256 if not ended.was_stopped and 400 <= ended.code + 256 < 512 else None
+
+
+def _init(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    match record:
+        case {"session_id": str(session), "model": str(model)}:
+            yield from told.runs(model)
+            yield from told.begins(session)
+        case _:
+            pass
+
+
+def _message(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    match record:
+        case {"role": "assistant", "content": str(text)}:
+            yield from told.says(text)
+        case _:
+            pass
+
+
+def _tool_use(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    match record:
+        case {"tool_id": str(call_id), "tool_name": str(tool)}:
+            yield from told.calls(call_id, tool, record.get("parameters"))
+        case _:
+            pass
+
+
+def _tool_result(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    match record:
+        case {"tool_id": str(call_id), "output": str(text)} | {
+            "tool_id": str(call_id),
+            "error": {"message": str(text)},
+        }:
+            yield from told.returns(call_id, text, ok=record.get("status") == "success")
+        case {"tool_id": str(call_id)}:
+            yield from told.returns(call_id, "", ok=record.get("status") == "success")
+        case _:
+            pass
+
+
+def _trouble(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    match record:
+        case {"message": str(message)}:
+            told.hint = message
+            yield from told.warns(message)
+        case _:
+            pass
+
+
+def _result(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    """The counts are of this run; how many requests they are of is not told."""
+    stats = object_of(record.get("stats"))
+    asked, all_of_them = count(stats.get("input_tokens")), count(stats.get("total_tokens"))
+    if all_of_them:
+        answered = max(count(stats.get("output_tokens")), all_of_them - asked)  # thoughts are in the total only
+        cached = count(stats.get("cached"))
+        yield from told.has_spent(Usage(requests=1, input_tokens=asked, output_tokens=answered, cached_tokens=cached))
+    match record:
+        case {"status": "success"}:
+            yield from told.ends()
+        case {"error": {"message": str(message)}}:
+            yield from told.fails(message)
+        case _:
+            yield from told.fails(told.hint or "no reason given")
+
+
+GEMINI: Final = Agent(
+    id="gemini",
+    product="Gemini CLI",
+    install="npm install -g @google/gemini-cli",
+    provider="google",
+    arguments=arguments,
+    table={
+        "init": _init,
+        "message": _message,
+        "tool_use": _tool_use,
+        "tool_result": _tool_result,
+        "error": _trouble,
+        "result": _result,
+    },
+    tools=TOOLS,
+    writes={"replace": "file_path", "write_file": "file_path"},
+    keys=lambda _request: KEYS,
+    settings=settings,
+    unhonoured=unhonoured,
+    http_status=http_status,
+)

@@ -1,0 +1,189 @@
+"""OpenCode."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from ohm_backend_cli.agent import Agent, named
+from ohm_backend_cli.shapes import compact, count, dollars, object_of, texts_of
+from ohm_subagents.plugin import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ohm_backend_cli.told import Told
+    from ohm_subagents.contract import RunEvent
+    from ohm_subagents.plugin import JsonObject, RunRequest
+    from ohm_subagents.shell import Invocation
+
+NAME: Final = "ohm-subagent"
+"""Its name for the agent that we describe to it."""
+CONFIG: Final = "OPENCODE_CONFIG_CONTENT"
+TOOLS: Final = {
+    "read": "read",
+    "bash": "bash",
+    "edit": "edit",
+    "write": "edit",  # one permission for both
+    "grep": "grep",
+    "find": "glob",
+    "ls": "list",
+}
+OWN_KEYS: Final = ("OPENCODE_API_KEY", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", CONFIG)
+KEYS: Final = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "google": ("GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY"),
+    "openai": ("OPENAI_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY",),
+}
+STOPPED: Final = {
+    "length": "The answer was cut off at the model's output token limit.",
+    "other": "The model stopped for a reason that its provider does not tell.",
+}
+
+
+def arguments(invocation: Invocation, session: str | None) -> list[str]:
+    """An agent that the environment describes, and no plugin that the folder brings."""
+    model = invocation.request.model
+    argv = ["run", "--format", "json", "--pure", "--thinking", "--agent", NAME]
+    if model:
+        argv += ["--model", f"{model.provider}/{model.model}"]
+        argv += ["--variant", model.thinking] if model.thinking and model.thinking != "off" else []
+    return argv + (["--session", session] if session else [])
+
+
+def settings(invocation: Invocation) -> dict[str, str]:
+    """The agent: the instructions, and all tools denied but those of the request."""
+    request = invocation.request
+    permission: JsonObject = {"*": "deny", **dict.fromkeys(named(request, TOOLS), "allow")}
+    prompt: JsonObject = {"prompt": request.instructions} if request.instructions else {}
+    agent: JsonObject = {"mode": "primary", "permission": permission, **prompt}
+    config = _config(request.env.get(CONFIG, ""))
+    config = {**config, "agent": {**object_of(config.get("agent")), NAME: agent}}
+    return {CONFIG: compact(config), "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+
+
+def _config(text: str) -> JsonObject:
+    """What the user has set there, which ours is added to."""
+    try:
+        return object_of(json.loads(text or "{}"))
+    except ValueError:
+        return {}
+
+
+def keys(request: RunRequest) -> tuple[str, ...]:
+    """Those of the provider of the model; of all that are common when it chooses the model itself."""
+    if request.model is None:
+        return (*OWN_KEYS, *(key for provider in KEYS.values() for key in provider))
+    provider = request.model.provider
+    return (*OWN_KEYS, *KEYS.get(provider, (f"{provider.upper().replace('-', '_')}_API_KEY",)))
+
+
+def unhonoured(request: RunRequest) -> Iterator[str]:
+    """Thinking levels, which are names that a model may or may not have; and one permission for two tools."""
+    level = request.model.thinking if request.model else None
+    if level == "off":
+        yield "opencode cannot turn thinking off."
+    elif level:
+        yield f'opencode is told the variant "{level}", which has an effect only if the model has one of this name.'
+    if ("edit" in request.tools) != ("write" in request.tools):
+        yield "opencode has one permission for edit and write, so the subagent has both."
+
+
+def _step(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    told.is_done = False
+    yield from _session(record, told)
+
+
+def _session(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    match record:
+        case {"sessionID": str(session)}:
+            yield from told.begins(session)
+        case _:
+            pass
+
+
+def _text(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    match record:
+        case {"part": {"text": str(text)}}:
+            yield from told.says(text)
+        case _:
+            pass
+
+
+def _reasoning(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    match record:
+        case {"part": {"text": str(text)}}:
+            yield from told.thinks(text)
+        case _:
+            pass
+
+
+def _tool(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    """A call is told once it is over."""
+    part = object_of(record.get("part"))
+    state = object_of(part.get("state"))
+    match part:
+        case {"tool": str(tool), "callID": str(call_id)}:
+            yield from told.calls(call_id, tool, state.get("input"))
+            text = texts_of(state.get("output") or state.get("error"))
+            yield from told.returns(call_id, text, ok=state.get("status") == "completed")
+        case _:
+            pass
+
+
+def _finish(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    """A request to the model is over. The run is, when the model calls no more tools and the process ends."""
+    part = object_of(record.get("part"))
+    tokens = object_of(part.get("tokens"))
+    cache = object_of(tokens.get("cache"))
+    if tokens:
+        yield from told.spends(
+            Usage(
+                requests=1,
+                input_tokens=count(tokens.get("input")) + count(cache.get("read")) + count(cache.get("write")),
+                output_tokens=count(tokens.get("output")) + count(tokens.get("reasoning")),
+                cached_tokens=count(cache.get("read")),
+                cost_usd=dollars(part.get("cost")),
+            )
+        )
+    match part.get("reason"):
+        case "tool-calls" | "error":
+            pass
+        case "content-filter":
+            yield from told.fails("content filter")
+        case str(reason):
+            told.is_done = True
+            if reason in STOPPED:
+                yield from told.warns(STOPPED[reason])
+        case _:
+            pass
+
+
+def _error(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+    yield from _session(record, told)
+    error = object_of(record.get("error"))
+    data = object_of(error.get("data"))
+    said = data.get("message") or error.get("name") or "no reason given"
+    yield from told.fails(f"{said}", count(data.get("statusCode")) or None)
+
+
+OPENCODE: Final = Agent(
+    id="opencode",
+    product="OpenCode",
+    install="npm install -g opencode-ai",
+    arguments=arguments,
+    table={
+        "step_start": _step,
+        "text": _text,
+        "reasoning": _reasoning,
+        "tool_use": _tool,
+        "step_finish": _finish,
+        "error": _error,
+    },
+    tools=TOOLS,
+    writes={"edit": "filePath", "write": "filePath"},
+    keys=keys,
+    settings=settings,
+    unhonoured=unhonoured,
+)

@@ -1,0 +1,65 @@
+"""Reads the JSON lines of a CLI by a table: kind of record → what it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from ohm_backend_cli.failure import cut_short, empty, failure, left_badly
+from ohm_backend_cli.told import Told
+from ohm_subagents.contract import RunEvent
+from ohm_subagents.plugin import Err, JsonObject, OhmError, Ok, Result, RunOutput
+from ohm_subagents.shell import records
+
+if TYPE_CHECKING:
+    from ohm_subagents.shell import Ended
+
+Handler: TypeAlias = Callable[[JsonObject, Told], Iterable[RunEvent]]
+"""What a record tells, in the words of `Told`. It takes any record: one of another shape tells nothing."""
+Table: TypeAlias = Mapping[str, Handler]
+"""By the `type` of a record; other records are passed over."""
+
+
+class StreamReader:
+    """A `Reader`. `http_status` is what an exit code says of the provider's answer, where a CLI passes that on."""
+
+    def __init__(self, told: Told, table: Table, http_status: Callable[[Ended], int | None]) -> None:
+        self._told = told
+        self._table = table
+        self._http_status = http_status
+
+    def read(self, line: bytes) -> list[RunEvent]:
+        """What the line tells."""
+        record = records(line)
+        if record is None:
+            return []
+        kind = record.get("type")
+        handler = self._table.get(kind) if isinstance(kind, str) else None
+        if handler is None or self._told.is_over:
+            return []
+        events = list(handler(record, self._told))
+        return [*self._told.opening(), *events]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the CLI has said that the run has ended."""
+        return self._told.is_over
+
+    def last(self, ended: Ended) -> list[RunEvent]:
+        """The end, for a CLI that ends without a word of it."""
+        del ended
+        return self._told.closing()
+
+    def outcome(self, ended: Ended) -> Result[RunOutput, OhmError]:
+        """Success is an end that the CLI told, an answer, and an exit code that does not speak against it."""
+        told = self._told
+        if told.failed is not None:
+            status = told.failed_status or self._http_status(ended)
+            return Err(failure(told.id, told.failed, status=status, env=told.request.env))
+        if not told.is_done:
+            return Err(cut_short(told.id, ended, told.hint, env=told.request.env))
+        if ended.code and not ended.was_stopped:
+            return Err(left_badly(told.id, ended, env=told.request.env))
+        if not told.answer.strip():
+            return Err(empty(told.id))
+        return Ok(RunOutput(text=told.answer))

@@ -1,0 +1,179 @@
+"""What a run has told so far, and the words in which a dialect's table tells more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from ohm_backend_cli.shapes import compact, object_of
+from ohm_subagents.plugin import (
+    AgentEnded,
+    Checkpointed,
+    Diagnostic,
+    DiagnosticRaised,
+    FileChanged,
+    RouteResolved,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    Usage,
+    UsageAdded,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ohm_backend_cli.checkpoint import Checkpoint
+    from ohm_subagents.contract import RunEvent
+    from ohm_subagents.plugin import JsonObject, RunRequest
+
+
+@dataclass(slots=True, kw_only=True)
+class Told:
+    """The run so far.
+
+    `answer` is what was said since the last tool call. `is_done`: the agent has answered; `is_over`: nothing more has
+    to be read. `hint` is what it said of trouble, in case that it ends without saying more.
+    `is_in_pieces`: text and thinking have come in pieces, so whole messages do not tell them again; `asked` is then the
+    count of tokens that stood at the start of the message.
+    """
+
+    id: str
+    request: RunRequest
+    provider: str
+    before: Checkpoint
+    writes: Mapping[str, str] = field(default_factory=dict[str, str])
+    unhonoured: tuple[str, ...] = ()
+    answer: str = ""
+    is_done: bool = False
+    is_over: bool = False
+    is_in_pieces: bool = False
+    failed: str | None = None
+    failed_status: int | None = None
+    hint: str = ""
+    asked: JsonObject = field(default_factory=dict[str, JsonValue])
+    used: Usage = field(default_factory=Usage)
+    _session: str = ""
+    _kept: str = ""
+    _route: RouteResolved | None = None
+    _calls: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    _is_open: bool = False
+    _is_closed: bool = False
+
+    def opening(self) -> Iterator[RunEvent]:
+        """Once, above what the first record tells: who works, if that does not tell it, and what is not honoured."""
+        if self._is_open:
+            return
+        self._is_open = True
+        if self._route is None:
+            yield from self.runs(self.request.model.model if self.request.model else "")
+        for sentence in self.unhonoured:
+            yield from self.warns(sentence)
+
+    def closing(self) -> list[RunEvent]:
+        """Once, if the agent is done."""
+        if not self.is_done or self._is_closed:
+            return []
+        self._is_closed = True
+        return [*self._checkpoint(), AgentEnded()]
+
+    def runs(self, model: str, provider: str = "") -> Iterator[RunEvent]:
+        """The model that answers, and who has it."""
+        route = RouteResolved(provider=provider or self.provider, model=model, runtime=f"{self.id}-cli", route=self.id)
+        if route != self._route:
+            self._route = route
+            yield route
+
+    def begins(self, session: str) -> Iterator[RunEvent]:
+        """The session has this id."""
+        if session and session != self._session:
+            self._session = session
+            yield from self._checkpoint()
+
+    def says(self, text: str) -> Iterator[RunEvent]:
+        """A piece of the answer."""
+        if text:
+            self.answer += text
+            yield TextDelta(text=text)
+
+    def thinks(self, text: str) -> Iterator[RunEvent]:
+        """A piece of reasoning."""
+        if text:
+            yield ThinkingDelta(text=text)
+
+    def warns(self, sentence: str) -> Iterator[RunEvent]:
+        """Something that the user should know."""
+        yield DiagnosticRaised(diagnostic=Diagnostic(subject=self.id, message=sentence))
+
+    def calls(self, call_id: str, tool: str, args: object) -> Iterator[RunEvent]:
+        """A tool call begins; once for each id that is not answered yet."""
+        if call_id in self._calls:
+            return
+        path = object_of(args).get(self.writes.get(tool, ""))
+        self._calls[call_id] = (tool, path if isinstance(path, str) else "")
+        self.answer = ""
+        yield ToolStarted(call_id=call_id, tool=tool, args="" if args is None else compact(args))
+
+    def returns(self, call_id: str, text: str, *, ok: bool) -> Iterator[RunEvent]:
+        """A tool call that has begun is answered."""
+        if call_id not in self._calls:
+            return
+        tool, path = self._calls.pop(call_id)
+        yield ToolEnded(call_id=call_id, tool=tool, status="success" if ok else "error", text=text)
+        if ok:
+            yield from self.writes_to(path)
+
+    def writes_to(self, path: str) -> Iterator[RunEvent]:
+        """A file was written."""
+        file, cwd = Path(path), self.request.cwd
+        if path:
+            yield FileChanged(path=str(file.relative_to(cwd) if file.is_relative_to(cwd) else file))
+
+    def spends(self, usage: Usage) -> Iterator[RunEvent]:
+        """One more model request."""
+        if usage != Usage():
+            self.used += usage
+            yield UsageAdded(usage=usage)
+
+    def has_spent(self, total: Usage, *, of_session: bool = False) -> Iterator[RunEvent]:
+        """The final count of the run, or of the session with all its runs: what was not told yet is told now."""
+        before = self.before if of_session else type(self.before)()
+        yield from self.spends(
+            Usage(
+                requests=max(0, total.requests - self.used.requests),
+                input_tokens=max(0, total.input_tokens - before.input_tokens - self.used.input_tokens),
+                output_tokens=max(0, total.output_tokens - before.output_tokens - self.used.output_tokens),
+                cached_tokens=max(0, total.cached_tokens - before.cached_tokens - self.used.cached_tokens),
+                cost_usd=total.cost_usd,
+            )
+        )
+
+    def fails(self, text: str, status: int | None = None) -> Iterator[RunEvent]:
+        """The run has failed, with this text and the HTTP status that the provider answered with."""
+        self.failed, self.failed_status, self.is_over = text, status, True
+        yield from self._checkpoint()
+
+    def ends(self, answer: str | None = None) -> Iterator[RunEvent]:
+        """The agent has answered, and there is no more to read."""
+        self.is_done = self.is_over = True
+        if answer is not None:
+            self.answer = answer
+        yield from self.closing()
+
+    def _checkpoint(self) -> Iterator[RunEvent]:
+        if self._session:
+            now = self.before.model_copy(
+                update={
+                    "session": self._session,
+                    "input_tokens": self.before.input_tokens + self.used.input_tokens,
+                    "output_tokens": self.before.output_tokens + self.used.output_tokens,
+                    "cached_tokens": self.before.cached_tokens + self.used.cached_tokens,
+                }
+            )
+            if (state := now.model_dump_json()) != self._kept:
+                self._kept = state
+                yield Checkpointed(state=state)

@@ -1,0 +1,71 @@
+"""What the host gets, and what it costs to ask."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from cli_streams import asked
+
+from ohm_backend_cli import ohm_backends
+from ohm_backend_cli.agent import Agent, named
+from ohm_subagents.plugin import Capability, Ok, Usage
+from ohm_subagents.shell import Ended, Invocation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from ohm_backend_cli.told import Told
+    from ohm_subagents.contract import RunEvent
+    from ohm_subagents.plugin import JsonObject
+
+
+def test_there_is_a_backend_for_each_cli() -> None:
+    specs = {spec.id: spec for spec in ohm_backends()}
+    assert list(specs) == ["claude", "codex", "opencode", "gemini", "qwen"]
+    wanted = {Capability.SESSIONS, Capability.USAGE, Capability.FILES}
+    assert {spec.capabilities for spec in specs.values()} == {frozenset(wanted)}
+
+
+def test_asking_for_the_backends_loads_no_model_library() -> None:
+    code = (
+        "import sys, ohm_backend_cli; list(ohm_backend_cli.ohm_backends());"
+        "print(sorted({'pydantic_ai', 'openai', 'asyncio.subprocess'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pydantic_ai" not in done.stdout
+    assert "openai" not in done.stdout
+
+
+def test_another_cli_is_a_table_and_a_few_names(tmp_path: Path) -> None:
+    def start(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+        yield from told.begins(str(record["session"]))
+
+    def end(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+        yield from told.spends(Usage(requests=1, output_tokens=7))
+        yield from told.ends()
+
+    tools = {"read": "cat", "bash": "sh"}
+    parrot = Agent(
+        id="parrot",
+        product="Parrot",
+        install="npm install -g parrot",
+        tools=tools,
+        arguments=lambda invocation, session: [*named(invocation.request, tools), *([session] if session else [])],
+        table={"start": start, "say": lambda record, told: told.says(str(record["text"])), "end": end},
+    ).dialect()
+
+    invocation = Invocation(request=asked(tools=("read", "grep")), folder=tmp_path)
+    reader = parrot.reader(invocation)
+    said = [b'{"type":"start","session":"p-1"}', b'{"type":"say","text":"Hello."}', b'{"type":"end"}']
+    kinds = [event.kind for line in said for event in reader.read(line)]
+    assert list(parrot.arguments(invocation)) == ["cat"]
+    assert kinds == [
+        *("route_resolved", "diagnostic_raised", "checkpointed", "text_delta", "usage_added", "checkpointed"),
+        "agent_ended",
+    ]
+    outcome = reader.outcome(Ended(code=0))
+    assert isinstance(outcome, Ok)
+    assert outcome.ok_value.text == "Hello."
