@@ -56,7 +56,7 @@ class PiProbe:
 
     async def version(self, command: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> Result[PiVersion, OhmError]:
         """Returns `backend_command_unusable` for a located command that is too old, or does not start."""
-        key = _identity(command, cwd)
+        key = (env.get("PATH"), *_identity(command, cwd))
         async with self._asking:
             if key not in self._known:
                 asked = await self._ask(command, env, cwd)
