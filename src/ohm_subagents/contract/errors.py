@@ -87,6 +87,12 @@ class ErrorCode(StrEnum):
         "backend_options_invalid", Category.VALIDATION, "`subagents.backends.<id>` does not fit the backend."
     )
 
+    COMMAND_UNUSABLE = _code(
+        "backend_command_unusable",
+        Category.RUNTIME,
+        "The command of a command-line backend is missing, too old, or does not start.",
+    )
+
     # What a run met
     UNKNOWN_TASK_ID = _code("unknown_task_id", Category.NOT_FOUND, "The id was never given, or is forgotten.")
     TASK_EXPIRED = _code("task_expired", Category.NOT_FOUND, "Retention or capacity removed the task.")
