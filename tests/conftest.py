@@ -1,7 +1,12 @@
 """Every async test runs on both event loops; on trio, time is virtual and jumps when nobody is busy."""
 
+import leaks
 import pytest
 import trio.testing
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(leaks)
 
 
 @pytest.fixture(params=["asyncio", "trio"])

@@ -12,6 +12,7 @@ from another_process import another_process
 from model_server import Body, Drop, ModelServer, Reply, Say, Stall, Status, Wire
 
 from ohm_subagents import ErrorCode, Limits, Ohm, OhmError
+from ohm_subagents._backends.shell.process import Launch, Supervisor
 from ohm_subagents.contract import Profile, ToolEnded, ToolStarted
 from ohm_subagents.plugin import PluginInvalidError, Tool, ToolPolicy, ToolSuiteSpec, hookimpl
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
@@ -149,6 +150,17 @@ async def nested():
         return (await ohm.run("finder", "p")).err_value
 
 
+async def without_command():
+    """A backend that starts a command which is not there."""
+
+    async def act(request, sink):
+        async with Supervisor.open() as supervisor:
+            return await supervisor.start(Launch(command=("no-such-agent",), cwd=request.cwd, env=request.env))
+
+    async with Ohm.open(env=HERMETIC, plugins=[ActingBackend(act)], config={"subagentBackend": "acting"}) as ohm:
+        return (await ohm.run("finder", "p")).err_value
+
+
 async def asked_of_another_process():
     """A child process has started a task in the store of this one."""
     with TemporaryDirectory() as folder:
@@ -190,6 +202,7 @@ TRIGGERS = {
     ErrorCode.PLUGIN_INVALID: misdeclared,
     ErrorCode.UNSUPPORTED_BACKEND: lambda: ran(config={"subagentBackend": "custom-plugin"}),
     ErrorCode.BACKEND_OPTIONS_INVALID: lambda: scripted(subagents={"backends": {"scripted": {"speed": 3}}}),
+    ErrorCode.COMMAND_UNUSABLE: without_command,
     ErrorCode.UNKNOWN_TASK_ID: lambda: called("task", {"op": "status", "id": "task_9"}),
     ErrorCode.TASK_EXPIRED: lambda: called(
         "task", {"op": "cancel", "id": "task_0_0001"}, START, START, config={"taskMaxEntries": 1}, clock=lambda: 0

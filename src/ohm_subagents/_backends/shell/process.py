@@ -2,67 +2,231 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, Self
+import signal
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Self
+from uuid import uuid4
 
+import anyio
+from anyio import CancelScope, CapacityLimiter, to_thread
+
+from ohm_subagents._backends.shell import remains
 from ohm_subagents._backends.shell.dialect import Ended
-from ohm_subagents.contract.errors import OhmError
-from ohm_subagents.contract.result import Result
+from ohm_subagents._backends.shell.guardian import Guardian
+from ohm_subagents._backends.shell.launch import Launch, spawn
+from ohm_subagents._backends.shell.lines import Lines, Tail
+from ohm_subagents._backends.shell.remains import MARKER
+from ohm_subagents._backends.shell.tree import Tree
+from ohm_subagents.contract.result import Err, Ok
 
-MARKER: Final = "OHM_SUBAGENT_RUN_ID"
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
+
+    from anyio.abc import TaskGroup, TaskStatus
+
+    from ohm_subagents._backends.shell.launch import Running
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.result import Result
+
+__all__ = ["MARKER", "Child", "Launch", "Supervisor"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
-    """What to start: a command without a shell, with exactly this environment and the marker.
+class _Context:
+    """What the processes of a supervisor share. Its threads are its own, so that no other work delays an end."""
 
-    `prompt` is written to standard input, which is then closed; with None it stays open for `Child.write`.
-    `on_gone` is called once, when nothing of the process is left.
-    """
+    tasks: TaskGroup
+    grace_s: float
+    threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(4))
 
-    command: tuple[str, ...]
-    cwd: Path
-    env: Mapping[str, str]
-    prompt: bytes | None = None
-    on_gone: Callable[[], None] = lambda: None
+
+@contextmanager
+def _uninterrupted() -> Generator[None]:
+    """A shield, which swallows no exception and says so to type checkers."""
+    with CancelScope(shield=True):
+        yield
 
 
 class Child:
     """A running process and whatever it starts."""
 
+    def __init__(self, launch: Launch, running: Running, mark: str, context: _Context) -> None:
+        self._launch = launch
+        self._running = running
+        self._mark = mark
+        self._context = context
+        self._lines, self._tail = Lines(running.stdout), Tail(running.stderr)
+        self._tree = Tree(running.process.pid)
+        self._stopping, self._exited, self._gone = anyio.Event(), anyio.Event(), anyio.Event()
+        self._ended = Ended(code=0)
+
     @property
-    def pid(self) -> int: ...
+    def pid(self) -> int:
+        """The process id of the command itself."""
+        return self._running.process.pid
+
+    @property
+    def dropped_lines(self) -> int:
+        """How many lines were longer than 64 MiB, and so left out."""
+        return self._lines.dropped
 
     async def write(self, data: bytes) -> None:
         """Write to standard input; what a process that has gone away does not take is lost."""
+        await self._running.stdin.write(data)
 
     def lines(self) -> AsyncIterator[bytes]:
-        """Standard output, split at line feeds and nothing else, without them; ends with the process."""
-        ...
+        """Standard output, split at line feeds and nothing else, without them; ends with the process.
+
+        For one reader. Who reads no further need not close anything, but the process waits when the pipe is full.
+        """
+        return self._lines
 
     async def ended(self, within_s: float | None = None) -> Ended:
-        """Wait for the process's own end, then for the end of what it left. After `within_s` it is stopped."""
-        ...
+        """Wait for the process's own end, then for the end of what it left. After `within_s` it is stopped.
+
+        Lines that the task which calls this has not read are dropped, and those that nobody has begun to read; another
+        task that reads them gets them all.
+        """
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._lines.drop, anyio.get_current_task().id)
+            with anyio.move_on_after(within_s):
+                await self._exited.wait()
+            if not self._exited.is_set():
+                self.stop()
+            await self._gone.wait()
+            group.cancel_scope.cancel()
+        return self._ended
+
+    async def gone(self) -> None:
+        """Wait until nothing of it is left. Unlike `ended`, this drops no line: a process may wait for its reader."""
+        await self._gone.wait()
 
     def sweep(self) -> None:
         """End what the process has left running, but not the process itself; in the background."""
+        if not self._exited.is_set():
+            self._context.tasks.start_soon(self._sweep)
 
     def stop(self) -> None:
         """End it and all that it started, in the background: returns at once."""
+        self._stopping.set()
+
+    async def attend(self) -> None:
+        """From its start until nothing is left. Not to be cancelled, because then something would be left."""
+        try:
+            await self._live()
+        finally:
+            self._gone.set()
+        self._launch.on_gone()
+
+    async def _live(self) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._feed)
+            group.start_soon(self._tail.drain)
+            async with anyio.create_task_group() as ending:
+                ending.start_soon(self._end)
+                code = await self._running.process.wait()
+                self._ended = Ended(code=code, was_stopped=self._stopping.is_set())
+                self._exited.set()
+                self._running.close()
+                self._stopping.set()  # whoever waits for it need wait no more
+            await self._in_thread(self._tree.kill)
+            await self._in_thread(partial(remains.end, self._mark))
+        self._ended = replace(self._ended, stderr=self._tail.text)
+
+    async def _feed(self) -> None:
+        if self._launch.prompt is not None:
+            await self._running.stdin.write(self._launch.prompt)
+            self._running.stdin.close()
+
+    async def _end(self) -> None:
+        """Ask it to end, wait for a while, end it. Never SIGINT: at that, CLIs go without their children."""
+        await self._stopping.wait()
+        if self._exited.is_set():
+            return
+        await self._in_thread(self._tree.see)
+        self._tree.signal(signal.SIGTERM)
+        with anyio.move_on_after(self._context.grace_s):
+            await self._exited.wait()
+            return
+        await self._in_thread(self._tree.see)
+        await self._in_thread(self._tree.kill)
+
+    async def _sweep(self) -> None:
+        with _uninterrupted():
+            await self._in_thread(partial(remains.end, self._mark, spare={self.pid}))
+
+    async def _in_thread(self, work: Callable[[], object]) -> None:
+        await to_thread.run_sync(work, limiter=self._context.threads)
 
 
 class Supervisor:
     """Starts processes and sees that nothing of them is left: after their end, after ours, and when we are killed."""
 
+    def __init__(self, tasks: TaskGroup, grace_s: float) -> None:
+        self._context = _Context(tasks=tasks, grace_s=grace_s)
+        self._host = uuid4().hex
+        self._numbers = count(1)
+        self._children: set[Child] = set()
+        self._is_closing = False
+        self._guardian: Guardian | None = None
+        self._hiring = anyio.Lock()
+
     @classmethod
     @asynccontextmanager
     async def open(cls, *, grace_s: float = 2.0) -> AsyncGenerator[Self]:
         """On leaving, whatever still runs is stopped and waited for."""
-        yield cls()
+        async with AsyncExitStack() as after, anyio.create_task_group() as tasks:
+            supervisor = cls(tasks, grace_s)
+            after.push_async_callback(supervisor._dismiss_guardian)
+            try:
+                yield supervisor
+            finally:
+                supervisor._stop_all()
 
     async def start(self, launch: Launch) -> Result[Child, OhmError]:
         """Start a process in a session of its own. An `Err` says in one sentence why it could not be started."""
-        ...
+        with _uninterrupted():  # half-way, there would be a process that nobody knows
+            started: Result[Child, OhmError] = await self._context.tasks.start(self._run, launch)
+            return started
+
+    async def _run(self, launch: Launch, *, task_status: TaskStatus[Result[Child, OhmError]]) -> None:
+        """One process from its start until nothing of it is left, whatever is cancelled."""
+        mark = f"{self._host}.{next(self._numbers)}"
+        outer = launch.env.get(MARKER)
+        env = {**launch.env, MARKER: f"{outer}/{mark}" if outer else mark}
+        with _uninterrupted():
+            await self._have_guardian()
+            match await spawn(launch, env):
+                case Err() as unusable:
+                    task_status.started(unusable)
+                case Ok(running):
+                    await self._attend(Child(launch, running, mark, self._context), task_status)
+
+    async def _attend(self, child: Child, task_status: TaskStatus[Result[Child, OhmError]]) -> None:
+        self._children.add(child)
+        task_status.started(Ok(child))
+        if self._is_closing:
+            child.stop()
+        try:
+            await child.attend()
+        finally:
+            self._children.discard(child)
+
+    async def _have_guardian(self) -> None:
+        """Before the first process, so that none is ever without."""
+        async with self._hiring:
+            if self._guardian is None:
+                self._guardian = await Guardian.start(self._host, self._context.grace_s)
+
+    def _stop_all(self) -> None:
+        self._is_closing = True
+        for child in self._children:
+            child.stop()
+
+    async def _dismiss_guardian(self) -> None:
+        with _uninterrupted():
+            if self._guardian:
+                await self._guardian.dismiss()

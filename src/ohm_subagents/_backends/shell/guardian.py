@@ -1,0 +1,55 @@
+"""A small process beside ours that outlives us, for when we are killed: it ends what our children have left."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+import anyio
+from anyio.abc import Process
+
+_SCRIPT: Final = Path(__file__).with_name("remains.py")
+_ISOLATED: Final = ("-I", "-S") if sys.platform == "linux" else ("-I",)  # elsewhere the script needs psutil
+_PATIENCE_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guardian:
+    """Waits for our end, which it sees by the pipe that only we hold, and is not marked itself."""
+
+    process: Process
+    pipe: int
+
+    @classmethod
+    async def start(cls, mark: str, grace_s: float) -> Self | None:
+        """Start it; None where there is no interpreter to run it."""
+        if not sys.executable or getattr(sys, "frozen", False):
+            return None
+        reading, writing = os.pipe()
+        try:
+            process = await anyio.open_process(
+                (sys.executable, *_ISOLATED, f"{_SCRIPT}", mark, f"{os.getpid()}", f"{grace_s}"),
+                stdin=reading,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={},
+                start_new_session=True,
+            )
+        except OSError:
+            os.close(writing)
+            return None
+        finally:
+            os.close(reading)
+        return cls(process=process, pipe=writing)
+
+    async def dismiss(self) -> None:
+        """Let it look once more, and go. One that does not, such as a frozen one, is ended: nobody is left to guard."""
+        os.close(self.pipe)
+        with anyio.move_on_after(_PATIENCE_S):
+            await self.process.wait()
+            return
+        self.process.kill()
+        await self.process.wait()

@@ -1,0 +1,174 @@
+"""What a process has left: the processes whose environment carries its mark, and their end.
+
+A mark is one part of the marker, which names a process and those around it: `<outer>/<host>.<n>`. As a script this is
+the guardian: it waits for the end of its standard input and then ends everything that carries the mark (arguments:
+mark, pid of the host, grace in seconds). Standard library only on Linux, so that it starts in 15 ms and needs nothing
+that might be gone when the host is.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from typing import TypeAlias
+
+    Identity: TypeAlias = tuple[int, float]
+    """A pid and when it started: a pid alone may be another process's by now."""
+
+MARKER = "OHM_SUBAGENT_RUN_ID"
+_PROC = "/proc"
+_HAS_PROC = sys.platform == "linux"
+_ROUNDS = 50
+_PAUSE_S = 0.005
+_PATIENCE_S = 2.0
+
+
+def carries(environ: bytes, mark: str) -> bool:
+    """Whether this environment block carries the mark, alone or among those of the processes around it.
+
+    The mark of a host, `<host>`, is carried by whatever has one of its children's, `<host>.<n>`.
+    """
+    name, wanted = f"{MARKER}=".encode(), mark.encode()
+    if wanted not in environ:
+        return False
+    markers = (entry[len(name) :] for entry in environ.split(b"\0") if entry.startswith(name))
+    parts = (part for marker in markers for part in marker.split(b"/"))
+    return any(part == wanted or part.startswith(wanted + b".") for part in parts)
+
+
+def carriers(mark: str) -> Iterator[Identity]:
+    """The living processes that carry the mark, each as soon as it is seen; takes milliseconds and reads files.
+
+    Looks again for those that were started meanwhile, until there are none: a process that forks and exits is never
+    to be seen in one look. While a program is being loaded, its environment reads as empty: those are read again too.
+    """
+    seen: set[int] = set()
+    unread: set[int] = set()
+    for _ in range(_ROUNDS):
+        fresh = _pids() - seen
+        if not fresh and not unread:
+            return
+        seen |= fresh
+        again = unread.copy()
+        unread.clear()
+        for pid in fresh | again:
+            environ = _environ(pid)
+            if carries(environ, mark) and (identity := _identified(pid, mark)):
+                yield identity
+            elif not environ and pid in fresh:
+                unread.add(pid)
+
+
+def signal_to(identity: Identity, number: int) -> None:
+    """Send a signal, unless the pid is another process's by now."""
+    pid, started = identity
+    if _started(pid) == started:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def end(mark: str, *, spare: Collection[int] = (), patience_s: float = _PATIENCE_S) -> bool:
+    """Kill all that carry the mark but those to spare, until a look finds nobody; whether it came to that.
+
+    Only a process that the kernel does not let go, or one that belongs to another user, outlasts our patience.
+    """
+    deadline = time.monotonic() + patience_s
+    while True:
+        is_empty = True
+        for identity in carriers(mark):
+            if identity[0] not in spare:
+                is_empty = False
+                signal_to(identity, signal.SIGKILL)
+        if is_empty or time.monotonic() > deadline:
+            return is_empty
+        time.sleep(_PAUSE_S)  # nobody tells us of the end of what is not our child
+
+
+def _identified(pid: int, mark: str) -> Identity | None:
+    """The process, if it still carries the mark now that we know when it started."""
+    started = _started(pid)
+    return (pid, started) if started is not None and carries(_environ(pid), mark) else None
+
+
+def _pids() -> set[int]:
+    if _HAS_PROC:
+        return {int(name) for name in os.listdir(_PROC) if name.isdecimal()}  # noqa: PTH208  no pathlib, see above
+    import psutil  # noqa: PLC0415  not on Linux, see above
+
+    return {*psutil.pids()}
+
+
+def _environ(pid: int) -> bytes:
+    """The environment that the process was started with; empty if it is gone, a zombie, or not ours to see."""
+    if _HAS_PROC:
+        return _read(f"{_PROC}/{pid}/environ")
+    import psutil  # noqa: PLC0415  not on Linux, see above
+
+    try:
+        return "\0".join(f"{name}={value}" for name, value in psutil.Process(pid).environ().items()).encode()
+    except (psutil.Error, OSError):
+        return b""
+
+
+def _started(pid: int) -> float | None:
+    """When the process started, in a unit of the system's own; None if it is gone."""
+    if _HAS_PROC:
+        fields = _read(f"{_PROC}/{pid}/stat").rpartition(b")")[2].split()
+        return float(fields[19]) if fields else None
+    import psutil  # noqa: PLC0415  not on Linux, see above
+
+    try:
+        return psutil.Process(pid).create_time()
+    except psutil.Error:
+        return None
+
+
+def _read(path: str) -> bytes:
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        parts: list[bytes] = []
+        while part := os.read(file, 1 << 17):
+            parts.append(part)
+        return b"".join(parts)
+    except OSError:
+        return b""
+    finally:
+        os.close(file)
+
+
+def guard(mark: str, host: int, grace_s: float) -> None:
+    """Wait for the end of the host, however it comes, then end all that carry the mark: TERM, a while, KILL."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # whoever ends a whole tree politely ends the host, and so us
+    _await_end_of(host)
+    left = [*carriers(mark)]
+    for identity in left:
+        signal_to(identity, signal.SIGTERM)
+    deadline = time.monotonic() + grace_s
+    while time.monotonic() < deadline and any(_started(pid) == started for pid, started in left):
+        time.sleep(_PAUSE_S)
+    end(mark)
+
+
+def _await_end_of(host: int) -> None:
+    """Until the pipe from the host closes; a fork of the host may hold it open, so the host itself is watched too."""
+    ends = select.poll()
+    ends.register(0, select.POLLIN)
+    if hasattr(os, "pidfd_open"):
+        with suppress(OSError):  # it is gone, and the pipe tells; or there are no such descriptors here
+            ends.register(os.pidfd_open(host), select.POLLIN)
+    ends.poll()
+
+
+if __name__ == "__main__":
+    guard(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))

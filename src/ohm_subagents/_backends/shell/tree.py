@@ -1,0 +1,54 @@
+"""A process, its group and its descendants, as the process table has them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+
+import psutil
+
+
+class Tree:
+    """A process that leads its own session, and those below it as far as they were seen.
+
+    What carries our mark is found without this. It is for what does not: where no environment can be read, and what
+    was started with an empty one. A pid that is another process's by now is never signalled.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._leader = _process(pid)
+        self._seen: set[psutil.Process] = set()
+
+    def see(self) -> None:
+        """Note who is below it now: once a process has ended, nobody knows any more who was. Reads the table."""
+        if self._leader:
+            with suppress(psutil.Error):
+                self._seen.update(self._leader.children(recursive=True))
+
+    def signal(self, number: signal.Signals) -> None:
+        """Signal the process itself."""
+        if self._leader:
+            with suppress(psutil.Error):
+                self._leader.send_signal(number)
+
+    def kill(self) -> None:
+        """Kill the group and everyone that was seen."""
+        if self._is_group_ours():
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._pid, signal.SIGKILL)
+        for process in self._seen:
+            with suppress(psutil.Error):
+                process.kill()
+
+    def _is_group_ours(self) -> bool:
+        """While its leader or any member lives, no other process can get the pid, and so none can lead such a group."""
+        return (self._leader is not None and self._leader.is_running()) or not psutil.pid_exists(self._pid)
+
+
+def _process(pid: int) -> psutil.Process | None:
+    try:
+        return psutil.Process(pid)
+    except psutil.NoSuchProcess:
+        return None

@@ -1,0 +1,45 @@
+"""The suite's own check for processes that are left running can fail."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from leaks import MARKER
+
+SUPPORT = Path(__file__).parents[2] / "support"
+LEAK = "import subprocess\ndef test_leaks():\n    subprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
+CLEAN = "import subprocess\ndef test_is_clean():\n    subprocess.run(['true'], check=True)\n"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs pytest on a test with the plugin of this suite, in another process."""
+
+    def run(test):
+        (tmp_path / "test_it.py").write_text(test, encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-p", "leaks", "-p", "no:cacheprovider", "test_it.py"]
+        env = os.environ | {"PYTHONPATH": f"{SUPPORT}"}
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_a_process_that_is_left_running_fails_the_run_and_is_named(run):
+    finished = run(LEAK)
+    assert "1 passed" in finished.stdout
+    assert finished.returncode == pytest.ExitCode.TESTS_FAILED
+    assert ": sleep 1000" in finished.stdout
+
+
+def test_a_run_that_leaves_nothing_passes(run):
+    finished = run(CLEAN)
+    assert finished.returncode == pytest.ExitCode.OK
+    assert "left running" not in finished.stdout
+
+
+def test_whatever_the_suite_starts_carries_its_marker(suite_marker):
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
+        assert psutil.Process(process.pid).environ()[MARKER] == suite_marker
