@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ohm_subagents._backends.in_process.providers import CompatibleProvider
+    from ohm_subagents._backends.shell.pi.options import PiOptions
     from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec
 
 
@@ -39,7 +40,7 @@ class BuiltinBackends:
         return self._env == other._env and self._providers == other._providers
 
     @hookimpl
-    def ohm_backends(self) -> Iterable[BackendSpec[InProcessOptions] | BackendSpec]:
+    def ohm_backends(self) -> Iterable[BackendSpec[InProcessOptions] | BackendSpec[PiOptions] | BackendSpec]:
         """Hand over the backends."""
         return (self._in_process, interactive_shell_spec(self._providers), ECHO)
 

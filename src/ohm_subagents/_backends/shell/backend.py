@@ -16,7 +16,7 @@ from ohm_subagents._backends.shell.environment import child_environment
 from ohm_subagents._backends.shell.options import ShellOptions
 from ohm_subagents._backends.shell.process import Launch, Supervisor
 from ohm_subagents._plugins.interfaces import BackendSpec, Capability
-from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.result import Err, Result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -26,7 +26,7 @@ class Launch:
     """What to start: a command without a shell, with exactly this environment and the marker.
 
     `prompt` is written to standard input, which is then closed; with None it stays open for `Child.write`.
-    `on_gone` is called once, when nothing of the process is left.
+    `on_gone` is called once, when `Child.stop` was called and nothing of the process is left.
     """
 
     command: tuple[str, ...]

@@ -23,7 +23,8 @@ from ohm_subagents._backends.shell.tree import Tree
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
+    from pathlib import Path
 
     from anyio.abc import TaskGroup, TaskStatus
 
@@ -61,6 +62,7 @@ class Child:
         self._lines, self._tail = Lines(running.stdout), Tail(running.stderr)
         self._tree = Tree(running.process.pid)
         self._stopping, self._exited, self._gone = anyio.Event(), anyio.Event(), anyio.Event()
+        self._released = anyio.Event()
         self._ended = Ended(code=0)
 
     @property
@@ -95,7 +97,7 @@ class Child:
             with anyio.move_on_after(within_s):
                 await self._exited.wait()
             if not self._exited.is_set():
-                self.stop()
+                self._stopping.set()
             await self._gone.wait()
             group.cancel_scope.cancel()
         return self._ended
@@ -104,13 +106,19 @@ class Child:
         """Wait until nothing of it is left. Unlike `ended`, this drops no line: a process may wait for its reader."""
         await self._gone.wait()
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process itself is gone."""
+        return self._exited.is_set()
+
     def sweep(self) -> None:
         """End what the process has left running, but not the process itself; in the background."""
         if not self._exited.is_set():
             self._context.tasks.start_soon(self._sweep)
 
     def stop(self) -> None:
-        """End it and all that it started, in the background: returns at once."""
+        """End it and all that it started, in the background: returns at once. To be called for every process."""
+        self._released.set()
         self._stopping.set()
 
     async def attend(self) -> None:
@@ -119,6 +127,7 @@ class Child:
             await self._live()
         finally:
             self._gone.set()
+        await self._released.wait()  # its files may still be read
         self._launch.on_gone()
 
     async def _live(self) -> None:
@@ -230,3 +239,21 @@ class Supervisor:
         with _uninterrupted():
             if self._guardian:
                 await self._guardian.dismiss()
+
+
+async def output_of(
+    supervisor: Supervisor, command: tuple[str, ...], env: Mapping[str, str], cwd: Path
+) -> Result[tuple[int, str, str], OhmError]:
+    """Run a command to its end: its exit code, what it wrote to standard output, and the end of its standard error."""
+    started = await supervisor.start(Launch(command=command, cwd=cwd, env=env, prompt=b""))
+    match started:
+        case Err() as unusable:
+            return unusable
+        case Ok(child):
+            pass
+    try:
+        said = [line async for line in child.lines()]
+        ended = await child.ended()
+    finally:
+        child.stop()
+    return Ok((ended.code, b"\n".join(said).decode("utf-8", "replace"), ended.stderr))

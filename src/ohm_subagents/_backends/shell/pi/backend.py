@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+import anyio
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._backends.shell.backend import ShellBackend, conversed, new_invocation, start
 from ohm_subagents._backends.shell.command import located, setting
 from ohm_subagents._backends.shell.environment import child_environment
 from ohm_subagents._backends.shell.pi.flags import left_out, session_file, write_instructions
+from ohm_subagents._backends.shell.pi.home import PiHome
 from ohm_subagents._backends.shell.pi.kept import KeptReader
 from ohm_subagents._backends.shell.pi.modes import event_mode, text_mode
+from ohm_subagents._backends.shell.pi.probe import PiProbe
 from ohm_subagents._backends.shell.pi.reader import ROUTE, RUNTIME, PiReader
 from ohm_subagents._backends.shell.pi.rpc import RpcProcess
 from ohm_subagents._backends.shell.pi.session import SessionFile
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID
-from ohm_subagents._backends.shell.pi.warm import Footing, Warm
+from ohm_subagents._backends.shell.pi.warm import Footing, Warm, WarmProcesses
+from ohm_subagents._backends.shell.process import Supervisor, output_of
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import RouteResolved
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable
+
     from ohm_subagents._backends.shell.dialect import Invocation
-    from ohm_subagents._backends.shell.pi.home import PiHome
+    from ohm_subagents._backends.shell.pi.home import Service
     from ohm_subagents._backends.shell.pi.options import PiOptions
-    from ohm_subagents._backends.shell.pi.probe import PiProbe, PiVersion
-    from ohm_subagents._backends.shell.pi.warm import WarmProcesses
-    from ohm_subagents._backends.shell.process import Supervisor
+    from ohm_subagents._backends.shell.pi.probe import PiVersion
     from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
 
 Mode: TypeAlias = Literal["rpc", "json", "text"]
@@ -95,7 +103,7 @@ class PiBackend:
                 return OhmError(
                     code=ErrorCode.COMMAND_UNUSABLE,
                     message=f'pi {pi.text} cannot serve mode "rpc": that needs 0.87.0 or newer.',
-                    advice=f'Set the mode of backend "{BACKEND_ID}" to "auto" or "json", or change {setting(BACKEND_ID)}.',
+                    advice=f'Set its mode to "auto" or "json", or change {setting(BACKEND_ID)}.',
                 )
             case chosen:
                 return chosen
@@ -140,6 +148,21 @@ class PiBackend:
             warm.process.child.sweep()  # what its commands have left running
             self._warm.keep(warm, state=reader.state)
         return result
+
+
+@asynccontextmanager
+async def opened(options: PiOptions, services: Iterable[Service]) -> AsyncGenerator[PiBackend]:
+    """The backend, with the private directory, the processes and the timers that its runs share."""
+    with TemporaryDirectory(prefix="ohm-pi-", ignore_cleanup_errors=True) as folder:
+        async with Supervisor.open(grace_s=options.grace_s) as supervisor, anyio.create_task_group() as timers:
+            yield PiBackend(
+                options,
+                supervisor=supervisor,
+                probe=PiProbe(partial(output_of, supervisor)),
+                home=PiHome(Path(folder), services),
+                warm=WarmProcesses(timers, ttl_s=options.idle_ttl_s),
+            )
+            timers.cancel_scope.cancel()
 
 
 def _prepared(request: RunRequest, sink: Sink) -> tuple[Invocation, SessionFile]:

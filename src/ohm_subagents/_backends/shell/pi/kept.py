@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class KeptReader:
-    """A `PiReader`, and the conversation: after a turn with which it has grown, and at the end. `state` is the newest."""
+    """A `PiReader`, and the conversation: when a turn has made it grow, and at the end. `state` is the newest."""
 
     def __init__(self, reader: PiReader, session: SessionFile) -> None:
         self._reader = reader

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._backends.shell.dialect import Dialect
 from ohm_subagents._backends.shell.pi.flags import arguments
-from ohm_subagents._backends.shell.pi.probe import INSTALL
 from ohm_subagents._backends.shell.pi.reader import PiReader
-from ohm_subagents._backends.shell.pi.spec import BACKEND_ID, SUMMARY
+from ohm_subagents._backends.shell.pi.spec import BACKEND_ID, INSTALL, SUMMARY
 from ohm_subagents._backends.shell.pi.text import TextReader, text_arguments, text_prompt
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 import anyio
 
 from ohm_subagents._backends.quoting import quoted
+from ohm_subagents._backends.shell.pi.spec import INSTALL
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -19,7 +20,6 @@ RunCommand: TypeAlias = Callable[
 ]
 """Runs a command to its end: (command, environment, directory) → (exit code, standard output, standard error)."""
 
-INSTALL: Final = "npm install -g @earendil-works/pi-coding-agent"
 _OLDEST: Final = (0, 73)
 _VERSION: Final = re.compile(r"^v?(\d+)\.(\d+)\.(\d+)\S*$", re.MULTILINE)
 _FLAG: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*")

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import asynccontextmanager
-from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
-
-import anyio
 
 from ohm_subagents._backends.shell.pi.options import PiOptions
 from ohm_subagents._plugins.interfaces import BackendSpec, Capability
@@ -22,6 +17,8 @@ if TYPE_CHECKING:
 
 BACKEND_ID: Final = "interactive-shell"
 SUMMARY: Final = "Runs the subagent as a nested pi, a process of its own."
+INSTALL: Final = "npm install -g @earendil-works/pi-coding-agent"
+MISSING: Final = f'"pi" is not on the PATH; install it: {INSTALL}.'
 CAPABILITIES: Final = frozenset({Capability.SESSIONS, Capability.FILES, Capability.STEERING, Capability.USAGE})
 
 
@@ -30,22 +27,10 @@ def interactive_shell_spec(services: Iterable[Service] = ()) -> BackendSpec[PiOp
 
     @asynccontextmanager
     async def open_backend(options: PiOptions) -> AsyncGenerator[Backend]:
-        from ohm_subagents._backends.shell.pi.backend import PiBackend  # noqa: PLC0415
-        from ohm_subagents._backends.shell.pi.home import PiHome  # noqa: PLC0415
-        from ohm_subagents._backends.shell.pi.probe import PiProbe  # noqa: PLC0415
-        from ohm_subagents._backends.shell.pi.warm import WarmProcesses  # noqa: PLC0415
-        from ohm_subagents._backends.shell.process import Supervisor, output_of  # noqa: PLC0415
+        from ohm_subagents._backends.shell.pi.backend import opened  # noqa: PLC0415  only who runs a pi pays for it
 
-        with TemporaryDirectory(prefix="ohm-pi-", ignore_cleanup_errors=True) as folder:
-            async with Supervisor.open(grace_s=options.grace_s) as supervisor, anyio.create_task_group() as group:
-                yield PiBackend(
-                    options,
-                    supervisor=supervisor,
-                    probe=PiProbe(partial(output_of, supervisor)),
-                    home=PiHome(Path(folder), services),
-                    warm=WarmProcesses(group, ttl_s=options.idle_ttl_s),
-                )
-                group.cancel_scope.cancel()
+        async with opened(options, services) as backend:
+            yield backend
 
     return BackendSpec(
         id=BACKEND_ID,
@@ -53,5 +38,5 @@ def interactive_shell_spec(services: Iterable[Service] = ()) -> BackendSpec[PiOp
         open=open_backend,
         options=PiOptions,
         capabilities=CAPABILITIES,
-        lacks=lambda: None if shutil.which("pi") else "",
+        lacks=lambda: None if shutil.which("pi") else MISSING,
     )

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ohm_subagents._backends.shell.pi.rpc import RpcProcess
     from ohm_subagents._backends.shell.pi.session import SessionFile
     from ohm_subagents._plugins.interfaces import RunRequest
+    from ohm_subagents.contract.ids import SessionId
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
-    from ohm_subagents.contract.ids import SessionId
 
 MOST: Final = 4
 """How many may wait at once: an idle pi holds 110 to 170 MiB."""
