@@ -15,6 +15,7 @@ import anyio
 import pytest
 
 from ohm_subagents import Ohm
+from ohm_subagents._backends.shell.pi.options import PiOptions
 from ohm_subagents.contract import Clocks
 from ohm_subagents.testing import HERMETIC
 
@@ -157,11 +158,14 @@ async def test_each_configuration_loads_without_a_diagnostic(tmp_path):
         async with Ohm.open(env=HERMETIC | {"PI_CONFIG_DIR": str(tmp_path)}, cwd=tmp_path) as ohm:
             assert ohm.diagnostics == ()
             loaded.append(ohm.config)
-    models, limits = loaded
+    models, limits, nested = loaded
     assert str(models.subagents.entry("finder").model) == "openai/gpt-4o"
     assert "acme" in models.providers
     assert limits.subagents.max_requests == {"openai": 8}
     assert str(limits.subagents.tree_budget().cost_usd) == "2.50"
+    assert PiOptions.model_validate(nested.subagents.backends["interactive-shell"]) == PiOptions(
+        command=("pi",), env={"AWS_PROFILE": None, "EDITOR": "true"}
+    )
 
 
 def test_the_clocks_are_the_ones_of_the_readme():

@@ -145,7 +145,7 @@ class BackendSpec(Generic[OptionsT]):
 
     `open` is entered on first use and closed with the `Ohm`; failing to open is the error of the task that needed it.
     `label` is what envelopes show as `backend` when that is not the id. `lacks` says in one sentence what is missing
-    to use it, or None; it is asked by `ohm doctor` only.
+    to use it with these options in this environment, or None; it is asked by `ohm doctor` only.
     """
 
     id: str
@@ -154,7 +154,7 @@ class BackendSpec(Generic[OptionsT]):
     options: type[OptionsT]
     capabilities: frozenset[Capability] = frozenset()
     label: str = ""
-    lacks: Callable[[], str | None] = lambda: None
+    lacks: Callable[[OptionsT, Mapping[str, str]], str | None] = lambda _options, _env: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

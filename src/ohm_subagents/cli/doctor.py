@@ -12,7 +12,7 @@ from ohm_subagents._config.load import FILE_NAME
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED
 from ohm_subagents.cli.model_choice import chosen_model
 from ohm_subagents.cli.plugins import plugin_line
-from ohm_subagents.cli.readiness import Obstacle, obstacle, wrong_options
+from ohm_subagents.cli.readiness import Obstacle, obstacle, unusable
 from ohm_subagents.cli.terminal import print_text
 from ohm_subagents.contract.result import Err, Ok
 
@@ -128,6 +128,6 @@ def _diagnostics(ohm: Ohm) -> Iterator[str]:
 
 def _backends(ohm: Ohm) -> Iterator[str]:
     for backend_id, spec in ohm.assembly.host.backends().items():
-        wrong, lacking = wrong_options(spec, ohm.config), spec.lacks()
-        mark = _WRONG if wrong else _MISSING if lacking else _OK
-        yield f"  {mark} {backend_id}: {wrong or lacking or spec.summary}"
+        obstacle = unusable(spec, ohm)
+        mark = _OK if obstacle is None else _WRONG if obstacle.is_fault else _MISSING
+        yield f"  {mark} {backend_id}: {spec.summary if obstacle is None else obstacle.why}"

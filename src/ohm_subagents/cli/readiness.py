@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from ohm_subagents import Ohm
     from ohm_subagents._config.load import LoadedConfig
-    from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._plugins.interfaces import BackendSpec
     from ohm_subagents.contract import Profile
 
@@ -36,15 +35,17 @@ def obstacle(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Obstacle | Non
     return next(_obstacles(profile, ohm, loaded), None)
 
 
-def wrong_options(spec: BackendSpec, config: OhmConfig) -> str | None:
-    """What is wrong with `subagents.backends.<id>`, without the value: it may be a secret."""
+def unusable(spec: BackendSpec, ohm: Ohm) -> Obstacle | None:
+    """Why a backend cannot be used: what is wrong with `subagents.backends.<id>`, without the value, which may be a
+    secret; or what it lacks."""
     try:
-        spec.options.model_validate(config.subagents.backends.get(spec.id, {}))
+        options = spec.options.model_validate(ohm.config.subagents.backends.get(spec.id, {}))
     except ValidationError as invalid:
         first = invalid.errors(include_url=False, include_input=False)[0]
         key = ".".join(str(part) for part in ("subagents", "backends", spec.id, *first["loc"]))
-        return f"'{key}' is not valid: {first['msg']}"
-    return None
+        return Obstacle(why=f"'{key}' is not valid: {first['msg']}")
+    lacking = spec.lacks(options, ohm.assembly.sources.env)
+    return None if lacking is None else Obstacle(why=lacking, is_fault=False)
 
 
 def _obstacles(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obstacle]:
@@ -68,8 +69,8 @@ def _obstacles(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obs
     if spec is None:
         yield Obstacle(why=f"no plugin offers the backend '{backend_id}'; available: {', '.join(sorted(backends))}")
         return
-    if why := wrong_options(spec, config) or spec.lacks():
-        yield Obstacle(why=why)
+    if (obstacle := unusable(spec, ohm)) is not None:
+        yield Obstacle(why=obstacle.why)
     if backend_id == IN_PROCESS:
         yield from _of_model(profile, ohm, loaded)
 

@@ -217,7 +217,7 @@ def test_the_options_are_those_of_the_file() -> None:
 
 
 def test_the_backend_lacks_nothing_here() -> None:
-    assert interactive_sdk_spec(lambda: book({})).lacks() is None
+    assert interactive_sdk_spec(lambda: book({})).lacks(InProcessOptions(), {}) is None
 
 
 def test_importing_the_backend_loads_no_sdk() -> None:

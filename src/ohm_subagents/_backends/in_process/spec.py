@@ -17,7 +17,7 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Mapping
 
     from ohm_subagents._backends.in_process.models import ModelBook
     from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
@@ -86,6 +86,6 @@ def _on_asyncio() -> bool:
     return "asyncio" in current_token().backend_class.__module__
 
 
-def _lacks() -> str | None:
+def _lacks(_options: InProcessOptions, _env: Mapping[str, str]) -> str | None:
     missing = [name for name in ("pydantic_ai", "openai") if find_spec(name) is None]
     return f"The package {' and '.join(missing)} is not installed; reinstall ohm-subagents." if missing else None

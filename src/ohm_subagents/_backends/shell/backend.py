@@ -19,7 +19,7 @@ from ohm_subagents._plugins.interfaces import BackendSpec, Capability
 from ohm_subagents.contract.result import Err, Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
     from ohm_subagents._backends.shell.dialect import Dialect, Ended, Reader
     from ohm_subagents._backends.shell.process import Child
@@ -38,7 +38,7 @@ class ShellBackend:
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """Start the process, tell what it says, and say what became of it."""
         await checkpoint()
-        command = located(self._options.command, self._dialect, request.env)
+        command = located_by(self._dialect, self._options, request.env)
         if isinstance(command, Err):
             return command
         invocation = new_invocation(request)
@@ -47,6 +47,11 @@ class ShellBackend:
             return started
         reader = self._dialect.reader(invocation)
         return await conversed(started.ok_value, reader, sink, grace_s=self._options.grace_s)
+
+
+def located_by(dialect: Dialect, options: ShellOptions, env: Mapping[str, str]) -> Result[tuple[str, ...], OhmError]:
+    """The command of the options, else the dialect's own."""
+    return located(options.command or dialect.command, env, backend=dialect.id, install=dialect.install)
 
 
 def new_invocation(request: RunRequest) -> Invocation:
@@ -113,9 +118,9 @@ def shell_backend(dialect: Dialect) -> BackendSpec[ShellOptions]:
         async with Supervisor.open(grace_s=options.grace_s) as supervisor:
             yield ShellBackend(dialect, options, supervisor)
 
-    def lacks() -> str | None:
-        program = dialect.command[0]
-        return None if shutil.which(program) else f'"{program}" is not on the PATH; install it: {dialect.install}.'
+    def lacks(options: ShellOptions, env: Mapping[str, str]) -> str | None:
+        found = located_by(dialect, options, env)
+        return str(found.err_value) if isinstance(found, Err) else None
 
     return BackendSpec(
         id=dialect.id,

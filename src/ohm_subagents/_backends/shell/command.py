@@ -12,17 +12,15 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ohm_subagents._backends.shell.dialect import Dialect
-
 
 def located(
-    command: tuple[str, ...] | None, dialect: Dialect, env: Mapping[str, str]
+    command: tuple[str, ...], env: Mapping[str, str], *, backend: str, install: str
 ) -> Result[tuple[str, ...], OhmError]:
-    """The command, else the dialect's own, with its program as an absolute path: a file, or found on the PATH of `env`.
+    """The command, with its program as an absolute path: a file, or found on the PATH of `env`.
 
     A relative path starts at this process's directory, never at the run's: a repository does not bring programs.
     """
-    program, *arguments = command or dialect.command
+    program, *arguments = command
     found = shutil.which(program, path=env.get("PATH", ""))
     if found is not None:
         return Ok((str(Path(found).absolute()), *arguments))
@@ -30,8 +28,8 @@ def located(
     return Err(
         OhmError(
             code=ErrorCode.COMMAND_UNUSABLE,
-            message=f'The command "{program}" of backend "{dialect.id}" cannot be started: {where}.',
-            advice=f"Install it ({dialect.install}), or name another in {setting(dialect.id)}.",
+            message=f'The command "{program}" of backend "{backend}" cannot be started: {where}.',
+            advice=f"Install it ({install}), or name another in {setting(backend)}.",
         )
     )
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._backends.shell.backend import ShellBackend, conversed, new_invocation, start
-from ohm_subagents._backends.shell.command import located, setting
+from ohm_subagents._backends.shell.backend import ShellBackend, conversed, located_by, new_invocation, start
+from ohm_subagents._backends.shell.command import setting
 from ohm_subagents._backends.shell.environment import child_environment
 from ohm_subagents._backends.shell.pi.flags import left_out, session_file, write_instructions
 from ohm_subagents._backends.shell.pi.home import PiHome
@@ -84,7 +84,7 @@ class PiBackend:
         return await (self._keep_talking(pi, request, sink) if mode == "rpc" else self._ask_once(pi, request, sink))
 
     async def _found(self, request: RunRequest) -> Result[_Pi, OhmError]:
-        command = located(self._options.command, text_mode(self._home), request.env)
+        command = located_by(text_mode(self._home), self._options, request.env)
         if isinstance(command, Err):
             return command
         env = child_environment(request, extra={**self._home.environment(request), **self._options.env})

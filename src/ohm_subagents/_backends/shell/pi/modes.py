@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ohm_subagents._backends.shell.dialect import Dialect
 from ohm_subagents._backends.shell.pi.flags import arguments
 from ohm_subagents._backends.shell.pi.reader import PiReader
-from ohm_subagents._backends.shell.pi.spec import BACKEND_ID, INSTALL, SUMMARY
+from ohm_subagents._backends.shell.pi.spec import BACKEND_ID, COMMAND, INSTALL, SUMMARY
 from ohm_subagents._backends.shell.pi.text import TextReader, text_arguments, text_prompt
 
 if TYPE_CHECKING:
     from ohm_subagents._backends.shell.pi.flags import Mode
     from ohm_subagents._backends.shell.pi.home import PiHome
     from ohm_subagents._backends.shell.pi.probe import PiVersion
-
-COMMAND: Final = ("pi",)
 
 
 def event_mode(mode: Mode, pi: PiVersion, home: PiHome) -> Dialect:

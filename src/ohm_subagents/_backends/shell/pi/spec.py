@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._backends.shell.command import located
 from ohm_subagents._backends.shell.pi.options import PiOptions
 from ohm_subagents._plugins.interfaces import BackendSpec, Capability
+from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable
+    from collections.abc import AsyncGenerator, Iterable, Mapping
 
     from ohm_subagents._backends.shell.pi.home import Service
     from ohm_subagents._plugins.interfaces import Backend
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 BACKEND_ID: Final = "interactive-shell"
 SUMMARY: Final = "Runs the subagent as a nested pi, a process of its own."
 INSTALL: Final = "npm install -g @earendil-works/pi-coding-agent"
-MISSING: Final = f'"pi" is not on the PATH; install it: {INSTALL}.'
+COMMAND: Final = ("pi",)
 CAPABILITIES: Final = frozenset({Capability.SESSIONS, Capability.FILES, Capability.STEERING, Capability.USAGE})
 
 
@@ -38,5 +39,10 @@ def interactive_shell_spec(services: Iterable[Service] = ()) -> BackendSpec[PiOp
         open=open_backend,
         options=PiOptions,
         capabilities=CAPABILITIES,
-        lacks=lambda: None if shutil.which("pi") else MISSING,
+        lacks=_lacks,
     )
+
+
+def _lacks(options: PiOptions, env: Mapping[str, str]) -> str | None:
+    found = located(options.command or COMMAND, env, backend=BACKEND_ID, install=INSTALL)
+    return str(found.err_value) if isinstance(found, Err) else None
