@@ -130,7 +130,8 @@ async def test_a_backend_that_nobody_offers_lists_the_registered_ones():
 
     assert error.code == ErrorCode.UNSUPPORTED_BACKEND
     assert str(error) == (
-        "No plugin offers the subagent backend 'custom-plugin'. Set subagentBackend to one of: interactive-sdk, interactive-shell, none."
+        "No plugin offers the subagent backend 'custom-plugin'. Set subagentBackend to one of: interactive-sdk, "
+        "interactive-shell, none."
     )
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+_SHOWN: Final = 100
+"""How much of a long PATH helps anybody, in characters."""
 
 
 def located(
@@ -24,7 +28,9 @@ def located(
     found = shutil.which(program, path=env.get("PATH", ""))
     if found is not None:
         return Ok((str(Path(found).absolute()), *arguments))
-    where = "there is no such program" if "/" in program else f'it is not on the PATH, "{env.get("PATH", "")}"'
+    path = env.get("PATH", "")
+    shown = path if len(path) <= _SHOWN else f"{path[:_SHOWN]}…"
+    where = "there is no such program" if "/" in program else f'it is not on the PATH, "{shown}"'
     return Err(
         OhmError(
             code=ErrorCode.COMMAND_UNUSABLE,
