@@ -126,7 +126,7 @@ class PiBackend:
         """A pi that has waited for this prompt, or a new one that will wait for the next."""
         footing = Footing.of(request)
         warm = self._warm.take(footing, request.checkpoint)
-        if warm is not None and not warm.process.child.has_ended:
+        if warm is not None:
             return await self._spoken(warm, pi, request, sink)
         invocation, session = _prepared(request, sink)
         dialect = event_mode("rpc", pi.version, self._home)

@@ -63,11 +63,14 @@ class WarmProcesses:
         self._waiting: list[Warm] = []
 
     def take(self, footing: Footing, state: str | None) -> Warm | None:
-        """The process that left the conversation in this state, which waits no more."""
+        """The process that left the conversation in this state, which waits no more; None if there is none alive."""
         for warm in self._waiting:
             if warm.footing == footing and warm.state == state:
                 self._forget(warm)
-                return warm
+                if not warm.process.child.has_ended:
+                    return warm
+                warm.process.child.stop()
+                break
         return None
 
     def keep(self, warm: Warm, *, state: str | None) -> None:
