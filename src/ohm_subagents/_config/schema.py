@@ -168,7 +168,9 @@ class Subagents(Section):
     profiles: Mapping[str, SubagentEntry] = Field(
         default={}, description="The long form of `subagents.<id>`; the short form wins."
     )
-    backends: Mapping[str, JsonObject] = Field(default={}, description="Options of backends, by backend id.")
+    backends: Mapping[str, JsonObject] = Field(
+        default={}, description="Options of backends, by backend id; not for project files."
+    )
 
     def entry(self, profile_id: str) -> ProfileSettings:
         """What is configured for a profile; ids are trimmed and folded."""
