@@ -167,6 +167,23 @@ async def test_a_new_configuration_is_seen_by_everything_that_starts_after_it():
     assert denied.err_value.code == ErrorCode.PERMISSION_DENIED
 
 
+async def test_a_follow_up_goes_to_the_backend_that_is_configured_then():
+    gate = anyio.Event()
+    async with quick_ohm(Step(text="a", gate=gate)) as ohm, anyio.create_task_group() as group:
+        handle = await ohm.start("finder", "x")
+        await anyio.wait_all_tasks_blocked()
+        await ohm.reconfigure(config={"subagentBackend": "none"})
+
+        async def ask():
+            envelope = (await handle.send("and?")).ok_value
+            assert "follow_up_prompt: and?" in envelope.output
+            assert envelope.backend == "scripted"
+
+        group.start_soon(ask)
+        await anyio.wait_all_tasks_blocked()
+        gate.set()
+
+
 async def test_new_limits_hold_at_once():
     async with quick_ohm() as ohm:
         for _ in range(3):

@@ -75,6 +75,14 @@ def test_switches_are_words(text, on):
     assert load(OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI=text).config.sdk_fallback_to_cli is on
 
 
+def test_the_switch_to_pi_is_not_thrown_by_a_word_that_the_document_does_not_know():
+    loaded = load(OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI="enabled")
+    assert loaded.config.sdk_fallback_to_cli is False
+    assert [one.message for one in loaded.diagnostics] == [
+        "'OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI' is 'enabled', but has to be true or false; it is ignored."
+    ]
+
+
 @pytest.mark.parametrize(("text", "on"), [("1", True), (" TRUE ", True), ("0", False), ("yes", False), ("on", False)])
 def test_debug_knows_fewer_words(text, on):
     assert load(OHM_DEBUG=text).config.debug is on

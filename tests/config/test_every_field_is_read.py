@@ -119,6 +119,5 @@ def test_the_fields_are_all_there():
     places = {unread(place): reserved for place, reserved in declared()}
     assert {"OhmConfig.output_max_chars", "SubagentEntry.model", "SubagentEntry.tools", "ProviderModel.id"} <= {*places}
     assert {name for name, reserved in places.items() if reserved and name.startswith("OhmConfig.")} == {
-        "OhmConfig.painter",
-        "OhmConfig.sdk_fallback_to_cli",
+        "OhmConfig.painter"
     }

@@ -349,6 +349,19 @@ def test_a_project_cannot_send_a_key_to_an_address_of_its_choice(home):
     ]
 
 
+def test_a_project_cannot_name_a_command_to_run(home):
+    home.write(
+        user='{"subagents": {"backends": {"interactive-shell": {"graceMs": 500}}}}',
+        project='{"subagents": {"taskMaxConcurrency": 2, "backends": {"interactive-shell": {"command": ["./evil"]}}}}',
+    )
+    loaded = home.load()
+    assert loaded.config.subagents.backends == {"interactive-shell": {"graceMs": 500}}
+    assert loaded.config.subagents.task_max_concurrency == 2
+    assert home.told(loaded) == [
+        ".pi/ohm.json:1: 'subagents.backends' cannot be set by a project, and is ignored; set it in the user's file."
+    ]
+
+
 def test_a_project_cannot_decide_what_becomes_of_the_users_tasks(home):
     store = '{"store": "memory", "storeSync": "full", "taskRetentionMs": 1, "taskMaxConcurrency": 2}'
     home.write(

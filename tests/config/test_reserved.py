@@ -18,7 +18,7 @@ def test_setting_a_reserved_field_is_told_with_its_place(home):
     home.write(
         user='{\n  "features": {\n    "handoff": false\n  }\n}', project='{"painter": {"openai": {"model": "x"}}}'
     )
-    loaded = home.load(OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI="on")
+    loaded = home.load()
     assert told(loaded) == [
         (
             "info",
@@ -28,10 +28,6 @@ def test_setting_a_reserved_field_is_told_with_its_place(home):
             "info",
             f"{home.cwd}/.pi/ohm.json:1: 'painter.openai.model' is reserved: it is read and checked, "
             "but has no effect yet.",
-        ),
-        (
-            "info",
-            "'OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI' is reserved: it is read and checked, but has no effect yet.",
         ),
     ]
 
@@ -64,4 +60,4 @@ def test_nothing_else_is_marked():
     marked = [line.split("`")[1] for line in config_table().splitlines() if NOTE in line]
     reserved = [".".join(path) for path in reserved_fields(OhmConfig)]
     assert [key for key in marked if not key.startswith(tuple(reserved))] == []
-    assert NOTE in next(line for line in env_table().splitlines() if "SDK_FALLBACK" in line)
+    assert NOTE not in env_table()

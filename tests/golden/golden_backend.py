@@ -1,7 +1,7 @@
 """The scripted backend of the recorded cases, as a plugin."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -56,7 +56,16 @@ class RecordedBackend:
         self._running = 0
         self.calls: list[Json] = []
         self.pending: list[Pending] = []
+        self.plugins: list[object] = [self]
         self.peak = 0
+
+    def configured(self, config: Json) -> Json:
+        """The configuration of a case, with this backend."""
+        return {**config, "subagentBackend": BACKEND_ID}
+
+    def in_place(self) -> AbstractContextManager[None]:
+        """It is offered as a plugin; nothing else has to be done."""
+        return nullcontext()
 
     @hookimpl
     def ohm_backends(self) -> Iterable[BackendSpec]:

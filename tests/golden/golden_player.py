@@ -11,7 +11,8 @@ import anyio
 from anyio.abc import TaskGroup
 from golden_backend import RecordedBackend
 from golden_differences import difference
-from golden_quirks import POLL_MS, comparable_debug, comparable_lines, masked, mended, tags_of
+from golden_pi import RecordedPi, asked
+from golden_quirks import POLL_MS, comparable_debug, comparable_lines, masked, mended, tags_of, tags_of_result
 from golden_recording import Json, recording
 from golden_seams import Subject, milliseconds, opened
 
@@ -47,7 +48,8 @@ class Call:
 
 async def play(case: Json) -> list[str]:
     """The differences between what was recorded and what ours does; none is a pass."""
-    backend = RecordedBackend(case["backend"])
+    script = case["backend"]
+    backend = RecordedPi(script) if script.get("type") == "pi" else RecordedBackend(script)
     async with opened(case, backend) as subject, anyio.create_task_group() as group:
         player = Player(case, subject, backend, group)
         if "expect_initial_load" in case:
@@ -66,7 +68,7 @@ async def play(case: Json) -> list[str]:
 class Player:
     """The state of one case."""
 
-    def __init__(self, case: Json, subject: Subject, backend: RecordedBackend, group: TaskGroup) -> None:
+    def __init__(self, case: Json, subject: Subject, backend: RecordedBackend | RecordedPi, group: TaskGroup) -> None:
         self.differences: list[str] = []
         self.where = ""
         self._case = case
@@ -211,16 +213,18 @@ class Player:
         result = call.result
         assert result is not None
         self._check_details(expect["details"], result.details)
-        self._check_text("text", expect["text"], result.render())
-        self._check_text("expanded text", expect.get("text_expanded", expect["text"]), result.render(expanded=True))
+        tags = self._tags | tags_of_result(expect["details"])
+        self._check_text("text", expect["text"], result.render(), tags)
+        expanded = expect.get("text_expanded", expect["text"])
+        self._check_text("expanded text", expanded, result.render(expanded=True), tags)
         self._check_elapsed(expect["elapsed_ms"], milliseconds(call.begun))
         if "updates" in expect:
             self._check_frames(expect["updates"], call.frames[call.first_frame :])
         if "text_debug" in expect:
             collapsed, expanded = await self._subject.debug_texts(result)
-            self._check_debug("debug text", expect["text_debug"], collapsed)
+            self._check_debug("debug text", expect["text_debug"], collapsed, tags)
             wanted = expect.get("text_debug_expanded", expect["text_debug"])
-            self._check_debug("expanded debug text", wanted, expanded)
+            self._check_debug("expanded debug text", wanted, expanded, tags)
 
     def _check_details(self, recorded: Json, ours: Json) -> None:
         wanted = self._wanted(recorded)
@@ -232,17 +236,17 @@ class Player:
             wanted |= dict.fromkeys(("backend", "runtime", "route"), STATIC_BACKEND)
         return wanted
 
-    def _check_text(self, name: str, recorded: str, ours: str) -> None:
-        if "Q49" in self._tags:  # the message is in the text
+    def _check_text(self, name: str, recorded: str, ours: str, tags: set[str]) -> None:
+        if "Q49" in tags:  # the message is in the text
             return
         if "OHM_DEBUG" in self._case.get("env", {}):
-            self._check_debug(name, recorded, ours)
+            self._check_debug(name, recorded, ours, tags)
         else:
-            self._same(name, *comparable_lines(recorded, ours, self._tags))
+            self._same(name, *comparable_lines(recorded, ours, tags))
 
-    def _check_debug(self, name: str, recorded: str, ours: str) -> None:
-        if "Q49" not in self._tags:
-            self._same(name, comparable_debug(recorded, self._tags), comparable_debug(ours, self._tags))
+    def _check_debug(self, name: str, recorded: str, ours: str, tags: set[str]) -> None:
+        if "Q49" not in tags:
+            self._same(name, comparable_debug(recorded, tags), comparable_debug(ours, tags))
 
     def _check_elapsed(self, recorded: int, ours: int) -> None:
         if not recorded - POLL_MS * self._waits < ours + 1 <= recorded + 1:
@@ -275,6 +279,11 @@ class Player:
 
     def check_calls(self) -> None:
         """What the backend was asked; a run that was aborted before it began need not reach ours."""
+        if isinstance(self._backend, RecordedPi):
+            wanted = [asked(call) for call in self._case.get("runner_calls", [])]
+            found = [_like(*pair) for pair in zip_longest(self._backend.calls, wanted, fillvalue={})]
+            self._same("calls of the runners", wanted, found)
+            return
         keys = ("kind", "task_id", "subagent", "description", "prompt", "cwd")
         recorded = self._case.get("backend_calls", [])
         never_begun = [{key: call[key] for key in keys} for call in recorded if call["aborted_on_entry"]]
@@ -297,6 +306,11 @@ def documented(details: Json) -> Json:
     if isinstance(kept.get("items"), list):
         kept["items"] = [documented(item) for item in kept["items"]]
     return kept
+
+
+def _like(call: Json, pattern: Json) -> Json:
+    """As much of our call of a runner as the case has kept of its own; all of one that it has not."""
+    return {key: value for key, value in call.items() if not pattern or key in pattern}
 
 
 def _kept_as_primary(case: Json) -> Iterable[str]:

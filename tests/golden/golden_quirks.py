@@ -8,15 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from golden_pi import KNOWN
 from golden_recording import Json
 
 QUIRKS_MD = Path(__file__).parent / "quirks.md"
 BROAD = frozenset({"Q09", "Q41", "Q49", "Q50", "Q52", "Q54", "Q62"})
 """Tags that taint one field or text only; a case with any other tag is replaced whole."""
-
-LATER = {
-    "backend_pi": "the nested pi backend comes with a later issue",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +42,6 @@ def replacements() -> dict[str, Replacement]:
 
 def skip_reason(case: Json) -> str | None:
     """Why a case is not played, or None."""
-    if case["category"] in LATER:
-        return f"category {case['category']}: {LATER[case['category']]}"
     tags = replacing_tags(case)
     return replaced(case["id"], tags) if tags else None
 
@@ -100,11 +95,42 @@ def _cuts_a_grapheme(case: Json) -> bool:
     )
 
 
+def _names_no_backend(case: Json) -> bool:
+    """A backend that nobody offers, which the reference takes for the in-process one."""
+    patches = [case.get("config") or {}, *(step["patch"] for step in case["steps"] if step["do"] == "set_config")]
+    return case["backend"].get("type") == "pi" and any(
+        patch.get("subagentBackend", "none") not in KNOWN for patch in patches
+    )
+
+
+def _strips_below_the_header(case: Json) -> bool:
+    """A line like `model: x` below the first line of the answer, which ours keeps."""
+    answers = [entry.get("stdout") or "" for entry in case["backend"].get("cli", []) if not entry.get("exitCode")]
+    return any(_METADATA.match(line) for text in answers for line in _below_the_header(text))
+
+
+_METADATA = re.compile(r"\s*(?:backend|provider|model|runtime|route)\s*:", re.IGNORECASE)
+
+
+def _below_the_header(text: str) -> list[str]:
+    lines = text.strip().splitlines()
+    begun = next((n for n, line in enumerate(lines) if line.strip() and not _METADATA.match(line)), len(lines))
+    return lines[begun:]
+
+
+def _is_late_by_the_runner(case: Json) -> bool:
+    """A process that says itself that its time is over: here the engine's clocks stop a run."""
+    return any(entry.get("timedOut") for entry in case["backend"].get("cli", []))
+
+
 BY_CONTENT: dict[str, Callable[[Json], bool]] = {
     "Q19": _cuts_a_grapheme,
     "Q64": _answers_a_send_beside_the_start,
     "Q53": _aborts_a_wait_between_two_polls,
     "Q60": _skips_the_loader,
+    "Q36": _strips_below_the_header,
+    "no such backend": _names_no_backend,
+    "clocks": _is_late_by_the_runner,
 }
 """Quirks that some cases show without the tag."""
 
@@ -112,6 +138,14 @@ BY_CONTENT: dict[str, Callable[[Json], bool]] = {
 def tags_of(case: Json) -> set[str]:
     """The broad tags of a case: its own, and Q63 where two turns of the assistant stream around tool calls."""
     return set(case.get("quirks", [])) | ({"Q63"} if _streams_two_turns(case) else set())
+
+
+UNSUPPORTED = "custom-plugin"
+
+
+def tags_of_result(details: Json) -> set[str]:
+    """The tag of a result whose message names a package of the reference; ours lists the backends that there are."""
+    return {UNSUPPORTED} if details.get("error_code") == "unsupported_subagent_backend" else set()
 
 
 def _streams_two_turns(case: Json) -> bool:
@@ -154,6 +188,8 @@ def _mended_value(key: str, value: Any, details: Json, tags: set[str]) -> Any:
         return MASK
     if key in {"summary", "error_message"} and "Q49" in tags and _is_payload_error(details):
         return MASK
+    if key in {"summary", "error_message"} and UNSUPPORTED in tags_of_result(details):
+        return MASK
     if key == "assistant_text" and "Q63" in tags:
         return MASK
     return value
@@ -182,6 +218,8 @@ _ROW = re.compile(r"    ├── [○…✓✕] ")
 
 def comparable_lines(recorded: str, ours: str, tags: set[str]) -> tuple[list[str], list[str]]:
     """The lines of two views without those that a quirk spoilt."""
+    if UNSUPPORTED in tags:
+        recorded, ours = (text.partition("╰──")[0] for text in (recorded, ours))
     theirs, mine = recorded.split("\n"), ours.split("\n")
     if (
         "more tool call(s)" in recorded
@@ -195,8 +233,13 @@ def comparable_lines(recorded: str, ours: str, tags: set[str]) -> tuple[list[str
 
 def comparable_debug(text: str, tags: set[str]) -> list[str]:
     """A debug text without the lines of spoilt fields."""
-    keys = {"Q50": "invocation: ", "Q62": "error_category: ", "Q52": "summary: Cancelled "}
-    spoilt = tuple(key for tag, key in keys.items() if tag in tags)
+    keys = {
+        "Q50": ["invocation: "],
+        "Q62": ["error_category: "],
+        "Q52": ["summary: Cancelled "],
+        UNSUPPORTED: ["summary: ", "error_message: "],
+    }
+    spoilt = tuple(key for tag in keys.keys() & tags for key in keys[tag])
     if "Q63" in tags:
         text = "".join(text.split())
     return [line for line in text.split("\n") if not (spoilt and line.strip().startswith(spoilt))]

@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, chdir, contextmanager
 from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
-from golden_backend import BACKEND_ID, RecordedBackend
+from golden_backend import RecordedBackend
+from golden_pi import RecordedPi
 from golden_recording import Json, deep_merged, recording
 
 from ohm_subagents import Ohm
@@ -36,13 +37,12 @@ SHIPPED = {profile.id: profile for profile in builtin_profiles()}
 class Subject:
     """An open `Ohm` and what a case may change of its surroundings."""
 
-    def __init__(self, case: Json, backend: RecordedBackend, folder: Path, group: TaskGroup) -> None:
+    def __init__(self, case: Json, backend: RecordedBackend | RecordedPi, folder: Path, group: TaskGroup) -> None:
         self._group = group
         self._case = case
         self._backend = backend
         self._folder = folder
-        self._config = deep_merged(recording().base_config, case.get("config", {}))
-        self._config["subagentBackend"] = BACKEND_ID
+        self._config = backend.configured(deep_merged(recording().base_config, case.get("config", {})))
         self._env = {**_knobs(case), **_keeping(case, folder), **case.get("env", {})}
         self._profiles = catalog(primary={step["subagent"] for step in case["steps"] if step["do"] == "primary"})
         self._begun = anyio.current_time()
@@ -61,7 +61,7 @@ class Subject:
             cwd=recording().cwd,
             config=Path("no-such-ohm.json") if self._case.get("config_load_fails") else self._config,
             env=environment(self._env),
-            plugins=[self._backend],
+            plugins=self._backend.plugins,
             profiles=self._profiles,
             clock=lambda: milliseconds(self._begun),
             new_task_id=self._new_task_id,
@@ -139,10 +139,18 @@ class Subject:
         return self._ohm._engine.store.tasks()
 
 
+@contextmanager
+def _working_directory() -> Iterator[None]:
+    """A place with the directory that the recorded calls were made in."""
+    with TemporaryDirectory() as above, chdir(above):
+        Path(recording().cwd).mkdir()
+        yield
+
+
 @asynccontextmanager
-async def opened(case: Json, backend: RecordedBackend) -> AsyncGenerator[Subject]:
+async def opened(case: Json, backend: RecordedBackend | RecordedPi) -> AsyncGenerator[Subject]:
     """The library set up as the case wants it, closed at the end."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, _working_directory(), backend.in_place():
         async with anyio.create_task_group() as group:
             subject = Subject(case, backend, Path(folder), group)
             await subject.open()

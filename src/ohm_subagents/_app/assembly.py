@@ -14,6 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from ohm_subagents._backends.hooks import BuiltinBackends
 from ohm_subagents._backends.in_process.providers import CompatibleModel, CompatibleProvider
+from ohm_subagents._backends.shell.pi.spec import BACKEND_ID as INTERACTIVE_SHELL
 from ohm_subagents._config.env import config_dir, nesting_depth
 from ohm_subagents._config.load import LoadedConfig, load_config
 from ohm_subagents._config.schema import OhmConfig
@@ -177,7 +178,13 @@ def assemble(sources: Sources, former: Assembly | None = None) -> Assembly:
     loaded = load_config(cwd=sources.cwd, config=sources.config, env=sources.env)
     config = loaded.ok_value.config if isinstance(loaded, Ok) else OhmConfig()
     host = PluginHost()
-    backends = BuiltinBackends(env=sources.env, providers=_providers(config.providers), models=host.models)
+    backends = BuiltinBackends(
+        env=sources.env,
+        providers=_providers(config.providers),
+        models=host.models,
+        fallback=config.subagents.backends.get(INTERACTIVE_SHELL, {}) if config.sdk_fallback_to_cli else None,
+        log=sources.logger,
+    )
     if former is not None and former.backends.is_same(backends):
         backends = former.backends
     host.register(backends, "backends", origin="builtin")

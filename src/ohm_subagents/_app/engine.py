@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from ohm_subagents._app.assembly import Assembly
-    from ohm_subagents._orchestrator.backends import BackendPool
+    from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.profile import Profile

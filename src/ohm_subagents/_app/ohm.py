@@ -14,9 +14,9 @@ from ohm_subagents._app.assembly import KEEP, Keep, Sources, assemble, source_of
 from ohm_subagents._app.engine import Engine
 from ohm_subagents._app.handle import Handle, one_item, outcome_of, start_item
 from ohm_subagents._config.env import process_env
-from ohm_subagents._orchestrator.backends import BackendPool
 from ohm_subagents._orchestrator.log import HostLogger
 from ohm_subagents._plugins.interfaces import ToolCall, ToolResult
+from ohm_subagents._plugins.pool import BackendPool
 from ohm_subagents._surfaces.live_ui import LiveUi, kept_current
 from ohm_subagents._surfaces.tool import as_json, guarded, unknown_tool
 from ohm_subagents._views.projection import project_task

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ohm_subagents._backends.echo import ECHO
+from ohm_subagents._backends.fallback import fallback_spec
 from ohm_subagents._backends.in_process.models import ModelBook
 from ohm_subagents._backends.in_process.providers import builtin_model_specs, custom_model_specs
 from ohm_subagents._backends.in_process.search_model import search_model_spec
@@ -17,11 +18,16 @@ if TYPE_CHECKING:
 
     from ohm_subagents._backends.in_process.providers import CompatibleProvider
     from ohm_subagents._backends.shell.pi.options import PiOptions
-    from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec
+    from ohm_subagents._plugins.interfaces import BackendSpec, JsonObject, ModelSpec
+    from ohm_subagents._plugins.pool import Log
 
 
 class BuiltinBackends:
-    """`none` and `interactive-sdk`; `models` are what all plugins offer, asked for when the first run needs one."""
+    """`none`, `interactive-sdk` and `interactive-shell`.
+
+    `models` are what all plugins offer, asked for when the first run needs one. `fallback` are the options, as they are
+    written, of the `interactive-shell` that runs what `interactive-sdk` cannot begin; None without one.
+    """
 
     def __init__(
         self,
@@ -29,20 +35,26 @@ class BuiltinBackends:
         env: Mapping[str, str],
         providers: Iterable[CompatibleProvider],
         models: Callable[[], Mapping[str, ModelSpec]],
+        fallback: JsonObject | None,
+        log: Log,
     ) -> None:
         self._env = env
         self._providers = tuple(providers)
         self._models = models
+        self._fallback = fallback
         self._in_process = interactive_sdk_spec(self.model_book)
+        self._shell = interactive_shell_spec(self._providers)
+        if fallback is not None:
+            self._in_process = fallback_spec(self._in_process, self._shell, second_options=fallback, log=log)
 
     def is_same(self, other: BuiltinBackends) -> bool:
-        """Whether models would be found in the same places with the same keys."""
-        return self._env == other._env and self._providers == other._providers
+        """Whether models would be found in the same places with the same keys, and runs go the same ways."""
+        return (self._env, self._providers, self._fallback) == (other._env, other._providers, other._fallback)
 
     @hookimpl
     def ohm_backends(self) -> Iterable[BackendSpec[InProcessOptions] | BackendSpec[PiOptions] | BackendSpec]:
         """Hand over the backends."""
-        return (self._in_process, interactive_shell_spec(self._providers), ECHO)
+        return (self._in_process, self._shell, ECHO)
 
     @hookimpl
     def ohm_models(self) -> Iterable[ModelSpec]:

@@ -26,6 +26,7 @@ from ohm_subagents._config.values import (
     Model,
     Names,
     PositiveInt,
+    ShortSwitch,
     Switch,
     VariableName,
     WebAddress,
@@ -168,7 +169,9 @@ class Subagents(Section):
     profiles: Mapping[str, SubagentEntry] = Field(
         default={}, description="The long form of `subagents.<id>`; the short form wins."
     )
-    backends: Mapping[str, JsonObject] = Field(default={}, description="Options of backends, by backend id.")
+    backends: Mapping[str, JsonObject] = Field(
+        default={}, description="Options of backends, by backend id; not for project files."
+    )
 
     def entry(self, profile_id: str) -> ProfileSettings:
         """What is configured for a profile; ids are trimmed and folded."""
@@ -258,10 +261,9 @@ class OhmConfig(Section):
     task_max_expired_entries: PositiveInt = Field(default=500, description="How many reasons of expiry are remembered.")
     result_preview_lines: PositiveInt = Field(default=12, description="Lines of an answer in a collapsed view.")
     transcript_tail_lines: PositiveInt = Field(default=4, description="Newest tool rows in a collapsed view.")
-    sdk_fallback_to_cli: Switch = Field(
+    sdk_fallback_to_cli: ShortSwitch = Field(
         default=False,
-        description="Whether `interactive-sdk` that cannot start is replaced by `interactive-shell`.",
-        json_schema_extra=RESERVED,
+        description="Whether `interactive-shell` runs what `interactive-sdk` cannot begin: no model, no key, no SDK.",
     )
     debug: Flag = Field(default=False, description="Whether views show every field of a result.")
     ui_mode: Literal["off", "compact", "verbose"] = Field(

@@ -43,6 +43,14 @@ def _switch(value: object) -> bool:
     return meaning
 
 
+def _short_switch(value: object) -> bool:
+    """A switch for which the document knows 1, true, yes and on, but not `enabled` (task-v1, 20.4)."""
+    word = value.strip().lower() if isinstance(value, str) else value
+    if word in {"enabled", "disabled"}:
+        raise expected("true or false")
+    return _switch(value)
+
+
 def _flag(value: object) -> bool:
     """A switch for which the document knows these words only (task-v1, 17.3)."""
     words = {"1": True, "true": True, "0": False, "false": False}
@@ -115,6 +123,7 @@ def _variable_name(value: object) -> str:
 
 Flag: TypeAlias = Annotated[bool, BeforeValidator(_flag)]
 Switch: TypeAlias = Annotated[bool, BeforeValidator(_switch)]
+ShortSwitch: TypeAlias = Annotated[bool, BeforeValidator(_short_switch)]
 PositiveInt: TypeAlias = Annotated[
     int, BeforeValidator(_positive_integer), WithJsonSchema({"type": "integer", "minimum": 1})
 ]

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ohm_subagents._orchestrator.alarm import Alarm
-    from ohm_subagents._orchestrator.backends import BackendPool
     from ohm_subagents._orchestrator.live import LiveTask, Message
     from ohm_subagents._orchestrator.throttle import Throttle
+    from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents.contract.events import Outcome
 
 OWNER_CLOSED = Cancelled(reason="The owner of the task was closed.")

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from ohm_subagents._orchestrator.backends import BackendPool
     from ohm_subagents._orchestrator.lineage import Lineage
     from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.throttle import Throttle
     from ohm_subagents._plugins.interfaces import Observer
+    from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import Clock

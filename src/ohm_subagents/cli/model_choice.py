@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ohm_subagents._orchestrator.model_order import configured_model
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def chosen_model(profile: Profile, loaded: LoadedConfig, book: ModelBook) -> tuple[ModelPattern, str] | None:
-    """The model that would run and why; None when there is none."""
+    """The model that would run and why; None when there is none. The switch to pi comes before the last resort."""
     named = configured_model(profile, loaded.config.subagents)
     if named is not None:
         return named.pattern, f"set by {_who(named, profile, loaded)}"
-    match book.choose(None, profile):
+    match book.choose(None, replace(profile, fallback_model=None) if loaded.config.sdk_fallback_to_cli else profile):
         case Err():
             return None
         case Ok(pattern) if pattern == profile.fallback_model:

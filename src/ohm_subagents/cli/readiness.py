@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from ohm_subagents._backends.in_process.spec import BACKEND_ID as IN_PROCESS
+from ohm_subagents._backends.shell.pi.spec import BACKEND_ID as SHELL
 from ohm_subagents._policy.permissions import standing
 from ohm_subagents._policy.tools import resolve_tools
 from ohm_subagents.cli.model_choice import chosen_model
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Obstacle:
-    """Why a subagent would not run. A fault is something configured that cannot work; else it is as somebody wants."""
+    """Why a subagent would not run. A fault is something configured that cannot work; else it is as somebody wants.
+
+    `is_bootstrap`: `sdkFallbackToCli` would help.
+    """
 
     why: str
     is_fault: bool = True
+    is_bootstrap: bool = False
 
 
 def obstacle(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Obstacle | None:
@@ -63,16 +68,22 @@ def _obstacles(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obs
     decision = standing(profile=profile, permissions=config.subagents.permissions, opinions=())
     if decision.verdict == "deny":
         yield Obstacle(why=f"denied by {decision.source}", is_fault=False)
-    backend_id = own.backend or profile.backend or config.subagent_backend
-    backends = ohm.assembly.host.backends()
+    yield from _of_backend(own.backend or profile.backend or config.subagent_backend, profile, ohm, loaded)
+
+
+def _of_backend(backend_id: str, profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obstacle]:
+    config, backends = loaded.config, ohm.assembly.host.backends()
     spec = backends.get(backend_id)
     if spec is None:
         yield Obstacle(why=f"no plugin offers the backend '{backend_id}'; available: {', '.join(sorted(backends))}")
         return
     if (obstacle := unusable(spec, ohm)) is not None:
         yield Obstacle(why=obstacle.why)
-    if backend_id == IN_PROCESS:
-        yield from _of_model(profile, ohm, loaded)
+    for found in _of_model(profile, ohm, loaded) if backend_id == IN_PROCESS else ():
+        if not (found.is_bootstrap and config.sdk_fallback_to_cli):
+            yield found
+        elif (obstacle := unusable(backends[SHELL], ohm)) is not None:
+            yield Obstacle(why=f"{SHELL}, which would run it: {obstacle.why}")
 
 
 def _of_model(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obstacle]:
@@ -83,7 +94,7 @@ def _of_model(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obst
             f"no model; set subagents.{profile.id}.model or subagents.model in ohm.json, or OHM_MODEL, "
             "or a key that ohm doctor lists"
         )
-        yield Obstacle(why=missing, is_fault=False)
+        yield Obstacle(why=missing, is_fault=False, is_bootstrap=True)
         return
     pattern, decided = chosen
     spec = next((one for one in book.specs if one.provider == pattern.provider), None)
@@ -91,4 +102,4 @@ def _of_model(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obst
         known = ", ".join(sorted(one.provider for one in book.specs))
         yield Obstacle(why=f"no plugin offers the provider of {pattern}, {decided}; available: {known}")
     elif not book.has_key(spec):
-        yield Obstacle(why=f"{pattern}, {decided}, needs {' or '.join(spec.keys)}")
+        yield Obstacle(why=f"{pattern}, {decided}, needs {' or '.join(spec.keys)}", is_bootstrap=True)

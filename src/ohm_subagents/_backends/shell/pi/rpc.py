@@ -54,6 +54,7 @@ class RpcProcess:
                 result = finished(reader, _SETTLED, sink)
             return result
         finally:
+            talk.close()
             if result is None or isinstance(result, Err) or not talk.is_over:
                 self.child.stop()
 
@@ -92,6 +93,11 @@ class _Talk:
         self.refused: OhmError | None = None
         self._send, self.outgoing = anyio.create_memory_object_stream[bytes](math.inf)
         self._ask(request.prompt)
+
+    def close(self) -> None:
+        """Nothing more will be said."""
+        self._send.close()
+        self.outgoing.close()
 
     @property
     def is_running(self) -> bool:

@@ -1,10 +1,10 @@
-"""The open backends of an `Ohm`."""
+"""Open backends: of an `Ohm`, or of a backend that is made of others."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from functools import partial
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Protocol, Self, cast
 
 import anyio
 from pydantic import ValidationError
@@ -18,18 +18,24 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._plugins.interfaces import BackendSpec, JsonObject, Options
 
 Opened = Result[Backend, OhmError]
 CLOSE_GRACE_S = 10.0
 
 
+class Log(Protocol):
+    """Where the pool says what went wrong with a backend itself."""
+
+    def error(self, event: str, **fields: object) -> object: ...
+    def exception(self, event: str, **fields: object) -> object: ...
+
+
 class _Host:
     """One backend and the task that opened it: a context manager that holds a task group must be closed where it was
     opened, so neither the caller's task nor a run may do it."""
 
-    def __init__(self, spec: BackendSpec, options: Options, logger: Logger) -> None:
+    def __init__(self, spec: BackendSpec, options: Options, logger: Log) -> None:
         self.spec = spec
         self._logger = logger
         self.options = options
@@ -73,7 +79,7 @@ class BackendPool:
         group: TaskGroup,
         specs: Mapping[str, BackendSpec],
         options: Mapping[str, JsonObject],
-        logger: Logger,
+        logger: Log,
     ) -> None:
         self._logger = logger
         self._group = group

@@ -1,0 +1,168 @@
+"""The whole switch from one backend to another: the second runs what the first could not even begin (004)."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, cast
+
+import anyio
+from typing_extensions import TypeVar
+
+from ohm_subagents._plugins.interfaces import BackendSpec, Options
+from ohm_subagents._plugins.pool import BackendPool
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised, RouteResolved
+from ohm_subagents.contract.result import Err, Result
+from ohm_subagents.contract.task import UNAVAILABLE
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from ohm_subagents._plugins.gate import Gate, Grant, RequestNeed
+    from ohm_subagents._plugins.interfaces import (
+        Backend,
+        Inbox,
+        JsonObject,
+        OptionsT,
+        RunOutput,
+        RunRequest,
+        Sink,
+    )
+    from ohm_subagents._plugins.pool import Log
+    from ohm_subagents.contract.events import RunEvent
+
+SecondT = TypeVar("SecondT", bound=Options, default=Options)
+BOOTSTRAP: Final = frozenset(
+    {
+        ErrorCode.MODEL_MISSING,
+        ErrorCode.MODEL_KEY_MISSING,
+        ErrorCode.PROVIDER_NOT_INSTALLED,
+        ErrorCode.BACKEND_FAILED,
+    }
+)
+"""What says that a backend could not begin, as long as nothing has happened; the last one is 004's."""
+
+
+def fallback_spec(
+    first: BackendSpec[OptionsT], second: BackendSpec[SecondT], *, second_options: JsonObject, log: Log
+) -> BackendSpec[OptionsT]:
+    """`first`, which hands over to `second` what it cannot begin.
+
+    Each is opened when a run needs it. `second_options` are as they are written, and looked at then.
+    """
+
+    @asynccontextmanager
+    async def open_both(options: OptionsT) -> AsyncGenerator[Backend]:
+        begun = BackendSpec(id=first.id, summary=first.summary, options=Options, open=lambda _none: first.open(options))
+        specs = {first.id: begun, second.id: cast("BackendSpec", second)}  # its options go through its own type
+        async with (
+            anyio.create_task_group() as group,
+            BackendPool(group, specs, {second.id: second_options}, log) as pool,
+        ):
+            yield FallbackBackend(pool, first.id, second.id)
+
+    return replace(first, open=open_both)
+
+
+class FallbackBackend:
+    """Two backends of a pool: what the first cannot begin is run by the second, and a diagnostic says why.
+
+    Never after the first has done anything: asked for a model request, taken a follow-up, told of more than its route.
+    """
+
+    def __init__(self, pool: BackendPool, first: str, second: str) -> None:
+        self._pool = pool
+        self._first = first
+        self._second = second
+        self._tag = f"{second}\n"
+
+    async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        watch = _Watch(sink)
+        result = await self._run(self._first, self._for_first(request, watch), watch)
+        if not isinstance(result, Err) or watch.has_acted or result.err_value.code not in BOOTSTRAP:
+            return result
+        why = f"{result.err_value.message.rstrip('.')}, so {self._second} runs the task instead of {self._first}."
+        sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="fallback", message=why)))
+        if watch.has_named_model:
+            sink.emit(RouteResolved(provider=UNAVAILABLE, model=UNAVAILABLE))
+        return await self._run(self._second, self._for_second(request), _Tagging(sink, self._tag))
+
+    async def _run(self, backend_id: str, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        opened = await self._pool.backend(backend_id)
+        return opened if isinstance(opened, Err) else await opened.ok_value.run(request, sink)
+
+    def _for_first(self, request: RunRequest, watch: _Watch) -> RunRequest:
+        """Without the profile's last resort, which comes after the second backend (house 9.6)."""
+        return replace(
+            request,
+            profile=replace(request.profile, fallback_model=None),
+            checkpoint=None if self._is_tagged(request) else request.checkpoint,
+            gate=request.gate and _WatchedGate(request.gate, watch),
+            inbox=request.inbox and _WatchedInbox(request.inbox, watch),
+        )
+
+    def _for_second(self, request: RunRequest) -> RunRequest:
+        state = (request.checkpoint or "").removeprefix(self._tag) if self._is_tagged(request) else None
+        return replace(request, checkpoint=state)
+
+    def _is_tagged(self, request: RunRequest) -> bool:
+        """Whether the second has written the checkpoint; what the first writes stays as it is."""
+        return request.checkpoint is not None and request.checkpoint.startswith(self._tag)
+
+
+class _Tagging:
+    """Marks the checkpoints that go through, so that only who wrote one is given it."""
+
+    def __init__(self, sink: Sink, tag: str) -> None:
+        self._sink = sink
+        self._tag = tag
+
+    def emit(self, event: RunEvent) -> None:
+        self._sink.emit(Checkpointed(state=self._tag + event.state) if isinstance(event, Checkpointed) else event)
+
+
+class _Watch:
+    """The sink of the first backend: notices whether that does anything."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self.has_acted = False
+        self.has_named_model = False
+
+    def emit(self, event: RunEvent) -> None:
+        if isinstance(event, RouteResolved):
+            self.has_named_model |= bool(event.provider or event.model)
+        elif not isinstance(event, DiagnosticRaised):
+            self.has_acted = True
+        self._sink.emit(event)
+
+
+class _WatchedGate:
+    def __init__(self, gate: Gate, watch: _Watch) -> None:
+        self._gate = gate
+        self._watch = watch
+
+    def request(self, need: RequestNeed) -> AbstractAsyncContextManager[Result[Grant, OhmError]]:
+        self._watch.has_acted = True
+        return self._gate.request(need)
+
+    def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+        return self._gate.throttled(provider, attempt=attempt, retry_after_s=retry_after_s)
+
+
+class _WatchedInbox:
+    def __init__(self, inbox: Inbox, watch: _Watch) -> None:
+        self._inbox = inbox
+        self._watch = watch
+
+    def steered_by(
+        self, steer: Callable[[str], bool], finish: Callable[[str], bool] | None = None
+    ) -> AbstractContextManager[None]:
+        def taken(prompt: str) -> bool:
+            is_taken = steer(prompt)
+            self._watch.has_acted |= is_taken
+            return is_taken
+
+        return self._inbox.steered_by(taken, finish)

@@ -1,0 +1,151 @@
+"""Nothing of a real `pi` is left: not after a cancel, not when it is frozen, not when we are killed."""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+from model_server import Call, ModelServer, Say, Stall
+from pi_desk import GRACE_MS, gone, said
+from real_pi import NEWEST, OLD
+
+from ohm_subagents import ErrorCode
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.timeout(40, func_only=True)]
+
+HOST = Path(__file__).with_name("real_pi_host.py")
+LIMIT_S = GRACE_MS / 1000 + 0.5
+
+
+def telling(fifo, command):
+    """A bash call that writes its own pid to the place, then becomes the command."""
+    return Say(Call("bash", {"command": f"echo $$ > {fifo}; exec {command}"}))
+
+
+async def cancelled(handle):
+    """Stop the task; how long the caller waits for that."""
+    begun = anyio.current_time()
+    assert await handle.cancel()
+    assert (await handle.wait()).err_value.code == ErrorCode.TASK_ABORTED
+    return anyio.current_time() - begun
+
+
+async def test_a_cancel_is_answered_at_once_and_the_model_is_hung_up_on(desk):
+    async with ModelServer(Say("I begin. ", Stall())) as server:
+        async with desk.ohm(server) as ohm:
+            handle = await ohm.start("task", "go")
+            async for event in handle.events():
+                if event.kind == "text_delta":
+                    break
+            assert await cancelled(handle) < 0.2
+            assert ohm.task(handle.id).text == "I begin. "
+        await server.until(lambda server: server.aborts == 1)
+    assert desk.processes() == []
+
+
+async def test_a_tool_that_sleeps_ends_with_its_task(desk):
+    fifo = desk.fifo()
+    async with ModelServer(telling(fifo, "sleep 1000")) as server:
+        async with desk.ohm(server) as ohm:
+            handle = await ohm.start("task", "go")
+            tool = await said(fifo)
+            begun = anyio.current_time()
+            await cancelled(handle)
+            assert await gone(tool, LIMIT_S)
+        assert anyio.current_time() - begun < LIMIT_S
+    assert desk.processes() == []
+
+
+async def test_a_frozen_pi_is_killed_with_all_that_it_has_started(desk):
+    fifo = desk.fifo()
+    async with ModelServer(telling(fifo, "sleep 1001")) as server:
+        async with desk.ohm(server) as ohm:
+            handle = await ohm.start("task", "go")
+            tool = await said(fifo)
+            (agent,) = desk.agents()
+            agent.send_signal(signal.SIGSTOP)
+            begun = anyio.current_time()
+            await cancelled(handle)
+            assert await gone(agent.pid, LIMIT_S)
+            assert await gone(tool, LIMIT_S)
+        assert anyio.current_time() - begun < LIMIT_S
+    assert desk.processes() == []
+
+
+async def test_a_daemon_is_found_too(desk):
+    fifo = desk.fifo()
+    command = f"setsid -f sh -c 'echo $$ > {fifo}; exec sleep 1002' >/dev/null 2>&1; sleep 1002"
+    async with ModelServer(Say(Call("bash", {"command": command}))) as server, desk.ohm(server) as ohm:
+        handle = await ohm.start("task", "go")
+        daemon = await said(fifo)
+        await cancelled(handle)
+        assert await gone(daemon, LIMIT_S)
+    assert desk.processes() == []
+
+
+async def test_a_job_in_the_background_ends_with_the_run_that_began_it(desk):
+    job = Say(Call("bash", {"command": "sleep 1003 >/dev/null 2>&1 & echo $!"}))
+    async with ModelServer(job, Say("Done.")) as server, desk.ohm(server) as ohm:
+        assert (await ohm.run("task", "go")).ok_value.output == "Done."
+        assert await gone(server.requests[1].tool_results[0].strip())
+
+
+async def test_a_process_is_kept_warm_for_a_follow_up_where_it_can_be(desk):
+    parent = Say(Call("bash", {"command": "echo $PPID"}))
+    async with ModelServer(parent, Say("One."), parent, Say("Two.")) as server, desk.ohm(server) as ohm:
+        handle = await ohm.start("task", "go")
+        await handle.wait()
+        assert (await handle.send("again")).ok_value.output == "Two."
+        first, second = (server.requests[n].tool_results[-1].strip() for n in (1, 3))
+        assert (first == second) is not desk.pi.is_old
+        assert len(desk.agents()) == (0 if desk.pi.is_old else 1)
+    assert desk.processes() == []
+
+
+@pytest.mark.parametrize("pi", [NEWEST], indirect=True)
+async def test_a_warm_process_is_let_go_when_nobody_needs_it(desk):
+    parent = Say(Call("bash", {"command": "echo $PPID"}))
+    async with ModelServer(parent, Say("One.")) as server, desk.ohm(server, idleTtlMs=100) as ohm:
+        handle = await ohm.start("task", "go")
+        assert (await handle.wait()).ok_value.output == "One."
+        assert await gone(server.requests[1].tool_results[0].strip())
+
+
+async def test_a_killed_host_leaves_nothing(desk):
+    fifo = desk.fifo()
+    async with ModelServer(telling(fifo, "sleep 1004")) as server:
+        async with await anyio.open_process(
+            [sys.executable, HOST, str(desk.work)], env={**os.environ, **desk.env}, stdout=None, stderr=None
+        ) as host:
+            try:
+                await host.stdin.send(json.dumps(desk.config(server)).encode())
+                await host.stdin.aclose()
+                tool = await said(fifo)
+                (agent,) = desk.agents()
+            finally:
+                host.kill()
+        assert await gone(agent.pid)
+        assert await gone(tool)
+    assert desk.processes() == []
+
+
+@pytest.mark.parametrize("pi", [OLD, NEWEST], indirect=True)
+async def test_what_the_run_needed_on_disk_is_gone_with_it(desk, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(desk.temporary))
+    where = Say(Call("bash", {"command": "echo $PI_CODING_AGENT_DIR"}))
+    async with ModelServer(where, Say("Done."), Say("More.")) as server, desk.ohm(server) as ohm:
+        handle = await ohm.start("task", "go")
+        await handle.wait()
+        await handle.send("more")
+    place = server.requests[1].tool_results[0].strip()
+    assert place.startswith("/")
+    assert not is_there(place)
+    assert list(desk.temporary.iterdir()) == []
+    assert list(desk.work.iterdir()) == []
+
+
+def is_there(place):
+    return Path(place).exists()

