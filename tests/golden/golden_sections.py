@@ -15,6 +15,7 @@ from golden_quirks import MASK, comparable_lines, replaced
 from golden_recording import Json, recording
 from golden_registration import registration
 from golden_seams import catalog, environment, milliseconds, vector_profile
+from golden_spawn import cli_spawn
 from golden_views import collapsed_component, elapsed, presentation, snapshot_lines
 
 from ohm_subagents import Ohm
@@ -34,10 +35,9 @@ Check = Callable[[Json], Awaitable[None] | None]
 
 HOST = "machinery of the pi host, which is not ours"
 NO_SECTION_FUNCTION = {
-    "sdk_events": "events of pi's own sessions are decoded by the nested pi backend, which comes later",
+    "sdk_events": "pi's events are told from recorded streams: tests/backends/shell/pi/test_pi_reader.py",
     "stream_capture": "pi's own sessions are not run; the in-process backend has tests/backends/in_process",
     "sdk_end_to_end": "pi's own sessions are not run; the in-process backend has tests/backends/in_process",
-    "cli_spawn": "the nested pi backend comes with a later issue",
     "store_abort": "an abort handle is a cancel scope here; the cancel cases play it",
     "command_args": f"{HOST}: our command line parses its own arguments",
     "live_mode_command": f"{HOST}: the mode is OHM_SUBAGENTS_UI_MODE",
@@ -91,7 +91,7 @@ def _listed(section: str, content: Any) -> list[Json]:
             task = {"name": "task", **content["task"]}
             lines = [{"name": f"call line {n}", **one} for n, one in enumerate(content["primary_render_call"])]
             return [task, *content["primary"], *lines]
-        case "model_selection" | "default_store":
+        case "model_selection" | "default_store" | "cli_spawn":
             return content["cases"]
         case "task_ids":
             return [content]
@@ -344,6 +344,7 @@ CHECKS: dict[str, Check] = {
     "model_selection": _model_pattern,
     "task_ids": _task_ids,
     "backend_ids": _backend_id,
+    "cli_spawn": cli_spawn,
     "default_store": _default_store,
     "record_schema": _record,
 }
