@@ -1,0 +1,71 @@
+"""A real pi keeps the backend law, on a model server: kept running where it can be, one process a prompt where not."""
+
+import os
+
+import pytest
+from model_server import Call, ModelServer, Say, Stall, Status
+from real_pi import NEWEST, OLD, installed
+from subagent_runs import ENV, acme
+
+from ohm_subagents._backends.shell.pi.options import PiOptions
+from ohm_subagents._backends.shell.pi.spec import interactive_shell_spec
+from ohm_subagents.contract import ModelPattern
+from ohm_subagents.testing import BackendConformance, Scenarios
+
+pytestmark = [pytest.mark.real_pi, pytest.mark.timeout(60, func_only=True)]
+
+
+def scripted(asked):
+    match asked.prompt.split()[0], len(asked.tool_results):
+        case "hang", _:
+            return Say("I am ", Stall())
+        case "fail", _:
+            return Status(400)
+        case "tools", 0:
+            return Say(Call("ls"), Call("bash", {"command": "echo hello"}))
+        case "recall", _:
+            return Say("You said: ", str(asked.messages[1]["content"]))
+        case _:
+            return Say("It is done: ", asked.prompt)
+
+
+class RealPi(BackendConformance):
+    version = ""
+
+    @pytest.fixture
+    def server(self):
+        with ModelServer(scripted) as server:
+            yield server
+
+    @pytest.fixture
+    def spec(self, server):
+        return interactive_shell_spec([acme(server)])
+
+    @pytest.fixture
+    def options(self):
+        return PiOptions(command=installed(self.version).command, env={**ENV, "PATH": os.environ["PATH"]})
+
+    @pytest.fixture
+    def scenarios(self, tmp_path):
+        return Scenarios(
+            says="say elderberry",
+            hangs="hang",
+            fails="fail",
+            calls_two_tools="tools",
+            recalls=("recall", "elderberry"),
+            tools=("ls", "bash"),
+            model=ModelPattern(provider="acme", model="m1"),
+            cwd=tmp_path,
+        )
+
+
+class TestNewest(RealPi):
+    version = NEWEST
+
+
+class TestOld(RealPi):
+    version = OLD
+
+    @pytest.fixture
+    def anyio_backend(self):
+        return "asyncio"
