@@ -24,7 +24,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-CACHE: Final = Path(__file__).parents[1] / ".cache" / "pi"
+CACHE: Final = Path(__file__).parents[2] / ".cache" / "pi"
 PACKAGE: Final = "@earendil-works/pi-coding-agent"
 NODE: Final = "22.23.3"
 PATIENCE_S: Final = 300

@@ -4,18 +4,21 @@ import json
 import os
 import signal
 import sys
+from contextlib import aclosing
 from pathlib import Path
 
 import anyio
 import pytest
 from model_server import Call, ModelServer, Say, Stall
 from pi_desk import GRACE_MS, gone, said
-from real_pi import NEWEST, OLD
+from real_pi import NEW, NEWEST, OLD
 
 from ohm_subagents import ErrorCode
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.timeout(40, func_only=True)]
 
+every_version = pytest.mark.parametrize("pi", [OLD, NEW, NEWEST], indirect=True)
+newest_version = pytest.mark.parametrize("pi", [NEWEST], indirect=True)
 HOST = Path(__file__).with_name("real_pi_host.py")
 LIMIT_S = GRACE_MS / 1000 + 0.5
 
@@ -33,13 +36,15 @@ async def cancelled(handle):
     return anyio.current_time() - begun
 
 
+@every_version
 async def test_a_cancel_is_answered_at_once_and_the_model_is_hung_up_on(desk):
     async with ModelServer(Say("I begin. ", Stall())) as server:
         async with desk.ohm(server) as ohm:
             handle = await ohm.start("task", "go")
-            async for event in handle.events():
-                if event.kind == "text_delta":
-                    break
+            async with aclosing(handle.events()) as events:
+                async for event in events:
+                    if event.kind == "text_delta":
+                        break
             assert await cancelled(handle) < 0.2
             assert ohm.task(handle.id).text == "I begin. "
         await server.until(lambda server: server.aborts == 1)
@@ -93,6 +98,7 @@ async def test_a_job_in_the_background_ends_with_the_run_that_began_it(desk):
         assert await gone(server.requests[1].tool_results[0].strip())
 
 
+@every_version
 async def test_a_process_is_kept_warm_for_a_follow_up_where_it_can_be(desk):
     parent = Say(Call("bash", {"command": "echo $PPID"}))
     async with ModelServer(parent, Say("One."), parent, Say("Two.")) as server, desk.ohm(server) as ohm:
@@ -105,7 +111,7 @@ async def test_a_process_is_kept_warm_for_a_follow_up_where_it_can_be(desk):
     assert desk.processes() == []
 
 
-@pytest.mark.parametrize("pi", [NEWEST], indirect=True)
+@newest_version
 async def test_a_warm_process_is_let_go_when_nobody_needs_it(desk):
     parent = Say(Call("bash", {"command": "echo $PPID"}))
     async with ModelServer(parent, Say("One.")) as server, desk.ohm(server, idleTtlMs=100) as ohm:
@@ -114,6 +120,7 @@ async def test_a_warm_process_is_let_go_when_nobody_needs_it(desk):
         assert await gone(server.requests[1].tool_results[0].strip())
 
 
+@every_version
 async def test_a_killed_host_leaves_nothing(desk):
     fifo = desk.fifo()
     async with ModelServer(telling(fifo, "sleep 1004")) as server:
@@ -132,7 +139,6 @@ async def test_a_killed_host_leaves_nothing(desk):
     assert desk.processes() == []
 
 
-@pytest.mark.parametrize("pi", [OLD, NEWEST], indirect=True)
 async def test_what_the_run_needed_on_disk_is_gone_with_it(desk, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(desk.temporary))
     where = Say(Call("bash", {"command": "echo $PI_CODING_AGENT_DIR"}))

@@ -5,6 +5,7 @@ import json
 import pytest
 from model_server import Call, ModelServer, Say
 from pi_desk import FOREIGN
+from real_pi import NEWEST
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.timeout(40, func_only=True)]
 
@@ -26,6 +27,7 @@ async def test_no_key_but_that_of_its_model_is_in_its_environment(desk):
     assert env["HOME"] == str(desk.home)
 
 
+@pytest.mark.parametrize("pi", [NEWEST], indirect=True)
 async def test_variables_of_the_options_are_set_for_it_and_passed_on_to_it(desk):
     options = {"env": {"COLOUR": "blue", "SOME_TOKEN": None}}
     lines = (await told(desk, "env", **options)).splitlines()

@@ -4,18 +4,22 @@ import anyio
 import pytest
 from model_server import Call, Gate, ModelServer, Say, Stall, Status
 from pi_desk import say
-from real_pi import NEWEST, OLD
+from real_pi import NEW, NEWEST, OLD
 
 from ohm_subagents import ErrorCode, Limits
 from ohm_subagents.contract import Err, FollowUpTaken, TextDelta, ToolEnded, ToolStarted
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.timeout(40, func_only=True)]
 
+every_version = pytest.mark.parametrize("pi", [OLD, NEW, NEWEST], indirect=True)
+newest_version = pytest.mark.parametrize("pi", [NEWEST], indirect=True)
+
 
 async def events_of(handle):
     return [event async for event in handle.events()]
 
 
+@every_version
 async def test_a_tool_call_is_run_told_and_counted(desk):
     asked = Say("Let me look. ", Call("bash", {"command": "echo from the tool"}))
     async with ModelServer(asked, Say("It said ", "so.")) as server, desk.ohm(server) as ohm:
@@ -49,6 +53,7 @@ async def test_who_the_subagent_is_and_what_is_asked_reach_the_model_untouched(d
         assert "You work alone on one task" in request.messages[0]["content"]
 
 
+@newest_version
 async def test_the_tools_of_the_profile_are_the_tools_of_the_child(desk):
     async with ModelServer(Say("Yes.")) as server, desk.ohm(server) as ohm:
         await ohm.run("oracle", "look")
@@ -57,8 +62,13 @@ async def test_the_tools_of_the_profile_are_the_tools_of_the_child(desk):
 
 
 @pytest.mark.parametrize(
-    ("status", "code"),
-    [(400, ErrorCode.PROVIDER_REQUEST_REJECTED), (401, ErrorCode.PROVIDER_AUTHENTICATION)],
+    ("pi", "status", "code"),
+    [
+        (OLD, 400, ErrorCode.PROVIDER_REQUEST_REJECTED),
+        (NEWEST, 400, ErrorCode.PROVIDER_REQUEST_REJECTED),
+        (NEWEST, 401, ErrorCode.PROVIDER_AUTHENTICATION),
+    ],
+    indirect=["pi"],
 )
 async def test_a_model_error_is_the_error_of_the_run(desk, status, code):
     async with ModelServer(lambda _request: Status(status, "the model says no")) as server, desk.ohm(server) as ohm:
@@ -74,6 +84,7 @@ async def test_an_overloaded_model_is_asked_again(desk):
     assert len(server.requests) == 2
 
 
+@newest_version
 async def test_a_tool_that_fails_is_told_as_failed_and_the_run_goes_on(desk):
     failing = Say(Call("bash", {"command": "exit 3"}))
     async with ModelServer(failing, Say("It failed.")) as server, desk.ohm(server) as ohm:
@@ -92,6 +103,7 @@ async def test_a_run_that_takes_too_long_keeps_what_it_said(desk):
         await server.until(lambda server: server.aborts == 1)
 
 
+@every_version
 async def test_a_follow_up_reaches_a_run_that_goes_on_or_is_the_next(desk):
     fifo = desk.fifo()
 
@@ -127,6 +139,7 @@ async def test_a_follow_up_reaches_a_run_that_goes_on_or_is_the_next(desk):
     assert [run.follow_ups for run in runs] == ([(), ()] if desk.pi.is_old else [("change of plan",)])
 
 
+@every_version
 async def test_a_finished_task_is_continued_with_all_that_was_said_and_done(desk):
     replies = (Say("Let me look. ", Call("bash", {"command": "echo one"})), Say("It is one."), Say("Still one."))
     async with ModelServer(*replies) as server, desk.ohm(server) as ohm:
@@ -179,13 +192,13 @@ async def test_a_line_of_a_megabyte_is_read_whole(desk):
         assert ohm.task(handle.id).output == answer
 
 
+@newest_version
 async def test_a_tool_that_says_a_megabyte_does_no_harm(desk):
     loud = Say(Call("bash", {"command": "head -c 1000000 /dev/zero | tr '\\0' x"}))
     async with ModelServer(loud, Say("That was loud.")) as server, desk.ohm(server) as ohm:
         assert (await ohm.run("task", "go")).ok_value.output == "That was loud."
 
 
-@pytest.mark.parametrize("pi", [OLD, NEWEST], indirect=True)
 async def test_the_text_mode_answers_too(desk):
     async with ModelServer(Say("model: x\n", "is what I use.")) as server, desk.ohm(server, mode="text") as ohm:
         envelope = (await ohm.run("task", "go")).ok_value
