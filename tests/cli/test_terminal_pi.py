@@ -1,0 +1,36 @@
+"""A nested pi on a terminal: what it does is there while it does it."""
+
+from __future__ import annotations
+
+import pytest
+from model_server import Call, ModelServer, Say
+from real_pi import NEWEST, OLD, installed
+from screen import PATIENCE_S, on_terminal
+
+pytestmark = [pytest.mark.real_pi, pytest.mark.timeout(60, func_only=True)]
+
+
+@pytest.mark.parametrize("version", [OLD, NEWEST])
+def test_the_rows_of_a_nested_pi_are_there_while_it_works(ohm, version: str) -> None:
+    command = f"echo one; cat {ohm.released}"
+    with ModelServer(Say("Let me look. ", Call("bash", {"command": command})), Say("It is ", "there.")) as server:
+        ohm.configure(
+            {
+                "subagents": {
+                    "finder": {"model": "acme/m1", "tools": ["bash"]},
+                    "backends": {"interactive-shell": {"command": list(installed(version).command)}},
+                },
+                "providers": {"acme": {"baseUrl": server.url, "models": ["m1"]}},
+            }
+        )
+        asked = ("run", "finder", "Where?", "--backend", "interactive-shell")
+        with on_terminal(ohm, *asked, columns=200) as (screen, process):
+            screen.wait_for("Finder · Where?", "├── ○ bash", "├── … bash one", "╰── Let me look.")
+            assert "It is there." not in screen.text
+            ohm.released.write_text("two\n")
+            screen.wait_for_end()
+            assert process.wait(PATIENCE_S) == 0
+    final = screen.text.rpartition("✓ Finder · Where?\n")[2]
+    assert "├── ✓ bash one two" in final
+    assert "acme/m1" in final
+    assert final.endswith("\n\nIt is there.\n")
