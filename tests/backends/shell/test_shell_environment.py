@@ -14,6 +14,8 @@ OURS = {
     "ANTHROPIC_API_KEY": "k2",
     "AWS_SECRET_ACCESS_KEY": "k3",
     "SSH_AUTH_SOCK": "/agent",
+    "PI_CONFIG_DIR": "/rules",
+    "OHM_SUBAGENTS_BLOCK_PLUGINS": "risky",
     "OHM_SUBAGENT_RUN_ID": "outer.1",
 }
 
@@ -30,6 +32,8 @@ def test_a_child_sees_the_allowlist_and_where_it_stands_and_no_key():
         "HOME": "/home/me",
         "LC_TIME": "C",
         "HTTPS_PROXY": "http://proxy",
+        "PI_CONFIG_DIR": "/rules",
+        "OHM_SUBAGENTS_BLOCK_PLUGINS": "risky",
         "OHM_SUBAGENT_RUN_ID": "outer.1",
         "PI_SUBAGENT_CHILD": "1",
         "PI_SUBAGENT_DEPTH": "3",

@@ -9,12 +9,17 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.interfaces import RunRequest
 
+CONFIG_DIRECTORIES: Final = ("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
+"""What says where our configuration is; the first that is set."""
+
 ALLOWED: Final = frozenset(
     {
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR"),
         *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"),
         *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
         *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+        # An ohm inside of the run has the same rules to keep.
+        *("OHM_MODEL", *CONFIG_DIRECTORIES),
         # A run inside of a run is found by the sweep of both.
         "OHM_SUBAGENT_RUN_ID",
         *("NODE_EXTRA_CA_CERTS", "SSL_CERT_DIR", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
@@ -22,6 +27,7 @@ ALLOWED: Final = frozenset(
 )
 """What every command gets: where things are, how to speak, how to reach the network. No key is among them."""
 
+_FAMILIES: Final = ("LC_", "OHM_SUBAGENTS_")
 CHILD: Final = "PI_SUBAGENT_CHILD"
 DEPTH: Final = "PI_SUBAGENT_DEPTH"
 
@@ -37,6 +43,6 @@ def child_environment(
     ours = request.env
     extra = extra or {}
     wanted = {*ALLOWED, *keys, *request.profile.env, *(name for name, value in extra.items() if value is None)}
-    passed = {name: value for name, value in ours.items() if name in wanted or name.startswith("LC_")}
+    passed = {name: value for name, value in ours.items() if name in wanted or name.startswith(_FAMILIES)}
     given = {name: value for name, value in extra.items() if value is not None}
     return {**passed, CHILD: "1", DEPTH: f"{request.depth}", **given}

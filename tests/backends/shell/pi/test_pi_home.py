@@ -210,6 +210,7 @@ def test_pi_is_kept_from_doing_anything_but_its_work(tmp_path, user):
 
     assert home.environment(run_of(user)) == {
         "PI_CODING_AGENT_DIR": str(tmp_path / "private"),
+        "PI_CONFIG_DIR": "~/.pi/agent",
         "PI_OFFLINE": "1",
         "PI_SKIP_VERSION_CHECK": "1",
         "PI_TELEMETRY": "0",

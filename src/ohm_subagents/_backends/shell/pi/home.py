@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from ohm_subagents._backends.shell.environment import CONFIG_DIRECTORIES
 from ohm_subagents._backends.shell.pi.keys import VARIABLES, every_key, named_in
 from ohm_subagents._backends.shell.pi.records import as_list, as_record, as_text, record_in
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -29,6 +30,7 @@ _AUTH: Final = "auth.json"
 _SETTINGS: Final = "settings.json"
 _COPIED: Final = (_AUTH, _SETTINGS, "models-store.json")
 """Logins, settings, and the catalog of models that `pi` has fetched; models.json is more than a copy."""
+_DEFAULT: Final = "~/.pi/agent"
 _PROGRAMS: Final = "bin"
 """Where `pi` keeps the `rg` and the `fd` that it fetched."""
 _STRINGS: Final = re.compile(r'"([^"\\]*)"')
@@ -90,10 +92,12 @@ class PiHome:
 
     def environment(self, request: RunRequest) -> dict[str, str]:
         """The variables that make `pi` use this directory, and keep it from doing anything but its work."""
+        named = (request.env.get(name, "") for name in CONFIG_DIRECTORIES)
         google = request.env.get("GOOGLE_API_KEY", "").strip()
         is_google = self._provider(request) in {"google", None} and not request.env.get("GEMINI_API_KEY", "").strip()
         return {
             "PI_CODING_AGENT_DIR": str(self._folder),
+            "PI_CONFIG_DIR": next(filter(str.strip, named), _DEFAULT),  # of an ohm that it may start, and of its rules
             "PI_OFFLINE": "1",  # no updates and no downloads; models are asked all the same
             "PI_SKIP_VERSION_CHECK": "1",
             "PI_TELEMETRY": "0",
