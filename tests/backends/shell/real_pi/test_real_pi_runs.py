@@ -97,8 +97,9 @@ async def test_a_tool_that_fails_is_told_as_failed_and_the_run_goes_on(desk):
 
 
 async def test_a_run_that_takes_too_long_keeps_what_it_said(desk):
-    async with ModelServer(Say("I begin. ", Stall())) as server, desk.ohm(server) as ohm:
-        handle = await ohm.start("task", "go", limits=Limits(soft_ms=4_000))
+    async with ModelServer(Say("Yes."), Say("I begin. ", Stall())) as server, desk.ohm(server) as ohm:
+        await ohm.run("task", "are you there?")  # so that what follows is no more than the start of a process
+        handle = await ohm.start("task", "go", limits=Limits(soft_ms=5_000))
         error = (await handle.wait()).err_value
         assert error.code == ErrorCode.BACKEND_TIMEOUT
         assert ohm.task(handle.id).text == "I begin. "
