@@ -56,6 +56,21 @@ def test_a_key_and_a_setting_decide_the_model(ohm, tmp_path) -> None:
     assert any(line.startswith("  ✓ oracle: openai/") and line.endswith("a key of openai is set") for line in lines)
 
 
+def test_the_switch_to_pi_comes_before_the_last_resort_and_needs_a_pi(ohm, tmp_path) -> None:
+    pi = tmp_path / "pi"
+    pi.write_text("#!/bin/sh\n")
+    pi.chmod(0o755)
+    command = {"subagents": {"backends": {"interactive-shell": {"command": [str(pi)]}}}}
+    ohm.configure(json.dumps({"sdkFallbackToCli": True, **command}))
+    lines = section(ohm("doctor").stdout, "Subagents")
+    assert {"  ✓ finder", "  ✓ oracle"} <= {*lines}
+    pi.unlink()
+    lines = section(ohm("doctor").stdout, "Subagents")
+    (told,) = (line for line in lines if line.startswith("  ✕ oracle: "))
+    assert told.startswith("  ✕ oracle: interactive-shell, which would run it: ")
+    assert str(pi) in told
+
+
 def test_it_names_the_store_and_how_many_tasks_it_holds(ohm, tmp_path) -> None:
     ohm.configure({"subagentBackend": "none"})
     ohm("run", "finder", "x")

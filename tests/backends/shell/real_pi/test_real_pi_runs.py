@@ -1,12 +1,14 @@
 """What a task gets from the real `pi`: answers, tools, errors, follow-ups, told alike by every version."""
 
+import json
+
 import anyio
 import pytest
 from model_server import Call, Gate, ModelServer, Say, Stall, Status
 from pi_desk import say
 from real_pi import NEW, NEWEST, OLD
 
-from ohm_subagents import ErrorCode, Limits
+from ohm_subagents import ErrorCode, Limits, Ohm
 from ohm_subagents.contract import Err, FollowUpTaken, TextDelta, ToolEnded, ToolStarted
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.timeout(40, func_only=True)]
@@ -95,8 +97,9 @@ async def test_a_tool_that_fails_is_told_as_failed_and_the_run_goes_on(desk):
 
 
 async def test_a_run_that_takes_too_long_keeps_what_it_said(desk):
-    async with ModelServer(Say("I begin. ", Stall())) as server, desk.ohm(server) as ohm:
-        handle = await ohm.start("task", "go", limits=Limits(soft_ms=4_000))
+    async with ModelServer(Say("Yes."), Say("I begin. ", Stall())) as server, desk.ohm(server) as ohm:
+        await ohm.run("task", "are you there?")  # so that what follows is no more than the start of a process
+        handle = await ohm.start("task", "go", limits=Limits(soft_ms=5_000))
         error = (await handle.wait()).err_value
         assert error.code == ErrorCode.BACKEND_TIMEOUT
         assert ohm.task(handle.id).text == "I begin. "
@@ -212,3 +215,20 @@ async def test_a_model_that_nobody_offers_is_an_error_of_one_sentence(desk):
     assert isinstance(result, Err)
     assert "nobody" in result.err_value.message
     assert server.requests == []
+
+
+@pytest.mark.parametrize("pi", [OLD], indirect=True)  # it runs on asyncio, as `interactive-sdk` does
+async def test_what_has_no_model_here_is_run_by_the_pi_that_has_one(desk):
+    async with ModelServer(Say("From pi's own model.")) as server:
+        mine = {"baseUrl": server.url, "api": "openai-completions", "apiKey": "sk-mine", "models": [{"id": "m9"}]}
+        (desk.agent / "models.json").write_text(json.dumps({"providers": {"mine": mine}}))
+        (desk.agent / "settings.json").write_text(json.dumps({"defaultProvider": "mine", "defaultModel": "m9"}))
+        backends = {"interactive-shell": {"command": list(desk.pi.command)}}
+        config = {"sdkFallbackToCli": True, "subagents": {"backends": backends}}
+        env = {name: value for name, value in desk.env.items() if not name.endswith("_API_KEY")}
+        async with Ohm.open(cwd=desk.work, env=env, config=config) as ohm:
+            envelope = (await ohm.run("finder", "go")).ok_value
+    assert (envelope.output, envelope.provider, envelope.model) == ("From pi's own model.", "mine", "m9")
+    assert (envelope.backend, envelope.route) == ("interactive-sdk", "interactive-shell")
+    (told,) = envelope.diagnostics
+    assert told.endswith("so interactive-shell runs the task instead of interactive-sdk.")
