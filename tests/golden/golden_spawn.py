@@ -9,6 +9,7 @@ from golden_recording import Json
 from ohm_subagents._backends.shell.dialect import Ended
 from ohm_subagents._backends.shell.pi.text import TextReader, text_arguments
 from ohm_subagents.contract import Ok, parse_model_pattern
+from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.testing.scenarios import Scenarios, request_for
 
 ENDED_BY_US = "a timeout, an abort and a missing command are played with real processes: tests/backends/shell"
@@ -19,7 +20,7 @@ def cli_spawn(vector: Json) -> None:
     expect = vector["expect"]
     if expect["argv"] is None or expect["timed_out"] or expect["aborted"]:
         pytest.skip(ENDED_BY_US)
-    request = request_for(vector["input"]["prompt"], Scenarios())
+    request = request_for(vector["input"]["prompt"], Scenarios(tools=CHILD_TOOLS))
     named = vector["input"]["model_pattern"]
     if named is not None:
         request = replace(request, model=parse_model_pattern(named).ok_value)

@@ -6,6 +6,7 @@ import pytest
 from pi_streams import ENDED, TRANSCRIPTS, pattern, request, told
 
 from ohm_subagents._backends.shell.dialect import Ended
+from ohm_subagents._backends.shell.pi.flags import TOOLS
 from ohm_subagents._backends.shell.pi.text import TextReader, composed, text_arguments, text_prompt
 from ohm_subagents._plugins.interfaces import Exchange
 from ohm_subagents.contract import Err, ErrorCode, RouteResolved
@@ -19,13 +20,20 @@ FIXED = ("--print", "--no-session", "--no-extensions", "--tools", "read,bash,edi
 
 
 def test_the_command_line_is_the_documented_one():
-    assert text_arguments(request()) == (*FIXED, START)
-    assert text_arguments(request(model=pattern("openai/gpt-6"))) == (*FIXED, "--model", "openai/gpt-6", START)
+    named = request(model=pattern("openai/gpt-6"), tools=TOOLS)
+    assert text_arguments(request(tools=TOOLS)) == (*FIXED, START)
+    assert text_arguments(named) == (*FIXED, "--model", "openai/gpt-6", START)
     assert text_prompt(request()) == ""
 
 
+def test_a_profile_gets_no_tool_that_it_may_not_use():
+    """004 gives all seven to everybody; a denied tool is denied here too."""
+    assert text_arguments(request(tools=("ls", "read", "code_search")))[3:5] == ("--tools", "read,ls")
+    assert text_arguments(request())[3:4] == ("--no-tools",)
+
+
 def test_a_prompt_that_no_argument_can_hold_goes_to_standard_input():
-    long = request("ü" * 60_000)
+    long = request("ü" * 60_000, tools=TOOLS)
 
     assert text_arguments(long) == FIXED
     assert text_prompt(long) == composed(long)

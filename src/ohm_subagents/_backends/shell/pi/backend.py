@@ -26,6 +26,7 @@ from ohm_subagents._backends.shell.pi.session import SessionFile
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID
 from ohm_subagents._backends.shell.pi.warm import Footing, Warm, WarmProcesses
 from ohm_subagents._backends.shell.process import Supervisor, output_of
+from ohm_subagents._plugins.gate import RequestNeed
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import RouteResolved
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -77,7 +78,7 @@ class PiBackend:
         for event in self._home.refresh(request, pi.version):
             sink.emit(event)
         if mode == "text":
-            return await self._text.run(request, sink)
+            return await self._in_plain_text(request, sink)
         sink.emit(RouteResolved(runtime=RUNTIME, route=ROUTE))
         for event in left_out(request):
             sink.emit(event)
@@ -107,6 +108,15 @@ class PiBackend:
                 )
             case chosen:
                 return chosen
+
+    async def _in_plain_text(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        """Nothing tells what this run uses, so it is asked for as one request of unknown size: a budget holds it."""
+        if request.gate is None:
+            return await self._text.run(request, sink)
+        provider, model = (request.model.provider, request.model.model) if request.model else (BACKEND_ID, "")
+        need = RequestNeed(provider=provider, model=model, input_tokens=len(request.prompt) // 4)
+        async with request.gate.request(need) as granted:
+            return granted if isinstance(granted, Err) else await self._text.run(request, sink)
 
     async def _ask_once(self, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """A pi for this prompt alone."""

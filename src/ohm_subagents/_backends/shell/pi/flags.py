@@ -35,16 +35,21 @@ def session_file(folder: Path) -> Path:
 def arguments(pi: PiVersion, invocation: Invocation, mode: Mode) -> tuple[str, ...]:
     """What follows the command. The prompt is not among it: it goes to standard input."""
     request, folder = invocation.request, invocation.folder
-    tools = ",".join(tool for tool in TOOLS if tool in request.tools)
     return (
         *("--mode", mode),
         *("--session", str(session_file(folder))),
         *(("--system-prompt", str(_instructions_file(folder))) if request.instructions else ()),
         *(("--model", str(request.model)) if request.model is not None else ()),
-        *(("--tools", tools) if tools else ("--no-tools",)),
+        *tools_allowed(request),
         *_ALWAYS,
         *(flag for flag in _WHERE_KNOWN if flag in pi.flags),
     )
+
+
+def tools_allowed(request: RunRequest) -> tuple[str, ...]:
+    """The tools of the profile that `pi` has, and no others."""
+    tools = ",".join(tool for tool in TOOLS if tool in request.tools)
+    return ("--tools", tools) if tools else ("--no-tools",)
 
 
 def write_instructions(invocation: Invocation) -> None:

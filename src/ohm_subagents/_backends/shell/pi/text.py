@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._backends.quoting import quoted
 from ohm_subagents._backends.shell.pi.failures import how, interrupted
+from ohm_subagents._backends.shell.pi.flags import tools_allowed
 from ohm_subagents._backends.shell.pi.keys import secrets_of
 from ohm_subagents._backends.shell.pi.notices import warnings
 from ohm_subagents._backends.shell.pi.reader import ROUTE, RUNTIME
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.events import RunEvent
     from ohm_subagents.contract.result import Result
 
-_ARGUMENTS: Final = (
-    *("--print", "--no-session", "--no-extensions"),
-    *("--tools", "read,bash,edit,write,grep,find,ls"),
-)
+_ARGUMENTS: Final = ("--print", "--no-session", "--no-extensions")
 _MAX_ARGUMENT_BYTES: Final = 100_000
 """Linux takes 128 KiB in one argument."""
 _MAX_OUTPUT_BYTES: Final = 8_000_000
@@ -36,10 +34,13 @@ _HEADER: Final = re.compile(r"[ \t]*(backend|provider|model|runtime|route)[ \t]*
 
 
 def text_arguments(request: RunRequest) -> tuple[str, ...]:
-    """What follows the command: 004's arguments, the model, and the prompt, unless it has to go to standard input."""
+    """What follows the command: 004's arguments, the model, and the prompt, unless it has to go to standard input.
+
+    004's tools are those of a profile that may use all seven; one that may not does not get them here either.
+    """
     model = ("--model", str(request.model)) if request.model is not None else ()
     prompt = composed(request)
-    return (*_ARGUMENTS, *model, *((prompt,) if _is_argument(prompt) else ()))
+    return (*_ARGUMENTS, *tools_allowed(request), *model, *((prompt,) if _is_argument(prompt) else ()))
 
 
 def text_prompt(request: RunRequest) -> str:

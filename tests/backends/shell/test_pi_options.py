@@ -1,0 +1,92 @@
+"""`interactive-shell` and its options, with a program in place of pi: no node is needed."""
+
+import sys
+
+import pytest
+
+from ohm_subagents import Budget, ErrorCode, Ohm
+from ohm_subagents.contract import Err
+from ohm_subagents.testing import HERMETIC
+
+pytestmark = pytest.mark.anyio
+
+FAKE = """
+import sys
+if "--version" in sys.argv: print("{version}")
+elif "--help" in sys.argv: print("--mode --session --model --tools")
+else: print("provider: acme\\nmodel: m1\\nThe answer is here.\\nmodel: of a car")
+"""
+START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "p"}
+
+
+@pytest.fixture
+def opened(tmp_path):
+    def open_(*, version="0.74.2", **options):
+        script = tmp_path / "pi.py"
+        script.write_text(FAKE.replace("{version}", version))
+        shell = {"command": [sys.executable, str(script)], **options}
+        config = {"subagentBackend": "interactive-shell", "subagents": {"backends": {"interactive-shell": shell}}}
+        return Ohm.open(cwd=tmp_path, config=config, env={**HERMETIC, "HOME": str(tmp_path)})
+
+    return open_
+
+
+async def test_the_text_mode_takes_off_a_header_and_nothing_else(opened):
+    async with opened(mode="text") as ohm:
+        answer = (await ohm.run("finder", "where?")).unwrap()
+    assert answer.output == "The answer is here.\nmodel: of a car"
+    assert (answer.provider, answer.model, answer.runtime) == ("acme", "m1", "pi-cli")
+
+
+async def test_a_budget_that_the_text_mode_could_not_keep_is_refused(opened):
+    async with opened(mode="text") as ohm:
+        failed = await ohm.run("finder", "where?", budget=Budget(cost_usd=1))
+    assert isinstance(failed, Err)
+    assert failed.err_value.code == ErrorCode.BUDGET_UNENFORCEABLE
+
+
+async def test_a_run_in_text_mode_is_counted_as_a_request(opened):
+    async with opened(mode="text") as ohm:
+        first = await ohm.run("finder", "where?", budget=Budget(requests=1))
+        none_left = await ohm.run("finder", "where?", budget=Budget(requests=0))
+    assert not isinstance(first, Err)
+    assert isinstance(none_left, Err)
+    assert none_left.err_value.code == ErrorCode.BUDGET_EXCEEDED
+
+
+async def test_a_pi_that_cannot_stay_says_so_when_it_is_told_to(opened):
+    async with opened(mode="rpc") as ohm:
+        failed = await ohm.run("finder", "where?")
+    assert isinstance(failed, Err)
+    assert failed.err_value.code == ErrorCode.COMMAND_UNUSABLE
+    assert str(failed.err_value) == (
+        'pi 0.74.2 cannot serve mode "rpc": that needs 0.87.0 or newer. Set its mode to "auto" or "json", or change '
+        'subagents.backends."interactive-shell".command of ohm.json.'
+    )
+
+
+async def test_a_pi_that_is_too_old_says_how_to_get_a_newer_one(opened):
+    async with opened(version="0.72.1") as ohm:
+        failed = await ohm.run("finder", "where?")
+    assert isinstance(failed, Err)
+    assert "is pi 0.72.1, and 0.73.0 is the oldest that works here." in failed.err_value.message
+    assert "npm install -g @earendil-works/pi-coding-agent" in failed.err_value.advice
+
+
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [
+        ({"mode": "xml"}, "mode"),
+        ({"graceMs": -1}, "graceMs"),
+        ({"idleTtlMs": "soon"}, "idleTtlMs"),
+        ({"command": "pi --fast"}, "command"),
+        ({"timeoutMs": 5}, "timeoutMs"),
+    ],
+)
+async def test_a_wrong_option_is_named(opened, options, key):
+    async with opened(**options) as ohm:
+        failed = await ohm.run("finder", "where?")
+    assert isinstance(failed, Err)
+    assert failed.err_value.code == ErrorCode.BACKEND_OPTIONS_INVALID
+    assert f"'subagents.backends.interactive-shell.{key}'" in failed.err_value.message
+    assert "args, command, env, graceMs, idleTtlMs, mode" in failed.err_value.advice
