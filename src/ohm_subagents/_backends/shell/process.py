@@ -111,10 +111,11 @@ class Child:
         """Whether the process itself is gone."""
         return self._exited.is_set()
 
-    def sweep(self) -> None:
-        """End what the process has left running, but not the process itself; in the background."""
+    async def sweep(self) -> None:
+        """End what the process has left running, but not the process itself; a cancellation does not cut it short."""
         if not self._exited.is_set():
-            self._context.tasks.start_soon(self._sweep)
+            with _uninterrupted():
+                await self._in_thread(partial(remains.end, self._mark, spare={self.pid}))
 
     def stop(self) -> None:
         """End it and all that it started, in the background: returns at once. To be called for every process."""
@@ -162,10 +163,6 @@ class Child:
             return
         await self._in_thread(self._tree.see)
         await self._in_thread(self._tree.kill)
-
-    async def _sweep(self) -> None:
-        with _uninterrupted():
-            await self._in_thread(partial(remains.end, self._mark, spare={self.pid}))
 
     async def _in_thread(self, work: Callable[[], object]) -> None:
         await to_thread.run_sync(work, limiter=self._context.threads)

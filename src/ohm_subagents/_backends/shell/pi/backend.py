@@ -155,7 +155,6 @@ class PiBackend:
             for event in warm.session.flush():
                 sink.emit(event)
         if isinstance(result, Ok):
-            warm.process.child.sweep()  # what its commands have left running
             self._warm.keep(warm, state=reader.state)
         return result
 

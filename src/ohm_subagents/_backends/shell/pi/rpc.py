@@ -36,6 +36,19 @@ class RpcProcess:
         self.child = child
         self._lines = child.lines()
         self._numbers = count(1)
+        self._is_tidy = anyio.Event()
+        self._is_tidy.set()
+
+    def untidy(self) -> None:
+        """Let the next run wait until `tidy` was done."""
+        self._is_tidy = anyio.Event()
+
+    async def tidy(self) -> None:
+        """End what the commands of the last run have left running: never what those of the next one start."""
+        try:
+            await self.child.sweep()
+        finally:
+            self._is_tidy.set()
 
     async def converse(self, request: RunRequest, reader: KeptReader, sink: Sink) -> Result[RunOutput, OhmError]:
         """One run: the prompt, what is sent meanwhile, and what pi says until it has settled.
@@ -45,6 +58,7 @@ class RpcProcess:
         talk = _Talk(request, reader, sink, self._numbers)
         result: Result[RunOutput, OhmError] | None = None
         try:
+            await self._is_tidy.wait()
             await self._hold(talk, request)
             if not talk.is_over:
                 result = finished(reader, await self.child.ended(), sink)

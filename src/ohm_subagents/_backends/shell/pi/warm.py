@@ -80,13 +80,15 @@ class WarmProcesses:
             return
         warm.state = state
         warm.expiry = anyio.CancelScope()
+        warm.process.untidy()
         self._waiting.append(warm)
-        self._group.start_soon(self._expire, warm)
+        self._group.start_soon(self._wait, warm)
         for oldest in self._waiting[:-MOST]:
             self._drop(oldest)
 
-    async def _expire(self, warm: Warm) -> None:
+    async def _wait(self, warm: Warm) -> None:
         with warm.expiry:
+            await warm.process.tidy()
             await anyio.sleep(self._ttl_s)
             self._drop(warm)
 
