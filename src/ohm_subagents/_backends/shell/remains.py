@@ -61,18 +61,31 @@ def carriers(mark: str) -> Iterator[Identity]:
         unread.clear()
         for pid in fresh | again:
             environ = _environ(pid)
-            if carries(environ, mark) and (identity := _identified(pid, mark)):
+            if carries(environ, mark) and (identity := _known(pid, mark)):
                 yield identity
             elif not environ and pid in fresh:
                 unread.add(pid)
 
 
+def identified(pid: int) -> Identity | None:
+    """The process, unless it has ended; a zombie has."""
+    started = _started(pid)
+    return None if started is None else (pid, started)
+
+
 def signal_to(identity: Identity, number: int) -> None:
-    """Send a signal, unless the pid is another process's by now."""
-    pid, started = identity
-    if _started(pid) == started:
+    """Send a signal, unless the process has ended, and the pid may be another's by now."""
+    pid, _ = identity
+    if identified(pid) == identity:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
+
+
+def await_end(processes: Collection[Identity], patience_s: float = _PATIENCE_S) -> None:
+    """Wait until none of them lives; they are not our children, so nobody tells us of their end."""
+    deadline = time.monotonic() + patience_s
+    while any(identified(identity[0]) == identity for identity in processes) and time.monotonic() < deadline:
+        time.sleep(_PAUSE_S)
 
 
 def end(mark: str, *, spare: Collection[int] = (), patience_s: float = _PATIENCE_S) -> bool:
@@ -89,13 +102,13 @@ def end(mark: str, *, spare: Collection[int] = (), patience_s: float = _PATIENCE
                 signal_to(identity, signal.SIGKILL)
         if is_empty or time.monotonic() > deadline:
             return is_empty
-        time.sleep(_PAUSE_S)  # nobody tells us of the end of what is not our child
+        time.sleep(_PAUSE_S)  # as above
 
 
-def _identified(pid: int, mark: str) -> Identity | None:
+def _known(pid: int, mark: str) -> Identity | None:
     """The process, if it still carries the mark now that we know when it started."""
-    started = _started(pid)
-    return (pid, started) if started is not None and carries(_environ(pid), mark) else None
+    identity = identified(pid)
+    return identity if carries(_environ(pid), mark) else None
 
 
 def _pids() -> set[int]:
@@ -119,14 +132,15 @@ def _environ(pid: int) -> bytes:
 
 
 def _started(pid: int) -> float | None:
-    """When the process started, in a unit of the system's own; None if it is gone."""
+    """When the process started, in a unit of the system's own; None if it has ended."""
     if _HAS_PROC:
         fields = _read(f"{_PROC}/{pid}/stat").rpartition(b")")[2].split()
-        return float(fields[19]) if fields else None
+        return float(fields[19]) if fields and fields[0] not in {b"Z", b"X"} else None
     import psutil  # noqa: PLC0415  not on Linux, see above
 
     try:
-        return psutil.Process(pid).create_time()
+        process = psutil.Process(pid)
+        return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
     except psutil.Error:
         return None
 
@@ -149,14 +163,11 @@ def _read(path: str) -> bytes:
 
 def guard(mark: str, host: int, grace_s: float) -> None:
     """Wait for the end of the host, however it comes, then end all that carry the mark: TERM, a while, KILL."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # whoever ends a whole tree politely ends the host, and so us
     _await_end_of(host)
     left = [*carriers(mark)]
     for identity in left:
         signal_to(identity, signal.SIGTERM)
-    deadline = time.monotonic() + grace_s
-    while time.monotonic() < deadline and any(_started(pid) == started for pid, started in left):
-        time.sleep(_PAUSE_S)
+    await_end(left, grace_s)
     end(mark)
 
 
@@ -165,8 +176,12 @@ def _await_end_of(host: int) -> None:
     ends = select.poll()
     ends.register(0, select.POLLIN)
     if hasattr(os, "pidfd_open"):
-        with suppress(OSError):  # it is gone, and the pipe tells; or there are no such descriptors here
+        try:
             ends.register(os.pidfd_open(host), select.POLLIN)
+        except ProcessLookupError:
+            return
+        except OSError:  # this system has no such descriptors, so the pipe has to do
+            pass
     ends.poll()
 
 
