@@ -132,9 +132,8 @@ async def test_what_has_no_environment_ends_too(started):
         assert not stray.is_running() or stray.status() == psutil.STATUS_ZOMBIE
 
 
-def test_stopping_and_sweeping_do_not_wait():
+def test_stopping_does_not_wait():
     assert not inspect.iscoroutinefunction(Child.stop)
-    assert not inspect.iscoroutinefunction(Child.sweep)
 
 
 async def test_a_stop_returns_before_anything_has_happened(started):
@@ -152,7 +151,7 @@ async def test_a_stop_after_the_end_changes_nothing(started):
         child = (await supervisor.start(started.sh("exit 3"))).unwrap()
         ended = await child.ended()
         child.stop()
-        child.sweep()
+        await child.sweep()
         assert await child.ended() == ended
         assert (ended.code, ended.was_stopped) == (3, False)
 
@@ -232,7 +231,7 @@ async def test_a_sweep_ends_what_a_process_has_left_running_but_not_the_process(
     holders = Outlet(os.open(held, os.O_RDONLY | os.O_NONBLOCK))
     async with Supervisor.open(grace_s=GRACE_S) as supervisor:
         child = await up(supervisor, started.sh(f"{{ {leaver}; }} 9>held; read go; echo still here"))
-        child.sweep()
+        await child.sweep()
         assert await holders.read() == b"", "nobody holds it any more"
         await child.write(b"\n")
         assert [line async for line in child.lines()] == [b"still here"]
@@ -244,7 +243,7 @@ async def test_a_process_does_not_suffer_from_the_end_of_another(started):
     async with Supervisor.open(grace_s=GRACE_S) as supervisor:
         children = [await up(supervisor, started.sh("echo up; read go; exit 5")) for _ in range(11)]
         first, *others = children
-        first.sweep()
+        await first.sweep()
         first.stop()
         await first.ended()
         for other in others:
