@@ -23,7 +23,7 @@ from ohm_subagents._backends.shell.tree import Tree
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Generator, Mapping
     from pathlib import Path
 
     from anyio.abc import TaskGroup, TaskStatus
@@ -111,11 +111,20 @@ class Child:
         """Whether the process itself is gone."""
         return self._exited.is_set()
 
-    async def sweep(self) -> None:
-        """End what the process has left running, but not the process itself; a cancellation does not cut it short."""
+    async def family(self) -> frozenset[int]:
+        """The pids of all that is there of it now: the process itself and what it has started."""
+        found: set[int] = set()
+        await self._in_thread(lambda: found.update(pid for pid, _ in remains.carriers(self._mark)))
+        return frozenset(found)
+
+    async def sweep(self, *, spare: Collection[int] = ()) -> None:
+        """End what the process has left running, but not the process itself, nor whom to spare.
+
+        A cancellation does not cut it short.
+        """
         if not self._exited.is_set():
             with _uninterrupted():
-                await self._in_thread(partial(remains.end, self._mark, spare={self.pid}))
+                await self._in_thread(partial(remains.end, self._mark, spare={self.pid, *spare}))
 
     def stop(self) -> None:
         """End it and all that it started, in the background: returns at once. To be called for every process."""

@@ -13,7 +13,7 @@ from ohm_subagents._backends.shell.pi.kept import KeptReader
 from ohm_subagents._backends.shell.pi.reader import PiReader
 from ohm_subagents._backends.shell.pi.rpc import RpcProcess
 from ohm_subagents._backends.shell.pi.session import SessionFile
-from ohm_subagents.contract import Err, ErrorCode, Ok
+from ohm_subagents.contract import DiagnosticRaised, Err, ErrorCode, Ok
 
 pytestmark = pytest.mark.anyio
 
@@ -33,6 +33,9 @@ class SpokenPi:
     async def write(self, data):
         await self._heard.send(json.loads(data))
 
+    async def family(self):
+        return frozenset({1})
+
     def lines(self):
         return self._said
 
@@ -41,6 +44,10 @@ class SpokenPi:
 
     def stop(self):
         self.is_stopped = True
+
+    @property
+    def has_heard_all(self):
+        return not self._hear.statistics().current_buffer_used
 
     async def hears(self):
         """The next command."""
@@ -69,11 +76,6 @@ class Desk:
         self.steer = None
 
 
-class Sink:
-    def emit(self, event):
-        pass
-
-
 def taken(command, *, success=True, **more):
     return {"id": command["id"], "type": "response", "command": "prompt", "success": success, **more}
 
@@ -86,12 +88,17 @@ def answer(text, **more):
     return {"type": "message_end", "message": {"role": "assistant", "content": content, "stopReason": "stop", **more}}
 
 
+def user(text):
+    return {"type": "message_start", "message": {"role": "user", "content": [{"type": "text", "text": text}]}}
+
+
 class Talk:
     """One run on the process."""
 
     def __init__(self, tmp_path, group):
         self.pi, self.desk = SpokenPi(), Desk()
         self.result = None
+        self.told = []
         self._run = request("first", inbox=self.desk)
         self._session = SessionFile(tmp_path / "session.jsonl")
         self.scope = anyio.CancelScope()
@@ -101,8 +108,11 @@ class Talk:
     async def _go(self):
         reader = KeptReader(PiReader(self._run, settles=True), self._session)
         with self.scope:
-            self.result = await RpcProcess(self.pi).converse(self._run, reader, Sink())
+            self.result = await RpcProcess(self.pi).converse(self._run, reader, self)
         self.done.set()
+
+    def emit(self, event):
+        self.told.append(event)
 
     async def steer(self, text):
         await self.desk.is_open.wait()
@@ -156,7 +166,7 @@ async def test_what_is_said_as_pi_settles_is_its_next_prompt_in_the_same_run(tal
 
 
 async def test_what_pi_cannot_take_now_it_is_given_when_it_has_settled(talk):
-    talk.pi.says(taken(await talk.pi.hears()), STARTED)
+    talk.pi.says(taken(await talk.pi.hears()), STARTED, user("first"))
     assert await talk.steer("put off")
     refused = await talk.pi.hears()
     talk.pi.says(taken(refused, success=False, error="Cannot submit a prompt while compaction is in progress."))
@@ -168,14 +178,57 @@ async def test_what_pi_cannot_take_now_it_is_given_when_it_has_settled(talk):
     assert talk.result.ok_value.text == "second answer"
 
 
-async def test_several_words_at_once_are_all_answered_for(talk):
+async def test_pi_is_told_one_thing_after_the_other(talk):
     talk.pi.says(taken(await talk.pi.hears()), STARTED)
     assert [await talk.steer(word) for word in "abc"] == [True, True, True]
-    heard = [await talk.pi.hears() for _ in "abc"]
-    talk.pi.says(*(taken(each) for each in heard), answer("all"), SETTLED)
+    for word in "abc":
+        heard = await talk.pi.hears()
+        await anyio.wait_all_tasks_blocked()
+        assert heard["message"] == word
+        assert talk.pi.has_heard_all
+        talk.pi.says(taken(heard))
+    talk.pi.says(answer("all"), SETTLED)
     await talk.done.wait()
-    assert [each["message"] for each in heard] == ["a", "b", "c"]
     assert isinstance(talk.result, Ok)
+
+
+async def test_of_several_words_as_pi_settles_the_first_begins_anew_and_the_others_reach_that(talk):
+    talk.pi.says(taken(await talk.pi.hears()), STARTED)
+    assert [await talk.steer(word) for word in "ab"] == [True, True]
+    first = await talk.pi.hears()
+    talk.pi.says(answer("early"), SETTLED, taken(first, data={"disposition": "started"}))
+    await anyio.wait_all_tasks_blocked()
+    assert talk.pi.has_heard_all
+    talk.pi.says(STARTED)
+    second = await talk.pi.hears()
+    talk.pi.says(taken(second, data={"disposition": "queued"}), answer("both"), SETTLED)
+    await talk.done.wait()
+    assert (first["message"], second["message"]) == ("a", "b")
+    assert talk.result.ok_value.text == "both"
+
+
+async def test_what_pi_took_and_then_forgot_it_is_told_once_more(talk):
+    asked = await talk.pi.hears()
+    talk.pi.says(taken(asked), STARTED, user("first"))
+    assert await talk.steer("forgotten")
+    talk.pi.says(taken(await talk.pi.hears()), answer("early"), SETTLED)
+    again = await talk.pi.hears()
+    talk.pi.says(taken(again), STARTED, user("forgotten"), answer("late"), SETTLED)
+    await talk.done.wait()
+    assert again["message"] == "forgotten"
+    assert talk.result.ok_value.text == "late"
+
+
+async def test_a_follow_up_that_pi_refuses_does_not_cost_the_answer(talk):
+    talk.pi.says(taken(await talk.pi.hears()), STARTED)
+    assert await talk.steer("late")
+    late = await talk.pi.hears()
+    talk.pi.says(answer("early"), SETTLED, taken(late, success=False, error="no"))
+    await talk.done.wait()
+    assert talk.result.ok_value.text == "early"
+    assert [each.diagnostic.message for each in talk.told if isinstance(each, DiagnosticRaised)] == [
+        "pi did not take a follow-up: no."
+    ]
 
 
 async def test_a_prompt_that_pi_refuses_is_the_failure_of_the_run(talk):

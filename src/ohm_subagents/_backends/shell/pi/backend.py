@@ -15,6 +15,7 @@ from anyio.lowlevel import checkpoint
 from ohm_subagents._backends.shell.backend import ShellBackend, conversed, located_by, new_invocation, start
 from ohm_subagents._backends.shell.command import setting
 from ohm_subagents._backends.shell.environment import child_environment
+from ohm_subagents._backends.shell.pi import failures
 from ohm_subagents._backends.shell.pi.flags import left_out, session_file, write_instructions
 from ohm_subagents._backends.shell.pi.home import PiHome
 from ohm_subagents._backends.shell.pi.kept import KeptReader
@@ -137,17 +138,20 @@ class PiBackend:
         footing = Footing.of(request)
         warm = self._warm.take(footing, request.checkpoint)
         if warm is not None:
-            return await self._spoken(warm, pi, request, sink)
+            result = await self._spoken(warm, pi, request, sink)
+            if result is not None:
+                return result
         invocation, session = _prepared(request, sink)
         dialect = event_mode("rpc", pi.version, self._home)
         started = await start(self._supervisor, dialect, pi.command, invocation, self._options, is_open=True)
         if isinstance(started, Err):
             return started
         fresh = Warm(process=RpcProcess(started.ok_value), footing=footing, session=session)
-        return await self._spoken(fresh, pi, request, sink)
+        result = await self._spoken(fresh, pi, request, sink)
+        return Err(failures.broken_off(request, code=0, stderr="")) if result is None else result
 
-    async def _spoken(self, warm: Warm, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
-        """One run of this process, which afterwards waits for the next."""
+    async def _spoken(self, warm: Warm, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError] | None:
+        """One run of this process, which afterwards waits for the next; None if it has heard nothing of it."""
         reader = KeptReader(PiReader(request, settles=pi.version.settles), warm.session)
         try:
             result = await warm.process.converse(request, reader, sink)

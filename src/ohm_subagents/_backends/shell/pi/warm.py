@@ -78,6 +78,8 @@ class WarmProcesses:
         if self._ttl_s <= 0 or state is None:
             warm.process.child.stop()
             return
+        for former in [one for one in self._waiting if one.footing == warm.footing]:
+            self._drop(former)  # its conversation ends where another one goes on
         warm.state = state
         warm.expiry = anyio.CancelScope()
         warm.process.untidy()
