@@ -4,6 +4,8 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from itertools import chain, islice, repeat
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
@@ -50,7 +52,8 @@ class RecordedPi:
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """While this is open, both runners are the scripted ones."""
-        with pytest.MonkeyPatch.context() as patch:
+        with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+            self.folder = Path(folder)
             patch.setattr(hooks, "interactive_sdk_spec", self._spec)
             patch.setattr(Supervisor, "open", self._supervised)
             yield

@@ -28,7 +28,8 @@ async def main():
         env = {"PATH": os.environ["PATH"], "OHM_SUBAGENT_RUN_ID": mark}
         child = (await supervisor.start(Launch(command=("sh", "-c", script), cwd=Path("/"), env=env))).unwrap()
         assert await anext(child.lines()) == b"up"
-        print(child.pid, os.fork() if fork else 0, flush=True)
+        (supervisor.folder / "auth.json").write_text("a key")
+        print(child.pid, os.fork() if fork else 0, supervisor.folder, flush=True)
         await anyio.sleep_forever()
 
 anyio.run(main, backend=loop)
@@ -49,7 +50,8 @@ loops = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
 
 class Host:
-    def __init__(self, process, child, fork):
+    def __init__(self, process, child, fork, folder):
+        self.secret = Path(folder) / "auth.json"
         self.process = process
         self.child = psutil.Process(child)
         self.fork = psutil.Process(fork) if fork else None
@@ -70,8 +72,9 @@ def host(started):
         words = json.dumps([loop, script, started.env[MARKER], fork])
         with subprocess.Popen([sys.executable, "-c", HOST, words], stdout=subprocess.PIPE, text=True) as process:
             try:
-                child, other = map(int, process.stdout.readline().split())
-                yield Host(process, child, other)
+                child, other, folder = process.stdout.readline().split()
+                other = int(other)
+                yield Host(process, int(child), other, folder)
             finally:
                 process.kill()
                 if fork:
@@ -91,9 +94,11 @@ def gone(*processes):
 def test_a_killed_host_leaves_nothing(host, started, loop, script):
     with host(loop, script) as one:
         assert len(started.left) > 0
+        assert one.secret.read_text() == "a key"
         one.kill()
         assert gone(one.guardian)
         assert started.left == []
+        assert not one.secret.parent.exists()
 
 
 def test_on_asyncio_the_kernel_asks_the_child_to_end_without_a_guardian(host, started):

@@ -41,22 +41,23 @@ class ShellBackend:
         command = located_by(self._dialect, self._options, request.env)
         if isinstance(command, Err):
             return command
-        invocation = new_invocation(request)
+        invocation = new_invocation(request, self._supervisor)
+        reader = self._dialect.reader(invocation)
         started = await start(self._supervisor, self._dialect, command.ok_value, invocation, self._options)
         if isinstance(started, Err):
             return started
-        reader = self._dialect.reader(invocation)
         return await conversed(started.ok_value, reader, sink, grace_s=self._options.grace_s)
 
 
 def located_by(dialect: Dialect, options: ShellOptions, env: Mapping[str, str]) -> Result[tuple[str, ...], OhmError]:
     """The command of the options, else the dialect's own."""
-    return located(options.command or dialect.command, env, backend=dialect.id, install=dialect.install)
+    seen = {**env, "PATH": options.env.get("PATH") or env.get("PATH", "")}
+    return located(options.command or dialect.command, seen, backend=dialect.id, install=dialect.install)
 
 
-def new_invocation(request: RunRequest) -> Invocation:
+def new_invocation(request: RunRequest, supervisor: Supervisor) -> Invocation:
     """The run with a private directory (0700), which `start` sees removed."""
-    return Invocation(request=request, folder=Path(mkdtemp(prefix="ohm-run-")))
+    return Invocation(request=request, folder=Path(mkdtemp(prefix="run-", dir=supervisor.folder)))
 
 
 async def start(

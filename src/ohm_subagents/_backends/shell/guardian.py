@@ -23,14 +23,14 @@ class Guardian:
     pipe: int
 
     @classmethod
-    async def start(cls, mark: str, grace_s: float) -> Self | None:
-        """Start it; None where there is no interpreter to run it."""
+    async def start(cls, mark: str, grace_s: float, folder: Path) -> Self | None:
+        """Start it, to remove `folder` too; None where there is no interpreter to run it."""
         if not sys.executable or getattr(sys, "frozen", False):
             return None
         reading, writing = os.pipe()
         try:
             process = await anyio.open_process(
-                (sys.executable, *_ISOLATED, f"{_SCRIPT}", mark, f"{os.getpid()}", f"{grace_s}"),
+                (sys.executable, *_ISOLATED, f"{_SCRIPT}", mark, f"{os.getpid()}", f"{grace_s}", f"{folder}"),
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

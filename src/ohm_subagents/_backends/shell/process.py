@@ -7,6 +7,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
@@ -24,7 +26,6 @@ from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Generator, Mapping
-    from pathlib import Path
 
     from anyio.abc import TaskGroup, TaskStatus
 
@@ -178,9 +179,13 @@ class Child:
 
 
 class Supervisor:
-    """Starts processes and sees that nothing of them is left: after their end, after ours, and when we are killed."""
+    """Starts processes and sees that nothing of them is left: after their end, after ours, and when we are killed.
 
-    def __init__(self, tasks: TaskGroup, grace_s: float) -> None:
+    `folder` is a private directory (0700) for their files, which goes with them.
+    """
+
+    def __init__(self, tasks: TaskGroup, grace_s: float, folder: Path) -> None:
+        self.folder = folder
         self._context = _Context(tasks=tasks, grace_s=grace_s)
         self._host = uuid4().hex
         self._numbers = count(1)
@@ -194,7 +199,8 @@ class Supervisor:
     async def open(cls, *, grace_s: float = 2.0) -> AsyncGenerator[Self]:
         """On leaving, whatever still runs is stopped and waited for."""
         async with AsyncExitStack() as after, anyio.create_task_group() as tasks:
-            supervisor = cls(tasks, grace_s)
+            folder = after.enter_context(TemporaryDirectory(prefix="ohm-shell-", ignore_cleanup_errors=True))
+            supervisor = cls(tasks, grace_s, Path(folder))
             after.push_async_callback(supervisor._dismiss_guardian)
             try:
                 yield supervisor
@@ -234,7 +240,7 @@ class Supervisor:
         """Before the first process, so that none is ever without."""
         async with self._hiring:
             if self._guardian is None:
-                self._guardian = await Guardian.start(self._host, self._context.grace_s)
+                self._guardian = await Guardian.start(self._host, self._context.grace_s, self.folder)
 
     def _stop_all(self) -> None:
         self._is_closing = True

@@ -1,9 +1,9 @@
 """What a process has left: the processes whose environment carries its mark, and their end.
 
 A mark is one part of the marker, which names a process and those around it: `<outer>/<host>.<n>`. As a script this is
-the guardian: it waits for the end of its standard input and then ends everything that carries the mark (arguments:
-mark, pid of the host, grace in seconds). Standard library only on Linux, so that it starts in 15 ms and needs nothing
-that might be gone when the host is.
+the guardian: it waits for the end of its standard input, and then ends everything that carries the mark and removes a
+folder (arguments: mark, pid of the host, grace in seconds, folder). Standard library only on Linux, so that it starts
+in 15 ms and needs nothing that might be gone when the host is.
 """
 
 from __future__ import annotations
@@ -161,14 +161,20 @@ def _read(path: str) -> bytes:
         os.close(file)
 
 
-def guard(mark: str, host: int, grace_s: float) -> None:
-    """Wait for the end of the host, however it comes, then end all that carry the mark: TERM, a while, KILL."""
+def guard(mark: str, host: int, grace_s: float, folder: str) -> None:
+    """Wait for the end of the host, however it comes, then end all that carry the mark: TERM, a while, KILL.
+
+    What they had in the folder goes last: logins are among it, and conversations.
+    """
     _await_end_of(host)
     left = [*carriers(mark)]
     for identity in left:
         signal_to(identity, signal.SIGTERM)
     await_end(left, grace_s)
     end(mark)
+    from shutil import rmtree  # noqa: PLC0415  takes longer to import than all of the rest, and has time now
+
+    rmtree(folder, ignore_errors=True)
 
 
 def _await_end_of(host: int) -> None:
@@ -186,4 +192,4 @@ def _await_end_of(host: int) -> None:
 
 
 if __name__ == "__main__":
-    guard(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))
+    guard(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4])

@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import anyio
@@ -121,7 +119,7 @@ class PiBackend:
 
     async def _ask_once(self, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """A pi for this prompt alone."""
-        invocation, session = _prepared(request, sink)
+        invocation, session = _prepared(request, self._supervisor, sink)
         dialect = event_mode("json", pi.version, self._home)
         started = await start(self._supervisor, dialect, pi.command, invocation, self._options)
         if isinstance(started, Err):
@@ -141,7 +139,7 @@ class PiBackend:
             result = await self._spoken(warm, pi, request, sink)
             if result is not None:
                 return result
-        invocation, session = _prepared(request, sink)
+        invocation, session = _prepared(request, self._supervisor, sink)
         dialect = event_mode("rpc", pi.version, self._home)
         started = await start(self._supervisor, dialect, pi.command, invocation, self._options, is_open=True)
         if isinstance(started, Err):
@@ -166,21 +164,20 @@ class PiBackend:
 @asynccontextmanager
 async def opened(options: PiOptions, services: Iterable[Service]) -> AsyncGenerator[PiBackend]:
     """The backend, with the private directory, the processes and the timers that its runs share."""
-    with TemporaryDirectory(prefix="ohm-pi-", ignore_cleanup_errors=True) as folder:
-        async with Supervisor.open(grace_s=options.grace_s) as supervisor, anyio.create_task_group() as timers:
-            yield PiBackend(
-                options,
-                supervisor=supervisor,
-                probe=PiProbe(partial(output_of, supervisor)),
-                home=PiHome(Path(folder), services),
-                warm=WarmProcesses(timers, ttl_s=options.idle_ttl_s),
-            )
-            timers.cancel_scope.cancel()
+    async with Supervisor.open(grace_s=options.grace_s) as supervisor, anyio.create_task_group() as timers:
+        yield PiBackend(
+            options,
+            supervisor=supervisor,
+            probe=PiProbe(partial(output_of, supervisor)),
+            home=PiHome(supervisor.folder / "home", services),
+            warm=WarmProcesses(timers, ttl_s=options.idle_ttl_s),
+        )
+        timers.cancel_scope.cancel()
 
 
-def _prepared(request: RunRequest, sink: Sink) -> tuple[Invocation, SessionFile]:
+def _prepared(request: RunRequest, supervisor: Supervisor, sink: Sink) -> tuple[Invocation, SessionFile]:
     """The files that a pi is started with."""
-    invocation = new_invocation(request)
+    invocation = new_invocation(request, supervisor)
     session = SessionFile(session_file(invocation.folder))
     for event in session.write(request):
         sink.emit(event)
