@@ -16,7 +16,7 @@ from ohm_subagents._backends.shell import remains
 
 PATIENCE_S = 30
 HOST = """
-import json, os, sys
+import json, os, signal, sys
 from pathlib import Path
 import anyio
 from ohm_subagents._backends.shell.process import Launch, Supervisor
@@ -29,7 +29,10 @@ async def main():
         child = (await supervisor.start(Launch(command=("sh", "-c", script), cwd=Path("/"), env=env))).unwrap()
         assert await anext(child.lines()) == b"up"
         (supervisor.folder / "auth.json").write_text("a key")
-        print(child.pid, os.fork() if fork else 0, supervisor.folder, flush=True)
+        other = os.fork() if fork else 0
+        if fork and not other:
+            signal.pause()
+        print(child.pid, other, supervisor.folder, flush=True)
         await anyio.sleep_forever()
 
 anyio.run(main, backend=loop)
