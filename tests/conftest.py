@@ -2,11 +2,13 @@
 
 import leaks
 import pytest
+import real_processes
 import trio.testing
 
 
 def pytest_configure(config):
     config.pluginmanager.register(leaks)
+    config.pluginmanager.register(real_processes)
 
 
 @pytest.fixture(params=["asyncio", "trio"])

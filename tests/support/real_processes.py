@@ -1,4 +1,4 @@
-"""Real processes under a supervisor, in real time on both event loops; nothing of a test's may be left after it."""
+"""A pytest plugin: real processes under a supervisor; nothing that a test started may be left after it."""
 
 import os
 import sys
@@ -11,11 +11,6 @@ from leaks import MARKER, carriers, described
 from ohm_subagents._backends.shell.process import Launch
 
 PYTHON = (sys.executable, "-I", "-S", "-c")
-
-
-@pytest.fixture(params=["asyncio", "trio"])
-def anyio_backend(request):
-    return request.param
 
 
 class Started:

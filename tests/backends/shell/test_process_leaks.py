@@ -41,5 +41,7 @@ def test_a_run_that_leaves_nothing_passes(run):
 
 
 def test_whatever_the_suite_starts_carries_its_marker(suite_marker):
-    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        process.stdin.write(b"up")
+        assert process.stdout.read(2) == b"up"
         assert psutil.Process(process.pid).environ()[MARKER] == suite_marker

@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 MARKER = "OHM_SUBAGENT_RUN_ID"
 _PROC = "/proc"
 _HAS_PROC = sys.platform == "linux"
-_ROUNDS = 50
-_PAUSE_S = 0.005
+_MOMENT_S, _PAUSE_S = 0.001, 0.005
+_LOOKING_S = 0.5
 _PATIENCE_S = 2.0
+_FLAGS, _STARTED, _ENV_END = 6, 19, 48
+_PF_KTHREAD = 0x00200000
 
 
 def carries(environ: bytes, mark: str) -> bool:
@@ -47,32 +49,47 @@ def carries(environ: bytes, mark: str) -> bool:
 def carriers(mark: str) -> Iterator[Identity]:
     """The living processes that carry the mark, each as soon as it is seen; takes milliseconds and reads files.
 
-    Looks again for those that were started meanwhile, until there are none: a process that forks and exits is never
-    to be seen in one look. While a program is being loaded, its environment reads as empty: those are read again too.
+    Looks again for those that were started meanwhile, until there are none, because a process that forks and exits is
+    never to be seen in one look; and for those whose program was just being loaded.
     """
+    deadline = time.monotonic() + _LOOKING_S
     seen: set[int] = set()
-    unread: set[int] = set()
-    for _ in range(_ROUNDS):
-        fresh = _pids() - seen
-        if not fresh and not unread:
+    loading: set[int] = set()
+    while (fresh := _pids() - seen) or loading:
+        if not fresh:
+            time.sleep(_MOMENT_S)
+        if time.monotonic() > deadline:
             return
         seen |= fresh
-        again = unread.copy()
-        unread.clear()
+        again = loading.copy()
+        loading.clear()
         for pid in fresh | again:
             environ = _environ(pid)
-            if carries(environ, mark) and (identity := _identified(pid, mark)):
+            if environ is None:
+                loading.add(pid)
+            elif carries(environ, mark) and (identity := _known(pid, mark)):
                 yield identity
-            elif not environ and pid in fresh:
-                unread.add(pid)
+
+
+def identified(pid: int) -> Identity | None:
+    """The process, unless it has ended; a zombie has."""
+    started = _started(pid)
+    return None if started is None else (pid, started)
 
 
 def signal_to(identity: Identity, number: int) -> None:
-    """Send a signal, unless the pid is another process's by now."""
-    pid, started = identity
-    if _started(pid) == started:
+    """Send a signal, unless the process has ended, and the pid may be another's by now."""
+    pid, _ = identity
+    if identified(pid) == identity:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
+
+
+def await_end(processes: Collection[Identity], patience_s: float = _PATIENCE_S) -> None:
+    """Wait until none of them lives; they are not our children, so nobody tells us of their end."""
+    deadline = time.monotonic() + patience_s
+    while any(identified(identity[0]) == identity for identity in processes) and time.monotonic() < deadline:
+        time.sleep(_PAUSE_S)
 
 
 def end(mark: str, *, spare: Collection[int] = (), patience_s: float = _PATIENCE_S) -> bool:
@@ -89,13 +106,13 @@ def end(mark: str, *, spare: Collection[int] = (), patience_s: float = _PATIENCE
                 signal_to(identity, signal.SIGKILL)
         if is_empty or time.monotonic() > deadline:
             return is_empty
-        time.sleep(_PAUSE_S)  # nobody tells us of the end of what is not our child
+        time.sleep(_PAUSE_S)  # as above
 
 
-def _identified(pid: int, mark: str) -> Identity | None:
+def _known(pid: int, mark: str) -> Identity | None:
     """The process, if it still carries the mark now that we know when it started."""
-    started = _started(pid)
-    return (pid, started) if started is not None and carries(_environ(pid), mark) else None
+    identity = identified(pid)
+    return identity if carries(_environ(pid) or b"", mark) else None
 
 
 def _pids() -> set[int]:
@@ -106,10 +123,14 @@ def _pids() -> set[int]:
     return {*psutil.pids()}
 
 
-def _environ(pid: int) -> bytes:
-    """The environment that the process was started with; empty if it is gone, a zombie, or not ours to see."""
+def _environ(pid: int) -> bytes | None:
+    """The environment that the process was started with; empty if it has ended or is not ours to see.
+
+    None while its program is being loaded: then the old one is gone, and the new one is not there yet.
+    """
     if _HAS_PROC:
-        return _read(f"{_PROC}/{pid}/environ")
+        environ = _read(f"{_PROC}/{pid}/environ")
+        return None if environ == b"" and _is_loading(pid) else environ or b""
     import psutil  # noqa: PLC0415  not on Linux, see above
 
     try:
@@ -119,44 +140,54 @@ def _environ(pid: int) -> bytes:
 
 
 def _started(pid: int) -> float | None:
-    """When the process started, in a unit of the system's own; None if it is gone."""
+    """When the process started, in a unit of the system's own; None if it has ended."""
     if _HAS_PROC:
-        fields = _read(f"{_PROC}/{pid}/stat").rpartition(b")")[2].split()
-        return float(fields[19]) if fields else None
+        return float(stat[_STARTED]) if (stat := _stat(pid)) else None
     import psutil  # noqa: PLC0415  not on Linux, see above
 
     try:
-        return psutil.Process(pid).create_time()
+        process = psutil.Process(pid)
+        return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
     except psutil.Error:
         return None
 
 
-def _read(path: str) -> bytes:
+def _is_loading(pid: int) -> bool:
+    """Whether its environment has no place yet; the kernel's own processes never have one."""
+    stat = _stat(pid)
+    return bool(stat) and stat[_ENV_END] == b"0" and not int(stat[_FLAGS]) & _PF_KTHREAD
+
+
+def _stat(pid: int) -> list[bytes]:
+    """The fields of proc_pid_stat(5) from the third on; none if the process has ended, as a zombie has."""
+    fields = (_read(f"{_PROC}/{pid}/stat") or b"").rpartition(b")")[2].split()
+    return [] if fields[:1] in ([b"Z"], [b"X"]) else fields
+
+
+def _read(path: str) -> bytes | None:
+    """What is in the file; None if it is not ours to see, or not there."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:
-        return b""
+        return None
     try:
         parts: list[bytes] = []
         while part := os.read(file, 1 << 17):
             parts.append(part)
         return b"".join(parts)
     except OSError:
-        return b""
+        return None
     finally:
         os.close(file)
 
 
 def guard(mark: str, host: int, grace_s: float) -> None:
     """Wait for the end of the host, however it comes, then end all that carry the mark: TERM, a while, KILL."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # whoever ends a whole tree politely ends the host, and so us
     _await_end_of(host)
     left = [*carriers(mark)]
     for identity in left:
         signal_to(identity, signal.SIGTERM)
-    deadline = time.monotonic() + grace_s
-    while time.monotonic() < deadline and any(_started(pid) == started for pid, started in left):
-        time.sleep(_PAUSE_S)
+    await_end(left, grace_s)
     end(mark)
 
 
@@ -165,8 +196,12 @@ def _await_end_of(host: int) -> None:
     ends = select.poll()
     ends.register(0, select.POLLIN)
     if hasattr(os, "pidfd_open"):
-        with suppress(OSError):  # it is gone, and the pipe tells; or there are no such descriptors here
+        try:
             ends.register(os.pidfd_open(host), select.POLLIN)
+        except ProcessLookupError:
+            return
+        except OSError:  # this system has no such descriptors, so the pipe has to do
+            pass
     ends.poll()
 
 

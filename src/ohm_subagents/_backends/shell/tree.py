@@ -5,8 +5,14 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import psutil
+
+from ohm_subagents._backends.shell import remains
+
+if TYPE_CHECKING:
+    from ohm_subagents._backends.shell.remains import Identity
 
 
 class Tree:
@@ -19,13 +25,16 @@ class Tree:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._leader = _process(pid)
-        self._seen: set[psutil.Process] = set()
+        self._seen: set[Identity] = set()
 
     def see(self) -> None:
         """Note who is below it now: once a process has ended, nobody knows any more who was. Reads the table."""
         if self._leader:
             with suppress(psutil.Error):
-                self._seen.update(self._leader.children(recursive=True))
+                for process in self._leader.children(recursive=True):
+                    identity = remains.identified(process.pid)
+                    if identity and process.is_running():
+                        self._seen.add(identity)
 
     def signal(self, number: signal.Signals) -> None:
         """Signal the process itself."""
@@ -34,13 +43,13 @@ class Tree:
                 self._leader.send_signal(number)
 
     def kill(self) -> None:
-        """Kill the group and everyone that was seen."""
+        """Kill the group and everyone that was seen, and wait for the end of those."""
         if self._is_group_ours():
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._pid, signal.SIGKILL)
-        for process in self._seen:
-            with suppress(psutil.Error):
-                process.kill()
+        for identity in self._seen:
+            remains.signal_to(identity, signal.SIGKILL)
+        remains.await_end(self._seen)
 
     def _is_group_ours(self) -> bool:
         """While its leader or any member lives, no other process can get the pid, and so none can lead such a group."""

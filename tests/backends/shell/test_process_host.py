@@ -1,0 +1,159 @@
+"""When our own process is killed, nothing that it started is left. The hosts here are real, and so is SIGKILL."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from leaks import MARKER
+
+from ohm_subagents._backends.shell import remains
+
+PATIENCE_S = 30
+HOST = """
+import json, os, signal, sys
+from pathlib import Path
+import anyio
+from ohm_subagents._backends.shell.process import Launch, Supervisor
+
+loop, script, mark, fork = json.loads(sys.argv[1])
+
+async def main():
+    async with Supervisor.open(grace_s=0.1) as supervisor:
+        env = {"PATH": os.environ["PATH"], "OHM_SUBAGENT_RUN_ID": mark}
+        child = (await supervisor.start(Launch(command=("sh", "-c", script), cwd=Path("/"), env=env))).unwrap()
+        assert await anext(child.lines()) == b"up"
+        other = os.fork() if fork else None
+        if other == 0:
+            signal.pause()
+        print(child.pid, other or 0, flush=True)
+        await anyio.sleep_forever()
+
+anyio.run(main, backend=loop)
+"""
+POLITE = "trap 'exit 143' TERM; echo up; while :; do sleep 1000 & wait; done"
+DEAF = "trap '' TERM HUP; echo up; while :; do sleep 1000; done"
+DAEMON = "setsid -f sleep 1000; echo up; sleep 1000"
+DEAF_DAEMON = "setsid -f sh -c \"trap '' TERM; while :; do sleep 1000; done\"; echo up; sleep 1000"
+FROZEN = "setsid -f sleep 1000; echo up; kill -STOP $$; sleep 1000"
+LEAVERS = {
+    "a polite child": POLITE,
+    "a deaf child": DEAF,
+    "a frozen child": FROZEN,
+    "a daemon": DAEMON,
+    "a daemon that ignores SIGTERM": DEAF_DAEMON,
+}
+loops = pytest.mark.parametrize("loop", ["asyncio", "trio"])
+
+
+class Host:
+    def __init__(self, process, child, fork):
+        self.process = process
+        self.child = psutil.Process(child)
+        self.fork = psutil.Process(fork) if fork else None
+        below = psutil.Process(process.pid).children()
+        (self.guardian,) = [each for each in below if "remains.py" in " ".join(each.cmdline())]
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def host(started):
+    """Starts a host with a child, which is up."""
+
+    @contextmanager
+    def host(loop, script, *, fork=False):
+        words = json.dumps([loop, script, started.env[MARKER], fork])
+        with subprocess.Popen([sys.executable, "-c", HOST, words], stdout=subprocess.PIPE, text=True) as process:
+            child, other = map(int, process.stdout.readline().split())
+            one = Host(process, child, other)
+            try:
+                yield one
+            finally:
+                process.kill()
+                if fork:
+                    one.fork.kill()
+                assert gone(one.guardian)
+
+    return host
+
+
+def gone(process):
+    """Wait for its end; whoever inherited it may reap it much later."""
+    try:
+        end = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return True
+    ends = select.poll()
+    ends.register(end, select.POLLIN)
+    try:
+        return ends.poll(PATIENCE_S * 1000) != []
+    finally:
+        os.close(end)
+
+
+@loops
+@pytest.mark.parametrize("script", LEAVERS.values(), ids=LEAVERS.keys())
+def test_a_killed_host_leaves_nothing(host, started, loop, script):
+    with host(loop, script) as one:
+        assert len(started.left) > 0
+        one.kill()
+        assert gone(one.guardian)
+        assert started.left == []
+
+
+def test_on_asyncio_the_kernel_asks_the_child_to_end_without_a_guardian(host, started):
+    with host("asyncio", POLITE) as one:
+        one.guardian.kill()
+        one.kill()
+        assert gone(one.child)
+    remains.end(started.mark)
+
+
+def test_the_guardian_sees_the_end_of_a_host_whose_fork_lives_on(host, started):
+    with host("trio", DEAF_DAEMON, fork=True) as one:
+        one.kill()
+        assert gone(one.guardian)
+        assert one.fork.is_running()
+        assert started.left == []
+
+
+def test_a_host_without_its_guardian_ends_as_ever(host, started):
+    with host("trio", DAEMON) as one:
+        one.guardian.send_signal(signal.SIGKILL)
+        os.kill(one.process.pid, signal.SIGINT)
+        assert one.process.wait() != 0
+        assert started.left == []
+
+
+def test_the_guardian_has_no_marker_no_environment_and_a_session_of_its_own(host):
+    with host("asyncio", POLITE) as one:
+        assert one.guardian.environ() == {}
+        assert os.getsid(one.guardian.pid) == one.guardian.pid
+        descriptors = Path(f"/proc/{one.guardian.pid}/fd")
+        assert [f"{(descriptors / number).readlink()}" for number in "12"] == ["/dev/null"] * 2
+
+
+def test_a_launcher_whose_host_has_gone_starts_nothing(started):
+    reading, writing = os.pipe()
+    words = (
+        sys.executable,
+        "-I",
+        "-S",
+        remains.__file__.replace("remains", "launcher"),
+        "1",
+        f"{writing}",
+        "/bin/echo",
+    )
+    finished = subprocess.run(words, pass_fds=(writing,), capture_output=True, env=started.env, check=False)
+    os.close(writing)
+    assert (finished.returncode, finished.stdout, os.read(reading, 1)) == (-signal.SIGKILL, b"", b"")
+    os.close(reading)
