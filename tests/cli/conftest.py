@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import leaks
 import pytest
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Cli:
             os.mkfifo(fifo)
         self.env |= {
             "PATH": os.environ["PATH"],
+            leaks.MARKER: os.environ[leaks.MARKER],
             "HOME": str(self.root / "home"),
             "PI_CONFIG_DIR": str(self.root / "config"),
             "PYTHONPATH": str(Path(__file__).parent / "plugin"),

@@ -95,13 +95,15 @@ def test_a_task_of_another_process_is_seen_at_work_and_goes_on(ohm) -> None:
 
 
 def test_a_task_of_a_process_whose_number_means_nothing_here_runs_elsewhere(ohm) -> None:
-    with ohm.start("run", "finder", "hang", "--backend", "stage"):
+    with ohm.start("run", "finder", "hang", "--backend", "stage") as process:
         ohm.reached.read_text()
         seen(ohm, calls="1 tool call(s)")
         with closing(sqlite3.connect(ohm.root / "config" / "ohm.subagents.tasks.sqlite3")) as database:
             database.execute("UPDATE owners SET boot = 'of another machine'")
             database.commit()
         assert listed(ohm)[0][3:5] == ("running", "elsewhere")
+        process.terminate()
+        process.wait(60)
 
 
 def test_a_task_whose_process_was_killed_has_failed_and_keeps_what_was_done(ohm) -> None:

@@ -3,6 +3,7 @@
 import inspect
 import os
 import signal
+import sys
 
 import anyio
 import anyio.lowlevel
@@ -22,26 +23,27 @@ BACKGROUND = "sleep 1000 & echo up"
 OWN_SESSION = "setsid sleep 1000 & echo up"
 DAEMON = "setsid -f sleep 1000; echo up"
 DEAF_DAEMON = "setsid -f sh -c \"trap '' TERM; while :; do sleep 1000; done\"; echo up"
-DOUBLE_FORK = """python3 -c "
+DOUBLE_FORK = f"""{sys.executable} -c "
 import os, time
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
-        print('up', flush=True)
         time.sleep(1000)
+    print('up', flush=True)
     os._exit(0)
 os.wait()
 " """
 # Each lives for about a millisecond, and is gone before whoever saw it can say so. It ends by itself after a while.
-CHAIN = """python3 -c "
+CHAIN = f"""{sys.executable} -c "
 import os, time
-if os.fork() == 0:
+if os.fork():
     print('up', flush=True)
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
-        if os.fork():
-            os._exit(0)
-        os.setsid()
+    os._exit(0)
+end = time.monotonic() + 20
+while time.monotonic() < end:
+    if os.fork():
+        os._exit(0)
+    os.setsid()
 " """
 LEAVERS = {
     "a background job": BACKGROUND,

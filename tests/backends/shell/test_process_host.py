@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -29,10 +30,10 @@ async def main():
         child = (await supervisor.start(Launch(command=("sh", "-c", script), cwd=Path("/"), env=env))).unwrap()
         assert await anext(child.lines()) == b"up"
         (supervisor.folder / "auth.json").write_text("a key")
-        other = os.fork() if fork else 0
-        if fork and not other:
+        other = os.fork() if fork else None
+        if other == 0:
             signal.pause()
-        print(child.pid, other, supervisor.folder, flush=True)
+        print(child.pid, other or 0, supervisor.folder, flush=True)
         await anyio.sleep_forever()
 
 anyio.run(main, backend=loop)
@@ -74,22 +75,31 @@ def host(started):
     def host(loop, script, *, fork=False):
         words = json.dumps([loop, script, started.env[MARKER], fork])
         with subprocess.Popen([sys.executable, "-c", HOST, words], stdout=subprocess.PIPE, text=True) as process:
+            child, other, folder = process.stdout.readline().split()
+            one = Host(process, int(child), int(other), folder)
             try:
-                child, other, folder = process.stdout.readline().split()
-                other = int(other)
-                yield Host(process, int(child), other, folder)
+                yield one
             finally:
                 process.kill()
                 if fork:
-                    psutil.Process(other).kill()
+                    one.fork.kill()
+                assert gone(one.guardian)
 
     return host
 
 
-def gone(*processes):
-    """Wait for their end."""
-    _, alive = psutil.wait_procs(processes, timeout=PATIENCE_S)
-    return alive == []
+def gone(process):
+    """Wait for its end; whoever inherited it may reap it much later."""
+    try:
+        end = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return True
+    ends = select.poll()
+    ends.register(end, select.POLLIN)
+    try:
+        return ends.poll(PATIENCE_S * 1000) != []
+    finally:
+        os.close(end)
 
 
 @loops

@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 MARKER = "OHM_SUBAGENT_RUN_ID"
 _PROC = "/proc"
 _HAS_PROC = sys.platform == "linux"
-_ROUNDS = 50
-_PAUSE_S = 0.005
+_MOMENT_S, _PAUSE_S = 0.001, 0.005
+_LOOKING_S = 0.5
 _PATIENCE_S = 2.0
+_FLAGS, _STARTED, _ENV_END = 6, 19, 48
+_PF_KTHREAD = 0x00200000
 
 
 def carries(environ: bytes, mark: str) -> bool:
@@ -47,24 +49,26 @@ def carries(environ: bytes, mark: str) -> bool:
 def carriers(mark: str) -> Iterator[Identity]:
     """The living processes that carry the mark, each as soon as it is seen; takes milliseconds and reads files.
 
-    Looks again for those that were started meanwhile, until there are none: a process that forks and exits is never
-    to be seen in one look. While a program is being loaded, its environment reads as empty: those are read again too.
+    Looks again for those that were started meanwhile, until there are none, because a process that forks and exits is
+    never to be seen in one look; and for those whose program was just being loaded.
     """
+    deadline = time.monotonic() + _LOOKING_S
     seen: set[int] = set()
-    unread: set[int] = set()
-    for _ in range(_ROUNDS):
-        fresh = _pids() - seen
-        if not fresh and not unread:
+    loading: set[int] = set()
+    while (fresh := _pids() - seen) or loading:
+        if not fresh:
+            time.sleep(_MOMENT_S)
+        if time.monotonic() > deadline:
             return
         seen |= fresh
-        again = unread.copy()
-        unread.clear()
+        again = loading.copy()
+        loading.clear()
         for pid in fresh | again:
             environ = _environ(pid)
-            if carries(environ, mark) and (identity := _known(pid, mark)):
+            if environ is None:
+                loading.add(pid)
+            elif carries(environ, mark) and (identity := _known(pid, mark)):
                 yield identity
-            elif not environ and pid in fresh:
-                unread.add(pid)
 
 
 def identified(pid: int) -> Identity | None:
@@ -108,7 +112,7 @@ def end(mark: str, *, spare: Collection[int] = (), patience_s: float = _PATIENCE
 def _known(pid: int, mark: str) -> Identity | None:
     """The process, if it still carries the mark now that we know when it started."""
     identity = identified(pid)
-    return identity if carries(_environ(pid), mark) else None
+    return identity if carries(_environ(pid) or b"", mark) else None
 
 
 def _pids() -> set[int]:
@@ -119,10 +123,14 @@ def _pids() -> set[int]:
     return {*psutil.pids()}
 
 
-def _environ(pid: int) -> bytes:
-    """The environment that the process was started with; empty if it is gone, a zombie, or not ours to see."""
+def _environ(pid: int) -> bytes | None:
+    """The environment that the process was started with; empty if it has ended or is not ours to see.
+
+    None while its program is being loaded: then the old one is gone, and the new one is not there yet.
+    """
     if _HAS_PROC:
-        return _read(f"{_PROC}/{pid}/environ")
+        environ = _read(f"{_PROC}/{pid}/environ")
+        return None if environ == b"" and _is_loading(pid) else environ or b""
     import psutil  # noqa: PLC0415  not on Linux, see above
 
     try:
@@ -134,8 +142,7 @@ def _environ(pid: int) -> bytes:
 def _started(pid: int) -> float | None:
     """When the process started, in a unit of the system's own; None if it has ended."""
     if _HAS_PROC:
-        fields = _read(f"{_PROC}/{pid}/stat").rpartition(b")")[2].split()
-        return float(fields[19]) if fields and fields[0] not in {b"Z", b"X"} else None
+        return float(stat[_STARTED]) if (stat := _stat(pid)) else None
     import psutil  # noqa: PLC0415  not on Linux, see above
 
     try:
@@ -145,18 +152,31 @@ def _started(pid: int) -> float | None:
         return None
 
 
-def _read(path: str) -> bytes:
+def _is_loading(pid: int) -> bool:
+    """Whether its environment has no place yet; the kernel's own processes never have one."""
+    stat = _stat(pid)
+    return bool(stat) and stat[_ENV_END] == b"0" and not int(stat[_FLAGS]) & _PF_KTHREAD
+
+
+def _stat(pid: int) -> list[bytes]:
+    """The fields of proc_pid_stat(5) from the third on; none if the process has ended, as a zombie has."""
+    fields = (_read(f"{_PROC}/{pid}/stat") or b"").rpartition(b")")[2].split()
+    return [] if fields[:1] in ([b"Z"], [b"X"]) else fields
+
+
+def _read(path: str) -> bytes | None:
+    """What is in the file; None if it is not ours to see, or not there."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:
-        return b""
+        return None
     try:
         parts: list[bytes] = []
         while part := os.read(file, 1 << 17):
             parts.append(part)
         return b"".join(parts)
     except OSError:
-        return b""
+        return None
     finally:
         os.close(file)
 
