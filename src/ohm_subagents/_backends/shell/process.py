@@ -9,7 +9,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 from uuid import uuid4
 
 import anyio
@@ -253,18 +253,28 @@ class Supervisor:
                 await self._guardian.dismiss()
 
 
+_MOST_OUTPUT: Final = 1 << 20
+
+
 async def output_of(
     supervisor: Supervisor, command: tuple[str, ...], env: Mapping[str, str], cwd: Path
 ) -> Result[tuple[int, str, str], OhmError]:
-    """Run a command to its end: its exit code, what it wrote to standard output, and the end of its standard error."""
+    """Run a command to its end, or to its first MiB of output: exit code, standard output, the end of stderr."""
     started = await supervisor.start(Launch(command=command, cwd=cwd, env=env, prompt=b""))
     match started:
         case Err() as unusable:
             return unusable
         case Ok(child):
             pass
+    said: list[bytes] = []
+    size = 0
     try:
-        said = [line async for line in child.lines()]
+        async for line in child.lines():
+            said.append(line)
+            size += len(line)
+            if size > _MOST_OUTPUT:
+                child.stop()
+                break
         ended = await child.ended()
     finally:
         child.stop()

@@ -22,7 +22,7 @@ from ohm_subagents._backends.shell.pi.probe import PiProbe
 from ohm_subagents._backends.shell.pi.reader import ROUTE, RUNTIME, PiReader
 from ohm_subagents._backends.shell.pi.rpc import RpcProcess
 from ohm_subagents._backends.shell.pi.session import SessionFile
-from ohm_subagents._backends.shell.pi.spec import BACKEND_ID
+from ohm_subagents._backends.shell.pi.spec import BACKEND_ID, INSTALL
 from ohm_subagents._backends.shell.pi.warm import Footing, Warm, WarmProcesses
 from ohm_subagents._backends.shell.process import Supervisor, output_of
 from ohm_subagents._plugins.gate import RequestNeed
@@ -32,6 +32,7 @@ from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
+    from pathlib import Path
 
     from ohm_subagents._backends.shell.dialect import Invocation
     from ohm_subagents._backends.shell.pi.home import Service
@@ -74,6 +75,9 @@ class PiBackend:
         mode = self._mode(request, pi.version)
         if isinstance(mode, OhmError):
             return Err(mode)
+        settings = request.cwd / ".pi" / "settings.json"
+        if not pi.version.can_leave_projects_settings and settings.exists():
+            return Err(_of_a_stranger(pi.version, settings))
         for event in self._home.refresh(request, pi.version):
             sink.emit(event)
         if mode == "text":
@@ -88,7 +92,8 @@ class PiBackend:
         if isinstance(command, Err):
             return command
         env = child_environment(request, extra={**self._home.environment(request), **self._options.env})
-        match await self._probe.version(command.ok_value, env, request.cwd):
+        # Not in the project: an old pi runs the project's extensions even to print its help.
+        match await self._probe.version(command.ok_value, env, self._supervisor.folder):
             case Err() as unusable:
                 return unusable
             case Ok(version):
@@ -133,7 +138,7 @@ class PiBackend:
 
     async def _keep_talking(self, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """A pi that has waited for this prompt, or a new one that will wait for the next."""
-        footing = Footing.of(request)
+        footing = Footing.of(request, self._home.generation)
         warm = self._warm.take(footing, request.checkpoint)
         if warm is not None:
             result = await self._spoken(warm, pi, request, sink)
@@ -173,6 +178,15 @@ async def opened(options: PiOptions, services: Iterable[Service]) -> AsyncGenera
             warm=WarmProcesses(timers, ttl_s=options.idle_ttl_s),
         )
         timers.cancel_scope.cancel()
+
+
+def _of_a_stranger(pi: PiVersion, settings: Path) -> OhmError:
+    """The project's settings come with somebody else's repository, and may name programs to run."""
+    return OhmError(
+        code=ErrorCode.COMMAND_UNUSABLE,
+        message=f'pi {pi.text} would take the settings of the project, "{settings}", which may name programs to run.',
+        advice=f"Install a pi that can be told not to ({INSTALL}: 0.87.0 or newer), or remove the file.",
+    )
 
 
 def _prepared(request: RunRequest, supervisor: Supervisor, sink: Sink) -> tuple[Invocation, SessionFile]:

@@ -22,7 +22,8 @@ TOOLS: Final = ("read", "bash", "edit", "write", "grep", "find", "ls")
 _OURS_ALONE: Final = "code_search"
 """Every profile that only reads has it, so its absence is no news (house 9.7)."""
 
-# The project's own code and settings stay out; its AGENTS.md stays in, as whoever wrote it expects of `pi`.
+# The project's own code stays out, and where `pi` can leave them its settings; its AGENTS.md stays in, as whoever wrote
+# it expects of `pi`.
 _ALWAYS: Final = ("--no-extensions", "--no-skills", "--no-prompt-templates", "--no-themes")
 _WHERE_KNOWN: Final = ("--no-approve", "--no-mcp")
 

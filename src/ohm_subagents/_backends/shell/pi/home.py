@@ -71,6 +71,7 @@ class PiHome:
         self._services = {service.name.lower(): service for service in services}
         self._asked: dict[str, dict[str, None]] = {}
         self._seen: dict[str, object] = {}
+        self.generation = 0
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
 
@@ -180,6 +181,7 @@ class PiHome:
 
     def _put(self, name: str, content: bytes | None) -> None:
         """Write a file that only we can read, at once; with None, there is none."""
+        self.generation += 1
         place = self._folder / name
         if content is None:
             place.unlink(missing_ok=True)

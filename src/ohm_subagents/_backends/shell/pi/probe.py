@@ -20,6 +20,7 @@ RunCommand: TypeAlias = Callable[
 ]
 """Runs a command to its end: (command, environment, directory) → (exit code, standard output, standard error)."""
 
+_PATIENCE_S: Final = 20
 _OLDEST: Final = (0, 73)
 _VERSION: Final = re.compile(r"^v?(\d+)\.(\d+)\.(\d+)\S*$", re.MULTILINE)
 _FLAG: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
@@ -39,6 +40,11 @@ class PiVersion:
     def settles(self) -> bool:
         """Whether it says `agent_settled` when it will do no more by itself."""
         return self.version >= (0, 80, 4)
+
+    @property
+    def can_leave_projects_settings(self) -> bool:
+        """Whether it can be told not to take the project's own settings, which name programs to run."""
+        return "--no-approve" in self.flags
 
     @property
     def has_dollar_references(self) -> bool:
@@ -71,9 +77,15 @@ class PiProbe:
         async def ask(flag: str) -> None:
             answers[flag] = await self._run((*command, flag), env, cwd)
 
-        async with anyio.create_task_group() as both:
-            both.start_soon(ask, "--version")
-            both.start_soon(ask, "--help")
+        with anyio.move_on_after(_PATIENCE_S):
+            async with anyio.create_task_group() as both:
+                both.start_soon(ask, "--version")
+                both.start_soon(ask, "--help")
+        if len(answers) < 2:
+            late = (
+                f'The command "{" ".join(command)}" has not told its version and its flags in {_PATIENCE_S} seconds'
+            )
+            return Err(_unusable(late, f"Run it by hand to see what it waits for; {_OTHERWISE}."))
         version, usage = answers["--version"], answers["--help"]
         if isinstance(version, Err):
             return version

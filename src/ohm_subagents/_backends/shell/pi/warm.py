@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
 import anyio
@@ -36,11 +36,22 @@ class Footing:
     tools: tuple[str, ...]
     env: Mapping[str, str] = field(repr=False)
     depth: int
+    generation: int
 
     @classmethod
-    def of(cls, request: RunRequest) -> Self:
-        """What this run needs."""
-        return cls(**{each.name: getattr(request, each.name) for each in fields(cls)})
+    def of(cls, request: RunRequest, generation: int) -> Self:
+        """What this run needs; `generation` counts the changes of the files in pi's home."""
+        return cls(
+            session_id=request.session_id,
+            cwd=request.cwd,
+            profile=request.profile,
+            instructions=request.instructions,
+            model=request.model,
+            tools=request.tools,
+            env=request.env,
+            depth=request.depth,
+            generation=generation,
+        )
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
