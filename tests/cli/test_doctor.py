@@ -56,6 +56,16 @@ def test_a_key_and_a_setting_decide_the_model(ohm, tmp_path) -> None:
     assert any(line.startswith("  ✓ oracle: openai/") and line.endswith("a key of openai is set") for line in lines)
 
 
+def test_what_another_backend_runs_is_what_was_named_or_its_own_choice(ohm) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    lines = section(ohm("doctor").stdout, "Subagents")
+    assert {f"  ✓ {one}: stage, which chooses the model itself" for one in ("finder", "oracle")} <= {*lines}
+    path = ohm.configure({"subagents": {"finder": {"backend": "stage", "model": "acme/one"}}})
+    lines = section(ohm("doctor").stdout, "Subagents")
+    assert f"  ✓ finder: acme/one, set by subagents.finder.model ({path}:1)" in lines
+    assert "model: acme/one" in ohm("subagent", "finder").stdout
+
+
 def test_the_switch_to_pi_comes_before_the_last_resort_and_needs_a_pi(ohm, tmp_path) -> None:
     pi = tmp_path / "pi"
     pi.write_text("#!/bin/sh\n")

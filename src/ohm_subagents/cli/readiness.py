@@ -11,7 +11,7 @@ from ohm_subagents._backends.in_process.spec import BACKEND_ID as IN_PROCESS
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID as SHELL
 from ohm_subagents._policy.permissions import standing
 from ohm_subagents._policy.tools import resolve_tools
-from ohm_subagents.cli.model_choice import chosen_model
+from ohm_subagents.cli.model_choice import backend_of, chosen_model
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _obstacles(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obs
     decision = standing(profile=profile, permissions=config.subagents.permissions, opinions=())
     if decision.verdict == "deny":
         yield Obstacle(why=f"denied by {decision.source}", is_fault=False)
-    yield from _of_backend(own.backend or profile.backend or config.subagent_backend, profile, ohm, loaded)
+    yield from _of_backend(backend_of(profile, loaded), profile, ohm, loaded)
 
 
 def _of_backend(backend_id: str, profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obstacle]:
