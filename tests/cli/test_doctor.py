@@ -118,6 +118,14 @@ def test_the_configuration_that_holds_is_shown_as_json(ohm) -> None:
 @pytest.mark.parametrize(
     ("config", "finder", "code"),
     [
+def test_options_of_a_backend_that_nobody_offers_are_a_diagnostic(ohm) -> None:
+    ohm.configure({"subagentBackend": "none", "subagents": {"backends": {"stage": {}}}})
+    assert section(ohm("doctor").stdout, "Diagnostics") == ["  ✓ none"]
+    ohm.env["OHM_SUBAGENTS_BLOCK_PLUGINS"] = "stage"
+    (line,) = section(ohm("doctor").stdout, "Diagnostics")
+    assert line.startswith("  ○ ohm.json: no plugin offers the backend 'stage', so its options have no effect. ")
+
+
         ({"subagents": {"permissions": {"subagents": {"finder": "deny"}}}}, "○ finder: denied by {path}:1", 0),
         ({"features": {"subagents": False}}, "○ finder: off: features.subagents is false ({path}:1)", 0),
         ({"subagentBackend": "nowhere"}, "✕ finder: no plugin offers the backend 'nowhere'; available: ", 1),
