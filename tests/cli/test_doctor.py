@@ -56,9 +56,41 @@ def test_a_key_and_a_setting_decide_the_model(ohm, tmp_path) -> None:
     assert any(line.startswith("  ✓ oracle: openai/") and line.endswith("a key of openai is set") for line in lines)
 
 
+def test_what_another_backend_runs_is_what_was_named_or_its_own_choice(ohm) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    lines = section(ohm("doctor").stdout, "Subagents")
+    assert {f"  ✓ {one}: stage, which chooses the model itself" for one in ("finder", "oracle")} <= {*lines}
+    path = ohm.configure({"subagents": {"finder": {"backend": "stage", "model": "acme/one"}}})
+    lines = section(ohm("doctor").stdout, "Subagents")
+    assert f"  ✓ finder: acme/one, set by subagents.finder.model ({path}:1)" in lines
+    assert "model: acme/one" in ohm("subagent", "finder").stdout
+
+
+@pytest.mark.parametrize(
+    ("script", "mode", "told"),
+    [
+        ("echo 0.74.2", "auto", None),
+        ("echo 0.72.0", "auto", "is pi 0.72.0, and 0.73.0 is the oldest that works here. Install"),
+        ("echo 0.74.2", "rpc", 'pi 0.74.2 cannot serve mode "rpc": that needs 0.87.0 or newer. Set'),
+        ("echo 'SyntaxError: no such thing' >&2; exit 1", "auto", "does not start as pi: SyntaxError: no such thing."),
+    ],
+)
+def test_a_pi_that_cannot_be_used_is_not_called_well(ohm, tmp_path, script: str, mode: str, told: str | None) -> None:
+    pi = tmp_path / "pi"
+    pi.write_text(f"#!/bin/sh\n{script}\n")
+    pi.chmod(0o755)
+    options = {"command": [str(pi)], "mode": mode}
+    ohm.configure({"subagentBackend": "interactive-shell", "subagents": {"backends": {"interactive-shell": options}}})
+    done = ohm("doctor")
+    (line,) = (one for one in section(done.stdout, "Backends") if "interactive-shell" in one)
+    assert line.startswith("  ✓" if told is None else "  ○")
+    assert told is None or told in line
+    assert done.returncode == (0 if told is None else 1)
+
+
 def test_the_switch_to_pi_comes_before_the_last_resort_and_needs_a_pi(ohm, tmp_path) -> None:
     pi = tmp_path / "pi"
-    pi.write_text("#!/bin/sh\n")
+    pi.write_text("#!/bin/sh\necho 0.87.1\n")
     pi.chmod(0o755)
     command = {"subagents": {"backends": {"interactive-shell": {"command": [str(pi)]}}}}
     ohm.configure(json.dumps({"sdkFallbackToCli": True, **command}))
@@ -84,6 +116,14 @@ def test_it_lists_backends_and_plugins(ohm) -> None:
     assert "  ✓ none: Deterministic echo of the request; runs nothing." in section(text, "Backends")
     assert "  ✓ stage: Plays a scene." in section(text, "Backends")
     assert "  ✓ stage [loaded · ohm-cli-fixture 1.0]: ohm_backends" in section(text, "Plugins")
+
+
+def test_options_of_a_backend_that_nobody_offers_are_a_diagnostic(ohm) -> None:
+    ohm.configure({"subagentBackend": "none", "subagents": {"backends": {"stage": {}}}})
+    assert section(ohm("doctor").stdout, "Diagnostics") == ["  ✓ none"]
+    ohm.env["OHM_SUBAGENTS_BLOCK_PLUGINS"] = "stage"
+    (line,) = section(ohm("doctor").stdout, "Diagnostics")
+    assert line.startswith("  ○ ohm.json: no plugin offers the backend 'stage', so its options have no effect. ")
 
 
 def test_a_wrong_value_is_a_diagnostic_with_its_place(ohm) -> None:
@@ -113,7 +153,7 @@ def test_the_configuration_that_holds_is_shown_as_json(ohm) -> None:
         ({"subagentBackend": "nowhere"}, "✕ finder: no plugin offers the backend 'nowhere'; available: ", 1),
         (
             {"subagentBackend": "stage", "subagents": {"backends": {"stage": {"speed": "sk-1"}}}},
-            "✕ finder: 'subagents.backends.stage.speed' is not valid: ",
+            "✕ finder: 'subagents.backends.stage.speed' is no option of backend 'stage'.",
             1,
         ),
         (

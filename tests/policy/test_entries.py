@@ -1,17 +1,24 @@
 """A misspelt id in ohm.json does not pass unseen."""
 
 from ohm_subagents._config.load import load_config
-from ohm_subagents._policy.entries import unmatched_entries
+from ohm_subagents._policy.entries import unmatched_backends, unmatched_entries
 from ohm_subagents.contract.result import Err
 
 
-def told(tmp_path, text: str) -> list[str]:
+def entries(loaded) -> tuple[object, ...]:
+    return unmatched_entries(loaded, ["finder", "Straße"])
+
+
+def backends(loaded) -> tuple[object, ...]:
+    return unmatched_backends(loaded, ["none", "interactive-shell"])
+
+
+def told(tmp_path, text: str, asked=entries) -> list[str]:
     path = tmp_path / "ohm.json"
     path.write_text(text)
     loaded = load_config(cwd=tmp_path, config=path, env={})
     assert not isinstance(loaded, Err)
-    found = unmatched_entries(loaded.ok_value, ["finder", "Straße"])
-    return [str(one).replace(str(path), "ohm.json") for one in found]
+    return [str(one).replace(str(path), "ohm.json") for one in asked(loaded.ok_value)]
 
 
 def test_settings_of_a_subagent_that_there_is_not_are_named_with_their_place(tmp_path):
@@ -23,3 +30,13 @@ def test_settings_of_a_subagent_that_there_is_not_are_named_with_their_place(tmp
 
 def test_settings_match_their_subagent_however_the_id_is_spelt(tmp_path):
     assert told(tmp_path, '{"subagents": {" FINDER": {"model": "a/b"}, "STRASSE": {"model": "a/b"}}}') == []
+
+
+def test_options_of_a_backend_that_there_is_not_are_named_with_their_place(tmp_path):
+    text = '{"subagents": {"backends": {\n"interactive-shel": {\n"mode": "json"}, "none": {}, "x": {}}}}'
+    assert told(tmp_path, text, backends) == [
+        "ohm.json:3: no plugin offers the backend 'interactive-shel', so its options have no effect. "
+        "Did you mean 'interactive-shell'? Available: interactive-shell, none.",
+        "ohm.json: no plugin offers the backend 'x', so its options have no effect. "
+        "Available: interactive-shell, none.",
+    ]

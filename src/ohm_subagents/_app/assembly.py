@@ -22,7 +22,7 @@ from ohm_subagents._orchestrator.log import LogObserver
 from ohm_subagents._orchestrator.world import World
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginHost
-from ohm_subagents._policy.entries import unmatched_entries
+from ohm_subagents._policy.entries import unmatched_backends, unmatched_entries
 from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._policy.sources import void_ceilings
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
@@ -100,6 +100,7 @@ class Assembly:
         yield from unmatched(self.config.subagents.permissions, self.catalog.available())
         if isinstance(self.loaded, Ok):
             yield from unmatched_entries(self.loaded.ok_value, self.catalog.available())
+            yield from unmatched_backends(self.loaded.ok_value, self.host.backends())
             yield from void_ceilings(self.loaded.ok_value, self.catalog.profiles)
         yield from self.host.diagnostics
 

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, Self, cast
 
 import anyio
-from pydantic import ValidationError
 
 from ohm_subagents._plugins.interfaces import Backend
+from ohm_subagents._plugins.options import validated
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -97,10 +97,10 @@ class BackendPool:
         async with self._turns[backend_id]:  # first come, first served: runs begin in the order of their tasks
             host = self._hosts.get(backend_id)
             if host is None:
-                options = self._validated(spec)
-                if isinstance(options, OhmError):
-                    return Err(options)
-                host = self._hosts[backend_id] = _Host(spec, options, self._logger)
+                options = validated(spec, self._options)
+                if isinstance(options, Err):
+                    return options
+                host = self._hosts[backend_id] = _Host(spec, options.ok_value, self._logger)
                 self._group.start_soon(host.serve)
             if host.opened is None:
                 await host.ready.wait()
@@ -112,7 +112,7 @@ class BackendPool:
         """Offer other backends from now on. One that changed stays open for its runs, until the owner closes."""
         self._specs, self._options = specs, options
         for backend_id, host in tuple(self._hosts.items()):
-            if specs.get(backend_id) != host.spec or self._validated(host.spec) != host.options:
+            if specs.get(backend_id) != host.spec or validated(host.spec, options) != Ok(host.options):
                 self._retired.append(self._hosts.pop(backend_id))
 
     async def __aenter__(self) -> Self:
@@ -124,37 +124,12 @@ class BackendPool:
             for host in reversed((*self._retired, *self._hosts.values())):
                 await host.close()
 
-    def _validated(self, spec: BackendSpec) -> Options | OhmError:
-        try:
-            return spec.options.model_validate(self._options.get(spec.id, {}))
-        except ValidationError as invalid:
-            return _invalid_options(spec, invalid)
-
 
 def _unsupported(backend_id: str, specs: Mapping[str, BackendSpec]) -> OhmError:
     return OhmError(
         code=ErrorCode.UNSUPPORTED_BACKEND,
         message=f"No plugin offers the subagent backend '{backend_id}'.",
         advice=f"Set subagentBackend to one of: {', '.join(sorted(specs))}.",
-    )
-
-
-def _invalid_options(spec: BackendSpec, invalid: ValidationError) -> OhmError:
-    """What is wrong, without the value: options may hold a secret, and this text is read by a model."""
-    first = invalid.errors(include_url=False, include_input=False)[0]
-    key = ".".join(str(part) for part in ("subagents", "backends", spec.id, *first["loc"]))
-    options = ", ".join(sorted(field.alias or name for name, field in spec.options.model_fields.items())) or "none"
-    match first["type"]:
-        case "missing":
-            fact = f"'{key}' is missing."
-        case "extra_forbidden":
-            fact = f"'{key}' is no option of backend '{spec.id}'."
-        case _:
-            fact = f"'{key}' is not valid: {first['msg']}."
-    return OhmError(
-        code=ErrorCode.BACKEND_OPTIONS_INVALID,
-        message=fact,
-        advice=f"Its options: {options}. Correct subagents.backends.{spec.id} in ohm.json.",
     )
 
 

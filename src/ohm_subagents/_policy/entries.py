@@ -1,4 +1,4 @@
-"""Settings of subagents that there are not."""
+"""Settings of subagents and of backends that there are not."""
 
 from __future__ import annotations
 
@@ -18,19 +18,37 @@ def unmatched_entries(loaded: LoadedConfig, profile_ids: Iterable[str]) -> tuple
     """Names each `subagents.<id>` that is no subagent's: a misspelt id would otherwise pass unseen."""
     available = {fold_id(profile_id): profile_id for profile_id in sorted(profile_ids)}
     return tuple(
-        _diagnostic(loaded, written, available)
+        Diagnostic(
+            subject=f"subagents.{written}",
+            message=f"{_place(loaded, f'subagents.profiles.{written}')}: the settings for '{written}' name no "
+            f"subagent. {_instead(written, available)}",
+        )
         for written in loaded.config.subagents.profiles
         if written not in available
     )
 
 
-def _diagnostic(loaded: LoadedConfig, written: str, available: dict[str, str]) -> Diagnostic:
-    key = f"subagents.profiles.{written}"
-    place = next((at for name, at in loaded.origins.items() if name.startswith(f"{key}.")), loaded.origin(key))
+def unmatched_backends(loaded: LoadedConfig, backend_ids: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """Names each `subagents.backends.<id>` that no plugin offers."""
+    available = {backend_id: backend_id for backend_id in sorted(backend_ids)}
+    return tuple(
+        Diagnostic(
+            subject=f"subagents.backends.{written}",
+            message=f"{_place(loaded, f'subagents.backends.{written}')}: no plugin offers the backend '{written}', "
+            f"so its options have no effect. {_instead(written, available)}",
+        )
+        for written in loaded.config.subagents.backends
+        if written not in available
+    )
+
+
+def _place(loaded: LoadedConfig, key: str) -> str:
+    """Where a key is written; an empty object has no place of its own."""
+    written = next((at for name, at in loaded.origins.items() if name.startswith(f"{key}.")), loaded.origin(key))
+    return "ohm.json" if written == "default" else written
+
+
+def _instead(written: str, available: dict[str, str]) -> str:
     near = get_close_matches(written, available, n=1, cutoff=0.7)
     hint = f"Did you mean '{available[near[0]]}'? " if near else ""
-    return Diagnostic(
-        subject=f"subagents.{written}",
-        message=f"{place}: the settings for '{written}' name no subagent. {hint}"
-        f"Available: {', '.join(available.values())}.",
-    )
+    return f"{hint}Available: {', '.join(available.values())}."

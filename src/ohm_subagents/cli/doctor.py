@@ -10,7 +10,7 @@ from ohm_subagents._backends.in_process.tools import WITHOUT_RIPGREP, find_ripgr
 from ohm_subagents._config.env import config_dir, process_env
 from ohm_subagents._config.load import FILE_NAME
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED
-from ohm_subagents.cli.model_choice import chosen_model
+from ohm_subagents.cli.model_choice import told_model
 from ohm_subagents.cli.plugins import plugin_line
 from ohm_subagents.cli.readiness import Obstacle, obstacle, unusable
 from ohm_subagents.cli.terminal import print_text
@@ -93,11 +93,11 @@ def _subagents(ohm: Ohm) -> Iterator[str]:
         case Ok(loaded):
             book = ohm.assembly.model_book()
             for profile in ohm.profiles:
-                match obstacle(profile, ohm, loaded), chosen_model(profile, loaded, book):
+                match obstacle(profile, ohm, loaded), told_model(profile, loaded, book):
                     case Obstacle(why=why, is_fault=is_fault), _:
                         yield f"  {_WRONG if is_fault else _MISSING} {profile.id}: {why}"
-                    case None, (pattern, decided):
-                        yield f"  {_OK} {profile.id}: {pattern}, {decided}"
+                    case None, str(told):
+                        yield f"  {_OK} {profile.id}: {told}"
                     case None, None:
                         yield f"  {_OK} {profile.id}"
 

@@ -1,10 +1,11 @@
-"""Which model a subagent would run on, and what decided it (house 9.6), for `ohm doctor` and `ohm subagent`."""
+"""Which backend and model a subagent would run on, and what decided it (house 9.6), for `ohm doctor`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ohm_subagents._backends.in_process.spec import BACKEND_ID as IN_PROCESS
 from ohm_subagents._orchestrator.model_order import configured_model
 from ohm_subagents.contract.result import Err, Ok
 
@@ -15,11 +16,29 @@ if TYPE_CHECKING:
     from ohm_subagents.contract import ModelPattern, Profile
 
 
+def backend_of(profile: Profile, loaded: LoadedConfig) -> str:
+    """The backend of a call that names none."""
+    config = loaded.config
+    return config.subagents.entry(profile.id).backend or profile.backend or config.subagent_backend
+
+
+def told_model(profile: Profile, loaded: LoadedConfig, book: ModelBook) -> str | None:
+    """What is known beforehand of the model, in words: only `interactive-sdk` leaves the choice to our order."""
+    backend = backend_of(profile, loaded)
+    chosen = (chosen_model if backend == IN_PROCESS else _named)(profile, loaded, book)
+    if chosen is not None:
+        return f"{chosen[0]}, {chosen[1]}"
+    return None if backend == IN_PROCESS else f"{backend}, which chooses the model itself"
+
+
 def chosen_model(profile: Profile, loaded: LoadedConfig, book: ModelBook) -> tuple[ModelPattern, str] | None:
-    """The model that would run and why; None when there is none. The switch to pi comes before the last resort."""
-    named = configured_model(profile, loaded.config.subagents)
+    """The model that `interactive-sdk` would run and why; None when there is none.
+
+    The switch to pi comes before the last resort.
+    """
+    named = _named(profile, loaded, book)
     if named is not None:
-        return named.pattern, f"set by {_who(named, profile, loaded)}"
+        return named
     match book.choose(None, replace(profile, fallback_model=None) if loaded.config.sdk_fallback_to_cli else profile):
         case Err():
             return None
@@ -27,6 +46,11 @@ def chosen_model(profile: Profile, loaded: LoadedConfig, book: ModelBook) -> tup
             return pattern, "because nothing names a model and no key is set"
         case Ok(pattern):
             return pattern, f"because a key of {pattern.provider} is set"
+
+
+def _named(profile: Profile, loaded: LoadedConfig, _book: ModelBook) -> tuple[ModelPattern, str] | None:
+    named = configured_model(profile, loaded.config.subagents)
+    return None if named is None else (named.pattern, f"set by {_who(named, profile, loaded)}")
 
 
 def _who(named: NamedModel, profile: Profile, loaded: LoadedConfig) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
 from ohm_subagents._backends.in_process.spec import BACKEND_ID as IN_PROCESS
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID as SHELL
+from ohm_subagents._plugins.options import validated
 from ohm_subagents._policy.permissions import standing
 from ohm_subagents._policy.tools import resolve_tools
-from ohm_subagents.cli.model_choice import chosen_model
+from ohm_subagents.cli.model_choice import backend_of, chosen_model
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
@@ -43,13 +42,10 @@ def obstacle(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Obstacle | Non
 def unusable(spec: BackendSpec, ohm: Ohm) -> Obstacle | None:
     """Why a backend cannot be used: what is wrong with `subagents.backends.<id>`, without the value, which may be a
     secret; or what it lacks."""
-    try:
-        options = spec.options.model_validate(ohm.config.subagents.backends.get(spec.id, {}))
-    except ValidationError as invalid:
-        first = invalid.errors(include_url=False, include_input=False)[0]
-        key = ".".join(str(part) for part in ("subagents", "backends", spec.id, *first["loc"]))
-        return Obstacle(why=f"'{key}' is not valid: {first['msg']}")
-    lacking = spec.lacks(options, ohm.assembly.sources.env)
+    options = validated(spec, ohm.config.subagents.backends)
+    if isinstance(options, Err):
+        return Obstacle(why=str(options.err_value))
+    lacking = spec.lacks(options.ok_value, ohm.assembly.sources.env)
     return None if lacking is None else Obstacle(why=lacking, is_fault=False)
 
 
@@ -68,7 +64,7 @@ def _obstacles(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obs
     decision = standing(profile=profile, permissions=config.subagents.permissions, opinions=())
     if decision.verdict == "deny":
         yield Obstacle(why=f"denied by {decision.source}", is_fault=False)
-    yield from _of_backend(own.backend or profile.backend or config.subagent_backend, profile, ohm, loaded)
+    yield from _of_backend(backend_of(profile, loaded), profile, ohm, loaded)
 
 
 def _of_backend(backend_id: str, profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obstacle]:

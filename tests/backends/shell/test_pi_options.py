@@ -74,19 +74,19 @@ async def test_a_pi_that_is_too_old_says_how_to_get_a_newer_one(opened):
 
 
 @pytest.mark.parametrize(
-    ("options", "key"),
+    ("options", "key", "told"),
     [
-        ({"mode": "xml"}, "mode"),
-        ({"graceMs": -1}, "graceMs"),
-        ({"idleTtlMs": "soon"}, "idleTtlMs"),
-        ({"command": "pi --fast"}, "command"),
-        ({"timeoutMs": 5}, "timeoutMs"),
+        ({"mode": "xml"}, "mode", "has to be one of 'auto', 'rpc', 'json' or 'text'"),
+        ({"graceMs": -1}, "graceMs", "has to be at least 0"),
+        ({"idleTtlMs": "soon"}, "idleTtlMs", "has to be a whole number"),
+        ({"command": "pi --fast"}, "command", "has to be a list"),
+        ({"timeoutMs": 5}, "timeoutMs", "is no option of backend 'interactive-shell'"),
     ],
 )
-async def test_a_wrong_option_is_named(opened, options, key):
+async def test_a_wrong_option_is_named(opened, options, key, told):
     async with opened(**options) as ohm:
         failed = await ohm.run("finder", "where?")
     assert isinstance(failed, Err)
     assert failed.err_value.code == ErrorCode.BACKEND_OPTIONS_INVALID
-    assert f"'subagents.backends.interactive-shell.{key}'" in failed.err_value.message
+    assert failed.err_value.message == f"'subagents.backends.interactive-shell.{key}' {told}."
     assert "args, command, env, graceMs, idleTtlMs, mode" in failed.err_value.advice

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from ohm_subagents import Ohm
+from ohm_subagents._backends.shell.command import located
 from ohm_subagents.contract import Err, ErrorCode, OhmError, Ok, Profile
 from ohm_subagents.plugin import Capability, Checkpointed, RunOutput, TextDelta, hookimpl
 from ohm_subagents.shell import Dialect, full_prompt, records, shell_backend
@@ -121,7 +122,7 @@ async def test_what_its_reader_calls_a_failure_is_one(opened):
 @pytest.mark.parametrize(
     ("command", "where"),
     [
-        ("no-such-agent", 'it is not on the PATH, "/usr/bin:/bin"'),
+        ("no-such-agent", "it is in none of the 2 directories of the PATH"),
         ("/no/such/agent", "there is no such program"),
         ("./agent-of-mine", "there is no such program"),
     ],
@@ -137,9 +138,36 @@ async def test_a_command_that_is_not_there_is_told_with_how_to_install_it(opened
     )
 
 
-async def test_an_empty_command_is_refused_by_name(opened):
-    async with opened(command=[]) as ohm:
+async def test_a_file_that_may_not_be_executed_is_told_from_one_that_is_not_there(opened, tmp_path):
+    (tmp_path / "agent.py").chmod(0o644)
+    async with opened(command=[str(tmp_path / "agent.py")]) as ohm:
+        failed = await ohm.run("worker", "hello")
+    assert isinstance(failed, Err)
+    assert 'agent.py" of backend "echo-cli" cannot be started: it is not executable.' in failed.err_value.message
+
+
+async def test_a_program_of_the_path_that_may_not_be_executed_is_named(tmp_path):
+    (tmp_path / "agent").write_text("")
+    found = located(("agent",), {"PATH": f"/no/such:{tmp_path}"}, backend="echo-cli", install="-")
+    assert f"cannot be started: {tmp_path}/agent is not executable." in found.err_value.message
+
+
+@pytest.mark.parametrize(
+    ("options", "fact"),
+    [
+        ({"command": []}, "'subagents.backends.echo-cli.command' has to hold at least one entry."),
+        ({"command": [""]}, "'subagents.backends.echo-cli.command.0' has to be a text that is not empty."),
+        ({"command": "agent"}, "'subagents.backends.echo-cli.command' has to be a list."),
+        ({"args": [3]}, "'subagents.backends.echo-cli.args.0' has to be a text."),
+        ({"env": ["A"]}, "'subagents.backends.echo-cli.env' has to be an object."),
+        ({"graceMs": "soon"}, "'subagents.backends.echo-cli.graceMs' has to be a whole number."),
+        ({"graceMs": 1.5}, "'subagents.backends.echo-cli.graceMs' has to be a whole number."),
+        ({"graceMs": -1}, "'subagents.backends.echo-cli.graceMs' has to be at least 0."),
+    ],
+)
+async def test_a_wrong_option_is_refused_in_plain_words(opened, options, fact):
+    async with opened(**options) as ohm:
         failed = await ohm.run("worker", "hello")
     assert isinstance(failed, Err)
     assert failed.err_value.code == ErrorCode.BACKEND_OPTIONS_INVALID
-    assert "subagents.backends.echo-cli.command" in failed.err_value.message
+    assert failed.err_value.message == fact

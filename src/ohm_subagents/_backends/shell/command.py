@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-
-_SHOWN: Final = 100
-"""How much of a long PATH helps anybody, in characters."""
 
 
 def located(
@@ -28,16 +25,24 @@ def located(
     found = shutil.which(program, path=env.get("PATH", ""))
     if found is not None:
         return Ok((str(Path(found).absolute()), *arguments))
-    path = env.get("PATH", "")
-    shown = path if len(path) <= _SHOWN else f"{path[:_SHOWN]}…"
-    where = "there is no such program" if "/" in program else f'it is not on the PATH, "{shown}"'
     return Err(
         OhmError(
             code=ErrorCode.COMMAND_UNUSABLE,
-            message=f'The command "{program}" of backend "{backend}" cannot be started: {where}.',
+            message=f'The command "{program}" of backend "{backend}" cannot be started: {_why(program, env)}.',
             advice=f"Install it ({install}), or name another in {setting(backend)}.",
         )
     )
+
+
+def _why(program: str, env: Mapping[str, str]) -> str:
+    if "/" in program:
+        return "it is not executable" if Path(program).is_file() else "there is no such program"
+    folders = [folder for folder in env.get("PATH", "").split(os.pathsep) if folder]
+    directories = "directory" if len(folders) == 1 else "directories"
+    unusable = next((file for folder in folders if (file := Path(folder, program)).is_file()), None)
+    if unusable is not None:
+        return f"{unusable} is not executable"
+    return f"it is in none of the {len(folders)} {directories} of the PATH"
 
 
 def setting(backend: str) -> str:

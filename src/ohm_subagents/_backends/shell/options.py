@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from ohm_subagents._plugins.interfaces import Options
 
-Command = Annotated[tuple[str, ...], Field(min_length=1)]
+Command = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
 
 
 class ShellOptions(Options):

@@ -5,20 +5,19 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import anyio
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._backends.shell.backend import ShellBackend, conversed, located_by, new_invocation, start
-from ohm_subagents._backends.shell.command import setting
 from ohm_subagents._backends.shell.environment import child_environment
 from ohm_subagents._backends.shell.pi import failures
 from ohm_subagents._backends.shell.pi.flags import left_out, session_file, write_instructions
 from ohm_subagents._backends.shell.pi.home import PiHome
 from ohm_subagents._backends.shell.pi.kept import KeptReader
 from ohm_subagents._backends.shell.pi.modes import event_mode, text_mode
-from ohm_subagents._backends.shell.pi.probe import PiProbe
+from ohm_subagents._backends.shell.pi.probe import PiProbe, unserved
 from ohm_subagents._backends.shell.pi.reader import ROUTE, RUNTIME, PiReader
 from ohm_subagents._backends.shell.pi.rpc import RpcProcess
 from ohm_subagents._backends.shell.pi.session import SessionFile
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
 
 Mode: TypeAlias = Literal["rpc", "json", "text"]
-RPC_SINCE: Final = (0, 87, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,18 +98,12 @@ class PiBackend:
                 return Ok(_Pi(command=command.ok_value, version=version))
 
     def _mode(self, request: RunRequest, pi: PiVersion) -> Mode | OhmError:
-        can_stay = pi.version >= RPC_SINCE
-        match self._options.mode:
-            case "auto":
-                return "rpc" if can_stay and not request.is_one_shot else "json"
-            case "rpc" if not can_stay:
-                return OhmError(
-                    code=ErrorCode.COMMAND_UNUSABLE,
-                    message=f'pi {pi.text} cannot serve mode "rpc": that needs 0.87.0 or newer.',
-                    advice=f'Set its mode to "auto" or "json", or change {setting(BACKEND_ID)}.',
-                )
-            case chosen:
-                return chosen
+        refused = unserved(self._options.mode, pi)
+        if refused is not None:
+            return refused
+        if self._options.mode == "auto":
+            return "rpc" if pi.can_stay and not request.is_one_shot else "json"
+        return self._options.mode
 
     async def _in_plain_text(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """Nothing tells what this run uses, so it is asked for as one request of unknown size: a budget holds it."""

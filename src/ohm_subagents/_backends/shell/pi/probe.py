@@ -11,7 +11,8 @@ from typing import Final, TypeAlias
 import anyio
 
 from ohm_subagents._backends.quoting import quoted
-from ohm_subagents._backends.shell.pi.spec import INSTALL
+from ohm_subagents._backends.shell.command import setting
+from ohm_subagents._backends.shell.pi.spec import BACKEND_ID, INSTALL
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -25,7 +26,6 @@ _OLDEST: Final = (0, 73)
 _VERSION: Final = re.compile(r"^v?(\d+)\.(\d+)\.(\d+)\S*$", re.MULTILINE)
 _FLAG: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 _TELLING: Final = re.compile(r"^.*\b\w*Error\b.*$", re.MULTILINE)
-_OTHERWISE: Final = 'or name another in subagents.backends."interactive-shell".command of ohm.json'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +47,11 @@ class PiVersion:
         return "--no-approve" in self.flags
 
     @property
+    def can_stay(self) -> bool:
+        """Whether it can be kept running for follow-ups (`rpc`)."""
+        return self.version >= (0, 87, 0)
+
+    @property
     def has_dollar_references(self) -> bool:
         """Whether models.json names a variable as `$NAME`; before, it was `NAME`."""
         return self.version >= (0, 77, 0)
@@ -62,7 +67,7 @@ class PiProbe:
 
     async def version(self, command: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> Result[PiVersion, OhmError]:
         """Returns `backend_command_unusable` for a located command that is too old, or does not start."""
-        key = (env.get("PATH"), *_identity(command, cwd))
+        key = (env.get("PATH"), *identity(command, cwd))
         async with self._asking:
             if key not in self._known:
                 asked = await self._ask(command, env, cwd)
@@ -82,43 +87,52 @@ class PiProbe:
                 both.start_soon(ask, "--version")
                 both.start_soon(ask, "--help")
         if len(answers) < 2:
-            late = (
-                f'The command "{" ".join(command)}" has not told its version and its flags in {_PATIENCE_S} seconds'
-            )
-            return Err(_unusable(late, f"Run it by hand to see what it waits for; {_OTHERWISE}."))
+            late = f'The command "{" ".join(command)}" has not told its version and its flags in {_PATIENCE_S} seconds'
+            return Err(unusable(late, f"Run it by hand to see what it waits for; {_OTHERWISE}."))
         version, usage = answers["--version"], answers["--help"]
         if isinstance(version, Err):
             return version
         if isinstance(usage, Err):
             return usage
         code, *said = version.ok_value
-        return _read(" ".join(command), code, "\n".join(said), "\n".join(usage.ok_value[1:]))
+        return read_version(" ".join(command), code, "\n".join(said), "\n".join(usage.ok_value[1:]))
 
 
-def _read(command: str, code: int, said: str, usage: str) -> Result[PiVersion, OhmError]:
+def read_version(command: str, code: int, said: str, usage: str) -> Result[PiVersion, OhmError]:
     """The release. Some releases say their version on standard error."""
     found = _VERSION.search(said)
     if code != 0 or found is None:
         line = _TELLING.search(said)
         words = quoted(line[0] if line is not None else said)
         return Err(
-            _unusable(
+            unusable(
                 f'The command "{command}" does not start as pi: {words or f"it ended with exit code {code}"}',
-                f"pi needs the node that its release asks for; install both again ({INSTALL}), {_OTHERWISE}.",
+                f"pi needs the node that its release asks for; install both again ({INSTALL})",
             )
         )
     major, minor, patch = (int(part) for part in found.groups())
     if (major, minor) < _OLDEST:
         return Err(
-            _unusable(
+            unusable(
                 f'The command "{command}" is pi {found[0]}, and 0.73.0 is the oldest that works here',
-                f"Install a newer one: {INSTALL}; {_OTHERWISE}.",
+                f"Install a newer one: {INSTALL}",
             )
         )
     return Ok(PiVersion(version=(major, minor, patch), text=found[0], flags=frozenset(_FLAG.findall(usage))))
 
 
-def _identity(command: tuple[str, ...], cwd: Path) -> tuple[object, ...]:
+def unserved(mode: str, pi: PiVersion) -> OhmError | None:
+    """Why this release cannot serve a `mode` of the options."""
+    if mode != "rpc" or pi.can_stay:
+        return None
+    return OhmError(
+        code=ErrorCode.COMMAND_UNUSABLE,
+        message=f'pi {pi.text} cannot serve mode "rpc": that needs 0.87.0 or newer.',
+        advice=f'Set its mode to "auto" or "json", or change {setting(BACKEND_ID)}.',
+    )
+
+
+def identity(command: tuple[str, ...], cwd: Path) -> tuple[object, ...]:
     """The command, and when each file in it was last replaced."""
     return (command, *(_changed(cwd / part) for part in command))
 
@@ -130,5 +144,10 @@ def _changed(path: Path) -> int | None:
         return None
 
 
-def _unusable(message: str, advice: str) -> OhmError:
-    return OhmError(code=ErrorCode.COMMAND_UNUSABLE, message=f"{message}.", advice=advice)
+def unusable(message: str, advice: str) -> OhmError:
+    """`message` and `advice` have no full stop: that another command may be named is added."""
+    return OhmError(
+        code=ErrorCode.COMMAND_UNUSABLE,
+        message=f"{message}.",
+        advice=f"{advice}, or name another in {setting(BACKEND_ID)}.",
+    )

@@ -45,4 +45,9 @@ def interactive_shell_spec(services: Iterable[Service] = ()) -> BackendSpec[PiOp
 
 def _lacks(options: PiOptions, env: Mapping[str, str]) -> str | None:
     found = located(options.command or COMMAND, env, backend=BACKEND_ID, install=INSTALL)
-    return str(found.err_value) if isinstance(found, Err) else None
+    if isinstance(found, Err):
+        return str(found.err_value)
+    from ohm_subagents._backends.shell.pi.trial import trouble  # noqa: PLC0415  only who asks pays for it
+
+    why = trouble(found.ok_value, options.mode, env)
+    return None if why is None else str(why)

@@ -1,0 +1,59 @@
+"""Whether the pi that is installed here can be used, asked without an event loop."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._backends.shell.pi.probe import PiVersion, identity, read_version, unserved, unusable
+from ohm_subagents._backends.shell.pi.spec import INSTALL
+from ohm_subagents.contract.result import Err, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ohm_subagents.contract.errors import OhmError
+
+PATIENCE_S: Final = 10
+_SHOWN: Final = ("PATH", "HOME")
+
+
+def trouble(command: tuple[str, ...], mode: str, env: Mapping[str, str]) -> OhmError | None:
+    """Why a located command cannot be used in this mode: it does not start, hangs, or is too old."""
+    shown = tuple((name, env[name]) for name in _SHOWN if name in env)
+    found = _asked(command, shown, identity(command, Path.cwd()))
+    return found.err_value if isinstance(found, Err) else unserved(mode, found.ok_value)
+
+
+@lru_cache(maxsize=8)
+def _asked(
+    command: tuple[str, ...], env: tuple[tuple[str, str], ...], _identity: tuple[object, ...]
+) -> Result[PiVersion, OhmError]:
+    """Its release. Asked once of each command, until its files change."""
+    called = " ".join(command)
+    try:
+        with TemporaryDirectory(prefix="ohm-pi-", ignore_cleanup_errors=True) as folder:
+            done = subprocess.run(  # noqa: S603  the command that the user's own file names
+                (*command, "--version"),
+                cwd=folder,
+                env={**dict(env), "PI_OFFLINE": "1"},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=PATIENCE_S,
+                check=False,
+            )
+    except subprocess.TimeoutExpired:
+        return Err(_silent(f'The command "{called}" does not say its version within {PATIENCE_S} s'))
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        return Err(_silent(f'The command "{called}" does not start as pi: {why}'))
+    return read_version(called, done.returncode, f"{done.stdout}\n{done.stderr}", usage="")
+
+
+def _silent(fact: str) -> OhmError:
+    return unusable(fact, f"Install it again ({INSTALL})")

@@ -1,0 +1,67 @@
+"""Options of a backend, as ohm.json gives them, checked by the schema of the backend."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic_core import ErrorDetails
+
+    from ohm_subagents._plugins.interfaces import BackendSpec, JsonObject, Options
+
+_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+        **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "an object"),
+        **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
+        "string_type": "a text",
+    }
+)
+
+
+def validated(spec: BackendSpec, options: Mapping[str, JsonObject]) -> Result[Options, OhmError]:
+    """Those of `spec` out of the options by backend; `backend_options_invalid` says what is wrong, never the value.
+
+    Options may hold a secret, and the text is read by a model.
+    """
+    try:
+        return Ok(spec.options.model_validate(options.get(spec.id, {})))
+    except ValidationError as invalid:
+        first = invalid.errors(include_url=False, include_input=False)[0]
+    known = ", ".join(sorted(field.alias or name for name, field in spec.options.model_fields.items())) or "none"
+    return Err(
+        OhmError(
+            code=ErrorCode.BACKEND_OPTIONS_INVALID,
+            message=_fact(spec, first),
+            advice=f"Its options: {known}. Correct subagents.backends.{spec.id} in ohm.json.",
+        )
+    )
+
+
+def _fact(spec: BackendSpec, error: ErrorDetails) -> str:
+    key = ".".join(str(part) for part in ("subagents", "backends", spec.id, *error["loc"]))
+    match error:
+        case {"type": "missing"}:
+            return f"'{key}' is missing."
+        case {"type": "extra_forbidden"}:
+            return f"'{key}' is no option of backend '{spec.id}'."
+        case {"type": "too_short", "ctx": {"min_length": 1}}:
+            return f"'{key}' has to hold at least one entry."
+        case {"type": "string_too_short", "ctx": {"min_length": 1}}:
+            return f"'{key}' has to be a text that is not empty."
+        case {"type": "greater_than_equal", "ctx": {"ge": least}}:
+            return f"'{key}' has to be at least {least}."
+        case {"type": "literal_error", "ctx": {"expected": expected}}:
+            return f"'{key}' has to be one of {expected}."
+        case {"type": type_} if type_ in _WORDS:
+            return f"'{key}' has to be {_WORDS[type_]}."
+        case _:
+            return f"'{key}' is not valid: {error['msg']}."
