@@ -90,6 +90,21 @@ async def test_a_command_that_was_replaced_is_asked_again(tmp_path):
     assert (await machine.answer("pi", str(script), probe=probe)).ok_value.text == "1.6.0"
 
 
+class TestTime:
+    @pytest.fixture
+    def anyio_backend(self, virtual_time):
+        return virtual_time
+
+    async def test_a_command_that_does_not_answer_is_not_waited_for(self, tmp_path):
+        async def hang(_command, _env, _cwd):
+            await anyio.sleep_forever()
+
+        error = (await Machine(tmp_path).answer("pi", probe=PiProbe(hang))).err_value
+
+        assert error.code == ErrorCode.COMMAND_UNUSABLE
+        assert error.message == 'The command "pi" has not told its version and its flags in 20 seconds.'
+
+
 async def test_a_failure_is_not_remembered(tmp_path):
     machine = Machine(tmp_path, code=1)
     probe = PiProbe(machine.run)

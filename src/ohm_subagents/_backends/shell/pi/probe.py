@@ -88,7 +88,7 @@ class PiProbe:
                 both.start_soon(ask, "--help")
         if len(answers) < 2:
             late = f'The command "{" ".join(command)}" has not told its version and its flags in {_PATIENCE_S} seconds'
-            return Err(unusable(late, f"Run it by hand to see what it waits for; {_OTHERWISE}."))
+            return Err(unusable(late, "Run it by hand to see what it waits for"))
         version, usage = answers["--version"], answers["--help"]
         if isinstance(version, Err):
             return version
