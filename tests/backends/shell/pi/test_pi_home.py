@@ -239,3 +239,25 @@ def test_a_secret_is_known_by_the_name_of_its_variable():
     env = {"ACME_KEY": "long-enough", "X_TOKEN": "even-longer-one", "HOME": "/home/someone", "SHORT_KEY": "abc"}
 
     assert secrets_of(env) == ("even-longer-one", "long-enough")
+
+
+def test_the_secrets_of_a_run_are_those_of_its_environment_of_the_options_and_of_the_copied_files(tmp_path, user):
+    (agent_of(user) / "auth.json").write_text(
+        '{"anthropic":{"type":"oauth","access":"access-of-login","refresh":"refresh-of-login","expires":1793000000}}'
+    )
+    (agent_of(user) / "models.json").write_text(
+        """{ // with a comment
+        "providers": {
+            "mine": {"baseUrl": "http://written-out", "apiKey": "literal-of-mine", "models": [{"id": "model-of-mine"}]},
+            "old": {"apiKey": "MINE_KEY", "headers": {"Authorization": "Bearer header-of-old"}},
+            "new": {"apiKey": "$MINE_KEY"}, "told": {"apiKey": "!pass show told"}
+        }}"""
+    )
+    home = PiHome(tmp_path / "private", env={"MY_API_KEY": "key-of-the-options", "OTHER_KEY": None})
+    run = run_of(user, MINE_KEY="key-of-mine", OTHER_KEY="key-passed-on", FOREIGN_KEY="key-pi-never-gets")
+    list(home.refresh(run, NEW))
+
+    assert set(home.secrets(run)) == {
+        *("access-of-login", "refresh-of-login", "literal-of-mine", "header-of-old"),
+        *("key-of-mine", "key-of-the-options", "key-passed-on"),
+    }

@@ -125,7 +125,7 @@ class PiBackend:
         started = await start(self._supervisor, dialect, pi.command, invocation, self._options)
         if isinstance(started, Err):
             return started
-        reader = KeptReader(PiReader(request, settles=pi.version.settles), session)
+        reader = KeptReader(self._reader(pi, request), session)
         try:
             return await conversed(started.ok_value, reader, sink, grace_s=self._options.grace_s)
         finally:
@@ -146,9 +146,12 @@ class PiBackend:
         fresh = Warm(process=RpcProcess(started.ok_value), footing=footing, session=session)
         return await self._spoken(fresh, pi, request, sink)
 
+    def _reader(self, pi: _Pi, request: RunRequest) -> PiReader:
+        return PiReader(request, settles=pi.version.settles, secrets=self._home.secrets(request))
+
     async def _spoken(self, warm: Warm, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """One run of this process, which afterwards waits for the next."""
-        reader = KeptReader(PiReader(request, settles=pi.version.settles), warm.session)
+        reader = KeptReader(self._reader(pi, request), warm.session)
         try:
             result = await warm.process.converse(request, reader, sink)
         finally:
@@ -168,7 +171,7 @@ async def opened(options: PiOptions, services: Iterable[Service]) -> AsyncGenera
                 options,
                 supervisor=supervisor,
                 probe=PiProbe(partial(output_of, supervisor)),
-                home=PiHome(Path(folder), services),
+                home=PiHome(Path(folder), services, env=options.env),
                 warm=WarmProcesses(timers, ttl_s=options.idle_ttl_s),
             )
             timers.cancel_scope.cancel()

@@ -12,8 +12,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ohm_subagents._backends.shell.environment import CONFIG_DIRECTORIES
-from ohm_subagents._backends.shell.pi.keys import VARIABLES, every_key, named_in
+from ohm_subagents._backends.shell.environment import CONFIG_DIRECTORIES, child_environment
+from ohm_subagents._backends.shell.pi.keys import VARIABLES, every_key, literals_in, named_in, secrets_of
 from ohm_subagents._backends.shell.pi.records import as_list, as_record, as_text, record_in
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
@@ -63,11 +63,15 @@ class Service(Protocol):
 class PiHome:
     """`folder`, as configuration directory of `pi`, for as long as a backend is open.
 
+    `env` is what the options of the backend set in the environment of `pi`, None for what they pass on.
     All is done at once and without waiting: the files are small. `refresh` stands before each start.
     """
 
-    def __init__(self, folder: Path, services: Iterable[Service] = ()) -> None:
+    def __init__(
+        self, folder: Path, services: Iterable[Service] = (), *, env: Mapping[str, str | None] | None = None
+    ) -> None:
         self._folder = folder
+        self._env = env or {}
         self._services = {service.name.lower(): service for service in services}
         self._asked: dict[str, dict[str, None]] = {}
         self._seen: dict[str, object] = {}
@@ -111,6 +115,13 @@ class PiHome:
         own = {key for name in known if name in self._services and (key := self._services[name].api_key_env)}
         named = every_key() if provider is None else frozenset(VARIABLES.get(provider, ()))
         return frozenset(own | named | self._referred(provider)) & request.env.keys()
+
+    def secrets(self, request: RunRequest) -> tuple[str, ...]:
+        """What `pi` knows in this run and nobody may be shown: of its environment, and of its copied files."""
+        extra = {**self.environment(request), **self._env}
+        env = child_environment(request, keys=self.keys_for(request), extra=extra)
+        texts = ((_content(self._folder / name) or b"").decode("utf-8", "replace") for name in (_MODELS, _AUTH))
+        return secrets_of(env, (literal for text in texts for literal in literals_in(text, env)))
 
     def _provider(self, request: RunRequest) -> str | None:
         if request.model is not None:

@@ -26,7 +26,9 @@ def event_mode(mode: Mode, pi: PiVersion, home: PiHome) -> Dialect:
         install=INSTALL,
         arguments=partial(arguments, pi, mode=mode),
         prompt=lambda invocation: invocation.request.prompt,
-        reader=lambda invocation: PiReader(invocation.request, settles=pi.settles),
+        reader=lambda invocation: PiReader(
+            invocation.request, settles=pi.settles, secrets=home.secrets(invocation.request)
+        ),
         keys=home.keys_for,
         settings=lambda invocation: home.environment(invocation.request),
     )
@@ -41,7 +43,7 @@ def text_mode(home: PiHome) -> Dialect:
         install=INSTALL,
         arguments=lambda invocation: text_arguments(invocation.request),
         prompt=lambda invocation: text_prompt(invocation.request),
-        reader=lambda invocation: TextReader(invocation.request),
+        reader=lambda invocation: TextReader(invocation.request, secrets=home.secrets(invocation.request)),
         keys=home.keys_for,
         settings=lambda invocation: home.environment(invocation.request),
     )
