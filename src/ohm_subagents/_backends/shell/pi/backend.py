@@ -34,8 +34,8 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
 
+    from ohm_subagents._backends.services import CompatibleProvider
     from ohm_subagents._backends.shell.dialect import Invocation
-    from ohm_subagents._backends.shell.pi.home import Service
     from ohm_subagents._backends.shell.pi.options import PiOptions
     from ohm_subagents._backends.shell.pi.probe import PiVersion
     from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
@@ -68,6 +68,8 @@ class PiBackend:
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """One prompt, in the best way that this pi and these options allow."""
         await checkpoint()
+        if (refused := self._home.refusal(request)) is not None:
+            return Err(refused)
         found = await self._found(request)
         if isinstance(found, Err):
             return found
@@ -163,7 +165,7 @@ class PiBackend:
 
 
 @asynccontextmanager
-async def opened(options: PiOptions, services: Iterable[Service]) -> AsyncGenerator[PiBackend]:
+async def opened(options: PiOptions, services: Iterable[CompatibleProvider]) -> AsyncGenerator[PiBackend]:
     """The backend, with the private directory, the processes and the timers that its runs share."""
     with TemporaryDirectory(prefix="ohm-pi-", ignore_cleanup_errors=True) as folder:
         async with Supervisor.open(grace_s=options.grace_s) as supervisor, anyio.create_task_group() as timers:
