@@ -31,11 +31,11 @@ def test_without_files_everything_is_the_default(home):
 def test_a_later_layer_wins_key_by_key(home):
     home.write(
         user='{"subagentBackend": "none", "defaultMode": "rush", "features": {"handoff": false}}',
-        project='{\n"subagentBackend": "interactive-shell", "features": {"painterImagegen": false}}',
+        project='{\n"subagentBackend": "interactive-sdk", "features": {"painterImagegen": false}}',
     )
     loaded = home.load(OHM_SUBAGENTS_OUTPUT_MAX_CHARS="50")
     config = loaded.config
-    assert (config.subagent_backend, config.default_mode, config.output_max_chars) == ("interactive-shell", "rush", 50)
+    assert (config.subagent_backend, config.default_mode, config.output_max_chars) == ("interactive-sdk", "rush", 50)
     assert (config.features.handoff, config.features.painter_imagegen) == (False, False)
     assert loaded.origin("subagentBackend") == f"{home.cwd}/.pi/ohm.json:2"
     assert loaded.origin("defaultMode") == f"{home.user}/ohm.json:1"
@@ -359,6 +359,55 @@ def test_a_project_cannot_name_a_command_to_run(home):
     assert loaded.config.subagents.task_max_concurrency == 2
     assert home.told(loaded) == [
         ".pi/ohm.json:1: 'subagents.backends' cannot be set by a project, and is ignored; set it in the user's file."
+    ]
+
+
+def test_a_project_cannot_choose_a_backend_whose_tools_are_not_confined(home):
+    home.write(
+        user='{"subagentBackend": "none", "subagents": {"oracle": {"backend": "claude"}, "task": {"model": "a/b"}}}',
+        project='{"subagentBackend": "interactive-shell",\n"subagents": {"Finder": {"backend": "codex"},\n'
+        '"oracle": {"backend": "claude"}, "librarian": {"backend": "interactive-sdk"},\n'
+        '"task": {"backend": "interactive-shell", "model": "a/c"}}}',
+    )
+    loaded = home.load()
+    entry = loaded.config.subagents.entry
+    assert loaded.config.subagent_backend == "none"
+    assert loaded.origin("subagentBackend") == f"{home.user}/ohm.json:1"
+    backends = [entry(name).backend for name in ("finder", "oracle", "librarian", "task")]
+    assert backends == [None, "claude", "interactive-sdk", None]
+    assert str(entry("task").model) == "a/c"
+    why = (
+        "which cannot be chosen by a project, because only the tools of interactive-sdk are confined to the working "
+        "directory; set it in the user's file."
+    )
+    assert home.told(loaded) == [
+        f".pi/ohm.json:1: 'subagentBackend' is 'interactive-shell', {why}",
+        f".pi/ohm.json:2: 'subagents.Finder.backend' is 'codex', {why}",
+        f".pi/ohm.json:4: 'subagents.task.backend' is 'interactive-shell', {why}",
+    ]
+
+
+def test_a_project_may_choose_the_backend_that_the_user_has_chosen(home):
+    home.write(user='{"subagentBackend": "claude"}', project='{"subagentBackend": "claude"}')
+    loaded = home.load()
+    assert (loaded.config.subagent_backend, loaded.diagnostics) == ("claude", ())
+
+
+@pytest.mark.parametrize(
+    ("user", "project", "is_on", "said"),
+    [
+        ("{}", "true", False, ["the default is false"]),
+        ('{"sdkFallbackToCli": false}', "true", False, ["~/ohm.json:1 says false"]),
+        ('{"sdkFallbackToCli": true}', "true", True, []),
+        ('{"sdkFallbackToCli": true}', "false", False, []),
+    ],
+)
+def test_a_project_cannot_turn_the_fallback_to_the_cli_on(home, user, project, is_on, said):
+    home.write(user=user, project=f'{{"sdkFallbackToCli": {project}}}')
+    loaded = home.load()
+    assert loaded.config.sdk_fallback_to_cli is is_on
+    assert home.told(loaded) == [
+        f".pi/ohm.json:1: 'sdkFallbackToCli' is true, which has no effect: {why}." for why in said
     ]
 
 

@@ -228,6 +228,8 @@ def _config_load(vector: Json) -> None:
         pytest.skip("ohm.providers.json and extension settings are not read (house.md 9.10)")
     if any(not isinstance(_root(content), dict) for content in vector["files"].values()):
         pytest.skip("a file without an object is an error here: what it denies must not vanish with it")
+    if vector["name"] == "project overrides global":
+        pytest.skip("a project does not choose a backend whose tools are not confined: tests/config/test_load.py")
     with TemporaryDirectory() as home:
         places = {f"<{name}>": str(Path(home) / name) for name in ("cfg", "cwd", "alt")}
         _write_files(vector["files"], places)

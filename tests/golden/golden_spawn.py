@@ -27,7 +27,7 @@ def cli_spawn(vector: Json) -> None:
     *arguments, prompt = text_arguments(request)
     same(expect["argv"][:-1], arguments)
     assert vector["input"]["prompt"] in prompt
-    reader = TextReader(request)
+    reader = TextReader(request, secrets=())
     for line in expect["stdout"].splitlines():
         assert not [*reader.read(line.encode())]
     outcome = reader.outcome(Ended(code=expect["exit_code"], stderr=expect["stderr"]))

@@ -145,6 +145,25 @@ def test_a_projects_profile_shows_its_subagent_no_more_of_the_environment(load, 
     ]
 
 
+@pytest.mark.parametrize(
+    ("users", "projects", "backend", "is_void"),
+    [
+        ("", "backend: interactive-shell", None, True),
+        ("", "backend: none", "none", False),
+        ("backend: interactive-sdk", "backend: claude", "interactive-sdk", True),
+        ("backend: interactive-sdk", "", "interactive-sdk", False),
+        ("backend: claude", "backend: claude", "claude", False),
+        ("backend: claude", "backend: interactive-sdk", "interactive-sdk", False),
+    ],
+)
+def test_a_projects_profile_runs_on_no_backend_whose_tools_are_not_confined(load, users, projects, backend, is_void):
+    files = [{"own.md": f"---\nsummary: S\n{backend}\n---\np"} for backend in (users, projects)]
+    catalog = load(user_files=files[0], project_files=files[1])
+    assert catalog.find("own").backend == backend
+    void = "as 'backend', which has no effect: only the tools of interactive-sdk are confined to the working directory."
+    assert [void in one.message for one in catalog.diagnostics] == ([True] if is_void else [])
+
+
 def test_the_limits_of_a_project_lower_and_its_polling_is_void(load, tmp_path):
     users = "---\nsummary: S\nlimits: {capMs: 50}\nbudget: {requests: 5}\npolling: [wait]\n---\nuser"
     projects = "---\nsummary: S\nlimits: {capMs: 90}\nbudget: {tokens: 7}\npolling: [Wait, bash]\n---\nproject"

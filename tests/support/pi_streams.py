@@ -71,7 +71,7 @@ def lines_of(file: Path) -> list[bytes]:
 
 
 def reader_for(file: Path, **changes: Any) -> PiReader:
-    return PiReader(request(**changes), settles=not version_of(file).startswith("0.7"))
+    return PiReader(request(**changes), settles=not version_of(file).startswith("0.7"), secrets=())
 
 
 def told(reader: Reader, lines: Iterable[bytes]) -> list[RunEvent]:

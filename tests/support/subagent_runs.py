@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ohm_subagents._backends.in_process.models import ModelBook
-from ohm_subagents._backends.in_process.providers import CompatibleModel, CompatibleProvider, custom_model_specs
+from ohm_subagents._backends.in_process.providers import custom_model_specs
 from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
+from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
 from ohm_subagents._plugins.interfaces import Backend, RunOutput, RunRequest, Tool, ToolCall, ToolResult
 from ohm_subagents.contract import (
     Err,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pydantic_core import to_jsonable_python
 
 from ohm_subagents._backends.hooks import BuiltinBackends
-from ohm_subagents._backends.in_process.providers import CompatibleModel, CompatibleProvider
+from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID as INTERACTIVE_SHELL
 from ohm_subagents._config.env import config_dir, nesting_depth
 from ohm_subagents._config.load import LoadedConfig, load_config

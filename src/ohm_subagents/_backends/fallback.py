@@ -90,8 +90,8 @@ class FallbackBackend:
         return await self._run(self._second, self._for_second(request), _Tagging(sink, self._tag))
 
     async def _run(self, backend_id: str, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
-        opened = await self._pool.backend(backend_id)
-        return opened if isinstance(opened, Err) else await opened.ok_value.run(request, sink)
+        async with self._pool.backend(backend_id) as opened:
+            return opened if isinstance(opened, Err) else await opened.ok_value.run(request, sink)
 
     def _for_first(self, request: RunRequest, watch: _Watch) -> RunRequest:
         """Without the profile's last resort, which comes after the second backend (house 9.6)."""

@@ -16,7 +16,7 @@ from ohm_subagents._plugins.hookspecs import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from ohm_subagents._backends.in_process.providers import CompatibleProvider
+    from ohm_subagents._backends.services import CompatibleProvider
     from ohm_subagents._backends.shell.pi.options import PiOptions
     from ohm_subagents._plugins.interfaces import BackendSpec, JsonObject, ModelSpec
     from ohm_subagents._plugins.pool import Log

@@ -12,9 +12,14 @@ _KEY_SHAPES: Final = re.compile(r"(?:\bsk-|\bgsk_|\bxai-|\bAIza|\bBearer\s+)[\w*
 _MAX_CHARS: Final = 300
 
 
-def quoted(said: str, secrets: Iterable[str] = ()) -> str:
-    """`said` on one line without its last full stop; `secrets`, and what looks like a key, are cut out of it."""
+def quoted(said: str, secrets: Iterable[str]) -> str:
+    """`said`, `redacted`, on one line without its last full stop."""
+    said = " ".join(redacted(said, secrets).split()).rstrip(".")
+    return f"{said[:_MAX_CHARS]}…" if len(said) > _MAX_CHARS else said
+
+
+def redacted(said: str, secrets: Iterable[str]) -> str:
+    """`said` without `secrets`, the longest of them first, and without what looks like a key."""
     for secret in secrets:
         said = said.replace(secret, "***")
-    said = " ".join(_KEY_SHAPES.sub("***", said).split()).rstrip(".")
-    return f"{said[:_MAX_CHARS]}…" if len(said) > _MAX_CHARS else said
+    return _KEY_SHAPES.sub("***", said)

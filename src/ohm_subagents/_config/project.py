@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._config.values import switch
+from ohm_subagents._config.values import shown, switch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pydantic import JsonValue
 
@@ -30,6 +30,10 @@ _USERS_ALONE: Final[tuple[KeyPath, ...]] = (
     ("subagents", "storeSync"),
 )
 _FEATURES: Final = "features"
+_FALLBACK: Final = ("sdkFallbackToCli",)
+_ENTRIES: Final = ("subagents", "profiles")
+CONFINED: Final = frozenset({"none", "interactive-sdk"})
+"""The backends that a project may choose: without tools, or with file tools that keep to the working directory."""
 
 
 def tightened(
@@ -46,16 +50,50 @@ def tightened(
             name = ".".join(path)
             message = f"'{name}' cannot be set by a project, and is ignored; set it in the user's file."
             found.append(layer.place(path).diagnostic(message))
-    features, lower = values.get(_FEATURES), below.get(_FEATURES)
-    if isinstance(features, dict) and isinstance(lower, dict):
-        on = [key for key, value in features.items() if switch(value) and switch(lower.get(key)) is False]
-        for key in on:
-            place, stands = layer.place((_FEATURES, key)), origin((_FEATURES, key))
-            found.append(place.diagnostic(f"'{place.key}' is true, which has no effect: {stands} says false."))
-        values[_FEATURES] = {key: value for key, value in features.items() if key not in on}
-        void = {(_FEATURES, key) for key in on}
-        layer = replace(layer, places={path: place for path, place in layer.places.items() if path not in void})
-    return replace(layer, values=values), tuple(found)
+    void = {**dict(_switched_on(layer, below, origin)), **dict(_moved(layer, below))}
+    for path, message in void.items():
+        found.append(layer.place(path).diagnostic(message))
+        values, _ = _without(values, path)
+    places = {path: place for path, place in layer.places.items() if path not in void}
+    return replace(layer, values=values, places=places), tuple(found)
+
+
+def _switched_on(
+    layer: Layer, below: Mapping[str, JsonValue], origin: Callable[[KeyPath], Place]
+) -> Iterator[tuple[KeyPath, str]]:
+    """What a project may turn off, and not on."""
+    features = _at(layer.values, (_FEATURES,))
+    flags: list[KeyPath] = [(_FEATURES, key) for key in features] if isinstance(features, dict) else []
+    off = [path for path in flags if switch(_at(below, path)) is False]
+    if not switch(_at(below, _FALLBACK)):
+        off.append(_FALLBACK)
+    for path in off:
+        if switch(_at(layer.values, path)):
+            stands = f"{origin(path)} says false" if _at(below, path) is not None else "the default is false"
+            yield path, f"'{layer.place(path).key}' is true, which has no effect: {stands}."
+
+
+def _moved(layer: Layer, below: Mapping[str, JsonValue]) -> Iterator[tuple[KeyPath, str]]:
+    """Backends that a project may not send runs to."""
+    entries = _at(layer.values, _ENTRIES)
+    own = [(*_ENTRIES, name, "backend") for name in entries] if isinstance(entries, dict) else []
+    for path in (("subagentBackend",), *own):
+        chosen = _at(layer.values, path)
+        if chosen is not None and chosen not in CONFINED and chosen != _at(below, path):
+            yield (
+                path,
+                (
+                    f"'{layer.place(path).key}' is {shown(chosen)}, which cannot be chosen by a project, because only "
+                    "the tools of interactive-sdk are confined to the working directory; set it in the user's file."
+                ),
+            )
+
+
+def _at(values: Mapping[str, JsonValue], path: KeyPath) -> JsonValue:
+    found: JsonValue = {**values}
+    for part in path:
+        found = found.get(part) if isinstance(found, dict) else None
+    return found
 
 
 def _without(values: dict[str, JsonValue], path: KeyPath) -> tuple[dict[str, JsonValue], JsonValue]:

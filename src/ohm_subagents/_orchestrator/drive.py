@@ -117,10 +117,10 @@ class Driver:
         """One call of the backend; a raising one fails its own run only."""
         sink = RunSink(live, guard)
         try:
-            opened = await self._pool.backend(message.plan.backend)
-            if isinstance(opened, Err):
-                return opened
-            answer: object = await opened.ok_value.run(_request(live, message, guard), sink)
+            async with self._pool.backend(message.plan.backend) as opened:
+                if isinstance(opened, Err):
+                    return opened
+                answer: object = await opened.ok_value.run(_request(live, message, guard), sink)
         except Exception as exc:  # noqa: BLE001  the law says never raise; a plugin may break it, siblings may not pay
             live.log_crash(exc)
             live.close_calls()

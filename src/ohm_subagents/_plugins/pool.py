@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, Self, cast
 
@@ -14,7 +15,7 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncGenerator, Generator, Mapping
 
     from anyio.abc import TaskGroup
 
@@ -33,7 +34,7 @@ class Log(Protocol):
 
 class _Host:
     """One backend and the task that opened it: a context manager that holds a task group must be closed where it was
-    opened, so neither the caller's task nor a run may do it."""
+    opened, so neither the caller's task nor a run may do it. Once it is retired, its last run lets it close."""
 
     def __init__(self, spec: BackendSpec, options: Options, logger: Log) -> None:
         self.spec = spec
@@ -44,6 +45,8 @@ class _Host:
         self._closing = anyio.Event()
         self._closed = anyio.Event()
         self._shell = anyio.CancelScope()
+        self._runs = 0
+        self._is_retired = False
 
     async def serve(self) -> None:
         try:
@@ -65,10 +68,33 @@ class _Host:
             self.ready.set()
             self._closed.set()
 
+    @contextmanager
+    def used(self) -> Generator[None]:
+        """Stays open for a run."""
+        self._runs += 1
+        try:
+            yield
+        finally:
+            self._runs -= 1
+            self._leave_if_done()
+
+    def retire(self) -> None:
+        """Close as soon as there is no run, and begin none."""
+        self._is_retired = True
+        self._leave_if_done()
+
     async def close(self) -> None:
-        self._shell.deadline = anyio.current_time() + CLOSE_GRACE_S
-        self._closing.set()
+        self._leave()
         await self._closed.wait()
+
+    def _leave_if_done(self) -> None:
+        if self._is_retired and not self._runs:
+            self._leave()
+
+    def _leave(self) -> None:
+        if not self._closing.is_set():
+            self._shell.deadline = anyio.current_time() + CLOSE_GRACE_S
+            self._closing.set()
 
 
 class BackendPool:
@@ -89,8 +115,13 @@ class BackendPool:
         self._retired: list[_Host] = []
         self._turns: defaultdict[str, anyio.Lock] = defaultdict(partial(anyio.Lock, fast_acquire=True))
 
-    async def backend(self, backend_id: str) -> Opened:
-        """The open backend, or why there is none; a failure to open is tried anew by the next task."""
+    @asynccontextmanager
+    async def backend(self, backend_id: str) -> AsyncGenerator[Opened]:
+        """The backend, open for one run, or why there is none; a failure to open is tried anew by the next task."""
+        with ExitStack() as use:
+            yield await self._opened(backend_id, use)
+
+    async def _opened(self, backend_id: str, use: ExitStack) -> Opened:
         spec = self._specs.get(backend_id)
         if spec is None:
             return Err(_unsupported(backend_id, self._specs))
@@ -101,7 +132,8 @@ class BackendPool:
                 if isinstance(options, Err):
                     return options
                 host = self._hosts[backend_id] = _Host(spec, options.ok_value, self._logger)
-                self._group.start_soon(host.serve)
+                self._group.start_soon(self._serve, host)
+            use.enter_context(host.used())
             if host.opened is None:
                 await host.ready.wait()
             if not isinstance(host.opened, Ok) and self._hosts.get(backend_id) is host:
@@ -109,11 +141,17 @@ class BackendPool:
         return host.opened or Err(OhmError(code=ErrorCode.TASK_ABORTED, message=f"Backend '{backend_id}' was closed."))
 
     def replace(self, specs: Mapping[str, BackendSpec], options: Mapping[str, JsonObject]) -> None:
-        """Offer other backends from now on. One that changed stays open for its runs, until the owner closes."""
+        """Offer other backends from now on. One that changed stays open for the runs that it has."""
         self._specs, self._options = specs, options
         for backend_id, host in tuple(self._hosts.items()):
             if specs.get(backend_id) != host.spec or validated(host.spec, options) != Ok(host.options):
                 self._retired.append(self._hosts.pop(backend_id))
+                host.retire()
+
+    async def _serve(self, host: _Host) -> None:
+        await host.serve()
+        if host in self._retired:
+            self._retired.remove(host)
 
     async def __aenter__(self) -> Self:
         return self

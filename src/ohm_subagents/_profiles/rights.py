@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ohm_subagents._config.project import CONFINED
 from ohm_subagents._config.tool_rules import has_tool
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -20,11 +21,12 @@ def tightened(profile: Profile, former: Profile | None) -> tuple[Profile, tuple[
     """A project's profile with the rights of both, or its own if it overrides none, and what it does not get.
 
     Its limits and its budget only lower what stands without them, it exempts no tool from the loop guard, and it is
-    shown no more of the environment.
+    shown no more of the environment. It may choose a backend that keeps to the working directory, and no other.
     """
     may_repeat = former.polling if former else ()
     may_see = former.env if former else ()
-    diagnostics = [*_exempted(profile, may_repeat), *_shown(profile, may_see)]
+    backend = former.backend if former else None
+    diagnostics = [*_exempted(profile, may_repeat), *_shown(profile, may_see), *_moved(profile, backend)]
     both = replace(
         profile,
         limits=former.limits if former else None,
@@ -33,6 +35,7 @@ def tightened(profile: Profile, former: Profile | None) -> tuple[Profile, tuple[
         budget_at_most=profile.budget,
         polling=may_repeat,
         env=may_see,
+        backend=profile.backend if profile.backend in CONFINED else backend,
         overrides=former.source if former else "",
     )
     if former is not None:
@@ -80,6 +83,15 @@ def _shown(profile: Profile, may_see: tuple[str, ...]) -> Iterator[Diagnostic]:
         message = (
             f"The profile '{profile.id}' of a project names {', '.join(names)} in 'env', which has no effect: a "
             "project's file cannot show a subagent more of the environment. The user's file can."
+        )
+        yield Diagnostic(subject=profile.id, message=message, source=profile.source)
+
+
+def _moved(profile: Profile, backend: str | None) -> Iterator[Diagnostic]:
+    if profile.backend not in {None, backend, *CONFINED}:
+        message = (
+            f"The profile '{profile.id}' of a project names '{profile.backend}' as 'backend', which has no effect: "
+            "only the tools of interactive-sdk are confined to the working directory. The user's file can choose it."
         )
         yield Diagnostic(subject=profile.id, message=message, source=profile.source)
 

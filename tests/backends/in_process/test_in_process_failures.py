@@ -12,8 +12,8 @@ from subagent_runs import KEY, EventLog, acme, answer, child_tool, error, opened
 
 from ohm_subagents import Ohm
 from ohm_subagents._backends.in_process.models import ModelBook
-from ohm_subagents._backends.in_process.providers import CompatibleProvider
 from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
+from ohm_subagents._backends.services import CompatibleProvider
 from ohm_subagents._plugins.interfaces import ModelSpec, ToolResult
 from ohm_subagents.contract import ErrorCode, ModelPattern, OhmError, Ok, TextDelta
 from ohm_subagents.testing import HERMETIC

@@ -12,13 +12,9 @@ from subagent_runs import PROFILE, EventLog, acme, answer, error, opened, reques
 
 from ohm_subagents._backends.in_process.honesty import model_diagnostics
 from ohm_subagents._backends.in_process.models import ModelBook
-from ohm_subagents._backends.in_process.providers import (
-    CompatibleModel,
-    CompatibleProvider,
-    builtin_model_specs,
-    custom_model_specs,
-)
+from ohm_subagents._backends.in_process.providers import builtin_model_specs, custom_model_specs
 from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
+from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
 from ohm_subagents.contract import Err, ErrorCode, ModelPattern, OhmError, Ok
 
 pytestmark = pytest.mark.anyio

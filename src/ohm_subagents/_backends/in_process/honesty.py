@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from genai_prices.data_snapshot import get_snapshot
 
+from ohm_subagents._backends.services import without_thinking
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS
 
@@ -50,7 +51,7 @@ def _ignored(model: Model, level: Thinking) -> str | None:
     if level == "off":
         return "cannot stop thinking; it thinks as little as it can" if profile.get("thinking_always_enabled") else None
     if not profile.get("supports_thinking"):
-        return f'takes no thinking setting, so "{level}" has no effect'
+        return without_thinking(level)
     efforts = profile.get("openai_reasoning_efforts")
     if isinstance(efforts, frozenset) and level not in efforts:
         return f'has no thinking level "{level}"; the nearest one is used'

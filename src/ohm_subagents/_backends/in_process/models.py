@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, Self
 import anyio
 from anyio import to_thread
 
-from ohm_subagents._backends.in_process.suggestion import did_you_mean
+from ohm_subagents._backends.services import missing_key
+from ohm_subagents._backends.suggestion import did_you_mean
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -123,7 +124,7 @@ class ModelBook:
         if spec is None:
             return Err(self._unknown_provider(pattern))
         if not self.has_key(spec):
-            return Err(_missing_key(pattern, spec))
+            return Err(missing_key(pattern, spec.keys))
         if (name := self._unsendable(spec)) is not None:
             return Err(_unsendable_key(pattern, name))
         key = (pattern.provider, pattern.model)
@@ -177,15 +178,6 @@ class ModelBook:
             message=f'Unknown model provider "{pattern.provider}" in "{pattern}".',
             advice=f"{hint}Available providers: {', '.join(known)}. Add your own under providers in ohm.json.",
         )
-
-
-def _missing_key(pattern: ModelPattern, spec: ModelSpec) -> OhmError:
-    return OhmError(
-        code=ErrorCode.MODEL_KEY_MISSING,
-        message=f'No key for provider "{spec.provider}" of model "{pattern}": '
-        f"{' or '.join(spec.keys)} is not in the environment.",
-        advice=f"Set {spec.keys[0]}, or choose a model of another provider.",
-    )
 
 
 def _unsendable_key(pattern: ModelPattern, name: str) -> OhmError:

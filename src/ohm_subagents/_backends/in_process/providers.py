@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
-from ohm_subagents._backends.in_process.suggestion import did_you_mean
+from ohm_subagents._backends.services import unknown_model
 from ohm_subagents._plugins.interfaces import ModelSpec
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -20,29 +20,8 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.providers import Provider
 
+    from ohm_subagents._backends.services import CompatibleProvider
     from ohm_subagents.contract.model_pattern import ModelPattern
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompatibleModel:
-    """A model of a custom provider. `context_window` is in tokens."""
-
-    id: str
-    supports_thinking: bool = False
-    context_window: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompatibleProvider:
-    """An OpenAI-compatible service (`providers.<name>` of ohm.json).
-
-    `api_key_env` names the variable that holds its key; None means it takes none. Empty `models` allows any name.
-    """
-
-    name: str
-    base_url: str
-    api_key_env: str | None = None
-    models: tuple[CompatibleModel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +157,7 @@ def _open_compatible(
 ) -> Result[Model, OhmError]:
     known = next((model for model in provider.models if model.id == pattern.model), None)
     if provider.models and known is None:
-        return Err(_unknown_model(provider, pattern))
+        return Err(unknown_model(provider, pattern))
     from ohm_subagents._backends.in_process.compatible import compatible_model  # noqa: PLC0415  loads an SDK
 
     key = env.get(provider.api_key_env, "").strip() if provider.api_key_env else ""
@@ -191,15 +170,4 @@ def _open_compatible(
             supports_thinking=None if known is None else known.supports_thinking,
             context_window=None if known is None else known.context_window,
         )
-    )
-
-
-def _unknown_model(provider: CompatibleProvider, pattern: ModelPattern) -> OhmError:
-    names = sorted(model.id for model in provider.models)
-    hint = did_you_mean(pattern.model, names, provider=pattern.provider)
-    return OhmError(
-        code=ErrorCode.MODEL_UNKNOWN,
-        message=f'Unknown model "{pattern.model}" of provider "{pattern.provider}".',
-        advice=f"{hint}Available models: {', '.join(names)}. They are listed under "
-        f"providers.{provider.name}.models in ohm.json.",
     )

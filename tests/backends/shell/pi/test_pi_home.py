@@ -1,15 +1,19 @@
 """The private configuration directory of a nested `pi`."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pi_streams import pattern, request
 
-from ohm_subagents._backends.in_process.providers import CompatibleModel, CompatibleProvider
+from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
 from ohm_subagents._backends.shell.pi.home import PiHome
 from ohm_subagents._backends.shell.pi.keys import VARIABLES, secrets_of
+from ohm_subagents._backends.shell.pi.options import PiOptions
 from ohm_subagents._backends.shell.pi.probe import PiVersion
+from ohm_subagents._backends.shell.pi.spec import interactive_shell_spec
+from ohm_subagents.contract import ErrorCode
 
 OLD = PiVersion(version=(0, 74, 2), text="0.74.2")
 NEW = PiVersion(version=(1, 5, 2), text="1.5.2")
@@ -239,3 +243,93 @@ def test_a_secret_is_known_by_the_name_of_its_variable():
     env = {"ACME_KEY": "long-enough", "X_TOKEN": "even-longer-one", "HOME": "/home/someone", "SHORT_KEY": "abc"}
 
     assert secrets_of(env) == ("even-longer-one", "long-enough")
+
+
+def test_the_secrets_of_a_run_are_those_of_its_environment_of_the_options_and_of_the_copied_files(tmp_path, user):
+    (agent_of(user) / "auth.json").write_text(
+        '{"anthropic":{"type":"oauth","access":"access-of-login","refresh":"refresh-of-login","expires":1793000000}}'
+    )
+    (agent_of(user) / "models.json").write_text(
+        """{ // with a comment
+        "providers": {
+            "mine": {"baseUrl": "http://written-out", "apiKey": "literal-of-mine", "models": [{"id": "model-of-mine"}]},
+            "old": {"apiKey": "MINE_KEY", "headers": {"Authorization": "Bearer header-of-old"}},
+            "new": {"apiKey": "$MINE_KEY"}, "told": {"apiKey": "!pass show told"}
+        }}"""
+    )
+    home = PiHome(tmp_path / "private", env={"MY_API_KEY": "key-of-the-options", "OTHER_KEY": None})
+    run = run_of(user, MINE_KEY="key-of-mine", OTHER_KEY="key-passed-on", FOREIGN_KEY="key-pi-never-gets")
+    list(home.refresh(run, NEW))
+
+    assert set(home.secrets(run)) == {
+        *("access-of-login", "refresh-of-login", "literal-of-mine", "header-of-old"),
+        *("key-of-mine", "key-of-the-options", "key-passed-on"),
+    }
+
+
+def test_a_service_whose_key_is_not_set_is_refused_by_the_name_of_the_variable(tmp_path, user):
+    home = PiHome(tmp_path / "private", [ACME])
+    refused = home.refusal(run_of(user, "acme/m1", ACME_KEY=" "))
+
+    assert refused.code == ErrorCode.MODEL_KEY_MISSING
+    assert (
+        str(refused) == 'No key for provider "acme" of model "acme/m1": ACME_KEY is not in the environment. '
+        "Set ACME_KEY, or choose a model of another provider."
+    )
+    assert home.refusal(run_of(user, "acme/m1", ACME_KEY="k")) is None
+    assert home.refusal(run_of(user, "openai/m1")) is None
+    assert home.refusal(run_of(user)) is None
+    assert PiHome(tmp_path / "other", [ACME], env={"ACME_KEY": "k"}).refusal(run_of(user, "acme/m1")) is None
+    assert PiHome(tmp_path / "third", [replace(ACME, api_key_env=None)]).refusal(run_of(user, "acme/m1")) is None
+
+
+def test_a_service_that_the_user_s_own_files_have_is_left_to_pi(tmp_path, user):
+    home = PiHome(tmp_path / "private", [ACME])
+    (agent_of(user) / "auth.json").write_text('{"acme":{"type":"api_key","key":"sk-secret"}}')
+    assert home.refusal(run_of(user, "acme/m1")) is None
+    assert home.refusal(run_of(user, "acme/m2")).code == ErrorCode.MODEL_UNKNOWN
+
+    (agent_of(user) / "models.json").write_text('{"providers":{"acme":{"baseUrl":"http://x","apiKey":"literal"}}}')
+    assert home.refusal(run_of(user, "acme/m2")) is None
+
+
+def test_a_model_that_a_service_does_not_list_is_refused_with_what_was_meant(tmp_path, user):
+    listed = replace(ACME, models=(CompatibleModel(id="quick-1"), CompatibleModel(id="big")))
+    refused = PiHome(tmp_path / "private", [listed]).refusal(run_of(user, "acme/quick-2", ACME_KEY="k"))
+
+    assert refused.code == ErrorCode.MODEL_UNKNOWN
+    assert (
+        str(refused) == 'Unknown model "quick-2" of provider "acme". Did you mean "acme/quick-1"? '
+        "Available models: big, quick-1. They are listed under providers.Acme.models in ohm.json."
+    )
+    anything = replace(ACME, models=())
+    assert PiHome(tmp_path / "other", [anything]).refusal(run_of(user, "acme/quick-2", ACME_KEY="k")) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "level", "said"),
+    [
+        ("plain", "high", ['Model "acme/plain" takes no thinking setting, so "high" has no effect.']),
+        ("plain", "off", []),
+        ("plain", None, []),
+        ("m1", "high", []),
+    ],
+)
+def test_a_thinking_level_without_effect_is_said_each_time(tmp_path, user, model, level, said):
+    home = PiHome(tmp_path / "private", [replace(ACME, models=(*ACME.models, CompatibleModel(id="plain")))])
+    run = run_of(user, ACME_KEY="k")
+    run = replace(run, model=replace(pattern(f"acme/{model}"), thinking=level))
+
+    for _ in range(2):
+        assert [event.diagnostic.message for event in home.refresh(run, NEW)] == said
+
+
+@pytest.mark.anyio
+async def test_nothing_is_started_for_a_service_without_its_key(tmp_path, user):
+    begun = tmp_path / "begun"
+    options = PiOptions(command=("touch", str(begun)))
+    async with interactive_shell_spec([ACME]).open(options) as backend:
+        result = await backend.run(replace(run_of(user, "acme/m1"), cwd=tmp_path), None)
+
+    assert result.err_value.code == ErrorCode.MODEL_KEY_MISSING
+    assert not begun.exists()

@@ -33,7 +33,7 @@ class Machine:
 
     @property
     def env(self) -> dict[str, str]:
-        return {"PATH": str(self.folder)}
+        return {"PATH": str(self.folder), "ACME_KEY": "hunter2hunter2"}
 
     async def run(self, command, env, cwd):
         assert env == self.env
@@ -133,6 +133,7 @@ async def test_a_release_that_is_too_old_is_refused(tmp_path):
         ),
         ("env: node: No such file or directory\n", "env: node: No such file or directory."),
         ("", "it ended with exit code 1."),
+        ("bad key hunter2hunter2\n", "bad key ***."),
     ],
 )
 async def test_a_command_that_fails_says_what_it_said(tmp_path, said, words):

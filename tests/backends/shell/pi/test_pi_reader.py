@@ -195,7 +195,7 @@ def test_an_agent_is_at_work_from_its_start_until_it_has_settled():
 
 
 def test_the_end_of_an_earlier_run_of_a_warm_process_is_not_the_end_of_this_one():
-    reader = PiReader(request(), settles=True)
+    reader = PiReader(request(), settles=True, secrets=())
     reader.read(b'{"type":"agent_settled"}')
 
     assert not reader.is_over
@@ -215,7 +215,7 @@ def test_a_failed_turn_is_no_part_of_the_answer_of_its_repetition():
     recovered = lines_of(stream("1.5.2-json-flaky5"))
     first_failure = next(n for n, line in enumerate(lines) if b"auto_retry_start" in line)
     repeated = next(n for n, line in enumerate(recovered) if b"auto_retry_start" in line)
-    reader = PiReader(request(), settles=True)
+    reader = PiReader(request(), settles=True, secrets=())
 
     events = told(reader, [*lines[:first_failure], *recovered[repeated:]])
 
@@ -233,7 +233,7 @@ def test_who_does_the_work_is_told_once():
 
 def test_another_model_in_the_middle_is_told():
     events = told(
-        PiReader(request(), settles=True),
+        PiReader(request(), settles=True, secrets=()),
         [
             b'{"type":"message_start","message":{"role":"assistant","provider":"p","model":"%s"}}' % m
             for m in (b"a", b"b")
@@ -310,7 +310,7 @@ def ran(tool: str, args: object, *, updates: list[str] | None = None, is_error: 
         ),
         {"type": "tool_execution_end", **call, "result": {"content": []}, "isError": is_error},
     ]
-    return told(PiReader(request(), settles=True), [json.dumps(record).encode() for record in records])
+    return told(PiReader(request(), settles=True, secrets=()), [json.dumps(record).encode() for record in records])
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_a_separator_of_lines_inside_a_text_is_no_end_of_a_record():
     record = {"type": "message_update", "assistantMessageEvent": {"type": "text_delta", "delta": "a\u2028b"}}
     line = json.dumps(record, ensure_ascii=False).encode()
 
-    assert told(PiReader(request(), settles=True), [line]) == [TextDelta(text="a\u2028b")]
+    assert told(PiReader(request(), settles=True, secrets=()), [line]) == [TextDelta(text="a\u2028b")]
 
 
 @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ def test_a_separator_of_lines_inside_a_text_is_no_end_of_a_record():
     ],
 )
 def test_a_process_that_asked_no_model_says_why(ended, code, message):
-    reader = PiReader(request(model=pattern("openai/gpt-9")), settles=True)
+    reader = PiReader(request(model=pattern("openai/gpt-9")), settles=True, secrets=())
     reader.read(b'{"type":"session","version":3,"id":"x","cwd":"/work/tree"}')
 
     error = reader.outcome(ended).err_value
@@ -383,11 +383,11 @@ def test_a_process_that_asked_no_model_says_why(ended, code, message):
 def test_without_any_model_the_error_says_that_none_is_named():
     ended = Ended(code=1, stderr="No API key found for the selected model.\n")
 
-    assert PiReader(request(), settles=True).outcome(ended).err_value.code == ErrorCode.MODEL_MISSING
+    assert PiReader(request(), settles=True, secrets=()).outcome(ended).err_value.code == ErrorCode.MODEL_MISSING
 
 
 def answered(**message: object) -> PiReader:
-    reader = PiReader(request(env={"ACME_KEY": "hunter2hunter2"}), settles=True)
+    reader = PiReader(request(), settles=True, secrets=("hunter2hunter2",))
     said = {"role": "assistant", "provider": "p", "model": "m", "content": [], **message}
     records = [{"type": "agent_start"}, {"type": "message_end", "message": said}, {"type": "agent_settled"}]
     told(reader, [json.dumps(record).encode() for record in records])
@@ -456,14 +456,22 @@ def test_a_whole_answer_counts_even_if_the_process_ended_badly():
 
 def test_a_warning_on_standard_error_is_a_diagnostic():
     stderr = 'Warning: Model "x" not found.\nsomething else\nWarning: Model "x" not found.\nWarning: two\n'
-    events = PiReader(request(), settles=True).last(Ended(code=0, stderr=stderr))
+    events = PiReader(request(), settles=True, secrets=()).last(Ended(code=0, stderr=stderr))
 
     assert [event.diagnostic.message for event in events] == ['Model "x" not found.', "two."]
 
 
+def test_a_secret_is_cut_out_of_a_warning_and_of_a_process_that_broke_off():
+    reader = PiReader(request(), settles=True, secrets=("hunter2hunter2",))
+    ended = Ended(code=1, stderr="Warning: key hunter2hunter2 is old\n")
+
+    assert [event.diagnostic.message for event in reader.last(ended)] == ["key *** is old."]
+    assert reader.outcome(ended).err_value.message.endswith("Warning: key *** is old")
+
+
 def test_a_conversation_that_was_shortened_is_a_diagnostic():
     events = told(
-        PiReader(request(), settles=True),
+        PiReader(request(), settles=True, secrets=()),
         [
             b'{"type":"compaction_end","reason":"threshold","result":{"summary":"s"},"aborted":false}',
             b'{"type":"compaction_end","reason":"overflow","errorMessage":"no model"}',
@@ -480,7 +488,7 @@ def test_a_conversation_that_was_shortened_is_a_diagnostic():
 @settings(deadline=None)
 @given(st.lists(st.binary(max_size=200)))
 def test_no_bytes_raise(lines):
-    reader = PiReader(request(), settles=True)
+    reader = PiReader(request(), settles=True, secrets=())
 
     assert told(reader, lines) == []
     assert isinstance(reader.outcome(ENDED), Err)
@@ -513,7 +521,7 @@ def bent(data: st.DataObject, value: object) -> object:
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_no_record_raises_whatever_is_in_it(data):
-    reader = PiReader(request(), settles=data.draw(st.booleans()))
+    reader = PiReader(request(), settles=data.draw(st.booleans()), secrets=())
     records = data.draw(st.lists(st.sampled_from(RECORDS), min_size=1, max_size=8))
 
     for record in records:
@@ -526,7 +534,7 @@ def test_no_record_raises_whatever_is_in_it(data):
 def test_numbers_and_depths_beyond_all_measure_do_not_raise():
     usage = b'{"input":1e999,"output":-5,"cacheRead":NaN,"cost":{"total":Infinity}}'
     events = told(
-        PiReader(request(), settles=True),
+        PiReader(request(), settles=True, secrets=()),
         [
             b'{"type":"message_end","message":{"role":"assistant","stopReason":"stop","usage":' + usage + b"}}",
             b"[" * 200_000,

@@ -106,9 +106,9 @@ class Talk:
         group.start_soon(self._go)
 
     async def _go(self):
-        reader = KeptReader(PiReader(self._run, settles=True), self._session)
+        reader = KeptReader(PiReader(self._run, settles=True, secrets=()), self._session)
         with self.scope:
-            self.result = await RpcProcess(self.pi).converse(self._run, reader, self)
+            self.result = await RpcProcess(self.pi).converse(self._run, reader, self, secrets=())
         self.done.set()
 
     def emit(self, event):

@@ -51,7 +51,7 @@ def test_a_follow_up_lists_what_was_asked_before_and_what_is_asked_now_once():
 
 
 def said(stdout: str, ended: Ended = ENDED) -> tuple[str, RouteResolved | None]:
-    reader = TextReader(request())
+    reader = TextReader(request(), secrets=())
     assert told(reader, stdout.encode().split(b"\n")) == []
     assert not reader.is_over
     routes = [event for event in reader.last(ended) if isinstance(event, RouteResolved)]
@@ -92,6 +92,17 @@ def test_standard_error_stands_in_for_an_answer_that_is_blank():
     assert said(" \n", Ended(code=0, stderr="only this\n"))[0] == "only this"
 
 
+@pytest.mark.parametrize("code", [0, 1])
+def test_no_secret_is_shown_of_what_pi_wrote_on_standard_error(code):
+    ended = Ended(code=code, stderr="Warning: hunter2hunter2 is old\n  hunter2hunter2\nsk-looks-like-one\n")
+    reader = TextReader(request(), secrets=("hunter2hunter2",))
+    shown = f"{[*reader.last(ended)]} {reader.outcome(ended)}"
+
+    assert shown.count("***") == 4
+    assert "hunter2" not in shown
+    assert "looks-like-one" not in shown
+
+
 @pytest.mark.parametrize(
     ("ended", "message"),
     [
@@ -106,7 +117,7 @@ def test_any_other_exit_code_is_a_failure_that_tells_no_route(ended, message):
 
 
 def test_an_interruption_is_a_cancellation():
-    assert TextReader(request()).outcome(Ended(code=130)).err_value.code == ErrorCode.TASK_ABORTED
+    assert TextReader(request(), secrets=()).outcome(Ended(code=130)).err_value.code == ErrorCode.TASK_ABORTED
 
 
 @pytest.mark.parametrize("file", sorted(TRANSCRIPTS.glob("pi-*-text-*.json")), ids=lambda file: file.stem)
@@ -121,7 +132,7 @@ def test_a_recorded_run_has_its_outcome(file):
 
 
 def test_an_answer_without_end_is_cut_and_says_so():
-    reader = TextReader(request())
+    reader = TextReader(request(), secrets=())
     line = b"x" * 1_000_000
     for _ in range(9):
         reader.read(line)

@@ -16,9 +16,9 @@ from ohm_subagents._backends.shell.pi import failures
 from ohm_subagents._backends.shell.pi.flags import left_out, session_file, write_instructions
 from ohm_subagents._backends.shell.pi.home import PiHome
 from ohm_subagents._backends.shell.pi.kept import KeptReader
-from ohm_subagents._backends.shell.pi.modes import event_mode, text_mode
+from ohm_subagents._backends.shell.pi.modes import event_mode, event_reader, text_mode
 from ohm_subagents._backends.shell.pi.probe import PiProbe, unserved
-from ohm_subagents._backends.shell.pi.reader import ROUTE, RUNTIME, PiReader
+from ohm_subagents._backends.shell.pi.reader import ROUTE, RUNTIME
 from ohm_subagents._backends.shell.pi.rpc import RpcProcess
 from ohm_subagents._backends.shell.pi.session import SessionFile
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID, INSTALL
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
     from pathlib import Path
 
+    from ohm_subagents._backends.services import CompatibleProvider
     from ohm_subagents._backends.shell.dialect import Invocation
-    from ohm_subagents._backends.shell.pi.home import Service
     from ohm_subagents._backends.shell.pi.options import PiOptions
     from ohm_subagents._backends.shell.pi.probe import PiVersion
     from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
@@ -66,6 +66,8 @@ class PiBackend:
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """One prompt, in the best way that this pi and these options allow."""
         await checkpoint()
+        if (refused := self._home.refusal(request)) is not None:
+            return Err(refused)
         found = await self._found(request)
         if isinstance(found, Err):
             return found
@@ -121,7 +123,7 @@ class PiBackend:
         started = await start(self._supervisor, dialect, pi.command, invocation, self._options)
         if isinstance(started, Err):
             return started
-        reader = KeptReader(PiReader(request, settles=pi.version.settles), session)
+        reader = KeptReader(event_reader(request, pi.version, self._home), session)
         try:
             return await conversed(started.ok_value, reader, sink, grace_s=self._options.grace_s)
         finally:
@@ -143,13 +145,13 @@ class PiBackend:
             return started
         fresh = Warm(process=RpcProcess(started.ok_value), footing=footing, session=session)
         result = await self._spoken(fresh, pi, request, sink)
-        return Err(failures.broken_off(request, code=0, stderr="")) if result is None else result
+        return Err(failures.broken_off(request, code=0, stderr="", secrets=())) if result is None else result
 
     async def _spoken(self, warm: Warm, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError] | None:
         """One run of this process, which afterwards waits for the next; None if it has heard nothing of it."""
-        reader = KeptReader(PiReader(request, settles=pi.version.settles), warm.session)
+        reader = KeptReader(event_reader(request, pi.version, self._home), warm.session)
         try:
-            result = await warm.process.converse(request, reader, sink)
+            result = await warm.process.converse(request, reader, sink, secrets=self._home.secrets(request))
         finally:
             for event in warm.session.flush():
                 sink.emit(event)
@@ -159,14 +161,14 @@ class PiBackend:
 
 
 @asynccontextmanager
-async def opened(options: PiOptions, services: Iterable[Service]) -> AsyncGenerator[PiBackend]:
+async def opened(options: PiOptions, services: Iterable[CompatibleProvider]) -> AsyncGenerator[PiBackend]:
     """The backend, with the private directory, the processes and the timers that its runs share."""
     async with Supervisor.open(grace_s=options.grace_s) as supervisor, anyio.create_task_group() as timers:
         yield PiBackend(
             options,
             supervisor=supervisor,
             probe=PiProbe(partial(output_of, supervisor)),
-            home=PiHome(supervisor.folder / "home", services),
+            home=PiHome(supervisor.folder / "home", services, env=options.env),
             warm=WarmProcesses(timers, ttl_s=options.idle_ttl_s),
         )
         timers.cancel_scope.cancel()

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._backends.quoting import quoted
-from ohm_subagents._backends.shell.pi.keys import secrets_of
 from ohm_subagents._backends.shell.pi.records import wording
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ohm_subagents._plugins.interfaces import RunRequest
 
@@ -115,10 +114,11 @@ _STATUS: Final = re.compile(
 )
 
 
-def model_failure(said: str, request: RunRequest, model: str) -> OhmError:
+def model_failure(said: str, request: RunRequest, model: str, secrets: Sequence[str]) -> OhmError:
     """A turn of the model that failed, from the `errorMessage` of the assistant's message."""
     row, status = _read(said)
-    return _told(row, request, model, f" (HTTP {status})" if status else "", said)
+    words = quoted(wording(said), secrets) if row.quotes else ""
+    return _told(row, request, model, f" (HTTP {status})" if status else "", words)
 
 
 def empty_answer(request: RunRequest, model: str) -> OhmError:
@@ -155,9 +155,9 @@ def refused(said: str, request: RunRequest) -> OhmError | None:
     return None
 
 
-def broken_off(request: RunRequest, *, code: int, stderr: str) -> OhmError:
+def broken_off(request: RunRequest, *, code: int, stderr: str, secrets: Sequence[str]) -> OhmError:
     """The process ended before the agent did."""
-    said = quoted(stderr, secrets_of(request.env)) or f"pi ended {how(code)} before it had answered"
+    said = quoted(stderr, secrets) or f"pi ended {how(code)} before it had answered"
     return OhmError(code=ErrorCode.BACKEND_FAILED, message=f"Task {request.task_id} backend failed: {said}")
 
 
@@ -193,9 +193,8 @@ def _read(said: str) -> tuple[_Row, int | None]:
     return _OTHER, None
 
 
-def _told(row: _Row, request: RunRequest, model: str, status: str = "", said: str = "") -> OhmError:
+def _told(row: _Row, request: RunRequest, model: str, status: str = "", words: str = "") -> OhmError:
     asked = model or (str(request.model) if request.model is not None else "")
-    words = quoted(wording(said), secrets_of(request.env)) if row.quotes else ""
     who = f'Model "{asked}"' if asked else "The model of pi"
     return OhmError(
         code=row.code,

@@ -10,20 +10,23 @@ import os
 import re
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._backends.shell.environment import CONFIG_DIRECTORIES
-from ohm_subagents._backends.shell.pi.keys import VARIABLES, every_key, named_in
+from ohm_subagents._backends.services import missing_key, unknown_model, without_thinking
+from ohm_subagents._backends.shell.environment import CONFIG_DIRECTORIES, child_environment
+from ohm_subagents._backends.shell.pi.keys import VARIABLES, every_key, literals_in, named_in, secrets_of
 from ohm_subagents._backends.shell.pi.records import as_list, as_record, as_text, record_in
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from ohm_subagents._backends.services import CompatibleProvider
     from ohm_subagents._backends.shell.pi.probe import PiVersion
     from ohm_subagents._backends.shell.pi.records import Record
     from ohm_subagents._plugins.interfaces import RunRequest
+    from ohm_subagents.contract.errors import OhmError
 
 _MODELS: Final = "models.json"
 _AUTH: Final = "auth.json"
@@ -36,38 +39,18 @@ _PROGRAMS: Final = "bin"
 _STRINGS: Final = re.compile(r'"([^"\\]*)"')
 
 
-class ServiceModel(Protocol):
-    """A model of an OpenAI-compatible service; `context_window` is in tokens."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def supports_thinking(self) -> bool: ...
-    @property
-    def context_window(self) -> int | None: ...
-
-
-class Service(Protocol):
-    """An OpenAI-compatible service of ohm.json; `api_key_env` names the variable of its key, None if it takes none."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def base_url(self) -> str: ...
-    @property
-    def api_key_env(self) -> str | None: ...
-    @property
-    def models(self) -> Sequence[ServiceModel]: ...
-
-
 class PiHome:
     """`folder`, as configuration directory of `pi`, for as long as a backend is open.
 
+    `env` is what the options of the backend set in the environment of `pi`, None for what they pass on.
     All is done at once and without waiting: the files are small. `refresh` stands before each start.
     """
 
-    def __init__(self, folder: Path, services: Iterable[Service] = ()) -> None:
+    def __init__(
+        self, folder: Path, services: Iterable[CompatibleProvider] = (), *, env: Mapping[str, str | None] | None = None
+    ) -> None:
         self._folder = folder
+        self._env = env or {}
         self._services = {service.name.lower(): service for service in services}
         self._asked: dict[str, dict[str, None]] = {}
         self._seen: dict[str, object] = {}
@@ -75,8 +58,27 @@ class PiHome:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
 
+    def refusal(self, request: RunRequest) -> OhmError | None:
+        """Why a service of ohm.json cannot be asked for the model of the run.
+
+        Without a key `pi` must not start: some releases would send the name of its variable instead.
+        """
+        service = self._service(request)
+        if request.model is None or service is None:
+            return None
+        if service.models and all(model.id != request.model.model for model in service.models):
+            return unknown_model(service, request.model)
+        key = service.api_key_env
+        if key is None or self._known(request).get(key, "").strip():
+            return None
+        logins = {name.lower() for name in record_in(_content(_source(request.env) / _AUTH) or b"")}
+        return None if request.model.provider in logins else missing_key(request.model, (key,))
+
     def refresh(self, request: RunRequest, pi: PiVersion) -> Iterable[DiagnosticRaised]:
         """Copy what has changed of the user's files, and see that the model of the run is listed."""
+        return (*self._copy(request, pi), *self._ignored(request))
+
+    def _copy(self, request: RunRequest, pi: PiVersion) -> Iterable[DiagnosticRaised]:
         if request.model is not None:
             self._asked.setdefault(request.model.provider, {})[request.model.model] = None
         source = _source(request.env)
@@ -113,6 +115,34 @@ class PiHome:
         named = every_key() if provider is None else frozenset(VARIABLES.get(provider, ()))
         return frozenset(own | named | self._referred(provider)) & request.env.keys()
 
+    def secrets(self, request: RunRequest) -> tuple[str, ...]:
+        """What `pi` knows in this run and nobody may be shown: of its environment, and of its copied files."""
+        env = self._known(request)
+        texts = ((_content(self._folder / name) or b"").decode("utf-8", "replace") for name in (_MODELS, _AUTH))
+        return secrets_of(env, (literal for text in texts for literal in literals_in(text, env)))
+
+    def _known(self, request: RunRequest) -> dict[str, str]:
+        """The environment of `pi`."""
+        extra = {**self.environment(request), **self._env}
+        return child_environment(request, keys=self.keys_for(request), extra=extra)
+
+    def _service(self, request: RunRequest) -> CompatibleProvider | None:
+        """The service of ohm.json that the run asks, None when `pi` goes by what the user's models.json says."""
+        theirs = _plain(_content(_source(request.env) / _MODELS))
+        service = self._services.get(request.model.provider) if request.model is not None else None
+        if service is None or theirs is None or service.name.lower() in as_record(theirs.get("providers")):
+            return None
+        return service
+
+    def _ignored(self, request: RunRequest) -> Iterable[DiagnosticRaised]:
+        """A thinking level without effect: a model thinks only if ohm.json says that it does."""
+        service, asked = self._service(request), request.model
+        if service is None or asked is None or asked.thinking is None or asked.thinking == "off":
+            return
+        if not any(model.id == asked.model and model.supports_thinking for model in service.models):
+            said = f'Model "{asked.provider}/{asked.model}" {without_thinking(asked.thinking)}.'
+            yield DiagnosticRaised(diagnostic=Diagnostic(subject=str(asked), message=said))
+
     def _provider(self, request: RunRequest) -> str | None:
         if request.model is not None:
             return request.model.provider
@@ -140,10 +170,8 @@ class PiHome:
         if not self._services:
             self._put(_MODELS, content)
             return ()
-        known = record_in(content or b"{}")
-        providers = known.get("providers", {})
-        theirs = as_record(providers)
-        if (content and not known and content.split() != [b"{}"]) or (providers and not theirs):
+        known = _plain(content)
+        if known is None:
             self._put(_MODELS, content)
             told = Diagnostic(
                 subject=_MODELS,
@@ -151,11 +179,12 @@ class PiHome:
                 f"{', '.join(sorted(self._services))}.",
             )
             return (DiagnosticRaised(diagnostic=told),)
+        theirs = as_record(known.get("providers"))
         ours = {name: self._entry(service, pi) for name, service in self._services.items() if name not in theirs}
         self._put(_MODELS, json.dumps({**known, "providers": {**ours, **theirs}}, indent=2).encode())
         return ()
 
-    def _entry(self, service: Service, pi: PiVersion) -> Record:
+    def _entry(self, service: CompatibleProvider, pi: PiVersion) -> Record:
         listed: dict[str, Record] = {
             model.id: {
                 "id": model.id,
@@ -215,6 +244,14 @@ def _content(file: Path) -> bytes | None:
         return file.read_bytes()
     except OSError:
         return None
+
+
+def _plain(content: bytes | None) -> Record | None:
+    """A models.json that providers can be added to, or None."""
+    known = record_in(content or b"{}")
+    providers = known.get("providers")
+    is_read = bool(known) or not content or content.split() == [b"{}"]
+    return known if is_read and (not providers or as_record(providers)) else None
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ohm_subagents._backends.shell.pi.flags import Mode
     from ohm_subagents._backends.shell.pi.home import PiHome
     from ohm_subagents._backends.shell.pi.probe import PiVersion
+    from ohm_subagents._plugins.interfaces import RunRequest
 
 
 def event_mode(mode: Mode, pi: PiVersion, home: PiHome) -> Dialect:
@@ -26,10 +27,15 @@ def event_mode(mode: Mode, pi: PiVersion, home: PiHome) -> Dialect:
         install=INSTALL,
         arguments=partial(arguments, pi, mode=mode),
         prompt=lambda invocation: invocation.request.prompt,
-        reader=lambda invocation: PiReader(invocation.request, settles=pi.settles),
+        reader=lambda invocation: event_reader(invocation.request, pi, home),
         keys=home.keys_for,
         settings=lambda invocation: home.environment(invocation.request),
     )
+
+
+def event_reader(request: RunRequest, pi: PiVersion, home: PiHome) -> PiReader:
+    """What reads the events of a run."""
+    return PiReader(request, settles=pi.settles, secrets=home.secrets(request))
 
 
 def text_mode(home: PiHome) -> Dialect:
@@ -41,7 +47,7 @@ def text_mode(home: PiHome) -> Dialect:
         install=INSTALL,
         arguments=lambda invocation: text_arguments(invocation.request),
         prompt=lambda invocation: text_prompt(invocation.request),
-        reader=lambda invocation: TextReader(invocation.request),
+        reader=lambda invocation: TextReader(invocation.request, secrets=home.secrets(invocation.request)),
         keys=home.keys_for,
         settings=lambda invocation: home.environment(invocation.request),
     )

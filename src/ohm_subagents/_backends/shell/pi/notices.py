@@ -43,9 +43,9 @@ def compacted(record: Record, secrets: Sequence[str]) -> Iterable[DiagnosticRais
         yield _notice(f"pi could not shorten the conversation: {said}.")
 
 
-def warnings(stderr: str) -> Iterable[DiagnosticRaised]:
+def warnings(stderr: str, secrets: Sequence[str]) -> Iterable[DiagnosticRaised]:
     """What `pi` warned of on its standard error, each once."""
-    found = dict.fromkeys(quoted(said) for said in _WARNING.findall(stderr))
+    found = dict.fromkeys(quoted(said, secrets) for said in _WARNING.findall(stderr))
     return tuple(_notice(f"{said}.", subject="pi") for said in list(found)[:_MAX_WARNINGS])
 
 

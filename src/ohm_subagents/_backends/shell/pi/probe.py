@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -12,6 +12,7 @@ import anyio
 
 from ohm_subagents._backends.quoting import quoted
 from ohm_subagents._backends.shell.command import setting
+from ohm_subagents._backends.shell.pi.keys import secrets_of
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID, INSTALL
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -95,15 +96,15 @@ class PiProbe:
         if isinstance(usage, Err):
             return usage
         code, *said = version.ok_value
-        return read_version(" ".join(command), code, "\n".join(said), "\n".join(usage.ok_value[1:]))
+        return read_version(" ".join(command), code, "\n".join(said), "\n".join(usage.ok_value[1:]), secrets_of(env))
 
 
-def read_version(command: str, code: int, said: str, usage: str) -> Result[PiVersion, OhmError]:
+def read_version(command: str, code: int, said: str, usage: str, secrets: Sequence[str]) -> Result[PiVersion, OhmError]:
     """The release. Some releases say their version on standard error."""
     found = _VERSION.search(said)
     if code != 0 or found is None:
         line = _TELLING.search(said)
-        words = quoted(line[0] if line is not None else said)
+        words = quoted(line[0] if line is not None else said, secrets)
         return Err(
             unusable(
                 f'The command "{command}" does not start as pi: {words or f"it ended with exit code {code}"}',

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._backends.shell.pi import failures, notices
-from ohm_subagents._backends.shell.pi.keys import secrets_of
 from ohm_subagents._backends.shell.pi.records import as_record, as_text, compact, record_in, text_of, usage_in
 from ohm_subagents._plugins.interfaces import RunOutput
 from ohm_subagents.contract.events import (
@@ -24,7 +23,7 @@ from ohm_subagents.contract.events import (
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ohm_subagents._backends.shell.dialect import Ended
@@ -69,11 +68,13 @@ class PiReader:
 
     `settles`: this release says `agent_settled` when it is done; an older one is done at an `agent_end` after which it
     asks no more. The answer is the text of the last message of the assistant, so nothing of a turn that failed and was
-    repeated is part of it. `turns` counts the turns that are over: after each, the session file has grown.
+    repeated is part of it. `turns` counts the turns that are over: after each, the session file has grown. `secrets`
+    are cut out of every error and diagnostic.
     """
 
-    def __init__(self, request: RunRequest, *, settles: bool) -> None:
+    def __init__(self, request: RunRequest, *, settles: bool, secrets: Sequence[str]) -> None:
         self._request = request
+        self._secrets = secrets
         self._settles = settles
         self._calls: dict[str, _Call] = {}
         self._last: _Turn | None = None
@@ -117,7 +118,7 @@ class PiReader:
 
     def last(self, ended: Ended) -> Iterable[RunEvent]:
         """See `Reader`."""
-        return notices.warnings(ended.stderr)
+        return notices.warnings(ended.stderr, self._secrets)
 
     def outcome(self, ended: Ended) -> Result[RunOutput, OhmError]:
         """See `Reader`. Told by the last message of the assistant; by the exit code only when there is none."""
@@ -129,7 +130,7 @@ class PiReader:
         if turn.stop == "aborted":
             return Err(failures.interrupted())
         if turn.stop == "error":
-            return Err(failures.model_failure(turn.error, request, turn.model))
+            return Err(failures.model_failure(turn.error, request, turn.model, self._secrets))
         if not self._has_ended:
             return Err(self._broken_off(ended))
         if turn.has_answered:
@@ -145,7 +146,7 @@ class PiReader:
                 return Err(self._broken_off(ended))
 
     def _broken_off(self, ended: Ended) -> OhmError:
-        return failures.broken_off(self._request, code=ended.code, stderr=ended.stderr)
+        return failures.broken_off(self._request, code=ended.code, stderr=ended.stderr, secrets=self._secrets)
 
     def _started(self, _record: Record) -> Iterable[RunEvent]:
         self._has_started, self._has_ended = True, False
@@ -255,10 +256,10 @@ class PiReader:
 
     def _retried(self, record: Record) -> Iterable[RunEvent]:
         self._has_ended = False
-        return (notices.retried(record, secrets_of(self._request.env)),)
+        return (notices.retried(record, self._secrets),)
 
     def _compacted(self, record: Record) -> Iterable[RunEvent]:
-        return notices.compacted(record, secrets_of(self._request.env))
+        return notices.compacted(record, self._secrets)
 
 
 def _news(before: str, after: str) -> str:

@@ -15,14 +15,13 @@ from ohm_subagents._backends.quoting import quoted
 from ohm_subagents._backends.shell.backend import finished
 from ohm_subagents._backends.shell.dialect import Ended, records
 from ohm_subagents._backends.shell.pi import failures
-from ohm_subagents._backends.shell.pi.keys import secrets_of
 from ohm_subagents._backends.shell.pi.records import text_of
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
@@ -58,14 +57,16 @@ class RpcProcess:
         finally:
             self._is_tidy.set()
 
-    async def converse(self, request: RunRequest, reader: KeptReader, sink: Sink) -> Result[RunOutput, OhmError] | None:
+    async def converse(
+        self, request: RunRequest, reader: KeptReader, sink: Sink, *, secrets: Sequence[str]
+    ) -> Result[RunOutput, OhmError] | None:
         """One run: the prompt, what is sent meanwhile, and what pi says until it has settled.
 
         None if pi, which has served before, was gone before it heard the prompt. Unless a run ends with an answer the
         process is stopped: what it would do next is not ours any more.
         """
         has_served = self._family is not None
-        talk = _Talk(request, reader, sink, self._numbers)
+        talk = _Talk(request, reader, sink, self._numbers, secrets)
         result: Result[RunOutput, OhmError] | None = None
         try:
             await self._is_tidy.wait()
@@ -117,8 +118,11 @@ class _Talk:
     twice; so nothing is said before what was said last is answered, and has begun if it was to begin.
     """
 
-    def __init__(self, request: RunRequest, reader: KeptReader, sink: Sink, numbers: count[int]) -> None:
+    def __init__(
+        self, request: RunRequest, reader: KeptReader, sink: Sink, numbers: count[int], secrets: Sequence[str]
+    ) -> None:
         self._request = request
+        self._secrets = secrets
         self._reader = reader
         self._sink = sink
         self._numbers = numbers
@@ -210,9 +214,9 @@ class _Talk:
         said = f"{response.get('error') or 'pi refused the prompt'}"
         if is_first:
             known = failures.refused(said, self._request)
-            self.refused = known or failures.broken_off(self._request, code=0, stderr=said)
+            self.refused = known or failures.broken_off(self._request, code=0, stderr=said, secrets=self._secrets)
         elif self._reader.is_streaming:
             self._unseen.append(text)  # it shortens its context, say, and takes nothing meanwhile
         else:
-            words = f"pi did not take a follow-up: {quoted(said, secrets_of(self._request.env))}."
+            words = f"pi did not take a follow-up: {quoted(said, self._secrets)}."
             self._sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="follow-up", message=words)))

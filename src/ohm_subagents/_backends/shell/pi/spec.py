@@ -13,7 +13,7 @@ from ohm_subagents.contract.result import Err
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
-    from ohm_subagents._backends.shell.pi.home import Service
+    from ohm_subagents._backends.services import CompatibleProvider
     from ohm_subagents._plugins.interfaces import Backend
 
 BACKEND_ID: Final = "interactive-shell"
@@ -23,7 +23,7 @@ COMMAND: Final = ("pi",)
 CAPABILITIES: Final = frozenset({Capability.SESSIONS, Capability.FILES, Capability.STEERING, Capability.USAGE})
 
 
-def interactive_shell_spec(services: Iterable[Service] = ()) -> BackendSpec[PiOptions]:
+def interactive_shell_spec(services: Iterable[CompatibleProvider] = ()) -> BackendSpec[PiOptions]:
     """The backend; `services` are the OpenAI-compatible ones of ohm.json, which pi is told of."""
 
     @asynccontextmanager

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._backends.quoting import quoted
+from ohm_subagents._backends.quoting import quoted, redacted
 from ohm_subagents._backends.shell.pi.failures import how, interrupted
 from ohm_subagents._backends.shell.pi.flags import tools_allowed
-from ohm_subagents._backends.shell.pi.keys import secrets_of
 from ohm_subagents._backends.shell.pi.notices import warnings
 from ohm_subagents._backends.shell.pi.reader import ROUTE, RUNTIME
 from ohm_subagents._plugins.interfaces import RunOutput
@@ -18,7 +17,7 @@ from ohm_subagents.contract.events import DiagnosticRaised, RouteResolved
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ohm_subagents._backends.shell.dialect import Ended
     from ohm_subagents._plugins.interfaces import RunRequest
@@ -100,11 +99,12 @@ class TextReader:
     """Collects what `pi --print` writes, up to 8 MB.
 
     A leading block of `provider: …` lines is read as who did the work, and nothing else is: an answer may hold such
-    lines (Q36).
+    lines (Q36). `secrets` are cut out of what it wrote on standard error.
     """
 
-    def __init__(self, request: RunRequest) -> None:
+    def __init__(self, request: RunRequest, *, secrets: Sequence[str]) -> None:
         self._request = request
+        self._secrets = secrets
         self._lines: list[bytes] = []
         self._size = 0
         self._is_full = False
@@ -125,7 +125,7 @@ class TextReader:
 
     def last(self, ended: Ended) -> Iterable[RunEvent]:
         """See `Reader`. Who did the work is told of work that was done."""
-        yield from warnings(ended.stderr)
+        yield from warnings(ended.stderr, self._secrets)
         if self._is_full:
             cut = Diagnostic(subject="pi", message="The answer was cut off at 8 MB of text.")
             yield DiagnosticRaised(diagnostic=cut)
@@ -143,7 +143,7 @@ class TextReader:
         if ended.code == _INTERRUPTED:
             return Err(interrupted())
         if ended.code != 0:
-            said = quoted(ended.stderr, secrets_of(self._request.env)) or f"pi ended {how(ended.code)}"
+            said = quoted(ended.stderr, self._secrets) or f"pi ended {how(ended.code)}"
             message = f"Task {self._request.task_id} backend failed: {said}"
             return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))
         _, answer = _parted(self._text(ended))
@@ -151,7 +151,7 @@ class TextReader:
 
     def _text(self, ended: Ended) -> str:
         said = b"\n".join(self._lines).decode("utf-8", "replace").strip()
-        return said or ended.stderr.strip()
+        return said or redacted(ended.stderr.strip(), self._secrets)
 
 
 def _parted(text: str) -> tuple[dict[str, str], str]:

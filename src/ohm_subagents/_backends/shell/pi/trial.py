@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._backends.shell.pi.keys import secrets_of
 from ohm_subagents._backends.shell.pi.probe import PiVersion, identity, read_version, unserved, unusable
 from ohm_subagents._backends.shell.pi.spec import INSTALL
 from ohm_subagents.contract.result import Err, Result
@@ -52,7 +53,7 @@ def _asked(
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         return Err(_silent(f'The command "{called}" does not start as pi: {why}'))
-    return read_version(called, done.returncode, f"{done.stdout}\n{done.stderr}", usage="")
+    return read_version(called, done.returncode, f"{done.stdout}\n{done.stderr}", usage="", secrets=secrets_of(dict(env)))
 
 
 def _silent(fact: str) -> OhmError:
