@@ -44,7 +44,7 @@ def request(prompt: str = "Trace auth", **changes: Any) -> RunRequest:
         "description": "Auth scan",
         "prompt": prompt,
         "instructions": "You are the finder.",
-        "cwd": Path("/work/tree"),
+        "cwd": Path("/repo/tree"),
     }
     return RunRequest(**{**given, **changes})
 

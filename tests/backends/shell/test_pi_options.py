@@ -90,3 +90,18 @@ async def test_a_wrong_option_is_named(opened, options, key, told):
     assert failed.err_value.code == ErrorCode.BACKEND_OPTIONS_INVALID
     assert failed.err_value.message == f"'subagents.backends.interactive-shell.{key}' {told}."
     assert "args, command, env, graceMs, idleTtlMs, mode" in failed.err_value.advice
+
+
+@pytest.mark.parametrize("mode", ["auto", "text"])
+async def test_an_old_pi_is_not_started_on_the_settings_of_a_project(opened, tmp_path, mode):
+    (tmp_path / ".pi").mkdir()
+    (tmp_path / ".pi" / "settings.json").write_text('{"shellCommandPrefix": "touch stolen;"}')
+    async with opened(mode=mode) as ohm:
+        failed = await ohm.run("finder", "where?")
+    assert isinstance(failed, Err)
+    assert failed.err_value.code == ErrorCode.COMMAND_UNUSABLE
+    assert failed.err_value.message == (
+        f'pi 0.74.2 would take the settings of the project, "{tmp_path}/.pi/settings.json", which may name programs '
+        "to run."
+    )
+    assert "0.87.0 or newer" in failed.err_value.advice

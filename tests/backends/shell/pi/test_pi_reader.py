@@ -318,8 +318,8 @@ def ran(tool: str, args: object, *, updates: list[str] | None = None, is_error: 
     [
         ("notes.md", "notes.md"),
         ("@notes.md", "notes.md"),
-        ("/work/tree/src/../a.py", "a.py"),
-        ("../other/a.py", "/work/other/a.py"),
+        ("/repo/tree/src/../a.py", "a.py"),
+        ("../other/a.py", "/repo/other/a.py"),
         ("/etc/hosts", "/etc/hosts"),
         ("..hidden", "..hidden"),
     ],
@@ -372,7 +372,7 @@ def test_a_separator_of_lines_inside_a_text_is_no_end_of_a_record():
 )
 def test_a_process_that_asked_no_model_says_why(ended, code, message):
     reader = PiReader(request(model=pattern("openai/gpt-9")), settles=True, secrets=())
-    reader.read(b'{"type":"session","version":3,"id":"x","cwd":"/work/tree"}')
+    reader.read(b'{"type":"session","version":3,"id":"x","cwd":"/repo/tree"}')
 
     error = reader.outcome(ended).err_value
 

@@ -25,7 +25,7 @@ def test_a_conversation_goes_on_in_the_directory_of_its_new_run(tmp_path, record
     assert list(SessionFile(file).write(request(checkpoint=checkpoint))) == []
     header, *entries = records(file.read_bytes().decode())
 
-    assert header == {**records(checkpoint)[0], "cwd": "/work/tree"}
+    assert header == {**records(checkpoint)[0], "cwd": "/repo/tree"}
     assert entries == records(checkpoint)[1:]
 
 
@@ -40,7 +40,7 @@ def test_a_state_of_another_backend_is_not_used_and_the_history_is(tmp_path, che
     header, *entries = records(file.read_text())
 
     assert [event.diagnostic.message for event in told] == [UNREADABLE]
-    assert (header["type"], header["version"], header["cwd"]) == ("session", 3, "/work/tree")
+    assert (header["type"], header["version"], header["cwd"]) == ("session", 3, "/repo/tree")
     assert [(entry["message"]["role"], entry["message"]["content"][0]["text"]) for entry in entries] == [
         ("user", "first?"),
         ("assistant", "first."),
@@ -61,7 +61,7 @@ def line(**record: object) -> str:
     return json.dumps(record, separators=(",", ":")) + "\n"
 
 
-HEADER = line(type="session", version=3, id="x", cwd="/work/tree")
+HEADER = line(type="session", version=3, id="x", cwd="/repo/tree")
 USER = line(type="message", message={"role": "user", "content": "q"})
 ANSWER = line(type="message", message={"role": "assistant", "content": [{"type": "text", "text": "a" * 100}]})
 

@@ -13,7 +13,7 @@ from model_server import Call, ModelServer, Say, Stall
 from pi_desk import GRACE_MS, gone, said
 from real_pi import NEW, NEWEST, OLD
 
-from ohm_subagents import ErrorCode
+from ohm_subagents import ErrorCode, Ohm
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.timeout(40, func_only=True)]
 
@@ -109,6 +109,56 @@ async def test_a_process_is_kept_warm_for_a_follow_up_where_it_can_be(desk):
         assert (first == second) is not desk.pi.is_old
         assert len(desk.agents()) == (0 if desk.pi.is_old else 1)
     assert desk.processes() == []
+
+
+@newest_version
+async def test_a_follow_up_to_a_warm_process_that_was_killed_is_served_by_another(desk):
+    async with ModelServer(Say("One."), Say("Two.")) as server, desk.ohm(server) as ohm:
+        handle = await ohm.start("task", "first")
+        await handle.wait()
+        (agent,) = desk.agents()
+        agent.kill()
+        assert (await handle.send("again")).ok_value.output == "Two."
+        assert "first" in str(server.requests[1].messages)
+
+
+@newest_version
+async def test_a_process_behind_a_wrapper_is_kept_warm_and_its_leftovers_are_not(desk):
+    script = desk.work / "wrapped"
+    program, *arguments = desk.pi.command
+    script.write_text(f'#!/bin/sh\n{program} {" ".join(arguments)} "$@"\nexit $?\n')
+    script.chmod(0o755)
+    job = Say(Call("bash", {"command": "sleep 1005 >/dev/null 2>&1 & echo $! $PPID"}))
+    replies = (job, Say("One."), job, Say("Two."))
+    async with ModelServer(*replies) as server, desk.ohm(server, command=[str(script)]) as ohm:
+        handle = await ohm.start("task", "go")
+        await handle.wait()
+        assert (await handle.send("again")).ok_value.output == "Two."
+        (one, first), (two, second) = (server.requests[n].tool_results[-1].split() for n in (1, 3))
+        assert first == second
+        assert await gone(one)
+        assert await gone(two)
+
+
+@newest_version
+async def test_a_login_that_was_changed_is_used_from_the_next_run_on(desk):
+    models = desk.agent / "models.json"
+
+    def login(key, server):
+        provider = {"baseUrl": server.url, "api": "openai-completions", "apiKey": key, "models": [{"id": "m1"}]}
+        models.write_text(json.dumps({"providers": {"own": provider}}))
+
+    async with ModelServer(Say("One."), Say("Two.")) as server:
+        config = desk.config(server)
+        config["subagents"]["model"] = "own/m1"
+        login("sk-old-key", server)
+        async with Ohm.open(cwd=desk.work, env=desk.env, config=config) as ohm:
+            handle = await ohm.start("task", "go")
+            await handle.wait()
+            login("sk-the-new-key", server)
+            await handle.send("again")
+        keys = [request.headers["authorization"] for request in server.requests]
+    assert keys == ["Bearer sk-old-key", "Bearer sk-the-new-key"]
 
 
 @newest_version

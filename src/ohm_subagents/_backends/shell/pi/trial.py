@@ -53,7 +53,9 @@ def _asked(
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         return Err(_silent(f'The command "{called}" does not start as pi: {why}'))
-    return read_version(called, done.returncode, f"{done.stdout}\n{done.stderr}", usage="", secrets=secrets_of(dict(env)))
+    return read_version(
+        called, done.returncode, f"{done.stdout}\n{done.stderr}", usage="", secrets=secrets_of(dict(env))
+    )
 
 
 def _silent(fact: str) -> OhmError:
