@@ -22,6 +22,7 @@ from pathlib import Path
 import anyio
 from ohm_subagents._backends.shell.process import Launch, Supervisor
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may have left it ignored
 loop, script, mark, fork = json.loads(sys.argv[1])
 
 async def main():
