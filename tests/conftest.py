@@ -1,5 +1,7 @@
 """Every async test runs on both event loops; on trio, time is virtual and jumps when nobody is busy."""
 
+import signal
+
 import leaks
 import pytest
 import real_processes
@@ -9,6 +11,18 @@ import trio.testing
 def pytest_configure(config):
     config.pluginmanager.register(leaks)
     config.pluginmanager.register(real_processes)
+
+
+@pytest.fixture(autouse=True)
+def _signals_are_heard():
+    """Whoever runs the tests may have left them ignored (`nohup`, `&`), and children inherit that."""
+    heard = {signal.SIGHUP: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+    ignored = [number for number in heard if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, heard[number])
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture(params=["asyncio", "trio"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -83,14 +82,6 @@ class Cli:
                 yield process
             finally:
                 process.kill()
-
-
-@pytest.fixture(autouse=True)
-def _hangups_are_heard():
-    """Whoever runs the tests may have left SIGHUP ignored (`nohup`), and children inherit that."""
-    former = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, former)
 
 
 @pytest.fixture
