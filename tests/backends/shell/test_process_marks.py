@@ -49,6 +49,21 @@ def process(started):
         process.kill()
 
 
+def test_a_process_whose_program_is_just_being_loaded_is_found_too(started):
+    """For a moment it shows no environment, or an empty one; this one loads a program all the time."""
+    again = 'exec sh -c "$AGAIN"'
+    with subprocess.Popen(["sh", "-c", again], env={**started.env, "AGAIN": again}) as process:
+        looks = [[pid for pid, _ in remains.carriers(started.mark)] for _ in range(1000)]
+        process.kill()
+    assert all(looks)
+
+
+def test_a_process_without_an_environment_does_not_hold_a_look_up():
+    with subprocess.Popen(["sleep", "1000"], env={}) as process:
+        assert [*remains.carriers("host.1")] == []
+        process.kill()
+
+
 def test_a_pid_that_is_another_processs_by_now_is_not_signalled(process):
     pid, began = remains.identified(process.pid)
     remains.signal_to((pid, began - 1), signal.SIGKILL)

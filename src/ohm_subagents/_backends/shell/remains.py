@@ -29,7 +29,7 @@ _HAS_PROC = sys.platform == "linux"
 _MOMENT_S, _PAUSE_S = 0.001, 0.005
 _LOOKING_S = 0.5
 _PATIENCE_S = 2.0
-_FLAGS, _STARTED, _ENV_END = 6, 19, 48
+_FLAGS, _STARTED, _ENV_START, _ENV_END = 6, 19, 47, 48
 _PF_KTHREAD = 0x00200000
 
 
@@ -64,10 +64,12 @@ def carriers(mark: str) -> Iterator[Identity]:
         again = loading.copy()
         loading.clear()
         for pid in fresh | again:
-            environ = _environ(pid)
-            if environ is None:
+            environ, identity = _environ(pid), None
+            if environ and carries(environ, mark):
+                identity, environ = identified(pid), _environ(pid)  # again: the pid may be another's by now
+            if environ is None and not (pid in again and _is_bare(pid)):
                 loading.add(pid)
-            elif carries(environ, mark) and (identity := _known(pid, mark)):
+            elif environ and identity and carries(environ, mark):
                 yield identity
 
 
@@ -109,12 +111,6 @@ def end(mark: str, *, spare: Collection[int] = (), patience_s: float = _PATIENCE
         time.sleep(_PAUSE_S)  # as above
 
 
-def _known(pid: int, mark: str) -> Identity | None:
-    """The process, if it still carries the mark now that we know when it started."""
-    identity = identified(pid)
-    return identity if carries(_environ(pid) or b"", mark) else None
-
-
 def _pids() -> set[int]:
     if _HAS_PROC:
         return {int(name) for name in os.listdir(_PROC) if name.isdecimal()}  # noqa: PTH208  no pathlib, see above
@@ -126,11 +122,11 @@ def _pids() -> set[int]:
 def _environ(pid: int) -> bytes | None:
     """The environment that the process was started with; empty if it has ended or is not ours to see.
 
-    None while its program is being loaded: then the old one is gone, and the new one is not there yet.
+    None if it has none, as it seems while its program is loaded: the old one is gone, and the new one not there yet.
     """
     if _HAS_PROC:
         environ = _read(f"{_PROC}/{pid}/environ")
-        return None if environ == b"" and _is_loading(pid) else environ or b""
+        return None if environ == b"" and _is_alive(pid) else environ or b""
     import psutil  # noqa: PLC0415  not on Linux, see above
 
     try:
@@ -152,10 +148,16 @@ def _started(pid: int) -> float | None:
         return None
 
 
-def _is_loading(pid: int) -> bool:
-    """Whether its environment has no place yet; the kernel's own processes never have one."""
+def _is_alive(pid: int) -> bool:
+    """Whether it is a living process, and not one of the kernel's own, which never have an environment."""
     stat = _stat(pid)
-    return bool(stat) and stat[_ENV_END] == b"0" and not int(stat[_FLAGS]) & _PF_KTHREAD
+    return bool(stat) and not int(stat[_FLAGS]) & _PF_KTHREAD
+
+
+def _is_bare(pid: int) -> bool:
+    """Whether its environment is empty: when seen twice, because for a moment one that is being loaded looks so."""
+    stat = _stat(pid)
+    return bool(stat) and stat[_ENV_START] == stat[_ENV_END] != b"0"
 
 
 def _stat(pid: int) -> list[bytes]:
@@ -165,7 +167,7 @@ def _stat(pid: int) -> list[bytes]:
 
 
 def _read(path: str) -> bytes | None:
-    """What is in the file; None if it is not ours to see, or not there."""
+    """What is in the file, nothing if it went away while we read; None if it is not ours to see, or not there."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:
@@ -176,7 +178,7 @@ def _read(path: str) -> bytes | None:
             parts.append(part)
         return b"".join(parts)
     except OSError:
-        return None
+        return b""
     finally:
         os.close(file)
 
