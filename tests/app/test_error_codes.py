@@ -87,7 +87,14 @@ async def raising_tool():
     async def execute(call):
         raise LookupError("no luck")
 
-    tool = Tool(name="dice", label="", description="", input_schema={}, execute=execute, render_call=str)
+    tool = Tool(
+        name="dice",
+        label="",
+        description="",
+        input_schema={},
+        execute=execute,
+        call_view=lambda arguments, _theme: str(arguments),
+    )
 
     class Dice:
         @hookimpl

@@ -11,7 +11,8 @@ from ohm_subagents._backends.in_process.models import ModelBook
 from ohm_subagents._backends.in_process.providers import custom_model_specs
 from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
-from ohm_subagents._plugins.interfaces import Backend, RunOutput, RunRequest, Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.interfaces import Backend, RunOutput, RunRequest
+from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
 from ohm_subagents.contract import (
     Err,
     Event,
@@ -100,7 +101,12 @@ def child_tool(name: str, *results: ToolResult, calls: list[Any] | None = None) 
 
     schema: dict[str, JsonValue] = {"type": "object", "properties": {"ctx": {"type": "string"}}}
     return Tool(
-        name=name, label=name, description="A tool.", input_schema=schema, execute=execute, render_call=lambda _: name
+        name=name,
+        label=name,
+        description="A tool.",
+        input_schema=schema,
+        execute=execute,
+        call_view=lambda _arguments, _theme: name,
     )
 
 

@@ -28,7 +28,7 @@ def tool(name):
         description="",
         input_schema={"type": "object"},
         execute=execute,
-        render_call=lambda _arguments: name,
+        call_view=lambda _arguments, _theme: name,
     )
 
 

@@ -53,7 +53,7 @@ class Extraction:
                 description=description,
                 input_schema=SCHEMA,
                 execute=self._record,
-                render_call=str,
+                call_view=lambda arguments, _theme: str(arguments),
             ),
         )
 

@@ -9,7 +9,8 @@ from ohm_subagents._app.mounting import mount_all, settings_of
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._orchestrator.throttle import Throttle
-from ohm_subagents._plugins.interfaces import SuiteContext, ToolRowRequest
+from ohm_subagents._plugins.interfaces import ToolRowRequest
+from ohm_subagents._plugins.suites import SuiteContext
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._views.status import status_line
 from ohm_subagents.contract.result import Ok

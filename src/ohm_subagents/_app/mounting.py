@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.interfaces import Settings
+from ohm_subagents._plugins.suites import Settings
 from ohm_subagents._surfaces.mounting import mount
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ohm_subagents._config.schema import OhmConfig
-    from ohm_subagents._plugins.interfaces import SuiteContext, Tool, ToolSuiteSpec
+    from ohm_subagents._plugins.suites import SuiteContext, Tool, ToolSuiteSpec
     from ohm_subagents.contract.diagnostics import Diagnostic
 
 TASK: Final = "task"

@@ -15,8 +15,8 @@ from ohm_subagents._app.engine import Engine
 from ohm_subagents._app.handle import Handle, one_item, outcome_of, start_item
 from ohm_subagents._config.env import process_env
 from ohm_subagents._orchestrator.log import HostLogger
-from ohm_subagents._plugins.interfaces import ToolCall, ToolResult
 from ohm_subagents._plugins.pool import BackendPool
+from ohm_subagents._plugins.suites import ToolCall, ToolResult
 from ohm_subagents._surfaces.live_ui import LiveUi, kept_current
 from ohm_subagents._surfaces.tool import as_json, guarded, unknown_tool
 from ohm_subagents._views.projection import project_task
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._plugins.embedding import Host
-    from ohm_subagents._plugins.interfaces import Observer, OnUpdate, Tool
+    from ohm_subagents._plugins.interfaces import Observer
+    from ohm_subagents._plugins.suites import OnUpdate, Tool
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.envelope import Envelope

@@ -21,16 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from ohm_subagents._plugins.gate import Gate, Grant, RequestNeed
-    from ohm_subagents._plugins.interfaces import (
-        Backend,
-        Inbox,
-        JsonObject,
-        OptionsT,
-        RunOutput,
-        RunRequest,
-        Sink,
-    )
+    from ohm_subagents._plugins.interfaces import Backend, Inbox, OptionsT, RunOutput, RunRequest, Sink
     from ohm_subagents._plugins.pool import Log
+    from ohm_subagents._plugins.suites import JsonObject
     from ohm_subagents.contract.events import RunEvent
 
 SecondT = TypeVar("SecondT", bound=Options, default=Options)

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from ohm_subagents._backends.services import CompatibleProvider
     from ohm_subagents._backends.shell.pi.options import PiOptions
-    from ohm_subagents._plugins.interfaces import BackendSpec, JsonObject, ModelSpec
+    from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec
     from ohm_subagents._plugins.pool import Log
+    from ohm_subagents._plugins.suites import JsonObject
 
 
 class BuiltinBackends:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from ohm_subagents._orchestrator import refusals
 from ohm_subagents._orchestrator.lineage import CURRENT
@@ -17,6 +18,7 @@ from ohm_subagents._orchestrator.onlookers import Onlookers, watching
 from ohm_subagents._orchestrator.patience import either, settled, settled_anywhere
 from ohm_subagents._orchestrator.plan import plan
 from ohm_subagents._orchestrator.world import label
+from ohm_subagents._plugins.suites import KeptTask
 from ohm_subagents.contract.commands import (
     Accepted,
     Cancel,
@@ -46,10 +48,12 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.running import RunningTasks
     from ohm_subagents._orchestrator.world import World
-    from ohm_subagents._plugins.interfaces import Observer, Progress
+    from ohm_subagents._plugins.interfaces import Observer
+    from ohm_subagents._plugins.suites import Progress
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.commands import Command, WaitStatus
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.ids import SessionId
     from ohm_subagents.contract.task import Task
 
 CALLER_GONE = "The caller stopped waiting."
@@ -266,6 +270,11 @@ class Orchestrator:
                         return Refused(item=item, profile=admitted.profile.id, error=error)
                     case Ok(live):
                         return live
+
+    async def read_session(self, session_id: SessionId) -> tuple[KeptTask, ...]:
+        """The tasks of a session, oldest first, as far as they are kept; none if nobody knows it."""
+        await checkpoint()
+        return tuple(KeptTask(task=task, history=task.events) for task in self._store.session(session_id))
 
     def stop(self, task_id: TaskId) -> bool:
         """Cancel a task for the program that started it, whatever the configuration says by now."""

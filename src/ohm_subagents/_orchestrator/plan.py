@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents._orchestrator.world import World
-    from ohm_subagents._plugins.interfaces import Tool
+    from ohm_subagents._plugins.suites import Tool
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import TaskId

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from ohm_subagents._config.schema import OhmConfig, ProfileSettings
     from ohm_subagents._plugins.host import PluginHost
-    from ohm_subagents._plugins.interfaces import BackendSpec, Tool
+    from ohm_subagents._plugins.interfaces import BackendSpec
+    from ohm_subagents._plugins.suites import Tool
     from ohm_subagents._profiles.catalog import Catalog
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.profile import Profile

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar, cast,
 
 from ohm_subagents._plugins.discovery import described
 from ohm_subagents._plugins.hookspecs import PROJECT
-from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, Observer, ToolRowRequest, ToolSuiteSpec
+from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, Observer, ToolRowRequest
+from ohm_subagents._plugins.suites import ToolSuiteSpec
 from ohm_subagents.contract.diagnostics import Diagnostic, Severity
 from ohm_subagents.contract.policy import Decision, PermissionRequest, Verdict
 from ohm_subagents.contract.profile import Profile

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ohm_subagents._plugins.interfaces import JsonObject
+    from ohm_subagents._plugins.suites import JsonObject
 
 
 class Host(Protocol):

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, Observer, ToolRowRequest, ToolSuiteSpec
+    from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, Observer, ToolRowRequest
+    from ohm_subagents._plugins.suites import ToolSuiteSpec
     from ohm_subagents.contract.policy import Decision, PermissionRequest
     from ohm_subagents.contract.profile import Profile
 
@@ -162,7 +163,7 @@ class Hooks(Protocol):
                     description="Lists the subagents that can be started.",
                     input_schema={"type": "object", "properties": {}},
                     execute=execute,
-                    render_call=lambda arguments: "roster",
+                    call_view=lambda arguments, theme: "roster",
                 ),
             )
 

@@ -1,20 +1,18 @@
-"""The plugin contract, whole: what a plugin gives us and what it gets. Everything here is public as `.plugin`."""
+"""The contract of backends, models and observers. Everything here is public as `.plugin`; tools are in `suites`."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Generic, Protocol
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypeVar
 
 from ohm_subagents._plugins.gate import Gate
-from ohm_subagents._views.preview import MAX_LINES, preview_lines
-from ohm_subagents.contract.commands import Command, Reply
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import Event, RunEvent
 from ohm_subagents.contract.ids import SessionId, TaskId
@@ -24,10 +22,9 @@ from ohm_subagents.contract.result import Result
 from ohm_subagents.contract.task import Task
 
 if TYPE_CHECKING:
-    import anyio
     from pydantic_ai.models import Model
 
-JsonObject: TypeAlias = dict[str, JsonValue]
+    from ohm_subagents._plugins.suites import Tool
 
 
 class Options(BaseModel):
@@ -175,119 +172,12 @@ class ModelSpec:
     is_free: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult:
-    """What a tool call gives back: `text` for the model, `details` for machines, views for people."""
-
-    text: str
-    details: JsonObject
-    is_error: bool = False
-    view: Callable[[bool, int], str] | None = field(default=None, repr=False, compare=False)
-    preview_max_lines: int = field(default=MAX_LINES, repr=False, compare=False)
-
-    def render(self, *, expanded: bool = False, width: int = 120) -> str:
-        """The text for a person, `width` terminal cells wide."""
-        return self.text if self.view is None else self.view(expanded, width)
-
-    def preview(self, *, width: int = 120) -> str:
-        """The newest lines of the collapsed view, as many as are configured, below a note that counts the others."""
-        return "\n".join(preview_lines(self.render(width=width), width=width, max_lines=self.preview_max_lines))
-
-
-OnUpdate: TypeAlias = Callable[[ToolResult], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
-    """A call of a tool: arguments as the model wrote them, where progress frames go, and how the host aborts it."""
-
-    arguments: JsonValue
-    on_update: OnUpdate | None = None
-    abort: anyio.Event | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """A tool of a suite, for any host: name, texts, JSON schema, and `execute`, which never raises for bad input."""
-
-    name: str
-    label: str
-    description: str
-    input_schema: Mapping[str, JsonValue]
-    execute: Callable[[ToolCall], Awaitable[ToolResult]]
-    render_call: Callable[[JsonValue], str]
-
-
 class Observer(Protocol):
     """Reads every event; changes nothing. One that raises is logged once and muted for that task."""
 
     def notify(self, task: Task, event: Event) -> None:
         """`event` has just been applied; `task` is the state after it."""
         ...
-
-
-class Progress(Protocol):
-    """Who watches a command being carried out."""
-
-    def step(self, snapshot: Callable[[], Reply], event: Event | None) -> None:
-        """Something happened; `snapshot` makes the reply as it would be now. `event` is None for the first look."""
-        ...
-
-
-class Executor(Protocol):
-    """The engine as a suite sees it."""
-
-    async def execute(
-        self, command: Command, *, progress: Progress | None = None, abort: anyio.Event | None = None
-    ) -> Reply:
-        """Carry out a command; never raises for bad input.
-
-        `progress` hears of every event of the tasks that it starts or touches, and of no others. Setting `abort` has
-        the effect of cancelling the caller, except that there is a reply.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What a suite may know of the configuration in force.
-
-    `output_max_chars` caps an answer in a payload, in code points; `onupdate_throttle_ms` is the least time between two
-    progress frames of one call; `debug` makes views show every field of a result; `transcript_tail_lines` is how many
-    tool rows a collapsed view shows, `result_preview_lines` how many lines a preview; `options` is
-    `suiteOptions.<name>` of ohm.json.
-    """
-
-    output_max_chars: int
-    onupdate_throttle_ms: int
-    debug: bool
-    transcript_tail_lines: int
-    result_preview_lines: int
-    options: Mapping[str, JsonValue]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteContext:
-    """What a suite gets to build its tools; `profiles` (the visible roster) and `settings` are asked at each call.
-
-    `status` is the status line for frames, where no host shows it; `wording` what plugins call a tool with a payload.
-    """
-
-    executor: Executor
-    profiles: Callable[[], tuple[Profile, ...]]
-    settings: Callable[[], Settings]
-    status: Callable[[], str | None] = lambda: None
-    wording: Callable[[str, str], str | None] = lambda _tool, _payload: None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSuiteSpec:
-    """A tool suite that a plugin offers: `parent` tools delegate, `child` tools are given to subagents."""
-
-    name: str
-    summary: str
-    build: Callable[[SuiteContext], tuple[Tool, ...]]
-    audience: Literal["parent", "child"] = "parent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-    from ohm_subagents._plugins.interfaces import BackendSpec, JsonObject, Options
+    from ohm_subagents._plugins.interfaces import BackendSpec, Options
+    from ohm_subagents._plugins.suites import JsonObject
 
 _WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from ohm_subagents._plugins.interfaces import BackendSpec, JsonObject, Options
+    from ohm_subagents._plugins.interfaces import BackendSpec, Options
+    from ohm_subagents._plugins.suites import JsonObject
 
 Opened = Result[Backend, OhmError]
 CLOSE_GRACE_S = 10.0

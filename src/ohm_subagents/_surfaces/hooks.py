@@ -11,7 +11,7 @@ from ohm_subagents._surfaces.task.suite import task_suite
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ohm_subagents._plugins.interfaces import ToolSuiteSpec
+    from ohm_subagents._plugins.suites import ToolSuiteSpec
 
 
 @hookimpl

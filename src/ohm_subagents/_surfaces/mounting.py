@@ -12,7 +12,7 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from ohm_subagents._plugins.interfaces import SuiteContext, Tool, ToolSuiteSpec
+    from ohm_subagents._plugins.suites import SuiteContext, Tool, ToolSuiteSpec
 
 
 logger = logging.getLogger(PROJECT)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic_core import to_jsonable_python
 
 from ohm_subagents._plugins.hookspecs import PROJECT
-from ohm_subagents._plugins.interfaces import ToolResult
+from ohm_subagents._plugins.suites import ToolResult
 from ohm_subagents._surfaces.updates import Frames
 from ohm_subagents._views.debug import debug_text
 from ohm_subagents._views.projection import project
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import JsonObject, SuiteContext, Tool, ToolCall
+    from ohm_subagents._plugins.suites import JsonObject, SuiteContext, Tool, ToolCall
+    from ohm_subagents._views.theme import View
     from ohm_subagents.contract.commands import Command, Reply
 
 
@@ -61,16 +62,16 @@ def result_of(reply: Reply, context: SuiteContext, *, batch: bool = False, ignor
         noted: list[JsonValue] = [f"Ignored unknown key '{key}'." for key in ignored]
         details["diagnostics"] = [*(envelope.diagnostics or ()), *noted]
 
-    def view(expanded: bool, width: int) -> str:  # noqa: FBT001  ToolResult calls it
+    def shown(view: View) -> str:
         now = context.settings()
         if now.debug:
-            return debug_text(envelope, expanded=expanded)
+            return debug_text(envelope, expanded=view.expanded)
         return view_text(
             reply,
             batch=batch,
-            expanded=expanded,
+            expanded=view.expanded,
             output_max_chars=cap,
-            width=width,
+            width=view.width,
             tail_rows=now.transcript_tail_lines,
             wording=context.wording,
         )
@@ -79,7 +80,7 @@ def result_of(reply: Reply, context: SuiteContext, *, batch: bool = False, ignor
         text=model_text(reply, batch=batch, output_max_chars=cap),
         details=details,
         is_error=envelope.status == "failed" or (envelope.op in {"start", "send"} and envelope.status == "cancelled"),
-        view=view,
+        view=shown,
         preview_max_lines=settings.result_preview_lines,
     )
 

@@ -15,7 +15,7 @@ from ohm_subagents.contract.events import RunEnded, TaskQueued
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from ohm_subagents._plugins.interfaces import OnUpdate, ToolResult
+    from ohm_subagents._plugins.suites import OnUpdate, ToolResult
     from ohm_subagents.contract.commands import Reply
     from ohm_subagents.contract.events import Event
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import ToolResult
+    from ohm_subagents._plugins.suites import ToolResult
 
 
 async def call(tool: str, arguments: str, *, cwd: Path, config: Path | None, as_json: bool) -> int:

@@ -1,5 +1,6 @@
 """The contract: pure data. Events, tasks, profiles, errors, commands and results."""
 
+from ohm_subagents.contract.agent import AgentOptions, Attachment
 from ohm_subagents.contract.commands import (
     Accepted,
     Cancel,
@@ -70,6 +71,7 @@ from ohm_subagents.contract.events import (
 from ohm_subagents.contract.ids import Clock, SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, ClockName, Clocks, Extension, Limits, LoopPolicy, LoopStep
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS, ModelPattern, Thinking, parse_model_pattern
+from ohm_subagents.contract.pi_settings import PiSettings
 from ohm_subagents.contract.policy import Decision, PermissionRequest, Verdict
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -82,7 +84,9 @@ __all__ = [
     "THINKING_LEVELS",
     "Accepted",
     "AgentEnded",
+    "AgentOptions",
     "AnyEnvelope",
+    "Attachment",
     "BatchEnvelope",
     "BatchStatus",
     "Budget",
@@ -126,6 +130,7 @@ __all__ = [
     "OpenCall",
     "Outcome",
     "PermissionRequest",
+    "PiSettings",
     "Profile",
     "Recorded",
     "Refused",

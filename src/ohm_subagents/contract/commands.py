@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from ohm_subagents.contract.errors import OhmError
-from ohm_subagents.contract.ids import TaskId
+from ohm_subagents.contract.agent import Attachment
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.task import Invocation, Run, Status, Task
 
@@ -18,7 +20,10 @@ WaitStatus = Literal["completed", "timeout", "aborted"]
 class StartItem:
     """One task to start. `profile` is what the caller typed; the rest is this call's own choice.
 
-    `is_one_shot`: no follow-up is expected; so it is for each of several items.
+    `catalog` says among which profiles it is looked for; of the `agents`, an empty name is one without any wishes.
+    `is_one_shot`: no follow-up is expected; so it is for each of several items. `cwd` is in place of the `Ohm`'s own.
+    `files` and `context` stand before the prompt of the first run; with `confines_files`, those outside of `cwd` do
+    not. `session_id` names the session that the task is to be in. `objection` is what the surface has against it.
     """
 
     profile: str
@@ -30,6 +35,13 @@ class StartItem:
     loop: LoopPolicy | None = None
     invocation: Invocation = "task-routed"
     is_one_shot: bool = False
+    catalog: Literal["subagents", "agents"] = "subagents"
+    cwd: Path | None = None
+    files: tuple[Attachment, ...] = ()
+    confines_files: bool = False
+    context: str = ""
+    session_id: SessionId | None = None
+    objection: OhmError | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +49,9 @@ class Start:
     """Start the items; a single task is a batch of one. Items run one after another unless `parallel`.
 
     `background` returns as soon as the items are admitted. A program may always ask for that (`by_program`), a model
-    only if the configuration says so. `budget` is shared by all items and whatever they start.
+    only if the configuration says so. `budget` is shared by all items and whatever they start. `limit` is how many run
+    at once, None as configured. Nothing starts if an item is refused with a code of `abort_on`: of several, the first code
+    there is the answer.
     """
 
     items: tuple[StartItem, ...]
@@ -45,6 +59,8 @@ class Start:
     background: bool = False
     by_program: bool = False
     budget: Budget | None = None
+    limit: int | None = None
+    abort_on: tuple[ErrorCode, ...] = ()
     op: Literal["start"] = "start"
 
 

@@ -64,6 +64,7 @@ class ErrorCode(StrEnum):
     INVALID_MODEL = _code(
         "invalid_model", Category.VALIDATION, "A model is not written as `<provider>/<model>[:<thinking>]`."
     )
+    CWD_INVALID = _code("cwd_invalid", Category.VALIDATION, "The `cwd` of an item is relative, or has a `..` in it.")
     CWD_UNREADABLE = _code("cwd_unreadable", Category.VALIDATION, "The working directory is not a readable directory.")
 
     # What the configuration and the policy say
@@ -71,6 +72,16 @@ class ErrorCode(StrEnum):
         "task_config_load_failed", Category.RUNTIME, "ohm.json cannot be read; nothing starts until it can."
     )
     PROFILE_INVALID = _code("profile_invalid", Category.VALIDATION, "A profile file cannot be used.")
+    PROFILE_TOOLS_CONFLICT = _code(
+        "profile_tools_conflict", Category.VALIDATION, "An agent profile has both `tools` and `excludeTools`."
+    )
+    PROFILE_SKILLS_CONFLICT = _code(
+        "profile_skills_conflict", Category.VALIDATION, "An agent profile names skills and has `noSkills`."
+    )
+    PROFILE_ARGUMENT_REFUSED = _code(
+        "profile_argument_refused", Category.POLICY, "`extraArgs` or a skill's path of an agent profile is not safe."
+    )
+    UNKNOWN_SKILLS = _code("unknown_skills", Category.NOT_FOUND, "An agent profile names skills that nobody has.")
     SUBAGENTS_DISABLED = _code("subagents_disabled", Category.RUNTIME, "`features.subagents` is off.")
     SUBAGENT_UNAVAILABLE = _code("subagent_unavailable", Category.RUNTIME, "The feature flag of the profile is off.")
     PERMISSION_DENIED = _code("task_permission_denied", Category.POLICY, "A rule or a plugin denies the profile.")
@@ -102,6 +113,8 @@ class ErrorCode(StrEnum):
     OWNED_ELSEWHERE = _code(
         "task_owned_elsewhere", Category.RUNTIME, "`send` or `cancel` to a task that another process runs."
     )
+    SESSION_NOT_FOUND = _code("session_not_found", Category.NOT_FOUND, "No session of this id is kept.")
+    SESSION_BUSY = _code("session_busy", Category.RUNTIME, "The session to be resumed is still running.")
     NOT_RESUMABLE = _code("task_not_resumable", Category.RUNTIME, "`send` to a settled task.")
     WAIT_TIMEOUT = _code("task_wait_timeout", Category.RUNTIME, "`timeout_ms` passed before every task was settled.")
     WAIT_ABORTED = _code("task_wait_aborted", Category.RUNTIME, "The caller aborted the wait; the tasks go on.")
@@ -153,6 +166,7 @@ class OhmError:
     `message` is one sentence of fact that quotes the offending value; `advice` says what is allowed and what to do;
     `summary` is a shorter form of the message where a document fixes one. A plugin may bring its own `code`: without a
     `category` it gets the one its name tells (004's rule). `task_id` names the task that holds the partial work.
+    `exit_code` is that of the process that failed, where there was one.
     """
 
     code: str
@@ -162,11 +176,21 @@ class OhmError:
     category: Category | None = None
     retryable: bool = False
     task_id: str | None = None
+    exit_code: int | None = None
 
     def __post_init__(self) -> None:
         """Never leave the message empty."""
         if not self.message.strip():
-            object.__setattr__(self, "message", f"Failed with {self.code} and no message.")
+            object.__setattr__(self, "message", self._no_message)
+
+    @property
+    def is_wordless(self) -> bool:
+        """Whether nobody said what was wrong, but the code."""
+        return self.message == self._no_message
+
+    @property
+    def _no_message(self) -> str:
+        return f"Failed with {self.code} and no message."
 
     def __str__(self) -> str:
         """The whole text for a person: the fact, then the advice."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.limits import Budget, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 
@@ -43,7 +44,7 @@ class Profile:
     `limits` are of each run, `budget` is of each task with all that it starts, `polling` are tools that may repeat.
     `limits_at_most` and `budget_at_most` are what a project's file says: they only lower what stands without them;
     `overrides` is then the file that `limits` and `budget` are from. `env` names variables of our environment that a
-    command-line agent which runs the profile may see.
+    command-line agent which runs the profile may see. `agent` is there for a profile of 000.
     """
 
     id: str
@@ -65,5 +66,6 @@ class Profile:
     budget_at_most: Budget | None = None
     polling: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
+    agent: AgentOptions | None = None
     source: str = ""
     overrides: str = ""

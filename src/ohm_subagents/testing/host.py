@@ -9,7 +9,7 @@ from ohm_subagents._plugins.embedding import Host
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ohm_subagents._plugins.interfaces import JsonObject
+    from ohm_subagents._plugins.suites import JsonObject
 
 
 class MemoryHost(Host):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._plugins.interfaces import RunRequest, Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.interfaces import RunRequest
+from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.profile import Profile
 
@@ -55,7 +56,7 @@ def note_tool(notes: list[JsonValue]) -> Tool:
         description="Takes a note.",
         input_schema={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
         execute=execute,
-        render_call=lambda _payload: NOTE,
+        call_view=lambda _payload, _theme: NOTE,
     )
 
 

@@ -9,7 +9,7 @@ from anyio import get_running_tasks
 from model_server import Call, Gate, ModelServer, Reply, Request, Say, Stall
 from subagent_runs import EventLog, acme, answer, child_tool, opened, request
 
-from ohm_subagents._plugins.interfaces import Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
 from ohm_subagents.contract import TextDelta, ToolEnded, ToolStarted
 
 pytestmark = pytest.mark.anyio
@@ -53,7 +53,12 @@ async def test_cancelling_a_running_tool_reaches_it() -> None:
         raise AssertionError(call)
 
     tool = Tool(
-        name="hang", label="", description="", input_schema={"type": "object"}, execute=execute, render_call=str
+        name="hang",
+        label="",
+        description="",
+        input_schema={"type": "object"},
+        execute=execute,
+        call_view=lambda arguments, _theme: str(arguments),
     )
     log = EventLog()
     async with (

@@ -14,7 +14,8 @@ from ohm_subagents import Ohm
 from ohm_subagents._backends.in_process.models import ModelBook
 from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents._backends.services import CompatibleProvider
-from ohm_subagents._plugins.interfaces import ModelSpec, ToolResult
+from ohm_subagents._plugins.interfaces import ModelSpec
+from ohm_subagents._plugins.suites import ToolResult
 from ohm_subagents.contract import ErrorCode, ModelPattern, OhmError, Ok, TextDelta
 from ohm_subagents.testing import HERMETIC
 

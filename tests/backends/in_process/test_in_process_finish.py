@@ -8,7 +8,7 @@ from fake_engine import FakeInbox, StoryLog
 from model_server import Call, Gate, ModelServer, Request, Say
 from subagent_runs import EventLog, acme, answer, child_tool, opened, request
 
-from ohm_subagents._plugins.interfaces import Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
 from ohm_subagents.contract import Checkpointed, ToolEnded
 
 pytestmark = pytest.mark.anyio
@@ -96,7 +96,12 @@ async def test_a_tool_that_runs_when_the_run_is_told_to_finish_is_let_be() -> No
         return ToolResult(text="seen", details={})
 
     tool = Tool(
-        name="look", label="", description="", input_schema={"type": "object"}, execute=execute, render_call=str
+        name="look",
+        label="",
+        description="",
+        input_schema={"type": "object"},
+        execute=execute,
+        call_view=lambda arguments, _theme: str(arguments),
     )
     async with ModelServer(Say(Call("look")), Say("Seen.")) as server, opened(acme(server)) as backend:
         assert answer(await backend.run(request(inbox=inbox, child_tools=(tool,)), log)) == "Seen."

@@ -12,7 +12,8 @@ from subagent_runs import ENV, EventLog, acme, answer, child_tool, error, opened
 from ohm_subagents._backends.in_process.models import ModelBook
 from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents._plugins.gate import Grant
-from ohm_subagents._plugins.interfaces import ModelSpec, ToolResult
+from ohm_subagents._plugins.interfaces import ModelSpec
+from ohm_subagents._plugins.suites import ToolResult
 from ohm_subagents.contract import Checkpointed, Err, ErrorCode, ModelPattern, OhmError, Ok, ToolEnded, UsageAdded
 
 pytestmark = pytest.mark.anyio

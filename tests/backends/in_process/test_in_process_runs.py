@@ -9,7 +9,7 @@ from model_server import Call, Gate, ModelServer, Say, Think, Tokens
 from subagent_runs import EventLog, acme, answer, child_tool, error, kinds, opened, request
 
 from ohm_subagents._backends.services import CompatibleModel
-from ohm_subagents._plugins.interfaces import Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
 from ohm_subagents.contract import (
     Checkpointed,
     DiagnosticRaised,
@@ -159,7 +159,12 @@ async def test_a_tool_with_a_bug_costs_its_call_and_not_the_run() -> None:
         raise LookupError(msg)
 
     tool = Tool(
-        name="look", label="", description="", input_schema={"type": "object"}, execute=execute, render_call=str
+        name="look",
+        label="",
+        description="",
+        input_schema={"type": "object"},
+        execute=execute,
+        call_view=lambda arguments, _theme: str(arguments),
     )
     log = EventLog()
     async with ModelServer(Say(Call("look")), Say("Went on.")) as server, opened(acme(server)) as backend:

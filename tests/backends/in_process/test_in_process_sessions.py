@@ -5,7 +5,8 @@ import pytest
 from model_server import Call, ModelServer, Request, Say, Stall, Status, Wire
 from subagent_runs import EventLog, acme, answer, child_tool, error, opened, request
 
-from ohm_subagents._plugins.interfaces import Exchange, Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.interfaces import Exchange
+from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
 from ohm_subagents.contract import Checkpointed, DiagnosticRaised, ErrorCode, ToolEnded, UsageAdded
 
 pytestmark = pytest.mark.anyio
@@ -138,7 +139,12 @@ async def test_a_run_that_was_stopped_within_a_tool_keeps_what_the_other_tools_f
         raise AssertionError
 
     hang = Tool(
-        name="hang", label="", description="", input_schema={"type": "object"}, execute=execute, render_call=str
+        name="hang",
+        label="",
+        description="",
+        input_schema={"type": "object"},
+        execute=execute,
+        call_view=lambda arguments, _theme: str(arguments),
     )
     hanging, found_it, log = anyio.Event(), anyio.Event(), EventLog()
 

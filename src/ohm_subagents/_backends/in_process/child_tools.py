@@ -9,13 +9,14 @@ from pydantic_ai.tools import RunContext
 from pydantic_ai.tools import Tool as UpstreamTool
 
 from ohm_subagents._backends.in_process.tools import refuse_if_closed
-from ohm_subagents._plugins.interfaces import ToolCall, ToolResult
+from ohm_subagents._plugins.suites import ToolCall, ToolResult
 from ohm_subagents.contract.events import ToolUpdated
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import Sink, Tool
+    from ohm_subagents._plugins.interfaces import Sink
+    from ohm_subagents._plugins.suites import Tool
 
 
 def offered(tool: Tool, sink: Sink) -> UpstreamTool[object]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import JsonObject
+    from ohm_subagents._plugins.suites import JsonObject
     from ohm_subagents.contract.profile import InputRole, Profile
 
 LEGACY: Final = "prompt"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.interfaces import Tool, ToolSuiteSpec
+from ohm_subagents._plugins.suites import Tool, ToolSuiteSpec
 from ohm_subagents._surfaces.primary.inputs import inputs_of, parse, schema_of
 from ohm_subagents._surfaces.tool import carry_out, result_of
 from ohm_subagents.contract.commands import Rejected, Start
@@ -14,7 +14,8 @@ from ohm_subagents.contract.result import Err, Ok
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import SuiteContext, ToolCall, ToolResult
+    from ohm_subagents._plugins.suites import SuiteContext, ToolCall, ToolResult
+    from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.profile import Profile
 
 
@@ -34,7 +35,7 @@ def _tool(context: SuiteContext, profile: Profile) -> Tool:
         description=_description(profile),
         input_schema=schema_of(profile),
         execute=partial(_execute, context, profile),
-        render_call=partial(_call_line, profile),
+        call_view=partial(_call_line, profile),
     )
 
 
@@ -64,7 +65,7 @@ def _description(profile: Profile) -> str:
     return "\n\n".join(section for section in sections if section)
 
 
-def _call_line(profile: Profile, arguments: JsonValue) -> str:
+def _call_line(profile: Profile, arguments: JsonValue, _theme: Theme) -> str:
     match parse(profile, arguments):
         case Ok(understood):
             return f"{profile.id} · {understood.item.description}"

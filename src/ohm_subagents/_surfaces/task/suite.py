@@ -6,7 +6,7 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.interfaces import Tool, ToolSuiteSpec
+from ohm_subagents._plugins.suites import Tool, ToolSuiteSpec
 from ohm_subagents._surfaces.task.inputs import TaskInput, parse
 from ohm_subagents._surfaces.task.schema import schema
 from ohm_subagents._surfaces.tool import carry_out, result_of
@@ -16,7 +16,8 @@ from ohm_subagents.contract.result import Err, Ok
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import SuiteContext, ToolCall, ToolResult
+    from ohm_subagents._plugins.suites import SuiteContext, ToolCall, ToolResult
+    from ohm_subagents._views.theme import Theme
 
 NAME = "task"
 
@@ -34,7 +35,7 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
             description=_description(context),
             input_schema=schema(),
             execute=partial(_execute, context),
-            render_call=_call_line,
+            call_view=_call_line,
         ),
     )
 
@@ -64,7 +65,7 @@ def _description(context: SuiteContext) -> str:
     return "\n".join([text.rstrip(), *roster])
 
 
-def _call_line(arguments: JsonValue) -> str:
+def _call_line(arguments: JsonValue, _theme: Theme) -> str:
     match parse(arguments):
         case Ok(TaskInput(command=Start(items=items), batch=True)):
             return f"task start batch ({len(items)})"

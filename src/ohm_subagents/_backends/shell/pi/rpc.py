@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from ohm_subagents._backends.shell.pi.kept import KeptReader
     from ohm_subagents._backends.shell.process import Child
-    from ohm_subagents._plugins.interfaces import JsonObject, RunOutput, RunRequest, Sink
+    from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
+    from ohm_subagents._plugins.suites import JsonObject
     from ohm_subagents.contract.errors import OhmError
 
 _SETTLED: Final = Ended(code=0, was_stopped=True)

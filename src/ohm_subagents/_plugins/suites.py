@@ -1,0 +1,184 @@
+"""The contract of tool suites: what one gives us and what it gets. Everything here is public as `.plugin`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from uuid import UUID, uuid4
+
+from pydantic import JsonValue
+
+from ohm_subagents._views.preview import MAX_LINES, preview_lines
+from ohm_subagents._views.theme import PLAIN, Theme, View
+from ohm_subagents.contract.commands import Command, Reply
+from ohm_subagents.contract.events import Event, Recorded
+from ohm_subagents.contract.ids import Clock, SessionId
+from ohm_subagents.contract.pi_settings import PiSettings
+from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.task import Task
+
+if TYPE_CHECKING:
+    import anyio
+
+    from ohm_subagents._plugins.embedding import Host
+    from ohm_subagents._plugins.interfaces import Observer
+
+JsonObject: TypeAlias = dict[str, JsonValue]
+EventHandler: TypeAlias = Callable[[JsonObject], Awaitable[JsonObject | None]]
+"""What a suite does at an event of the host's session, and what it answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a tool call gives back: `text` for the model, `details` for machines, views for people."""
+
+    text: str
+    details: JsonObject
+    is_error: bool = False
+    view: Callable[[View], str] | None = field(default=None, repr=False, compare=False)
+    preview_max_lines: int = field(default=MAX_LINES, repr=False, compare=False)
+
+    def render(self, *, expanded: bool = False, width: int = 120, theme: Theme = PLAIN) -> str:
+        """The text for a person, `width` terminal cells wide."""
+        return self.text if self.view is None else self.view(View(expanded=expanded, width=width, theme=theme))
+
+    def preview(self, *, width: int = 120) -> str:
+        """The newest lines of the collapsed view, as many as are configured, below a note that counts the others."""
+        return "\n".join(preview_lines(self.render(width=width), width=width, max_lines=self.preview_max_lines))
+
+
+OnUpdate: TypeAlias = Callable[[ToolResult], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call of a tool: arguments as the model wrote them, where progress frames go, and how the host aborts it."""
+
+    arguments: JsonValue
+    on_update: OnUpdate | None = None
+    abort: anyio.Event | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool of a suite, for any host: name, texts, JSON schema, and `execute`, which never raises for bad input.
+
+    `call_view` shows a call; `result_view` shows a result of old, of which there are the text and the details.
+    `prompt_snippet` and `prompt_guidelines` are for the system prompt of whoever may call the tool.
+    """
+
+    name: str
+    label: str
+    description: str
+    input_schema: Mapping[str, JsonValue]
+    execute: Callable[[ToolCall], Awaitable[ToolResult]]
+    call_view: Callable[[JsonValue, Theme], str]
+    result_view: Callable[[ToolResult, View], str] | None = None
+    prompt_snippet: str = ""
+    prompt_guidelines: tuple[str, ...] = ()
+
+    def render_call(self, arguments: JsonValue, *, theme: Theme = PLAIN) -> str:
+        """One line for a person: what is called."""
+        return self.call_view(arguments, theme)
+
+    def render_result(
+        self, result: ToolResult, *, expanded: bool = False, width: int = 120, theme: Theme = PLAIN
+    ) -> str:
+        """The text of a result for a person, say of one that a host has kept."""
+        if self.result_view is None:
+            return result.render(expanded=expanded, width=width, theme=theme)
+        return self.result_view(result, View(expanded=expanded, width=width, theme=theme))
+
+
+class Progress(Protocol):
+    """Who watches a command being carried out."""
+
+    def step(self, snapshot: Callable[[], Reply], event: Event | None) -> None:
+        """Something happened; `snapshot` makes the reply as it would be now. `event` is None for the first look."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptTask:
+    """A task and what is known to have happened in it, oldest first; of a long one perhaps only the newest."""
+
+    task: Task
+    history: tuple[Recorded, ...]
+
+
+class Executor(Protocol):
+    """The engine as a suite sees it."""
+
+    async def execute(
+        self,
+        command: Command,
+        *,
+        observer: Observer | None = None,
+        progress: Progress | None = None,
+        abort: anyio.Event | None = None,
+    ) -> Reply:
+        """Carry out a command; never raises for bad input.
+
+        `observer` and `progress` hear of every event of the tasks that it starts or touches, and of no others; the
+        observer first. Setting `abort` has the effect of cancelling the caller, except that there is a reply.
+        """
+        ...
+
+    async def read_session(self, session_id: SessionId) -> tuple[KeptTask, ...]:
+        """The tasks of a session, oldest first, as far as they are kept; none if nobody knows it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a suite may know of the configuration in force.
+
+    `output_max_chars` caps an answer in a payload, in code points; `onupdate_throttle_ms` is the least time between two
+    progress frames of one call; `debug` makes views show every field of a result; `transcript_tail_lines` is how many
+    tool rows a collapsed view shows, `result_preview_lines` how many lines a preview; `options` is
+    `suiteOptions.<name>` of ohm.json.
+    """
+
+    output_max_chars: int
+    onupdate_throttle_ms: int
+    debug: bool
+    transcript_tail_lines: int
+    result_preview_lines: int
+    options: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteContext:
+    """What a suite gets to build its tools; `profiles` (the visible roster) and `settings` are asked at each call.
+
+    `status` is the status line for frames, where no host shows it; `wording` what plugins call a tool with a payload.
+    `agents` are the agent profiles of 000 that may be seen, by name, and `pi_settings` what `settings.json` says.
+    `parent_tools` are those that the parent agent may call. `host` is who embeds us, if anybody; `on` registers what is
+    to be done at an event of its session (`session_start`, …), and the answer goes back to it. `clock` stamps.
+    """
+
+    executor: Executor
+    profiles: Callable[[], tuple[Profile, ...]]
+    settings: Callable[[], Settings]
+    status: Callable[[], str | None] = lambda: None
+    wording: Callable[[str, str], str | None] = lambda _tool, _payload: None
+    agents: Callable[[], Mapping[str, Profile]] = dict
+    pi_settings: Callable[[], PiSettings] = PiSettings
+    parent_tools: Callable[[], tuple[str, ...]] = tuple
+    cwd: Path = field(default_factory=Path.cwd)
+    clock: Clock = lambda: 0
+    new_uuid: Callable[[], UUID] = uuid4
+    host: Host | None = None
+    on: Callable[[str, EventHandler], None] = lambda _event, _handler: None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSuiteSpec:
+    """A tool suite that a plugin offers: `parent` tools delegate, `child` tools are given to subagents."""
+
+    name: str
+    summary: str
+    build: Callable[[SuiteContext], tuple[Tool, ...]]
+    audience: Literal["parent", "child"] = "parent"

@@ -1,0 +1,1 @@
+"""Parallel sub-agents with profiles, skills, files and resume (000)."""

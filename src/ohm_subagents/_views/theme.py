@@ -1,0 +1,51 @@
+"""Colours by what they mean; whoever shows the text decides what they look like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+
+class Theme(Protocol):
+    """Marks a piece of text. Tokens: `toolTitle accent text muted dim success warning error` (000, 002)."""
+
+    def fg(self, token: str, text: str) -> str:
+        """The text in the colour of a token."""
+        ...
+
+    def bold(self, text: str) -> str:
+        """The text, heavier."""
+        ...
+
+    def strikethrough(self, text: str) -> str:
+        """The text, struck through."""
+        ...
+
+
+class _Plain:
+    """No marks at all."""
+
+    def fg(self, token: str, text: str) -> str:
+        """The text."""
+        del token
+        return text
+
+    def bold(self, text: str) -> str:
+        """The text."""
+        return text
+
+    def strikethrough(self, text: str) -> str:
+        """The text."""
+        return text
+
+
+PLAIN: Final[Theme] = _Plain()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """How somebody wants to see a result: whole or collapsed, `width` terminal cells wide, marked by `theme`."""
+
+    expanded: bool = False
+    width: int = 120
+    theme: Theme = field(default=PLAIN)

@@ -1,0 +1,43 @@
+"""What a coding agent is started with beyond prompt, model and tools: the fields of 000's profiles, and its files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ohm_subagents.contract.model_pattern import Thinking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOptions:
+    """How a profile of 000 wants its agent. A profile that has them speaks for itself: its prompt is used as it is.
+
+    `provider`, `model` and `thinking` are as the file writes them. `appended_prompt` follows the system prompt.
+    `suggested_skills` and `load_skills` are names; once they are found, `skill_paths` has the files of the former, and
+    the text of the latter is in `appended_prompt`. `is_local`: it is from a project's file.
+    """
+
+    provider: str | None = None
+    model: str | None = None
+    thinking: Thinking | None = None
+    appended_prompt: str = ""
+    api_key: str | None = field(default=None, repr=False)
+    no_extensions: bool = False
+    extensions: tuple[str, ...] = ()
+    no_skills: bool = False
+    suggested_skills: tuple[str, ...] = ()
+    skill_paths: tuple[str, ...] = ()
+    load_skills: tuple[str, ...] = ()
+    no_context_files: bool = False
+    extra_args: tuple[str, ...] = ()
+    is_local: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A file, or lines of it, to stand before a prompt. Lines count from 1; both ends are included."""
+
+    path: str
+    start: int | None = None
+    end: int | None = None
+    head: int | None = None
+    tail: int | None = None
