@@ -50,8 +50,8 @@ class Start:
 
     `background` returns as soon as the items are admitted. A program may always ask for that (`by_program`), a model
     only if the configuration says so. `budget` is shared by all items and whatever they start. `limit` is how many run
-    at once, None as configured. Nothing starts if an item is refused with a code of `abort_on`: of several, the first code
-    there is the answer.
+    at once, None as configured. Nothing starts if an item is refused with a code of `abort_on`: of several, the first
+    code there is the answer.
     """
 
     items: tuple[StartItem, ...]
