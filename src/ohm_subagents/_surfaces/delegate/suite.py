@@ -92,7 +92,7 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
 
 
 def _description(tool: str) -> str:
-    return files(__package__).joinpath(f"{tool}.md").read_text(encoding="utf-8").rstrip()
+    return files("ohm_subagents._surfaces.delegate").joinpath(f"{tool}.md").read_text(encoding="utf-8").rstrip()
 
 
 async def _session_start(sessions: Sessions, event: JsonObject) -> None:
