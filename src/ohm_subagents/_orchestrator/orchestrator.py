@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -12,10 +11,11 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._orchestrator import refusals
+from ohm_subagents._orchestrator.batch import Admitted, Batch
 from ohm_subagents._orchestrator.lineage import CURRENT
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.onlookers import Onlookers, watching
-from ohm_subagents._orchestrator.patience import either, settled, settled_anywhere
+from ohm_subagents._orchestrator.patience import either, seconds, settled, settled_anywhere
 from ohm_subagents._orchestrator.plan import plan
 from ohm_subagents._orchestrator.world import label
 from ohm_subagents._plugins.suites import KeptTask
@@ -33,7 +33,6 @@ from ohm_subagents.contract.commands import (
     Sent,
     Start,
     Started,
-    StartItem,
     Stopped,
     Wait,
 )
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.running import RunningTasks
     from ohm_subagents._orchestrator.world import World
-    from ohm_subagents._plugins.interfaces import Observer
+    from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import Progress
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.commands import Command, WaitStatus
@@ -62,8 +61,6 @@ STATIC = "interactive-sdk"
 """What an envelope shows as `backend` while nobody knows which one is configured."""
 LOOKUP = "task"
 """What an envelope shows as `backend` when a single id leads nowhere."""
-_FOREVER_MS = 2**53
-"""Beyond this a number of milliseconds is no exact float any more, and in the end none at all."""
 
 
 class Orchestrator:
@@ -88,8 +85,7 @@ class Orchestrator:
         `observer` and `progress` hear of the tasks that the command starts or touches while it lasts. Setting `abort`,
         or cancelling the caller, cancels the tasks or the follow-up that it waits for; a `wait` only stops waiting.
         """
-        if self._is_closed:
-            raise RuntimeError("This Ohm is closed; use it inside `async with Ohm.open(...)`.")
+        self._check_open()
         reply = await self._execute(command, Onlookers(observer, progress), abort)
         if command.op != "status":  # what is told has to survive the death of this process
             await self._store.flush()
@@ -123,19 +119,22 @@ class Orchestrator:
         mistyped = refusals.mistyped("budget", command.budget, Budget)
         if mistyped is not None:
             return Rejected(error=mistyped, backend=backend, items=command.items)
-        admitted: list[LiveTask | Refused] = []
+        batch = Batch(command, world, is_busy=self._running.is_busy)
+        if batch.objection is not None:
+            return Rejected(error=batch.objection, backend=backend, items=command.items)
+        admitted: list[Admitted] = []
 
         def reply() -> Started:
             return Started(items=tuple(self._reply(entry) for entry in admitted), backend=backend)
 
         observers = onlookers.of(reply)
         lineage = self._place(world).child(command.budget, whose="the call")
-        alone = len(command.items) == 1
-        items = command.items if alone else [replace(item, is_one_shot=True) for item in command.items]
-        admitted += [self._admit(item, world, observers, lineage) for item in items]
+        admitted += batch.enrolled(
+            lambda planned: self._running.enrol(planned, (*world.host.observers(), *observers), lineage)
+        )
         started = [entry for entry in admitted if isinstance(entry, LiveTask)]
-        workers = world.config.subagents.task_max_concurrency if command.parallel else 1
-        self._running.begin(started, workers=workers)
+        usual = world.config.subagents.task_max_concurrency if command.parallel else 1
+        self._running.begin(started, workers=usual if command.limit is None else command.limit)
         try:
             if started and not command.background and (abort is None or not abort.is_set()):
                 with self._running.in_line(started[0], partial(onlookers.first_look, reply)):
@@ -157,7 +156,7 @@ class Orchestrator:
             return Seen(items=self._seen(command.ids), backend=backend, op="wait")
 
         onlookers.first_look(reply)
-        with watching(live, onlookers.of(reply)), anyio.move_on_after(_seconds(command.timeout_ms)) as patience:
+        with watching(live, onlookers.of(reply)), anyio.move_on_after(seconds(command.timeout_ms)) as patience:
             aborted = await either(partial(settled_anywhere, live, command.ids, self._store), abort)
         items = self._seen(command.ids)
         is_done = all(isinstance(item, Missing) or item.task.is_terminal for item in items)
@@ -184,7 +183,7 @@ class Orchestrator:
                 if is_over and world.config.subagents.send_to_finished != "resume":
                     return refused(error=refusals.not_resumable(task), invocation=task.invocation)
                 asked = live.item if live else world.as_before(task)
-                item = replace(asked, profile=task.profile, prompt=command.prompt)
+                item = replace(asked, profile=task.profile, prompt=command.prompt, files=(), context="")
                 match plan(item, world):
                     case Err(Refused(error=error, profile=profile)):
                         return refused(error=error, invocation=task.invocation if profile else None)
@@ -210,6 +209,9 @@ class Orchestrator:
         self, former: Task, admitted: Plan, world: World, onlookers: Onlookers, abort: anyio.Event | None
     ) -> Reply:
         """A new task in the session of a settled one, which itself never changes."""
+        if self._running.is_busy(former.session_id):
+            error = refusals.busy(former.session_id)
+            return Rejected(error=error, backend=former.backend, op="send", task_id=former.id)
         observers = (*world.host.observers(), *onlookers.of(lambda: Sent(task=live.task)))
         match self._running.enrol(admitted, observers, self._place(world), former=former):
             case Err(error):
@@ -252,29 +254,22 @@ class Orchestrator:
             for found in [self._store.get(TaskId(each))]
         )
 
-    def _reply(self, entry: LiveTask | Refused) -> ItemReply:
+    def _reply(self, entry: Admitted) -> ItemReply:
         return self._accepted(entry.task) if isinstance(entry, LiveTask) else entry
 
     def _accepted(self, task: Task) -> Accepted:
         return Accepted(task=task, queue_position=self._running.position(task.id) if task.status == "queued" else None)
 
-    def _admit(
-        self, item: StartItem, world: World, onlookers: tuple[Observer, ...], lineage: Lineage
-    ) -> LiveTask | Refused:
-        match plan(item, world):
-            case Err(refused):
-                return refused
-            case Ok(admitted):
-                match self._running.enrol(admitted, (*world.host.observers(), *onlookers), lineage):
-                    case Err(error):
-                        return Refused(item=item, profile=admitted.profile.id, error=error)
-                    case Ok(live):
-                        return live
-
     async def read_session(self, session_id: SessionId) -> tuple[KeptTask, ...]:
         """The tasks of a session, oldest first, as far as they are kept; none if nobody knows it."""
+        self._check_open()
         await checkpoint()
-        return tuple(KeptTask(task=task, history=task.events) for task in self._store.session(session_id))
+        tasks = self._store.session(session_id)
+        return tuple([KeptTask(task=task, history=await self._store.history(task)) for task in tasks])
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise RuntimeError("This Ohm is closed; use it inside `async with Ohm.open(...)`.")
 
     def stop(self, task_id: TaskId) -> bool:
         """Cancel a task for the program that started it, whatever the configuration says by now."""
@@ -296,7 +291,3 @@ class Orchestrator:
         """Cancel everything that still runs; the owner's task group then waits for it."""
         self._is_closed = True
         self._running.close(reason)
-
-
-def _seconds(milliseconds: int | None) -> float:
-    return math.inf if milliseconds is None or milliseconds > _FOREVER_MS else milliseconds / 1000

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator import refusals
 from ohm_subagents._orchestrator.model_order import named_model
+from ohm_subagents._orchestrator.prompt import instructions
 from ohm_subagents._orchestrator.world import label
 from ohm_subagents._plugins.interfaces import Capability
+from ohm_subagents._policy.agents import argument_refused, conflict
 from ohm_subagents._policy.permissions import decide
 from ohm_subagents.contract.commands import Refused, StartItem
 from ohm_subagents.contract.ids import SessionId
@@ -67,17 +69,15 @@ class Plan:
 
 def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     """Admit an item, or say why not: no text, unknown profile, feature off, denied, bad tools or model, bad cwd."""
-    unusable = _wordless(item) or _mistyped(item)
-    if unusable is not None:
-        return Err(Refused(item=item, error=unusable))
-    profile = world.catalog.find(f"{item.profile}")
-    if profile is None:
-        return Err(Refused(item=item, error=refusals.unknown_profile(item.profile, world.visible_ids())))
+    found = _profile_of(item, world)
+    if isinstance(found, Err):
+        return found
+    profile = found.ok_value
 
     def refused(error: OhmError) -> Err[Refused]:
         return Err(Refused(item=item, error=error, profile=profile.id, invocation=item.invocation))
 
-    terms = world.terms(profile)
+    terms, cwd = world.terms(profile), item.cwd or world.cwd
     if profile.feature is not None and not world.config.features.is_on(profile.feature):
         return refused(refusals.feature_off(profile.id, profile.feature))
     tools, allowed = terms.tools, world.allowance(profile, item)
@@ -86,34 +86,34 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     if isinstance(allowed, Err):
         return refused(allowed.err_value)
     request = PermissionRequest(
-        profile=profile, description=item.description, prompt=item.prompt, cwd=world.cwd, tools=tools.ok_value.names
+        profile=profile, description=item.description, prompt=item.prompt, cwd=cwd, tools=tools.ok_value.names
     )
     verdict = decide(
         profile=profile, permissions=world.config.subagents.permissions, opinions=world.host.permission(request)
     )
     if isinstance(verdict, Err):
         return refused(verdict.err_value)
-    named = named_model(item.model, profile, world.config.subagents)
-    if isinstance(named, Err):
-        return refused(named.err_value)
+    model = named_model(item.model, profile, world.config.subagents)
+    if isinstance(model, Err):
+        return refused(model.err_value)
     backend = item.backend or terms.own.backend or profile.backend or world.config.subagent_backend
     spec = world.backends.get(backend)
-    if spec is not None and Capability.FILES in spec.capabilities and not _is_readable(world.cwd):
-        return refused(refusals.unreadable(world.cwd))
+    if spec is not None and Capability.FILES in spec.capabilities and not _is_readable(cwd):
+        return refused(refusals.unreadable(cwd))
     return Ok(
         Plan(
             profile=profile,
             item=item,
             backend=backend,
             label=label(backend, world.backends),
-            cwd=world.cwd,
+            cwd=cwd,
             mode=world.config.default_mode,
-            instructions=terms.instructions,
+            instructions=terms.instructions if item.cwd is None else instructions(profile, item.cwd),
             limits=allowed.ok_value.clocks,
             loop=allowed.ok_value.loop,
             budget=None if allowed.ok_value.budget == NO_BUDGET else allowed.ok_value.budget,
             max_events=world.config.task_max_events,
-            model=None if named.ok_value is None else named.ok_value.pattern,
+            model=None if model.ok_value is None else model.ok_value.pattern,
             tools=tools.ok_value.names,
             child_tools=terms.child_tools,
             diagnostics=tools.ok_value.diagnostics,
@@ -122,6 +122,30 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             env=world.env,
         )
     )
+
+
+def _profile_of(item: StartItem, world: World) -> Result[Profile, Refused]:
+    """The profile of an item, with all that it needs."""
+    found = world.find(item)
+    named = found.ok_value if isinstance(found, Ok) else None
+    unfit = _refusing_all(item, named)
+    if unfit is not None:
+        return Err(Refused(item=item, error=unfit, profile=None if named is None else named.id))
+    unusable = _wordless(item) or _mistyped(item)
+    if unusable is not None:
+        return Err(Refused(item=item, error=unusable))
+    if isinstance(found, Err):
+        return Err(Refused(item=item, error=found.err_value))
+    equipped = world.equipped(found.ok_value)
+    if isinstance(equipped, Err):
+        return Err(Refused(item=item, error=equipped.err_value, profile=found.ok_value.id))
+    return equipped
+
+
+def _refusing_all(item: StartItem, profile: Profile | None) -> OhmError | None:
+    """What of an item may refuse a whole call, and therefore is told before anything else (000)."""
+    before, after = (None, None) if profile is None else (conflict(profile), argument_refused(profile))
+    return before or item.objection or refusals.bad_cwd(item.cwd) or after
 
 
 def _cut(text: str, limit: int = 72) -> str:
@@ -155,7 +179,7 @@ def new_task(task_id: TaskId, admitted: Plan, now_ms: int, *, parent: TaskId | N
     item = admitted.item
     return Task(
         id=task_id,
-        session_id=SessionId(f"session_{task_id.removeprefix('task_')}"),
+        session_id=item.session_id or SessionId(f"session_{task_id.removeprefix('task_')}"),
         profile=admitted.profile.id,
         name=admitted.profile.name,
         description=item.description.strip(),

@@ -1,4 +1,4 @@
-"""The catalogue: built-ins ← plugins ← the user's files ← the project's files."""
+"""The catalogue: built-ins ← plugins ← agent profiles, if asked for ← the user's files ← the project's files."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, Self
 
-from ohm_subagents._config.regular_file import read_regular
 from ohm_subagents._config.schema import RESERVED_IDS
+from ohm_subagents._profiles.fenced import read_folder
 from ohm_subagents._profiles.markdown import parse_profile
 from ohm_subagents._profiles.rights import tightened
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -49,14 +49,19 @@ class Catalog:
         return tuple(sorted(profile.id for profile in self.profiles))
 
 
-def load_catalog(*, cwd: Path, config_dir: Path, plugin_profiles: Iterable[Profile]) -> Catalog:
+def load_catalog(
+    *, cwd: Path, config_dir: Path, plugin_profiles: Iterable[Profile], agents: Iterable[Profile] = ()
+) -> Catalog:
     """Read every source. A later one overrides by id, keeping its place; a broken file is a diagnostic.
 
-    A project's profile that overrides another gets no tool that the other had not.
+    A project's profile that overrides another gets no tool that the other had not. `agents` are agent profiles in the
+    order in which they were read: of those with one name, the last stands.
     """
     shelf = _Shelf()
     shelf.put(builtin_profiles())
     shelf.put(plugin_profiles)
+    for profile in agents:
+        shelf.put([shelf.tightened(profile) if profile.agent and profile.agent.is_local else profile])
     user, project = config_dir / "subagents", cwd / ".pi" / "subagents"
     shelf.put(_read(user, shelf.diagnostics))
     if project.resolve() != user.resolve():
@@ -118,33 +123,14 @@ class _Shelf:
 
 def _read(folder: Path, diagnostics: list[Diagnostic]) -> Iterable[Profile]:
     """The profiles of a folder's Markdown files, by file name. No folder, no profiles."""
-    try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix == ".md")
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        diagnostics.append(_unreadable(folder, error.strerror or type(error).__name__))
-        return
-    for path in paths:
-        try:
-            text = read_regular(path).decode("utf-8-sig")
-        except UnicodeDecodeError:
-            diagnostics.append(_unreadable(path, "it is not UTF-8 text"))
+    for path, text in read_folder(folder):
+        if isinstance(text, Err):
+            message = f"Cannot read profiles from '{path}': {text.err_value}."
+            diagnostics.append(Diagnostic(subject=path.stem, message=message, severity="error"))
             continue
-        except OSError as error:
-            diagnostics.append(_unreadable(path, error.strerror or type(error).__name__))
-            continue
-        parsed = parse_profile(text, source=str(path), stem=path.stem)
+        parsed = parse_profile(text.ok_value, source=str(path), stem=path.stem)
         if isinstance(parsed, Err):
             diagnostics.append(Diagnostic(subject=path.stem, message=str(parsed.err_value), severity="error"))
             continue
         diagnostics += parsed.ok_value.diagnostics
         yield parsed.ok_value.profile
-
-
-def _unreadable(path: Path, problem: str) -> Diagnostic:
-    return Diagnostic(
-        subject=path.stem,
-        message=f"Cannot read profiles from '{path}': {problem[:1].lower()}{problem[1:]}.",
-        severity="error",
-    )
