@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ohm_subagents._backends.in_process.models import ModelBook
     from ohm_subagents._config.schema import Provider
     from ohm_subagents._orchestrator.log import Logger
+    from ohm_subagents._plugins.embedding import Host
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import Tool
     from ohm_subagents._store.protocol import Store
@@ -70,6 +71,8 @@ class Sources:
     plugins: tuple[object, ...]
     profiles: tuple[Profile, ...] | None
     logger: Logger
+    clock: Clock
+    host: Host | None = None
     live_ui: LiveUi | None = None
 
 

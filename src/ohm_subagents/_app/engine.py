@@ -5,6 +5,7 @@ from __future__ import annotations
 from secrets import SystemRandom
 from typing import TYPE_CHECKING
 
+from ohm_subagents._app.host_events import HostEvents
 from ohm_subagents._app.mounting import mount_all, settings_of
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.running import RunningTasks
@@ -17,13 +18,13 @@ from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from uuid import UUID
 
     from anyio.abc import TaskGroup
 
     from ohm_subagents._app.assembly import Assembly
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._store.protocol import Store
-    from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.profile import Profile
 
 
@@ -37,19 +38,20 @@ class Engine:
         group: TaskGroup,
         pool: BackendPool,
         store: Store,
-        clock: Clock,
         new_task_id: Callable[[], str],
+        new_uuid: Callable[[], UUID],
         suites: tuple[str, ...] | None,
     ) -> None:
         self.store = store
         self._pool = pool
         self._suites = suites
+        self._new_uuid = new_uuid
         self._throttle = Throttle(jitter=SystemRandom().random)
         self._running = RunningTasks(
             group=group,
             pool=pool,
             store=store,
-            clock=clock,
+            clock=assembly.sources.clock,
             new_task_id=new_task_id,
             logger=assembly.sources.logger,
             throttle=self._throttle,
@@ -66,6 +68,7 @@ class Engine:
 
     def _take_over(self, assembly: Assembly) -> None:
         self.assembly = assembly
+        self.events = HostEvents(assembly.sources.logger)
         subagents = assembly.config.subagents
         self.mounted = mount_all(assembly.config, self._suites, assembly.host.tool_suites(), self._suite_context)
         self._world = assembly.world(self.mounted.child)
@@ -80,6 +83,10 @@ class Engine:
     def _suite_context(self, suite: str) -> SuiteContext:
         return SuiteContext(
             executor=self.orchestrator,
+            host=self.assembly.sources.host,
+            on=self.events.on,
+            clock=self.assembly.sources.clock,
+            new_uuid=self._new_uuid,
             profiles=self.profiles,
             settings=lambda: settings_of(self.assembly.config, suite),
             wording=lambda tool, payload: self.assembly.host.tool_row(ToolRowRequest(tool=tool, payload=payload)),
