@@ -3,7 +3,6 @@
 import json
 import re
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import anyio
 import anyio.lowlevel
