@@ -11,13 +11,13 @@ from ohm_subagents._plugins.interfaces import (
     Exchange,
     Inbox,
     ModelSpec,
-    Observer,
     Options,
     RunOutput,
     RunRequest,
     Sink,
     ToolRowRequest,
 )
+from ohm_subagents._plugins.observer import Observer
 from ohm_subagents._plugins.suites import (
     EventHandler,
     Executor,

@@ -7,9 +7,8 @@ from functools import reduce
 
 import pytest
 
-from ohm_subagents._views.cells import cells
+from ohm_subagents._views.cells import cells, printable
 from ohm_subagents.cli.live import TaskWatch, finished_lines, running_lines
-from ohm_subagents.cli.terminal import printable
 from ohm_subagents.contract import (
     Route,
     RouteResolved,

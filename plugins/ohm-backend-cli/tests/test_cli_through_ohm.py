@@ -200,6 +200,7 @@ async def test_a_cli_that_dies_half_way_has_not_answered(stage: Stage) -> None:
 
     assert error.code == ErrorCode.BACKEND_FAILED
     assert error.message.startswith(f"{stage.cli} failed: it ended with exit code 0 before it had answered")
+    assert error.exit_code == 0
 
 
 async def test_a_command_that_is_not_there_is_one_sentence_with_how_to_install_it(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ohm_subagents._backends.in_process.models import ModelBook
     from ohm_subagents._config.schema import Provider
     from ohm_subagents._orchestrator.log import Logger
-    from ohm_subagents._plugins.interfaces import Observer
+    from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import Tool
     from ohm_subagents._store.protocol import Store
     from ohm_subagents._surfaces.live_ui import LiveUi

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._plugins.embedding import Host
-    from ohm_subagents._plugins.interfaces import Observer
+    from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import OnUpdate, Tool
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.diagnostics import Diagnostic

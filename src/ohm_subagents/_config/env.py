@@ -54,6 +54,7 @@ VARIABLES: Final = (
 _LEADING: Final = re.compile(r"\+?[0-9]{1,20}")
 
 DIRECTORY_VARIABLES: Final = ("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
+AGENT_DIRECTORY_VARIABLES: Final = ("PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
 DEFAULT_DIRECTORY: Final = "~/.pi/agent"
 DEPTH_VARIABLE: Final = "PI_SUBAGENT_DEPTH"
 _DEPTH: Final = re.compile(r"[0-9]{1,6}")
@@ -66,7 +67,16 @@ def process_env() -> Mapping[str, str]:
 
 def config_dir(env: Mapping[str, str]) -> Path:
     """Where the user's ohm.json, profiles and task records are: the first variable that is set, else the default."""
-    given = (env.get(name, "").strip() for name in DIRECTORY_VARIABLES)
+    return _first(DIRECTORY_VARIABLES, env)
+
+
+def agent_dir(env: Mapping[str, str]) -> Path:
+    """Where the coding agent keeps its settings, agent profiles and skills, as far as its own variables say."""
+    return _first(AGENT_DIRECTORY_VARIABLES, env)
+
+
+def _first(names: tuple[str, ...], env: Mapping[str, str]) -> Path:
+    given = (env.get(name, "").strip() for name in names)
     return expanded(next((text for text in given if text), DEFAULT_DIRECTORY), env)
 
 

@@ -168,7 +168,7 @@ class RunGuard:
         variable = " or OHM_SUBAGENTS_BACKEND_TIMEOUT_MS" if clock == "soft" else ""
         return OhmError(
             code=ErrorCode.BACKEND_TIMEOUT,
-            message=fact,
+            message=self._plan.item.timeout_message or fact,
             advice=f"The limit was {limit_ms} ms; raise limits.{clock}Ms of the subagent in ohm.json{variable}, "
             "or give it a smaller task.",
             retryable=True,

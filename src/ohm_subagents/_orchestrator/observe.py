@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ohm_subagents._orchestrator.log import Logger
-    from ohm_subagents._plugins.interfaces import Observer
+    from ohm_subagents._plugins.observer import Observer
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.task import Task
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
     from ohm_subagents._orchestrator.live import LiveTask
-    from ohm_subagents._plugins.interfaces import Observer
+    from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import Progress
     from ohm_subagents.contract.commands import Reply
     from ohm_subagents.contract.events import Event

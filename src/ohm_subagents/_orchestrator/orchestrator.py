@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.running import RunningTasks
     from ohm_subagents._orchestrator.world import World
-    from ohm_subagents._plugins.interfaces import Observer
+    from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import Progress
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.commands import Command, WaitStatus

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.throttle import Throttle
-    from ohm_subagents._plugins.interfaces import Observer
+    from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.errors import OhmError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar, cast,
 
 from ohm_subagents._plugins.discovery import described
 from ohm_subagents._plugins.hookspecs import PROJECT
-from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, Observer, ToolRowRequest
+from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, ToolRowRequest
 from ohm_subagents._plugins.suites import ToolSuiteSpec
 from ohm_subagents.contract.diagnostics import Diagnostic, Severity
 from ohm_subagents.contract.policy import Decision, PermissionRequest, Verdict
@@ -23,6 +23,8 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     import pluggy
     from pydantic import JsonValue
+
+    from ohm_subagents._plugins.observer import Observer
 
 logger = logging.getLogger(PROJECT)
 T = TypeVar("T")

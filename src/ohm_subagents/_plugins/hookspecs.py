@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, Observer, ToolRowRequest
+    from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, ToolRowRequest
+    from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import ToolSuiteSpec
     from ohm_subagents.contract.policy import Decision, PermissionRequest
     from ohm_subagents.contract.profile import Profile

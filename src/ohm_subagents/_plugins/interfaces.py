@@ -13,18 +13,16 @@ from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypeVar
 
 from ohm_subagents._plugins.gate import Gate
+from ohm_subagents._plugins.suites import Tool
 from ohm_subagents.contract.errors import OhmError
-from ohm_subagents.contract.events import Event, RunEvent
+from ohm_subagents.contract.events import RunEvent
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.result import Result
-from ohm_subagents.contract.task import Task
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
-
-    from ohm_subagents._plugins.suites import Tool
 
 
 class Options(BaseModel):
@@ -170,14 +168,6 @@ class ModelSpec:
     keys: tuple[str, ...] = ()
     default_model: str | None = None
     is_free: bool = False
-
-
-class Observer(Protocol):
-    """Reads every event; changes nothing. One that raises is logged once and muted for that task."""
-
-    def notify(self, task: Task, event: Event) -> None:
-        """`event` has just been applied; `task` is the state after it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

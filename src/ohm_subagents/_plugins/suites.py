@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 from pydantic import JsonValue
 
+from ohm_subagents._plugins.observer import Observer
 from ohm_subagents._views.preview import MAX_LINES, preview_lines
 from ohm_subagents._views.theme import PLAIN, Theme, View
 from ohm_subagents.contract.commands import Command, Reply
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     import anyio
 
     from ohm_subagents._plugins.embedding import Host
-    from ohm_subagents._plugins.interfaces import Observer
 
 JsonObject: TypeAlias = dict[str, JsonValue]
 EventHandler: TypeAlias = Callable[[JsonObject], Awaitable[JsonObject | None]]

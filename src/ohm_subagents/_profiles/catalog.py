@@ -7,8 +7,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, Self
 
-from ohm_subagents._config.regular_file import read_regular
 from ohm_subagents._config.schema import RESERVED_IDS
+from ohm_subagents._profiles.fenced import read_folder
 from ohm_subagents._profiles.markdown import parse_profile
 from ohm_subagents._profiles.rights import tightened
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -118,33 +118,14 @@ class _Shelf:
 
 def _read(folder: Path, diagnostics: list[Diagnostic]) -> Iterable[Profile]:
     """The profiles of a folder's Markdown files, by file name. No folder, no profiles."""
-    try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix == ".md")
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        diagnostics.append(_unreadable(folder, error.strerror or type(error).__name__))
-        return
-    for path in paths:
-        try:
-            text = read_regular(path).decode("utf-8-sig")
-        except UnicodeDecodeError:
-            diagnostics.append(_unreadable(path, "it is not UTF-8 text"))
+    for path, text in read_folder(folder):
+        if isinstance(text, Err):
+            message = f"Cannot read profiles from '{path}': {text.err_value}."
+            diagnostics.append(Diagnostic(subject=path.stem, message=message, severity="error"))
             continue
-        except OSError as error:
-            diagnostics.append(_unreadable(path, error.strerror or type(error).__name__))
-            continue
-        parsed = parse_profile(text, source=str(path), stem=path.stem)
+        parsed = parse_profile(text.ok_value, source=str(path), stem=path.stem)
         if isinstance(parsed, Err):
             diagnostics.append(Diagnostic(subject=path.stem, message=str(parsed.err_value), severity="error"))
             continue
         diagnostics += parsed.ok_value.diagnostics
         yield parsed.ok_value.profile
-
-
-def _unreadable(path: Path, problem: str) -> Diagnostic:
-    return Diagnostic(
-        subject=path.stem,
-        message=f"Cannot read profiles from '{path}': {problem[:1].lower()}{problem[1:]}.",
-        severity="error",
-    )

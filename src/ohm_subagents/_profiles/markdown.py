@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from ohm_subagents._config.accept import known_keys
 from ohm_subagents._config.values import allowed, shown
+from ohm_subagents._profiles.fenced import Fenced, read_fenced
 from ohm_subagents._profiles.front_matter import FrontMatter
-from ohm_subagents._profiles.yaml_text import YamlText, parse_yaml
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
     from ohm_subagents.contract.profile import Profile
-
-_FENCED: Final = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,41 +35,32 @@ def parse_profile(text: str, *, source: str, stem: str) -> Result[ParsedProfile,
 
     Returns `profile_invalid` with file, line, key, value and what is allowed. Unknown keys are diagnostics.
     """
-    fenced = _FENCED.fullmatch(text.removeprefix("\ufeff").replace("\r\n", "\n"))
-    if fenced is None:
-        return _invalid(f"{source}:1", "has no front matter", "Begin the file with '---', the keys, and '---'.")
-    read = parse_yaml(fenced.group(1))
+    read = read_fenced(text)
     if isinstance(read, Err):
         fault = read.err_value
-        return _invalid(
-            f"{source}:{fault.line + 1}", "is not valid YAML", f"{fault.problem[:1].upper()}{fault.problem[1:]}."
-        )
-    matter_text = read.ok_value
-    values = _by_text(matter_text.values)
-    if values is None:
-        return _invalid(f"{source}:2", "has front matter that is not a list of keys", "Write 'key: value'.")
-    prompt = fenced.group(2).strip()
-    if not prompt:
+        return _invalid(f"{source}:{fault.line}", fault.fact, fault.advice)
+    fenced = read.ok_value
+    if not fenced.body:
         return _invalid(source, "has no prompt", "Write the subagent's instructions below the front matter.")
     try:
-        matter = FrontMatter.model_validate({"id": stem, **values}, by_alias=True, by_name=False)
+        matter = FrontMatter.model_validate({"id": stem, **fenced.values}, by_alias=True, by_name=False)
     except ValidationError as error:
-        (place, *sentence), *others = _faults(error, values, matter_text)
+        (place, *sentence), *others = _faults(error, fenced)
         also = [f"Line {number} {fact}. {advice}" for number, fact, advice in others]
         return _invalid(f"{source}:{place}", sentence[0], " ".join((sentence[1], *also)))
-    unknown = tuple(_ignored(key, source=source, line=matter_text.line((key,)) + 1) for key in matter.unknown)
-    return Ok(ParsedProfile(profile=matter.profile(prompt=prompt, source=source), diagnostics=unknown))
+    unknown = tuple(_ignored(key, source=source, line=fenced.line((key,))) for key in matter.unknown)
+    return Ok(ParsedProfile(profile=matter.profile(prompt=fenced.body, source=source), diagnostics=unknown))
 
 
-def _faults(error: ValidationError, values: dict[str, object], text: YamlText) -> list[tuple[int, str, str]]:
+def _faults(error: ValidationError, fenced: Fenced) -> list[tuple[int, str, str]]:
     """Line, fact and advice of everything that is wrong, unknown keys included: one of them may be what is lacking."""
-    found = [(text.line(one["loc"]) + 1, *_sentence(one)) for one in error.errors(include_url=False)]
+    found = [(fenced.line(one["loc"]), *_sentence(one)) for one in error.errors(include_url=False)]
     known = FrontMatter.keys()
-    for key in values:
+    for key in fenced.values:
         if key not in known:
             near = get_close_matches(key, known, n=1)
             advice = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(sorted(known))}."
-            found.append((text.line((key,)) + 1, f"has the unknown key '{key}'", advice))
+            found.append((fenced.line((key,)), f"has the unknown key '{key}'", advice))
     return found
 
 
@@ -85,14 +73,6 @@ def _sentence(error: ErrorDetails) -> tuple[str, str]:
     if error["type"] == "value_error":
         return f"has a wrong '{key}'", f"{error['msg'].removeprefix('Value error, ')}."
     return f"has {shown(error['input'])} as '{key}'", f"It has to be {allowed(error)}."
-
-
-def _by_text(values: object) -> dict[str, object] | None:
-    """The members of an object; a key without a value is a key that is not there."""
-    if not isinstance(values, dict):
-        return None
-    members = cast("dict[object, object]", values)
-    return {str(key): value for key, value in members.items() if value is not None}
 
 
 def _ignored(key: str, *, source: str, line: int) -> Diagnostic:

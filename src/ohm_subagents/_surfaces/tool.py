@@ -19,10 +19,11 @@ from ohm_subagents.contract.commands import Rejected
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pydantic import JsonValue
 
+    from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import JsonObject, SuiteContext, Tool, ToolCall
     from ohm_subagents._views.theme import View
     from ohm_subagents.contract.commands import Command, Reply
@@ -36,14 +37,37 @@ async def carry_out(
 ) -> ToolResult:
     """Execute a command for a tool call; progress frames are results like the last one."""
     show = partial(result_of, context=context, batch=batch, ignored=ignored)
-    if call.on_update is None:
-        return show(await context.executor.execute(command, abort=call.abort))
     throttle_ms = context.settings().onupdate_throttle_ms
-    frames = Frames(call.on_update, lambda reply: _as_frame(show(reply), context), throttle_ms=throttle_ms)
+
+    def frame(reply: Reply) -> ToolResult:
+        return _as_frame(show(reply), context)
+
+    return await followed(command, context, call, frame=frame, result=show, throttle_ms=throttle_ms)
+
+
+async def followed(
+    command: Command,
+    context: SuiteContext,
+    call: ToolCall,
+    *,
+    frame: Callable[[Reply], ToolResult],
+    result: Callable[[Reply], ToolResult],
+    throttle_ms: int,
+    beat_ms: int | None = None,
+    observer: Observer | None = None,
+) -> ToolResult:
+    """Execute a command for a tool call: `frame` shows how things stand, `result` what came of it.
+
+    With `beat_ms` a frame is shown that often even if nothing has changed, because what it says depends on the time.
+    """
+    if call.on_update is None:
+        return result(await context.executor.execute(command, observer=observer, abort=call.abort))
+    frames = Frames(call.on_update, frame, throttle_ms=throttle_ms, beat_ms=beat_ms)
     async with frames.flowing():
-        result = show(await context.executor.execute(command, progress=frames, abort=call.abort))
-        frames.last(_as_frame(result, context))
-    return result
+        reply = await context.executor.execute(command, observer=observer, progress=frames, abort=call.abort)
+        done = result(reply)
+        frames.last(frame(reply))
+    return done
 
 
 def _as_frame(result: ToolResult, context: SuiteContext) -> ToolResult:

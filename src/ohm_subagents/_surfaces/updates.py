@@ -24,12 +24,22 @@ logger = logging.getLogger(PROJECT)
 
 class Frames:
     """A frame is the result as it would be now. A step that comes too soon waits for its time, and many of them share
-    one frame; the last frame is the result, and comes at once."""
+    one frame; the last frame is the result, and comes at once. With a beat there is a frame that often, changed or not.
+    """
 
-    def __init__(self, on_update: OnUpdate, project: Callable[[Reply], ToolResult], *, throttle_ms: int) -> None:
+    def __init__(
+        self,
+        on_update: OnUpdate,
+        project: Callable[[Reply], ToolResult],
+        *,
+        throttle_ms: int,
+        beat_ms: int | None = None,
+    ) -> None:
         self._on_update = on_update
         self._project = project
         self._throttle_s = throttle_ms / 1000
+        self._beat_s = None if beat_ms is None else beat_ms / 1000
+        self._newest: Callable[[], Reply] | None = None
         self._due = anyio.Event()
         self._late: Callable[[], Reply] | None = None
         self._shown_at = float("-inf")
@@ -37,6 +47,7 @@ class Frames:
 
     def step(self, snapshot: Callable[[], Reply], event: Event | None) -> None:
         """Show the new state now, or when its time has come."""
+        self._newest = snapshot
         if isinstance(event, TaskQueued | RunEnded):  # the task shows them by what follows
             return
         if anyio.current_time() - self._shown_at >= self._throttle_s:
@@ -56,6 +67,8 @@ class Frames:
         """While this is open, steps that came too soon are shown in time."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._catch_up)
+            if self._beat_s is not None:
+                group.start_soon(self._beat, self._beat_s)
             yield
             group.cancel_scope.cancel()
 
@@ -67,14 +80,25 @@ class Frames:
             if self._late is not None:
                 self._show(self._late)
 
-    def _show(self, snapshot: Callable[[], Reply]) -> None:
+    async def _beat(self, beat_s: float) -> None:
+        since = anyio.current_time()
+        while True:
+            await anyio.sleep_until(since + beat_s)
+            if self._shown_at > since:
+                since = self._shown_at
+                continue
+            if self._newest is not None:
+                self._show(self._newest, again=True)
+            since = anyio.current_time()
+
+    def _show(self, snapshot: Callable[[], Reply], *, again: bool = False) -> None:
         self._late = None
         reply = snapshot()
         if self._shown is None or not _is_over(reply):
-            self._emit(self._project(reply))
+            self._emit(self._project(reply), again=again)
 
-    def _emit(self, frame: ToolResult) -> None:
-        if frame.details == self._shown:
+    def _emit(self, frame: ToolResult, *, again: bool = False) -> None:
+        if frame.details == self._shown and not again:
             return
         self._shown, self._shown_at = frame.details, anyio.current_time()
         try:

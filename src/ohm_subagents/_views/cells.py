@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,6 +21,14 @@ def plain(text: str) -> str:
     from wcwidth import strip_sequences  # noqa: PLC0415  its tables are loaded for text that needs them only
 
     return strip_sequences(text).replace("\x1b", "")
+
+
+def printable(text: str) -> str:
+    """`text` for a terminal: what a subagent wrote cannot move the cursor, ring or rename the window."""
+    shown = plain(text)
+    if shown.isascii() and shown.replace("\n", "").replace("\t", "").isprintable():
+        return shown
+    return "".join(char for char in shown if char in "\n\t" or unicodedata.category(char) != "Cc")
 
 
 def cells(text: str) -> int:

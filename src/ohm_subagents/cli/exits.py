@@ -6,7 +6,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.cli.terminal import printable
+from ohm_subagents._views.cells import printable
 from ohm_subagents.contract import Category, ErrorCode
 
 if TYPE_CHECKING:

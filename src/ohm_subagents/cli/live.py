@@ -8,12 +8,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import cells, fit, wrap
+from ohm_subagents._views.cells import cells, fit, printable, wrap
 from ohm_subagents._views.entries import entry_of
 from ohm_subagents._views.rows import tool_rows
 from ohm_subagents._views.spending import usage_parts
 from ohm_subagents._views.tree import MIN_WIDTH, TreeLimits, tree_lines
-from ohm_subagents.cli.terminal import printable
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ohm_subagents._views.cells import wrap
+from ohm_subagents._views.cells import printable, wrap
 from ohm_subagents._views.listing import fact_lines, listed
 from ohm_subagents._views.projection import project, project_task
 from ohm_subagents._views.status import elapsed_ms
@@ -20,7 +20,6 @@ from ohm_subagents.cli.terminal import (
     print_json_lines,
     print_prose,
     print_text,
-    printable,
     width,
 )
 from ohm_subagents.contract.commands import Rejected

@@ -5,23 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import unicodedata
 from typing import TYPE_CHECKING
 
-from ohm_subagents._views.cells import plain, wrap
+from ohm_subagents._views.cells import printable, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pydantic import JsonValue
-
-
-def printable(text: str) -> str:
-    """`text` for a terminal: what a subagent wrote cannot move the cursor, ring or rename the window."""
-    shown = plain(text)
-    if shown.isascii() and shown.replace("\n", "").replace("\t", "").isprintable():
-        return shown
-    return "".join(char for char in shown if char in "\n\t" or unicodedata.category(char) != "Cc")
 
 
 def is_terminal() -> bool:

@@ -23,7 +23,8 @@ class StartItem:
     `catalog` says among which profiles it is looked for; of the `agents`, an empty name is one without any wishes.
     `is_one_shot`: no follow-up is expected; so it is for each of several items. `cwd` is in place of the `Ohm`'s own.
     `files` and `context` stand before the prompt of the first run; with `confines_files`, those outside of `cwd` do
-    not. `session_id` names the session that the task is to be in. `objection` is what the surface has against it.
+    not. `session_id` names the session that the task is to be in. `objection` is what the surface has against it, and
+    `timeout_message` what it calls the end of the time.
     """
 
     profile: str
@@ -42,6 +43,7 @@ class StartItem:
     context: str = ""
     session_id: SessionId | None = None
     objection: OhmError | None = None
+    timeout_message: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +52,8 @@ class Start:
 
     `background` returns as soon as the items are admitted. A program may always ask for that (`by_program`), a model
     only if the configuration says so. `budget` is shared by all items and whatever they start. `limit` is how many run
-    at once, None as configured. Nothing starts if an item is refused with a code of `abort_on`: of several, the first code
-    there is the answer.
+    at once, None as configured. Nothing starts if an item is refused with a code of `abort_on`: of several, the first
+    code there is the answer.
     """
 
     items: tuple[StartItem, ...]

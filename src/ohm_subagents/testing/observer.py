@@ -11,7 +11,7 @@ from ohm_subagents._plugins.hookspecs import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ohm_subagents._plugins.interfaces import Observer
+    from ohm_subagents._plugins.observer import Observer
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.task import Task
 

@@ -14,6 +14,7 @@ FAKE = """
 import sys
 if "--version" in sys.argv: print("{version}")
 elif "--help" in sys.argv: print("--mode --session --model --tools")
+elif "break" in sys.argv[-1] + sys.stdin.read(): sys.exit(4)
 else: print("provider: acme\\nmodel: m1\\nThe answer is here.\\nmodel: of a car")
 """
 START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "p"}
@@ -52,6 +53,21 @@ async def test_a_run_in_text_mode_is_counted_as_a_request(opened):
     assert not isinstance(first, Err)
     assert isinstance(none_left, Err)
     assert none_left.err_value.code == ErrorCode.BUDGET_EXCEEDED
+
+
+@pytest.mark.parametrize("mode", ["json", "text"])
+async def test_the_exit_code_of_a_pi_that_breaks_is_in_its_error(opened, mode):
+    async with opened(mode=mode) as ohm:
+        failed = await ohm.run("finder", "break")
+    assert isinstance(failed, Err)
+    assert (failed.err_value.code, failed.err_value.exit_code) == (ErrorCode.BACKEND_FAILED, 4)
+
+
+async def test_a_pi_that_does_not_start_tells_its_exit_code(opened):
+    async with opened(command=[sys.executable, "-c", "raise SystemExit(7)"]) as ohm:
+        failed = await ohm.run("finder", "where?")
+    assert isinstance(failed, Err)
+    assert (failed.err_value.code, failed.err_value.exit_code) == (ErrorCode.COMMAND_UNUSABLE, 7)
 
 
 async def test_a_pi_that_cannot_stay_says_so_when_it_is_told_to(opened):

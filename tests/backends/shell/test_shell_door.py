@@ -117,6 +117,7 @@ async def test_what_its_reader_calls_a_failure_is_one(opened):
         failed = await ohm.run("worker", "fail")
     assert isinstance(failed, Err)
     assert failed.err_value.message == "It ended with 3: warn: careful\n"
+    assert failed.err_value.exit_code == 3
 
 
 @pytest.mark.parametrize(
@@ -132,6 +133,7 @@ async def test_a_command_that_is_not_there_is_told_with_how_to_install_it(opened
         failed = await ohm.run("worker", "hello")
     assert isinstance(failed, Err)
     assert failed.err_value.code == ErrorCode.COMMAND_UNUSABLE
+    assert failed.err_value.exit_code is None
     assert str(failed.err_value) == (
         f'The command "{command}" of backend "echo-cli" cannot be started: {where}. '
         'Install it (see the test), or name another in subagents.backends."echo-cli".command of ohm.json.'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
@@ -105,10 +106,14 @@ async def conversed(child: Child, reader: Reader, sink: Sink, *, grace_s: float)
 
 
 def finished(reader: Reader, ended: Ended, sink: Sink) -> Result[RunOutput, OhmError]:
-    """The last events of a run, and what became of it."""
+    """The last events of a run, and what became of it; an error has the exit code of a process that ended by itself."""
     for event in reader.last(ended):
         sink.emit(event)
-    return reader.outcome(ended)
+    match reader.outcome(ended):
+        case Err(error) if error.exit_code is None and not ended.was_stopped:
+            return Err(replace(error, exit_code=ended.code))
+        case result:
+            return result
 
 
 def shell_backend(dialect: Dialect) -> BackendSpec[ShellOptions]:

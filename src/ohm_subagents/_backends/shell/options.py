@@ -26,7 +26,7 @@ class ShellOptions(Options):
     command: Command | None = None
     args: tuple[str, ...] = ()
     env: Mapping[str, str | None] = Field(default={}, repr=False)
-    grace_ms: int = Field(default=2_000, ge=0)
+    grace_ms: int = Field(default=5_000, ge=0)
 
     @property
     def grace_s(self) -> float:

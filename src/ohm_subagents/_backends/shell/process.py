@@ -196,7 +196,7 @@ class Supervisor:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, *, grace_s: float = 2.0) -> AsyncGenerator[Self]:
+    async def open(cls, *, grace_s: float = 5.0) -> AsyncGenerator[Self]:
         """On leaving, whatever still runs is stopped and waited for."""
         async with AsyncExitStack() as after, anyio.create_task_group() as tasks:
             folder = after.enter_context(TemporaryDirectory(prefix="ohm-shell-", ignore_cleanup_errors=True))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
 
-from ohm_subagents._plugins.suites import JsonObject
+if TYPE_CHECKING:
+    from ohm_subagents._plugins.suites import JsonObject
 
 SessionStatus = Literal["running", "completed", "error"]
 

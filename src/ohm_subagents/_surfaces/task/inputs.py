@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final, get_args
 
@@ -18,6 +17,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from ohm_subagents._surfaces.arguments import complaint, shown
 from ohm_subagents.contract.commands import Cancel, Command, Look, Op, Send, Start, StartItem, Wait
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -25,7 +25,6 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pydantic_core import ErrorDetails
 
 OPS: Final[tuple[Op, ...]] = get_args(Op)
 ALIASES: Final = {"result": "status"}
@@ -171,7 +170,7 @@ class Misunderstood:
 def parse(arguments: JsonValue) -> Result[TaskInput, Misunderstood]:
     """Understand a payload, or name the field that is wrong, its value, and what is allowed."""
     if not isinstance(arguments, dict):
-        return Err(Misunderstood(error=_invalid("", f"The payload must be a JSON object, not {_shown(arguments)}.")))
+        return Err(Misunderstood(error=_invalid("", f"The payload must be a JSON object, not {shown(arguments)}.")))
     typed = arguments.get("op")
     name = typed.strip() if isinstance(typed, str) else ""
     op = _op(name)
@@ -179,7 +178,7 @@ def parse(arguments: JsonValue) -> Result[TaskInput, Misunderstood]:
         unknown = tuple(_said(arguments, known={"op", *KEYS}))
         if name == "help":
             return Err(Misunderstood(error=_HELP, op="status", ignored=unknown))
-        refusal = _invalid("op", f"'op' is {_shown(typed)}; allowed: {', '.join(OPS)}.")
+        refusal = _invalid("op", f"'op' is {shown(typed)}; allowed: {', '.join(OPS)}.")
         return Err(Misunderstood(error=refusal, ignored=unknown))
     batch = op == "start" and _asks_for_several(arguments)
     shape = StartBatch if batch else SHAPES[op]
@@ -250,7 +249,8 @@ def _rejected(invalid: ValidationError, arguments: dict[str, JsonValue], op: Op,
     path = ".".join(str(part) for part in loc)
     missed = path == "id" and first["type"] == "missing" and arguments.get("ids") is not None
     hint = f" {op} takes one 'id', not 'ids'." if missed else ""
-    return _invalid(path, f"'{path}' {_complaint(first)}{hint}")
+    said = complaint(first, allowed=ALLOWED, otherwise="a non-blank text")
+    return _invalid(path, f"'{path}' {said}{hint}")
 
 
 ALLOWED: Final = {
@@ -259,18 +259,6 @@ ALLOWED: Final = {
     "tuple_type": "a list",
     "model_type": "an object with subagent_type, description and prompt",
 }
-
-
-def _complaint(error: ErrorDetails) -> str:
-    if error["type"] == "missing":
-        return "is missing; it is required."
-    custom = error["msg"] if error["type"] in {"not_text", "not_whole"} else "a non-blank text"
-    return f"is {_shown(error['input'])}; allowed: {ALLOWED.get(error['type'], custom)}."
-
-
-def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 _HELP: Final = OhmError(

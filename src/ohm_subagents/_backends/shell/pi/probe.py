@@ -109,6 +109,7 @@ def read_version(command: str, code: int, said: str, usage: str, secrets: Sequen
             unusable(
                 f'The command "{command}" does not start as pi: {words or f"it ended with exit code {code}"}',
                 f"pi needs the node that its release asks for; install both again ({INSTALL})",
+                exit_code=code,
             )
         )
     major, minor, patch = (int(part) for part in found.groups())
@@ -145,10 +146,11 @@ def _changed(path: Path) -> int | None:
         return None
 
 
-def unusable(message: str, advice: str) -> OhmError:
+def unusable(message: str, advice: str, *, exit_code: int | None = None) -> OhmError:
     """`message` and `advice` have no full stop: that another command may be named is added."""
     return OhmError(
         code=ErrorCode.COMMAND_UNUSABLE,
         message=f"{message}.",
         advice=f"{advice}, or name another in {setting(BACKEND_ID)}.",
+        exit_code=exit_code,
     )

@@ -1,0 +1,94 @@
+"""Markdown with YAML front matter, and folders of such files: profiles, agent profiles and skills read alike."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
+
+from ohm_subagents._config.regular_file import read_regular
+from ohm_subagents._profiles.yaml_text import YamlText, parse_yaml
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+_FENCED: Final = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fenced:
+    """What stands between the fences, key by key, and the trimmed text below them."""
+
+    values: dict[str, object]
+    body: str
+    matter: YamlText
+
+    def line(self, location: Sequence[int | str]) -> int:
+        """The line of the file (1-based) where a key or an item of a list stands, or what is around it."""
+        return self.matter.line(location) + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What is wrong with a file, in the words of a sentence, and what to do. Line 0: with the file as a whole."""
+
+    line: int
+    fact: str
+    advice: str = ""
+
+
+def read_fenced(text: str) -> Result[Fenced, Fault]:
+    """Split a text at its fences and read what is between them; a key without a value is a key that is not there."""
+    fenced = _FENCED.fullmatch(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    if fenced is None:
+        advice = "Begin the file with '---', the keys, and '---'."
+        return Err(Fault(line=1, fact="has no front matter", advice=advice))
+    read = parse_yaml(fenced.group(1))
+    if isinstance(read, Err):
+        problem = read.err_value.problem
+        advice = f"{problem[:1].upper()}{problem[1:]}."
+        return Err(Fault(line=read.err_value.line + 1, fact="is not valid YAML", advice=advice))
+    values = _by_text(read.ok_value.values)
+    if values is None:
+        return Err(Fault(line=2, fact="has front matter that is not a list of keys", advice="Write 'key: value'."))
+    return Ok(Fenced(values=values, body=fenced.group(2).strip(), matter=read.ok_value))
+
+
+def _by_text(values: object) -> dict[str, object] | None:
+    if not isinstance(values, dict):
+        return None
+    members = cast("dict[object, object]", values)
+    return {str(key): value for key, value in members.items() if value is not None}
+
+
+def read_folder(folder: Path) -> Iterator[tuple[Path, Result[str, str]]]:
+    """The texts of a folder's Markdown files by file name, or why one, or the folder, cannot be read.
+
+    No folder, no files.
+    """
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.suffix == ".md")
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        yield folder, Err(_problem(error))
+        return
+    for path in paths:
+        yield path, read_text(path)
+
+
+def read_text(path: Path) -> Result[str, str]:
+    """The text of a regular file, or why it cannot be read."""
+    try:
+        return Ok(read_regular(path).decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return Err("it is not UTF-8 text")
+    except OSError as error:
+        return Err(_problem(error))
+
+
+def _problem(error: OSError) -> str:
+    problem = error.strerror or type(error).__name__
+    return f"{problem[:1].lower()}{problem[1:]}"

@@ -1,0 +1,32 @@
+"""What was read, for as long as it is fresh."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ohm_subagents.contract.ids import Clock
+
+FRESH_MS: Final = 5000
+T = TypeVar("T")
+
+
+class Fresh(Generic[T]):
+    """Calling it gives what `read` gave, at most five seconds ago; a clock that was put back counts as later."""
+
+    def __init__(self, read: Callable[[], T], now: Clock) -> None:
+        self._read = read
+        self._now = now
+        self._kept: tuple[int, T] | None = None
+
+    def __call__(self) -> T:
+        now = self._now()
+        if self._kept is None or not 0 <= now - self._kept[0] < FRESH_MS:
+            self._kept = now, self._read()
+        return self._kept[1]
+
+    def drop(self) -> None:
+        """Read again at the next call."""
+        self._kept = None

@@ -1,0 +1,28 @@
+"""What is wrong with an argument, in words."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic_core import ErrorDetails
+
+_OWN: Final = "not_"
+"""How the types of a surface's own checks begin, whose message is what is allowed."""
+
+
+def complaint(error: ErrorDetails, *, allowed: Mapping[str, str], otherwise: str = "a text") -> str:
+    """`is <value>; allowed: <what>.`, or that it is missing. `allowed` goes by the type of a pydantic error."""
+    if error["type"] == "missing":
+        return "is missing; it is required."
+    custom = error["msg"] if error["type"].startswith(_OWN) else otherwise
+    return f"is {shown(error['input'])}; allowed: {allowed.get(error['type'], custom)}."
+
+
+def shown(value: object) -> str:
+    """A value as JSON, cut at 60 characters."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else f"{text[:59]}…"

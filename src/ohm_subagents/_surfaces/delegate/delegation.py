@@ -1,0 +1,222 @@
+"""One call of `delegate_to_subagents`: its tasks as a command, and what is seen of them while it is carried out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._surfaces.delegate.details import SessionRun, Window, Windows
+from ohm_subagents._surfaces.delegate.live_window import LiveWindow
+from ohm_subagents._surfaces.delegate.outcome import LOOP, Ending, ending, failure, timed_out
+from ohm_subagents._surfaces.delegate.transcripts import resume_text
+from ohm_subagents._views.agent_profiles import profile_summary
+from ohm_subagents._views.messages import MessageLog
+from ohm_subagents.contract.commands import Refused, Start, StartItem
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.events import RunStarted, TaskSettled
+from ohm_subagents.contract.ids import SessionId
+from ohm_subagents.contract.limits import Limits, LoopPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ohm_subagents._plugins.suites import SuiteContext
+    from ohm_subagents._surfaces.delegate.inputs import DelegateFields, TaskFields
+    from ohm_subagents._surfaces.delegate.options import DelegateOptions
+    from ohm_subagents._surfaces.delegate.sessions import Sessions
+    from ohm_subagents.contract.commands import Started
+    from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.task import Task
+
+MAX_CONCURRENCY: Final = 4
+ABORT_ON: Final = (
+    ErrorCode.PROFILE_TOOLS_CONFLICT,
+    ErrorCode.PROFILE_SKILLS_CONFLICT,
+    ErrorCode.SESSION_NOT_FOUND,
+    ErrorCode.SESSION_BUSY,
+    ErrorCode.CWD_INVALID,
+    ErrorCode.PROFILE_ARGUMENT_REFUSED,
+)
+"""What refuses the whole call, in the order in which 000 checks it."""
+_DAY_MS: Final = 86_400_000
+_UNNAMED: Final = "sub-agent"
+
+
+@dataclass(kw_only=True)
+class SubAgent:
+    """One task of the call, from its place in the call to its end; a run of its session."""
+
+    fields: TaskFields
+    session_id: str
+    profile_name: str | None
+    window: LiveWindow
+    log: MessageLog
+    created_ms: int
+    ended: Ending = field(default_factory=lambda: Ending(status="running"))
+    is_known: bool = False
+
+    def record(self) -> SessionRun:
+        """The run as it is kept, and as the host's log gets it."""
+        seen = self.window.window()
+        return SessionRun(
+            session_id=self.session_id,
+            task_name=self.fields.name,
+            prompt=self.fields.prompt,
+            status=self.ended.status,
+            messages=self.log.messages,
+            exit_code=self.ended.exit_code,
+            cwd=self.fields.cwd,
+            profile_name=self.profile_name,
+            model=seen.model,
+            stop_reason=self.ended.stop_reason,
+            error_message=self.ended.error_message,
+            started_at=self.created_ms,
+        )
+
+
+class Delegation:
+    """An observer of the tasks that the command starts."""
+
+    def __init__(
+        self, asked: DelegateFields, context: SuiteContext, sessions: Sessions, options: DelegateOptions
+    ) -> None:
+        self._asked = asked
+        self._context = context
+        self._sessions = sessions
+        self._options = options
+        self._settings = context.pi_settings()
+        self._agents = context.agents()
+        self._subagents: dict[str, SubAgent] = {}
+
+    async def command(self) -> Start:
+        """Everything that is asked for; the engine decides whether any of it may start."""
+        items = [await self._item(task) for task in self._asked.tasks]
+        return Start(items=tuple(items), parallel=True, limit=MAX_CONCURRENCY, abort_on=ABORT_ON)
+
+    async def _item(self, task: TaskFields) -> StartItem:
+        session_id, context, objection = await self._session(task)
+        name = task.profile if task.profile is not None else self._asked.profile
+        self._subagents.setdefault(session_id, self._subagent(task, session_id, name))
+        soft_ms, extend_ms = int(task.timeout * 1000), int(self._settings.extend_timeout_debounce_s * 1000)
+        return StartItem(
+            profile=name or "",
+            catalog="agents",
+            description=task.name.strip() or _UNNAMED,
+            prompt=task.prompt,
+            backend=self._options.backend,
+            limits=Limits(
+                soft_ms=soft_ms,
+                extend_ms=extend_ms,
+                extension="calls",
+                **dict.fromkeys(("idle_ms", "tool_ms", "cap_ms"), max(_DAY_MS, soft_ms + extend_ms)),
+            ),
+            loop=LoopPolicy(
+                identical_calls=self._settings.looping_tool_count,
+                alternations=0,
+                same_results=0,
+                steps=("stop",),
+                message=LOOP,
+            ),
+            is_one_shot=True,
+            cwd=None if task.cwd is None else Path(task.cwd),
+            files=task.attachments,
+            confines_files=self._options.files_outside_cwd == "deny",
+            context=context,
+            session_id=SessionId(session_id),
+            objection=objection,
+            timeout_message=timed_out(task.timeout),
+        )
+
+    async def _session(self, task: TaskFields) -> tuple[str, str, OhmError | None]:
+        """The session of a task, what was said in it before, and what stands against going on with it."""
+        if task.resume is None:
+            return self._context.new_uuid().hex[:16], "", None
+        runs = await self._sessions.find(task.resume)
+        if not runs:
+            why = "not found. The session may have expired or the ID is incorrect."
+            return task.resume, "", _cannot_resume(ErrorCode.SESSION_NOT_FOUND, task.resume, why)
+        if task.resume in self._subagents or any(run.status == "running" for run in runs):
+            why = "is still running. Wait for it to complete before resuming."
+            return task.resume, "", _cannot_resume(ErrorCode.SESSION_BUSY, task.resume, why)
+        return task.resume, resume_text(runs), None
+
+    def _subagent(self, task: TaskFields, session_id: str, name: str | None) -> SubAgent:
+        profile = self._agents.get(name or "")
+        window = Window(
+            name=task.name,
+            session_id=session_id,
+            profile_name=name,
+            profile_info=name if profile is None else profile_summary(profile),
+            timeout=task.timeout,
+            tool_count=_tool_count(profile, self._context.parent_tools()),
+            file_count=len(task.files or ()),
+            **_model_of(profile),
+        )
+        return SubAgent(
+            fields=task,
+            session_id=session_id,
+            profile_name=name,
+            window=LiveWindow(window, settings=self._settings, cwd=Path(task.cwd or self._context.cwd)),
+            log=MessageLog(prompt=task.prompt),
+            created_ms=self._context.clock(),
+        )
+
+    def notify(self, task: Task, event: Event) -> None:
+        """What happened to one of the tasks."""
+        subagent = self._subagents[task.session_id]
+        self._know(subagent)
+        subagent.window.heard(event)
+        subagent.log.heard(event)
+        if isinstance(event, RunStarted):
+            subagent.window.begin(self._context.clock())
+        elif isinstance(event, TaskSettled):
+            self._end(subagent, ending(task))
+
+    def refuse(self, started: Started) -> None:
+        """The tasks that were never begun: they fail alone, with a session of their own (000)."""
+        for subagent, reply in zip(self._subagents.values(), started.items, strict=True):
+            if isinstance(reply, Refused):
+                self._know(subagent)
+                self._end(subagent, failure(reply.error))
+
+    def _know(self, subagent: SubAgent) -> None:
+        if not subagent.is_known:
+            subagent.is_known = True
+            self._sessions.add(subagent.session_id, subagent)
+
+    def _end(self, subagent: SubAgent, ended: Ending) -> None:
+        subagent.ended = ended
+        subagent.window.end(ended, self._context.clock())
+        self._sessions.persist(subagent.record())
+
+    def windows(self) -> Windows:
+        """All sub-agents as they are now."""
+        seen = tuple(subagent.window.window() for subagent in self._subagents.values())
+        return Windows(
+            windows=seen,
+            max_lines_per_window=self._settings.max_lines_per_window,
+            global_status="running" if any(window.status == "running" for window in seen) else "done",
+            session_ids=tuple(self._subagents),
+        )
+
+
+def _cannot_resume(code: ErrorCode, session_id: str, why: str) -> OhmError:
+    return OhmError(code=code, message=f'Cannot resume: session "{session_id}" {why}')
+
+
+def _tool_count(profile: Profile | None, parent_tools: tuple[str, ...]) -> int:
+    """How many tools a header tells of: those that are allowed, else the parent's."""
+    if profile is None:
+        return len(parent_tools)
+    if profile.tools.allowed is not None:
+        return len(profile.tools.allowed)
+    return len([tool for tool in parent_tools if tool not in profile.tools.denied])
+
+
+def _model_of(profile: Profile | None) -> Mapping[str, str | None]:
+    if profile is None or profile.agent is None:
+        return {}
+    agent = profile.agent
+    return {"provider": agent.provider, "model": agent.model, "thinking_level": agent.thinking}

@@ -1,0 +1,194 @@
+"""Arguments of the four tools → data: the only validation of a payload (000, 2 to 5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from ohm_subagents._surfaces.arguments import complaint, shown
+from ohm_subagents.contract.agent import Attachment
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.suites import JsonObject
+
+MAX_TASKS: Final = 16
+DEFAULT_TIMEOUT_S: Final = 600
+
+
+def _whole(value: object) -> object:
+    """A line number is one that is written `10` or `10.0`."""
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    if value is None or (isinstance(whole, int) and not isinstance(whole, bool)):
+        return whole
+    raise PydanticCustomError("not_whole", "a whole number")
+
+
+def _seconds(value: object) -> float:
+    """Less than a second is one, as it is for whoever does not check the schema."""
+    if value is None:
+        return DEFAULT_TIMEOUT_S
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return max(1, value)
+    raise PydanticCustomError("not_seconds", "a number of seconds, 1 or more")
+
+
+def _file(value: object) -> object:
+    return {"path": value} if isinstance(value, str) else value
+
+
+FieldsT = TypeVar("FieldsT", bound=BaseModel)
+Text = Annotated[str, StringConstraints(strict=True)]
+Whole = Annotated[int | None, BeforeValidator(_whole)]
+
+
+class _Fields(BaseModel):
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=True)
+
+
+class FileFields(_Fields):
+    """A file, or lines of it."""
+
+    path: Text
+    start: Whole = None
+    end: Whole = None
+    head: Whole = None
+    tail: Whole = None
+
+    def attachment(self) -> Attachment:
+        """As the engine takes it."""
+        return Attachment(path=self.path, start=self.start, end=self.end, head=self.head, tail=self.tail)
+
+
+class TaskFields(_Fields):
+    """One sub-agent to start. `timeout` is in seconds."""
+
+    name: Text
+    prompt: Text
+    cwd: Text | None = None
+    profile: Text | None = None
+    timeout: Annotated[float, BeforeValidator(_seconds)] = DEFAULT_TIMEOUT_S
+    resume: Text | None = None
+    files: tuple[Annotated[FileFields, BeforeValidator(_file)], ...] | None = None
+
+    @property
+    def attachments(self) -> tuple[Attachment, ...]:
+        """The files to stand before the prompt."""
+        return tuple(file.attachment() for file in self.files or ())
+
+
+class DelegateFields(_Fields):
+    """A call of `delegate_to_subagents`."""
+
+    tasks: tuple[TaskFields, ...] = Field(min_length=1, max_length=MAX_TASKS)
+    profile: Text | None = None
+
+
+class SessionFields(_Fields):
+    """Which session to read."""
+
+    session_id: Text
+
+
+def parse_delegation(arguments: JsonValue) -> Result[DelegateFields, str]:
+    """Understand a delegation, or say in one sentence which field is wrong and what is allowed."""
+    return _parsed(DelegateFields, arguments)
+
+
+def parse_session(arguments: JsonValue) -> Result[SessionFields, str]:
+    """Understand a retrieval, or say in one sentence what is wrong."""
+    return _parsed(SessionFields, arguments)
+
+
+def _parsed(shape: type[FieldsT], arguments: JsonValue) -> Result[FieldsT, str]:
+    if not isinstance(arguments, dict):
+        return Err(f"The arguments must be a JSON object, not {shown(arguments)}.")
+    try:
+        return Ok(shape.model_validate(arguments))
+    except ValidationError as invalid:
+        first = invalid.errors(include_url=False)[0]
+        path = ".".join(str(part) for part in first["loc"])
+        return Err(f"'{path}' {complaint(first, allowed=_ALLOWED)}")
+
+
+_ALLOWED: Final = {
+    "tuple_type": "a list",
+    "too_short": f"a list of 1 to {MAX_TASKS} tasks",
+    "too_long": f"a list of 1 to {MAX_TASKS} tasks",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "string_type": "a text",
+}
+
+
+def _object(properties: JsonObject, *required: str) -> JsonObject:
+    return {"type": "object", "properties": properties, "required": [*required]}
+
+
+def _closed(properties: JsonObject) -> JsonObject:
+    return {**_object({"path": _PATH, **properties}, "path"), "additionalProperties": False}
+
+
+def _text(description: str) -> JsonObject:
+    return {"type": "string", "description": description}
+
+
+def _line(description: str) -> JsonObject:
+    return {"type": "integer", "minimum": 1, "description": description}
+
+
+_PATH: Final = _text("Path of the file, absolute or relative to the task's cwd.")
+_FILE: Final[JsonObject] = {
+    "description": "A path, or an object with a path and start/end, head or tail.",
+    "anyOf": [
+        _text("Path of the file."),
+        _closed(
+            {
+                "start": {"type": "integer", "description": "First line, from 1; default: the first of the file."},
+                "end": {"type": "integer", "description": "Last line, included; default: the last of the file."},
+            }
+        ),
+        _closed({"head": _line("So many lines from the beginning.")}),
+        _closed({"tail": _line("So many lines from the end.")}),
+    ],
+}
+_TASK: Final = _object(
+    {
+        "name": _text("Display name of the sub-agent."),
+        "prompt": _text("The task. The sub-agent sees nothing else of this conversation."),
+        "cwd": _text("Working directory: an absolute path without '..' segments."),
+        "profile": _text("Named sub-agent profile for this task, in place of the top-level one."),
+        "timeout": {
+            "type": "number",
+            "minimum": 1,
+            "default": DEFAULT_TIMEOUT_S,
+            "description": "Timeout in seconds.",
+        },
+        "resume": _text("Session ID of earlier work to continue; its transcript is given to the sub-agent."),
+        "files": {"type": "array", "items": _FILE, "description": "Files whose contents stand before the prompt."},
+    },
+    "name",
+    "prompt",
+)
+DELEGATE_SCHEMA: Final = _object(
+    {
+        "tasks": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MAX_TASKS,
+            "items": _TASK,
+            "description": "Tasks to work on in parallel.",
+        },
+        "profile": _text("Default profile of all tasks."),
+    },
+    "tasks",
+)
+SESSION_SCHEMA: Final = _object(
+    {"sessionId": _text("The session ID that delegate_to_subagents returned.")}, "sessionId"
+)
+EMPTY_SCHEMA: Final = _object({})

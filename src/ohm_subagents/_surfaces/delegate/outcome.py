@@ -1,0 +1,89 @@
+"""How a task of the engine ended, in the words of 000."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._surfaces.delegate.details import SessionRun, SessionStatus
+from ohm_subagents._views.messages import messages_of
+from ohm_subagents.contract.errors import ErrorCode
+from ohm_subagents.contract.task import UNAVAILABLE
+
+if TYPE_CHECKING:
+    from ohm_subagents._plugins.suites import KeptTask
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.task import Task
+
+INTERRUPTED: Final = "Session was interrupted (main agent session ended unexpectedly)"
+LOOP: Final = "Loop detected: sub-agent is repeating the same tool calls"
+SPAWN_FAILED: Final = "Failed to spawn sub-agent process"
+ABORTED: Final = "Aborted before it was done."
+_SHORTER: Final = {
+    ErrorCode.REHYDRATED_INCOMPLETE: INTERRUPTED,
+    ErrorCode.LOOP_DETECTED: LOOP,
+    ErrorCode.COMMAND_UNUSABLE: SPAWN_FAILED,
+    ErrorCode.CWD_UNREADABLE: SPAWN_FAILED,
+}
+"""What 000 says of a failure, whatever else there is to say about it."""
+_WORDED: Final = frozenset({ErrorCode.BACKEND_TIMEOUT, ErrorCode.UNKNOWN_SUBAGENT_TYPE, ErrorCode.UNKNOWN_SKILLS})
+"""Failures whose message has the words of 000 already, so that no advice may follow them."""
+
+
+def timed_out(timeout_s: float) -> str:
+    """What is said when a sub-agent has used up its time, whatever was added to it."""
+    return f"Timed out after {timeout_s:g}s. Consider resuming with a longer timeout."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What a window and a session entry say of a task as it is now."""
+
+    status: SessionStatus
+    exit_code: int | None = None
+    stop_reason: str | None = None
+    error_message: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def ending(task: Task) -> Ending:
+    """Completed, failed, or still at work."""
+    notes = tuple(diagnostic.message for diagnostic in task.diagnostics)
+    match task.status:
+        case "queued" | "running":
+            return Ending(status="running", notes=notes)
+        case "succeeded":
+            return Ending(status="completed", exit_code=0, stop_reason="stop", notes=notes)
+        case "cancelled":
+            return Ending(status="error", exit_code=1, stop_reason="aborted", error_message=ABORTED, notes=notes)
+        case "failed":
+            return failure(task.error, notes=notes)
+
+
+def failure(error: OhmError | None, *, notes: tuple[str, ...] = ()) -> Ending:
+    """What became of a sub-agent that failed, or never began. What 000 cuts short is among the notes."""
+    if error is None or error.is_wordless:
+        message = None
+    elif error.code in _SHORTER:
+        message, notes = _SHORTER[ErrorCode(error.code)], (*notes, str(error))
+    else:
+        message = error.message if error.code in _WORDED else str(error)
+    code = 1 if error is None or error.exit_code in {None, 0} or error.code in _WORDED else error.exit_code
+    return Ending(status="error", exit_code=code, stop_reason="error", error_message=message, notes=notes)
+
+
+def kept_run(session_id: str, kept: KeptTask) -> SessionRun:
+    """A run that the engine's store has kept."""
+    task, ended = kept.task, ending(kept.task)
+    return SessionRun(
+        session_id=session_id,
+        task_name=task.description,
+        prompt=task.prompt,
+        status=ended.status,
+        messages=messages_of(kept.history, prompt=task.prompt),
+        exit_code=ended.exit_code,
+        model=None if task.route.model == UNAVAILABLE else task.route.model,
+        stop_reason=ended.stop_reason,
+        error_message=ended.error_message,
+        started_at=task.created_ms,
+    )

@@ -1,0 +1,136 @@
+"""Which sessions there are: those of this process, those of the host's log, and those that the engine keeps."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, Protocol
+
+from pydantic import ValidationError
+
+from ohm_subagents._plugins.hookspecs import PROJECT
+from ohm_subagents._surfaces.delegate.details import SessionRun
+from ohm_subagents._surfaces.delegate.outcome import INTERRUPTED, kept_run
+from ohm_subagents.contract.ids import SessionId
+
+if TYPE_CHECKING:
+    from ohm_subagents._plugins.suites import JsonObject, SuiteContext
+
+ENTRY: Final = "pi-subagents"
+"""The type of our entries in a host's session log."""
+MAX_SESSIONS: Final = 32
+MAX_RUNS: Final = 10
+MAX_MESSAGES: Final = 1000
+
+logger = logging.getLogger(PROJECT)
+
+
+class KeptRun(Protocol):
+    """A run of a session as it is now; one that goes on changes."""
+
+    def record(self) -> SessionRun:
+        """What is known of it."""
+        ...
+
+
+class Settled:
+    """A run that is over."""
+
+    def __init__(self, run: SessionRun) -> None:
+        self._run = run
+
+    def record(self) -> SessionRun:
+        """The run, which does not change any more."""
+        return self._run
+
+
+class Sessions:
+    """Sessions by id, each with its newest runs, oldest first; of the sessions that are over the oldest make room.
+
+    Without a host, what is not known here is asked of the engine, whose store outlives the process.
+    """
+
+    def __init__(self, context: SuiteContext) -> None:
+        self._context = context
+        self._runs: dict[str, list[KeptRun]] = {}
+
+    async def find(self, session_id: str) -> tuple[SessionRun, ...]:
+        """The runs of a session; none if nobody knows it."""
+        known = self._runs.get(session_id)
+        if known is None and self._context.host is None:
+            kept = await self._context.executor.read_session(SessionId(session_id))
+            known = [Settled(kept_run(session_id, one)) for one in kept][-MAX_RUNS:]
+            if known and not any(_is_running(run) for run in known):
+                self._make_room()
+                self._runs[session_id] = known
+        return tuple(run.record() for run in known or ())
+
+    def add(self, session_id: str, run: KeptRun) -> None:
+        """A new run, perhaps of a new session."""
+        if session_id not in self._runs:
+            self._make_room()
+        runs = self._runs.setdefault(session_id, [])
+        runs.append(run)
+        del runs[:-MAX_RUNS]
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._runs.clear()
+
+    def replay(self) -> None:
+        """Know exactly what the host's log tells. An entry that cannot be understood is left out (000)."""
+        self.clear()
+        for entry in () if self._context.host is None else self._context.host.branch():
+            run = _told(entry)
+            if run is not None:
+                self.add(run.session_id, Settled(run))
+
+    def persist(self, run: SessionRun) -> None:
+        """Tell the host's log of a run that is over; it costs nobody anything if that fails."""
+        if self._context.host is None:
+            return
+        try:
+            self._context.host.append_entry(ENTRY, run.payload())
+        except Exception:
+            logger.exception("A session entry could not be appended.")
+
+    def _make_room(self) -> None:
+        """For one more; a session with a run that goes on is never the one to leave."""
+        while len(self._runs) >= MAX_SESSIONS:
+            over = [key for key, runs in self._runs.items() if not any(_is_running(run) for run in runs)]
+            if not over:
+                return
+            del self._runs[min(over, key=lambda key: self._runs[key][0].record().started_at)]
+
+
+def _is_running(run: KeptRun) -> bool:
+    return run.record().status == "running"
+
+
+def _told(entry: JsonObject) -> SessionRun | None:
+    """The run that an entry of ours tells of."""
+    data = entry.get("data")
+    if entry.get("type") != "custom" or entry.get("customType") != ENTRY or not isinstance(data, dict):
+        return None
+    messages = data.get("messages")
+    if not isinstance(messages, list) or len(messages) > MAX_MESSAGES:
+        return None
+    if not all(isinstance(message, dict) and isinstance(message.get("role"), str) for message in messages):
+        return None
+    run = _validated(data)
+    if run is None or run.status != "running":
+        return run
+    return run.model_copy(update={"status": "error", "error_message": run.error_message or INTERRUPTED})
+
+
+def _validated(data: JsonObject) -> SessionRun | None:
+    """The run, without what is of a wrong type in it and can be done without."""
+    try:
+        return SessionRun.model_validate(data)
+    except ValidationError as invalid:
+        wrong = {str(error["loc"][0]) for error in invalid.errors(include_url=False)}
+    if wrong & _REQUIRED:
+        return None
+    return SessionRun.model_validate({key: value for key, value in data.items() if key not in wrong})
+
+
+_REQUIRED: Final = frozenset({"sessionId", "taskName", "prompt", "status", "messages"})

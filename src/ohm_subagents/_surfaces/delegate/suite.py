@@ -1,0 +1,198 @@
+"""The four tools of 000."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._plugins.suites import Tool, ToolResult, ToolSuiteSpec
+from ohm_subagents._surfaces.delegate import windows
+from ohm_subagents._surfaces.delegate.delegation import Delegation
+from ohm_subagents._surfaces.delegate.inputs import (
+    DELEGATE_SCHEMA,
+    EMPTY_SCHEMA,
+    SESSION_SCHEMA,
+    parse_delegation,
+    parse_session,
+)
+from ohm_subagents._surfaces.delegate.options import DelegateOptions, read_options
+from ohm_subagents._surfaces.delegate.sessions import Sessions
+from ohm_subagents._surfaces.delegate.transcripts import output_text, session_text
+from ohm_subagents._surfaces.tool import followed
+from ohm_subagents._views.agent_profiles import profile_summary
+from ohm_subagents.contract.commands import Rejected, Started
+from ohm_subagents.contract.result import Err, Ok
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ohm_subagents._plugins.suites import JsonObject, SuiteContext, ToolCall
+    from ohm_subagents._surfaces.delegate.details import SessionRun
+    from ohm_subagents._views.theme import View
+    from ohm_subagents.contract.commands import Reply
+
+NAME: Final = "delegate"
+THROTTLE_MS: Final = 50
+BEAT_MS: Final = 1000
+NO_PROFILES: Final = "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/."
+
+
+def delegate_suite() -> ToolSuiteSpec:
+    """The suite of 000."""
+    return ToolSuiteSpec(name=NAME, summary="Delegate tasks to parallel sub-agents with profiles.", build=_build)
+
+
+def _build(context: SuiteContext) -> tuple[Tool, ...]:
+    options = read_options(context.settings().options)
+    sessions = Sessions(context)
+    context.on("session_start", partial(_session_start, sessions))
+    context.on("session_shutdown", partial(_session_shutdown, sessions))
+    retrieved = windows.truncated_view
+    return (
+        Tool(
+            name="delegate_to_subagents",
+            label="Delegate to Sub-agents",
+            description=_description("delegate_to_subagents"),
+            input_schema=DELEGATE_SCHEMA,
+            execute=partial(_delegate, context, sessions, options),
+            call_view=windows.delegation_line,
+            result_view=partial(_windows_view, context),
+        ),
+        Tool(
+            name="get_subagent_output",
+            label="Get Sub-agent Output",
+            description=_description("get_subagent_output"),
+            input_schema=SESSION_SCHEMA,
+            execute=partial(_retrieve, context, sessions, _output),
+            call_view=partial(windows.retrieval_line, "get_subagent_output"),
+            result_view=retrieved,
+        ),
+        Tool(
+            name="get_subagent_session",
+            label="Get Sub-agent Session",
+            description=_description("get_subagent_session"),
+            input_schema=SESSION_SCHEMA,
+            execute=partial(_retrieve, context, sessions, _session),
+            call_view=partial(windows.retrieval_line, "get_subagent_session"),
+            result_view=retrieved,
+        ),
+        Tool(
+            name="list_subagent_profiles",
+            label="List Sub-agent Profiles",
+            description=_description("list_subagent_profiles"),
+            input_schema=EMPTY_SCHEMA,
+            execute=partial(_list_profiles, context),
+            call_view=partial(windows.plain_line, "list_subagent_profiles"),
+        ),
+    )
+
+
+def _description(tool: str) -> str:
+    return files(__package__).joinpath(f"{tool}.md").read_text(encoding="utf-8").rstrip()
+
+
+async def _session_start(sessions: Sessions, event: JsonObject) -> None:
+    if event.get("reason") != "new":
+        sessions.replay()
+
+
+async def _session_shutdown(sessions: Sessions, event: JsonObject) -> None:
+    del event
+    sessions.clear()
+
+
+async def _delegate(context: SuiteContext, sessions: Sessions, options: DelegateOptions, call: ToolCall) -> ToolResult:
+    match parse_delegation(call.arguments):
+        case Err(wrong):
+            return _refused(wrong)
+        case Ok(asked):
+            delegation = Delegation(asked, context, sessions, options)
+
+    def frame(_reply: Reply) -> ToolResult:
+        seen = delegation.windows()
+        text = windows.summary_text([window.status for window in seen.windows])
+        return _with_windows(context, text, seen.payload())
+
+    def result(reply: Reply) -> ToolResult:
+        match reply:
+            case Started():
+                delegation.refuse(reply)
+                seen = delegation.windows()
+                return _with_windows(context, windows.result_text(seen), seen.payload())
+            case Rejected(error=error):
+                return _refused(error.message)
+            case _:
+                raise AssertionError("A start has a reply of its own.")
+
+    command = await delegation.command()
+    return await followed(
+        command,
+        context,
+        call,
+        frame=frame,
+        result=result,
+        observer=delegation,
+        throttle_ms=THROTTLE_MS,
+        beat_ms=BEAT_MS,
+    )
+
+
+def _refused(message: str) -> ToolResult:
+    return ToolResult(text=message, details={}, is_error=True)
+
+
+def _with_windows(context: SuiteContext, text: str, details: JsonObject) -> ToolResult:
+    shown = ToolResult(text=text, details=details)
+    return ToolResult(text=text, details=details, view=partial(_windows_view, context, shown))
+
+
+def _windows_view(context: SuiteContext, result: ToolResult, view: View) -> str:
+    return windows.windows_view(result, view, now_ms=context.clock())
+
+
+Told = tuple[str, "JsonObject"]
+
+
+async def _retrieve(
+    context: SuiteContext, sessions: Sessions, told: Callable[[tuple[SessionRun, ...]], Told], call: ToolCall
+) -> ToolResult:
+    match parse_session(call.arguments):
+        case Err(wrong):
+            return _refused(wrong)
+        case Ok(asked):
+            runs = await sessions.find(asked.session_id)
+    if not runs:
+        return _refused(f'Session "{asked.session_id}" not found. The session may have expired or the ID is incorrect.')
+    text, more = told(runs)
+    latest = runs[-1]
+    details: JsonObject = {
+        "sessionId": asked.session_id,
+        "status": latest.status,
+        "taskName": latest.task_name,
+        **more,
+        "runCount": len(runs),
+        "maxLines": context.pi_settings().max_lines_per_window,
+    }
+    shown = ToolResult(text=text, details=details)
+    return ToolResult(text=text, details=details, view=partial(windows.truncated_view, shown))
+
+
+def _output(runs: tuple[SessionRun, ...]) -> Told:
+    return output_text(runs[-1]), {}
+
+
+def _session(runs: tuple[SessionRun, ...]) -> Told:
+    latest = runs[-1]
+    more: JsonObject = {"messageCount": sum(len(run.messages) for run in runs), "exitCode": latest.exit_code}
+    if latest.model is not None:
+        more["model"] = latest.model
+    return session_text(runs), more
+
+
+async def _list_profiles(context: SuiteContext, call: ToolCall) -> ToolResult:
+    del call
+    summaries = {name: profile_summary(profile) for name, profile in context.agents().items()}
+    if not summaries:
+        return ToolResult(text=NO_PROFILES, details={"count": 0})
+    return ToolResult(text="\n".join(summaries.values()), details={"count": len(summaries), "profiles": {**summaries}})

@@ -1,0 +1,40 @@
+"""An agent profile in one line, and its key so that nobody can use it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ohm_subagents.contract.agent import AgentOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ohm_subagents.contract.profile import Profile
+
+
+def profile_summary(profile: Profile) -> str:
+    """`profile: NAME`, then what it says of model, thinking, prompts and tools."""
+    return ", ".join((f"profile: {profile.name}", *_wishes(profile, profile.agent or AgentOptions())))
+
+
+def masked(key: str) -> str:
+    """The ends of a long key, nothing of a short one."""
+    return f"{key[:4]}****{key[-4:]}" if len(key) > 8 else "****"
+
+
+def _wishes(profile: Profile, agent: AgentOptions) -> Iterator[str]:
+    if agent.model:
+        yield f"model={agent.model}"
+    elif agent.provider:
+        yield f"provider={agent.provider}"
+    if agent.thinking:
+        yield f"thinking={agent.thinking}"
+    if profile.prompt:
+        yield "custom-system-prompt"
+    if agent.appended_prompt:
+        yield "appended-system-prompt"
+    tools = profile.tools
+    if tools.allowed is not None:
+        yield f"tools=[{','.join(tools.allowed)}]" if tools.allowed else "no-tools"
+    elif tools.denied:
+        yield f"excludeTools=[{','.join(tools.denied)}]"

@@ -1,0 +1,397 @@
+"""`delegate_to_subagents` through the public doors: what starts, what is refused, what is told, what is kept."""
+
+import json
+import re
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import pytest
+from acting import ActingBackend
+
+from ohm_subagents import Err, Ohm
+from ohm_subagents.contract import ErrorCode, OhmError, TextDelta, ToolEnded, ToolStarted
+from ohm_subagents.testing import HERMETIC, MemoryHost
+
+pytestmark = pytest.mark.anyio
+
+RESUMABLE = "Timed out after 60s. Consider resuming with a longer timeout."
+ACTING = {"subagentBackend": "acting", "subagents": {"store": "memory"}}
+
+
+def agent(home, name, matter="", body="You help."):
+    folder = home / "agent-profiles"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.md").write_text(f"---\nname: {name}\n{matter}---\n{body}\n")
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Working directory and agent directory of a test."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "agent").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def opened(place):
+    """An `Ohm` whose sub-agents do what a function says."""
+
+    @asynccontextmanager
+    async def ohm(act=None, *, host=None, config=None, backend=None):
+        acting = backend or ActingBackend(act or answered)
+        env = HERMETIC | {"HOME": str(place), "PI_CODING_AGENT_DIR": str(place / "agent")}
+        async with Ohm.open(
+            cwd=place / "work", env=env, config=ACTING | (config or {}), suites=["delegate"], plugins=[acting], host=host
+        ) as opened:
+            yield opened
+
+    return ohm
+
+
+async def answered(request, _sink):
+    await anyio.lowlevel.checkpoint()
+    return f"Answer to {request.prompt}"
+
+
+def tasks(*names, **fields):
+    return [{"name": name, "prompt": f"Do {name}.", **fields} for name in names]
+
+
+async def delegated(ohm, *asked, **more):
+    return await ohm.call("delegate_to_subagents", {"tasks": [*asked], **more})
+
+
+# What starts
+
+
+async def test_four_work_at_once_and_the_others_wait_for_their_turn(opened):
+    most, now, gate = 0, 0, anyio.Event()
+
+    async def act(_request, _sink):
+        nonlocal most, now
+        now += 1
+        most = max(most, now)
+        if now == 4:
+            gate.set()
+        await gate.wait()
+        now -= 1
+        return "done"
+
+    async with opened(act) as ohm:
+        result = await delegated(ohm, *tasks(*(f"t{n}" for n in range(9))))
+    assert most == 4
+    assert [window["status"] for window in result.details["windows"]] == ["completed"] * 9
+
+
+async def test_a_task_without_a_profile_gets_every_tool_and_no_words_of_ours(opened):
+    backend = ActingBackend(answered)
+    async with opened(backend=backend) as ohm:
+        await delegated(ohm, *tasks("a"))
+    (request,) = backend.requests
+    assert request.instructions == ""
+    assert {"read", "bash", "edit", "write"} <= {*request.tools}
+    assert request.is_one_shot
+
+
+async def test_the_profile_of_a_task_counts_before_that_of_the_call(opened, place):
+    agent(place / "agent", "writer", body="You write.")
+    agent(place / "agent", "researcher", "tools: read, grep\n", body="You research.")
+    backend = ActingBackend(answered)
+    async with opened(backend=backend) as ohm:
+        await delegated(ohm, *tasks("a", profile="writer"), *tasks("b"), profile="researcher")
+    said = {request.description: (request.instructions, request.tools) for request in backend.requests}
+    assert said["a"][0] == "You write."
+    assert said["b"] == ("You research.", ("read", "grep"))
+
+
+async def test_files_stand_before_the_prompt_and_are_not_kept_in_the_record(opened, place):
+    (place / "work" / "a.txt").write_text("one\ntwo\nthree\n")
+    backend = ActingBackend(answered)
+    async with opened(backend=backend) as ohm:
+        asked = tasks("a", files=["a.txt", {"path": "a.txt", "tail": 1}])
+        result = await delegated(ohm, *asked)
+        session = await ohm.call("get_subagent_session", {"sessionId": result.details["sessionIds"][0]})
+    assert backend.requests[0].prompt == "=== a.txt ===\none\ntwo\nthree\n\n=== a.txt ===\nthree\n\nDo a."
+    assert "three" not in result.text
+    assert session.details["messageCount"] == 2
+
+
+async def test_a_call_from_a_deny_rule_is_refused_alone(opened, place):
+    agent(place / "agent", "writer")
+    denied = {"subagents": ACTING["subagents"] | {"permissions": {"subagents": {"writer": "deny"}}}}
+    async with opened(config=denied) as ohm:
+        result = await delegated(ohm, *tasks("a", profile="writer"), *tasks("b"))
+        listed = await ohm.call("list_subagent_profiles", {})
+    assert [window["status"] for window in result.details["windows"]] == ["error", "completed"]
+    assert listed.details == {"count": 0}
+
+
+# What is refused whole
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"tasks": []}, "'tasks' is []; allowed: a list of 1 to 16 tasks."),
+        ({"tasks": tasks(*map(str, range(17)))}, "allowed: a list of 1 to 16 tasks."),
+        ({"tasks": [{"name": "a"}]}, "'tasks.0.prompt' is missing; it is required."),
+        ({"tasks": [{"name": 1, "prompt": "p"}]}, "'tasks.0.name' is 1; allowed: a text."),
+        ({"tasks": tasks("a", timeout="soon")}, "allowed: a number of seconds, 1 or more."),
+        ([], "The arguments must be a JSON object, not []."),
+        ({"tasks": tasks("a", cwd="src")}, "cwd must be an absolute path"),
+        ({"tasks": tasks("a", cwd="/a/../b")}, "cwd must not contain '..' path segments"),
+        (
+            {"tasks": tasks("a", resume="0000000000000000")},
+            'Cannot resume: session "0000000000000000" not found. The session may have expired or the ID is incorrect.',
+        ),
+    ],
+)
+async def test_what_is_wrong_with_one_task_refuses_the_whole_call(opened, asked, said):
+    backend = ActingBackend(answered)
+    host = MemoryHost()
+    if isinstance(asked, dict) and 0 < len(asked["tasks"]) < 16:
+        asked = {"tasks": [*tasks("good"), *asked["tasks"]]}
+        said = said.replace("tasks.0", "tasks.1")
+    async with opened(backend=backend, host=host) as ohm:
+        result = await ohm.call("delegate_to_subagents", asked)
+    assert result.is_error
+    assert result.text.endswith(said)
+    assert (backend.requests, host.calls) == ([], [])
+
+
+async def test_of_several_objections_the_first_that_is_checked_is_told(opened, place):
+    agent(place / "agent", "torn", "tools: read\nexcludeTools: bash\n")
+    async with opened() as ohm:
+        asked = [*tasks("a", cwd="src"), *tasks("b", resume="no"), *tasks("c", profile="torn")]
+        whole = await delegated(ohm, *asked)
+        without_the_profile = await delegated(ohm, *asked[:2])
+    assert whole.text.startswith('Profile "torn" has both "tools" (allowlist) and "excludeTools" (blacklist) set.')
+    assert without_the_profile.text.startswith('Cannot resume: session "no" not found.')
+
+
+async def test_one_session_cannot_be_resumed_twice_at_once(opened):
+    async with opened() as ohm:
+        first = await delegated(ohm, *tasks("a"))
+        (session_id,) = first.details["sessionIds"]
+        twice = await delegated(ohm, *tasks("b", "c", resume=session_id))
+    assert twice.is_error
+    assert twice.text == (
+        f'Cannot resume: session "{session_id}" is still running. Wait for it to complete before resuming.'
+    )
+
+
+# Resume
+
+
+async def test_a_resumed_session_keeps_its_id_and_knows_what_was_said(opened):
+    backend = ActingBackend(answered)
+    async with opened(backend=backend) as ohm:
+        (session_id,) = (await delegated(ohm, *tasks("first"))).details["sessionIds"]
+        second = await delegated(ohm, *tasks("second", resume=session_id))
+        third = await delegated(ohm, *tasks("third", resume=session_id))
+        output = await ohm.call("get_subagent_output", {"sessionId": session_id})
+    assert second.details["sessionIds"] == third.details["sessionIds"] == [session_id]
+    assert backend.requests[1].prompt == (
+        "Previously:\n\n--- Run 1 (completed, 2 messages) ---\nUser: Do first.\nAssistant: Answer to Do first.\n\n"
+        "Instructions:\n\nDo second."
+    )
+    assert backend.requests[2].prompt.count("Previously:") == 2, "once by us, once in what the second run answered"
+    assert output.details["runCount"] == 3
+    assert output.details["taskName"] == "third"
+
+
+# Failures
+
+
+class TestOverTime:
+    @pytest.fixture
+    def anyio_backend(self, virtual_time):
+        return virtual_time
+
+    async def test_a_batch_of_sixteen_loses_nothing_to_five_bad_ones(self, opened, place):
+        agent(place / "agent", "lost", "suggestedSkills: nowhere\n")
+
+        async def act(request, sink):
+            match request.description:
+                case "hangs":
+                    sink.emit(TextDelta(text="I have found the first half."))
+                    await anyio.sleep_forever()
+                case "loops":
+                    for number in range(20):
+                        sink.emit(ToolStarted(call_id=str(number), tool="bash", args='{"command":"ls"}'))
+                        await anyio.lowlevel.checkpoint()
+                        sink.emit(ToolEnded(call_id=str(number), tool="bash", status="success"))
+                case "crashes":
+                    raise RuntimeError("a bug of a backend")
+            return await answered(request, sink)
+
+        async with opened(act) as ohm:
+            good = tasks(*(f"good-{n}" for n in range(11)))
+            bad = [
+                *tasks("hangs", "loops", "crashes", timeout=60),
+                *tasks("unknown", profile="nobody"),
+                *tasks("misled", profile="lost"),
+            ]
+            result = await delegated(ohm, *good[:3], *bad, *good[3:])
+            ids = {window["name"]: window["sessionId"] for window in result.details["windows"]}
+            again = await delegated(ohm, *(task | {"prompt": "Go on.", "resume": ids[task["name"]]} for task in bad[:3]))
+            kept = await ohm.call("get_subagent_output", {"sessionId": ids["hangs"]})
+        lines = result.text.splitlines()
+        assert len(lines) == 16
+        assert len(set(ids.values())) == 16
+        assert sum(line.startswith("✓") for line in lines) == 11
+        failed = {line.split(":")[0]: line for line in lines if line.startswith("✗")}
+        assert failed["✗ hangs"] == f"✗ hangs: error — {RESUMABLE} (session: {ids['hangs']})"
+        assert failed["✗ loops"].startswith("✗ loops: error — Loop detected: sub-agent is repeating the same tool calls (")
+        assert "a bug of a backend" in failed["✗ crashes"]
+        assert 'Unknown profile: "nobody". Available profiles: lost (session: ' in failed["✗ unknown"]
+        assert failed["✗ unknown"].endswith(" (nobody)")
+        assert 'Unknown skills: "nowhere". Available skills: (none)' in failed["✗ misled"]
+        assert again.details["sessionIds"] == [ids["hangs"], ids["loops"], ids["crashes"]]
+        assert kept.details["runCount"] == 2
+
+
+async def test_what_a_failed_one_had_said_is_still_there(opened):
+    async def act(_request, sink):
+        sink.emit(TextDelta(text="Half of it."))
+        return Err(OhmError(code=ErrorCode.PROVIDER_UNAVAILABLE, message="The provider is down.", advice="Try later."))
+
+    async with opened(act) as ohm:
+        failed = await delegated(ohm, *tasks("a"))
+        (session_id,) = failed.details["sessionIds"]
+        session = await ohm.call("get_subagent_session", {"sessionId": session_id})
+    assert failed.text == f"✗ a: error — The provider is down. Try later. (session: {session_id})"
+    assert session.text == "Half of it.\n[Error: The provider is down. Try later.]"
+
+
+async def test_why_one_could_not_be_started_is_told_beside_the_fixed_words(opened):
+    async def act(_request, _sink):
+        return Err(OhmError(code=ErrorCode.COMMAND_UNUSABLE, message="There is no pi.", advice="Install it."))
+
+    async with opened(act) as ohm:
+        failed = await delegated(ohm, *tasks("a"))
+    (window,) = failed.details["windows"]
+    assert window["errorMessage"] == "Failed to spawn sub-agent process"
+    assert window["notes"] == ["There is no pi. Install it."]
+
+
+async def test_an_abort_ends_all_of_them_and_starts_no_more(opened):
+    abort, begun = anyio.Event(), []
+
+    async def act(request, _sink):
+        begun.append(request.description)
+        if len(begun) == 4:
+            abort.set()
+        await anyio.sleep_forever()
+
+    async with opened(act) as ohm:
+        asked = {"tasks": tasks(*(f"t{n}" for n in range(6)))}
+        result = await ohm.call("delegate_to_subagents", asked, abort=abort)
+    assert len(begun) == 4
+    assert [window["status"] for window in result.details["windows"]] == ["error"] * 6
+    assert "Timed out" not in result.text
+
+
+# What is told while it goes on
+
+
+async def test_frames_tell_how_many_work(opened):
+    frames, gate = [], anyio.Event()
+
+    async def act(request, sink):
+        sink.emit(TextDelta(text="Working."))
+        if request.description == "slow":
+            await gate.wait()
+        return "done"
+
+    async with opened(act) as ohm, anyio.create_task_group() as group:
+
+        def seen(frame):
+            frames.append(frame)
+            if frame.text == "1 running, 1 done":
+                gate.set()
+
+        asked = {"tasks": tasks("quick", "slow")}
+        group.start_soon(lambda: ohm.call("delegate_to_subagents", asked, on_update=seen))
+    assert frames[-1].text == "2 done"
+    assert frames[-1].details["globalStatus"] == "done"
+    assert "✓ quick" in frames[-1].render()
+
+
+# What is kept
+
+
+async def test_each_task_is_one_entry_in_the_log_of_the_host(opened):
+    host = MemoryHost()
+    async with opened(host=host) as ohm:
+        await delegated(ohm, *tasks("a"), *tasks("b", profile="nobody"))
+    entries = [data for name, kind, data in host.calls if (name, kind) == ("append_entry", "pi-subagents")]
+    assert {(entry["taskName"], entry["status"]) for entry in entries} == {("a", "completed"), ("b", "error")}
+    assert all(re.fullmatch("[0-9a-f]{16}", entry["sessionId"]) for entry in entries)
+
+
+async def test_a_host_that_cannot_keep_an_entry_costs_nobody_anything(opened):
+    class Full(MemoryHost):
+        def append_entry(self, kind, data):
+            raise OSError("disk full")
+
+    async with opened(host=Full()) as ohm:
+        result = await delegated(ohm, *tasks("a", "b"))
+    assert "error" not in result.text
+
+
+async def test_a_new_process_knows_the_sessions_of_the_log(opened):
+    host = MemoryHost()
+    async with opened(host=host) as ohm:
+        (session_id,) = (await delegated(ohm, *tasks("a"))).details["sessionIds"]
+    kept = json.loads(json.dumps(host.branch()))
+    async with opened(host=MemoryHost(branch=kept)) as ohm:
+        before = await ohm.call("get_subagent_output", {"sessionId": session_id})
+        await ohm.emit("session_start", {"reason": "new"})
+        new = await ohm.call("get_subagent_output", {"sessionId": session_id})
+        await ohm.emit("session_start", {"reason": "resume"})
+        resumed = await ohm.call("get_subagent_output", {"sessionId": session_id})
+        await ohm.emit("session_shutdown")
+        after = await ohm.call("get_subagent_output", {"sessionId": session_id})
+    assert [one.is_error for one in (before, new, resumed, after)] == [True, True, False, True]
+    assert resumed.text == "Answer to Do a."
+
+
+async def test_without_a_host_a_new_process_knows_the_sessions_of_the_store(opened):
+    durable = {"subagents": {"store": "sqlite"}}
+
+    async def act(request, sink):
+        sink.emit(ToolStarted(call_id="1", tool="read", args='{"path":"a.ts"}'))
+        sink.emit(ToolEnded(call_id="1", tool="read", status="success", text="content"))
+        return await answered(request, sink)
+
+    backend = ActingBackend(act)
+    async with opened(backend=backend, config=durable) as ohm:
+        (session_id,) = (await delegated(ohm, *tasks("a"))).details["sessionIds"]
+        here = await ohm.call("get_subagent_session", {"sessionId": session_id})
+    async with opened(backend=backend, config=durable) as ohm:
+        there = await ohm.call("get_subagent_session", {"sessionId": session_id})
+        await delegated(ohm, *tasks("b", resume=session_id))
+    assert there.text == here.text == '→ read: {"path":"a.ts"}\n[tool result]: content\nAnswer to Do a.'
+    assert there.details == here.details
+    assert "Tool Call: read(a.ts)\nTool Result: content\nAssistant: Answer to Do a." in backend.requests[-1].prompt
+
+
+async def test_options_that_are_not_understood_cost_the_suite_and_are_told(opened):
+    async with opened(config={"suiteOptions": {"delegate": {"filesOutsideCwd": "maybe"}}}) as ohm:
+        assert "delegate_to_subagents" not in ohm.tools
+        told = [diagnostic.message for diagnostic in ohm.diagnostics]
+    assert any(
+        "'suiteOptions.delegate.filesOutsideCwd' is \"maybe\"; allowed: \"allow\" or \"deny\"" in one for one in told
+    )
+
+
+async def test_files_outside_of_the_directory_can_be_kept_out(opened, place):
+    (place / "secret").write_text("a secret")
+    backend = ActingBackend(answered)
+    async with opened(backend=backend, config={"suiteOptions": {"delegate": {"filesOutsideCwd": "deny"}}}) as ohm:
+        await delegated(ohm, *tasks("a", files=[str(place / "secret")]))
+    assert "a secret" not in backend.requests[0].prompt
+    assert f"[access denied: path outside project directory: {Path(place / 'secret')}]" in backend.requests[0].prompt

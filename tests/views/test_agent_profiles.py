@@ -1,0 +1,43 @@
+import pytest
+
+from ohm_subagents._views.agent_profiles import masked, profile_summary
+from ohm_subagents.contract.agent import AgentOptions
+from ohm_subagents.contract.profile import Profile, ToolPolicy
+
+
+def summary(*, prompt: str = "", tools: ToolPolicy | None = None, **agent) -> str:
+    return profile_summary(
+        Profile(id="p", name="p", summary="", prompt=prompt, tools=tools or ToolPolicy(), agent=AgentOptions(**agent))
+    )
+
+
+def test_a_profile_without_wishes_is_its_name():
+    assert summary() == "profile: p"
+
+
+def test_a_model_stands_above_its_provider_and_thinking_follows():
+    assert summary(provider="acme", model="acme/big", thinking="high") == "profile: p, model=acme/big, thinking=high"
+    assert summary(provider="acme") == "profile: p, provider=acme"
+
+
+def test_prompts_are_only_named():
+    assert summary(prompt="x", appended_prompt="y") == "profile: p, custom-system-prompt, appended-system-prompt"
+
+
+@pytest.mark.parametrize(
+    ("tools", "told"),
+    [
+        (ToolPolicy(allowed=()), "no-tools"),
+        (ToolPolicy(allowed=("read", "bash")), "tools=[read,bash]"),
+        (ToolPolicy(denied=("bash", "edit")), "excludeTools=[bash,edit]"),
+    ],
+)
+def test_tools_are_told_in_one_of_three_ways(tools, told):
+    assert summary(tools=tools) == f"profile: p, {told}"
+
+
+def test_of_a_key_only_the_ends_are_shown_and_nothing_of_a_short_one():
+    assert masked("sk-1234567890abcd") == "sk-1****abcd"
+    assert masked("123456789") == "1234****6789"
+    assert masked("12345678") == "****"
+    assert masked("") == "****"
