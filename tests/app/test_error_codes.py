@@ -10,10 +10,11 @@ import pytest
 from acting import ActingBackend
 from another_process import another_process
 from model_server import Body, Drop, ModelServer, Reply, Say, Stall, Status, Wire
+from surface import item, mounted
 
 from ohm_subagents import ErrorCode, Limits, Ohm, OhmError
 from ohm_subagents._backends.shell.process import Launch, Supervisor
-from ohm_subagents.contract import Profile, ToolEnded, ToolStarted
+from ohm_subagents.contract import Profile, Start, ToolEnded, ToolStarted
 from ohm_subagents.plugin import PluginInvalidError, Tool, ToolPolicy, ToolSuiteSpec, hookimpl
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
 
@@ -188,6 +189,12 @@ async def died():
             return (await ohm.call("task", {"op": "status", "id": task_id})).details["items"][0]
 
 
+async def refused_items(*items):
+    """The second of two items of one call."""
+    async with mounted() as surface:
+        return (await surface.engine.execute(Start(items=items))).items[1].error
+
+
 TRIGGERS = {
     ErrorCode.INVALID_TASK_PAYLOAD: lambda: called("task", {}),
     ErrorCode.INVALID_PRIMARY_PAYLOAD: lambda: called("librarian", 3),
@@ -197,6 +204,7 @@ TRIGGERS = {
     ErrorCode.OPERATION_NOT_SUPPORTED: lambda: called("task", {"op": "help"}),
     ErrorCode.ASYNC_DISABLED: lambda: called("task", START | {"async": True}),
     ErrorCode.INVALID_MODEL: lambda: ran(model="big"),
+    ErrorCode.CWD_INVALID: lambda: refused_items(item(), item(cwd=Path("src"))),
     ErrorCode.CWD_UNREADABLE: lambda: ran(cwd="/nowhere/at/all"),
     ErrorCode.CONFIG_INVALID: lambda: ran(config=Path("absent.json")),
     ErrorCode.PROFILE_INVALID: lambda: ran(
@@ -214,6 +222,7 @@ TRIGGERS = {
     ErrorCode.TASK_EXPIRED: lambda: called(
         "task", {"op": "cancel", "id": "task_0_0001"}, START, START, config={"taskMaxEntries": 1}, clock=lambda: 0
     ),
+    ErrorCode.SESSION_BUSY: lambda: refused_items(*[item(session_id="a3f7b9c2d1e8f4a1")] * 2),
     ErrorCode.NOT_RESUMABLE: lambda: called(
         "task", {"op": "send", "id": "task_0_0001", "prompt": "and?"}, START, clock=lambda: 0
     ),

@@ -12,6 +12,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._orchestrator import refusals
+from ohm_subagents._orchestrator.batch import Admitted, Batch
 from ohm_subagents._orchestrator.lineage import CURRENT
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.onlookers import Onlookers, watching
@@ -33,7 +34,6 @@ from ohm_subagents.contract.commands import (
     Sent,
     Start,
     Started,
-    StartItem,
     Stopped,
     Wait,
 )
@@ -123,19 +123,22 @@ class Orchestrator:
         mistyped = refusals.mistyped("budget", command.budget, Budget)
         if mistyped is not None:
             return Rejected(error=mistyped, backend=backend, items=command.items)
-        admitted: list[LiveTask | Refused] = []
+        batch = Batch(command, world, is_busy=self._running.is_busy)
+        if batch.objection is not None:
+            return Rejected(error=batch.objection, backend=backend, items=command.items)
+        admitted: list[Admitted] = []
 
         def reply() -> Started:
             return Started(items=tuple(self._reply(entry) for entry in admitted), backend=backend)
 
         observers = onlookers.of(reply)
         lineage = self._place(world).child(command.budget, whose="the call")
-        alone = len(command.items) == 1
-        items = command.items if alone else [replace(item, is_one_shot=True) for item in command.items]
-        admitted += [self._admit(item, world, observers, lineage) for item in items]
+        admitted += batch.enrolled(
+            lambda planned: self._running.enrol(planned, (*world.host.observers(), *observers), lineage)
+        )
         started = [entry for entry in admitted if isinstance(entry, LiveTask)]
-        workers = world.config.subagents.task_max_concurrency if command.parallel else 1
-        self._running.begin(started, workers=workers)
+        usual = world.config.subagents.task_max_concurrency if command.parallel else 1
+        self._running.begin(started, workers=usual if command.limit is None else command.limit)
         try:
             if started and not command.background and (abort is None or not abort.is_set()):
                 with self._running.in_line(started[0], partial(onlookers.first_look, reply)):
@@ -184,7 +187,7 @@ class Orchestrator:
                 if is_over and world.config.subagents.send_to_finished != "resume":
                     return refused(error=refusals.not_resumable(task), invocation=task.invocation)
                 asked = live.item if live else world.as_before(task)
-                item = replace(asked, profile=task.profile, prompt=command.prompt)
+                item = replace(asked, profile=task.profile, prompt=command.prompt, files=(), context="")
                 match plan(item, world):
                     case Err(Refused(error=error, profile=profile)):
                         return refused(error=error, invocation=task.invocation if profile else None)
@@ -210,6 +213,9 @@ class Orchestrator:
         self, former: Task, admitted: Plan, world: World, onlookers: Onlookers, abort: anyio.Event | None
     ) -> Reply:
         """A new task in the session of a settled one, which itself never changes."""
+        if self._running.is_busy(former.session_id):
+            error = refusals.busy(former.session_id)
+            return Rejected(error=error, backend=former.backend, op="send", task_id=former.id)
         observers = (*world.host.observers(), *onlookers.of(lambda: Sent(task=live.task)))
         match self._running.enrol(admitted, observers, self._place(world), former=former):
             case Err(error):
@@ -252,24 +258,11 @@ class Orchestrator:
             for found in [self._store.get(TaskId(each))]
         )
 
-    def _reply(self, entry: LiveTask | Refused) -> ItemReply:
+    def _reply(self, entry: Admitted) -> ItemReply:
         return self._accepted(entry.task) if isinstance(entry, LiveTask) else entry
 
     def _accepted(self, task: Task) -> Accepted:
         return Accepted(task=task, queue_position=self._running.position(task.id) if task.status == "queued" else None)
-
-    def _admit(
-        self, item: StartItem, world: World, onlookers: tuple[Observer, ...], lineage: Lineage
-    ) -> LiveTask | Refused:
-        match plan(item, world):
-            case Err(refused):
-                return refused
-            case Ok(admitted):
-                match self._running.enrol(admitted, (*world.host.observers(), *onlookers), lineage):
-                    case Err(error):
-                        return Refused(item=item, profile=admitted.profile.id, error=error)
-                    case Ok(live):
-                        return live
 
     async def read_session(self, session_id: SessionId) -> tuple[KeptTask, ...]:
         """The tasks of a session, oldest first, as far as they are kept; none if nobody knows it."""

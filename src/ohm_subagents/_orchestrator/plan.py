@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator import refusals
 from ohm_subagents._orchestrator.model_order import named_model
+from ohm_subagents._orchestrator.prompt import instructions
 from ohm_subagents._orchestrator.world import label
 from ohm_subagents._plugins.interfaces import Capability
 from ohm_subagents._policy.permissions import decide
@@ -71,13 +72,15 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     if unusable is not None:
         return Err(Refused(item=item, error=unusable))
     profile = world.catalog.find(f"{item.profile}")
-    if profile is None:
-        return Err(Refused(item=item, error=refusals.unknown_profile(item.profile, world.visible_ids())))
+    unfit = item.objection or refusals.bad_cwd(item.cwd)
+    if profile is None or unfit is not None:
+        error = unfit or refusals.unknown_profile(item.profile, world.visible_ids())
+        return Err(Refused(item=item, error=error, profile=None if profile is None else profile.id))
 
     def refused(error: OhmError) -> Err[Refused]:
         return Err(Refused(item=item, error=error, profile=profile.id, invocation=item.invocation))
 
-    terms = world.terms(profile)
+    terms, cwd = world.terms(profile), item.cwd or world.cwd
     if profile.feature is not None and not world.config.features.is_on(profile.feature):
         return refused(refusals.feature_off(profile.id, profile.feature))
     tools, allowed = terms.tools, world.allowance(profile, item)
@@ -86,7 +89,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     if isinstance(allowed, Err):
         return refused(allowed.err_value)
     request = PermissionRequest(
-        profile=profile, description=item.description, prompt=item.prompt, cwd=world.cwd, tools=tools.ok_value.names
+        profile=profile, description=item.description, prompt=item.prompt, cwd=cwd, tools=tools.ok_value.names
     )
     verdict = decide(
         profile=profile, permissions=world.config.subagents.permissions, opinions=world.host.permission(request)
@@ -98,17 +101,17 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
         return refused(named.err_value)
     backend = item.backend or terms.own.backend or profile.backend or world.config.subagent_backend
     spec = world.backends.get(backend)
-    if spec is not None and Capability.FILES in spec.capabilities and not _is_readable(world.cwd):
-        return refused(refusals.unreadable(world.cwd))
+    if spec is not None and Capability.FILES in spec.capabilities and not _is_readable(cwd):
+        return refused(refusals.unreadable(cwd))
     return Ok(
         Plan(
             profile=profile,
             item=item,
             backend=backend,
             label=label(backend, world.backends),
-            cwd=world.cwd,
+            cwd=cwd,
             mode=world.config.default_mode,
-            instructions=terms.instructions,
+            instructions=terms.instructions if item.cwd is None else instructions(profile, item.cwd),
             limits=allowed.ok_value.clocks,
             loop=allowed.ok_value.loop,
             budget=None if allowed.ok_value.budget == NO_BUDGET else allowed.ok_value.budget,
@@ -155,7 +158,7 @@ def new_task(task_id: TaskId, admitted: Plan, now_ms: int, *, parent: TaskId | N
     item = admitted.item
     return Task(
         id=task_id,
-        session_id=SessionId(f"session_{task_id.removeprefix('task_')}"),
+        session_id=item.session_id or SessionId(f"session_{task_id.removeprefix('task_')}"),
         profile=admitted.profile.id,
         name=admitted.profile.name,
         description=item.description.strip(),

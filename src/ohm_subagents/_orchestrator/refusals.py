@@ -9,7 +9,7 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.ids import SessionId, TaskId
     from ohm_subagents.contract.task import Task
 
 DISABLED: Final = OhmError(
@@ -65,6 +65,26 @@ def not_resumable(task: Task) -> OhmError:
         advice='Start a new task, or set subagents.sendToFinished to "resume": then send continues its session.',
         task_id=task.id,
     )
+
+
+def busy(session_id: SessionId) -> OhmError:
+    """A task of the session is not over."""
+    return OhmError(
+        code=ErrorCode.SESSION_BUSY,
+        message=f"Session '{session_id}' is still running.",
+        advice="Wait until its task is over, or start a new session.",
+    )
+
+
+def bad_cwd(cwd: Path | None) -> OhmError | None:
+    """What is wrong with the directory of an item as it is written (000)."""
+    if cwd is None:
+        return None
+    if not cwd.is_absolute():
+        return OhmError(code=ErrorCode.CWD_INVALID, message="cwd must be an absolute path")
+    if ".." in cwd.parts:
+        return OhmError(code=ErrorCode.CWD_INVALID, message="cwd must not contain '..' path segments")
+    return None
 
 
 def uncounted(backend: str) -> OhmError:

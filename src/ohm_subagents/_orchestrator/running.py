@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.ids import Clock
+    from ohm_subagents.contract.ids import Clock, SessionId
     from ohm_subagents.contract.task import Run, Task
 
 
@@ -67,6 +67,10 @@ class RunningTasks:
     def get(self, task_id: TaskId) -> LiveTask | None:
         """The task, while it waits or runs."""
         return self._live.get(task_id)
+
+    def is_busy(self, session_id: SessionId) -> bool:
+        """Whether a task of the session waits or runs."""
+        return any(live.task.session_id == session_id for live in self._live.values())
 
     def position(self, task_id: TaskId) -> int | None:
         """The task's place in line, from 1; None when it does not wait."""
