@@ -1,7 +1,6 @@
 """The call forms of the suite cases, each through a public seam, and what can be seen of a call afterwards."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,23 +8,14 @@ import anyio
 import jsonschema
 from golden_expectations import MISSING, at, differences
 from golden_functions import FUNCTIONS
+from golden_outcome import Outcome, rendered, stamped, theme_named
 from golden_recording import Json
 from golden_suites import Case
-from golden_theme import theme_named
 from golden_world import ENTRY, HOUSE, World, opened
 
 from ohm_subagents.plugin import ToolResult
 
 WIDTH = 120
-
-
-@dataclass(kw_only=True)
-class Outcome:
-    """What a call gave back: `facts` are by subject; `error` is what a tool or a function threw."""
-
-    facts: Json = field(default_factory=dict)
-    error: str | None = None
-    may_throw: bool = True
 
 
 async def play(case: Case, root: Path) -> list[str]:
@@ -131,19 +121,6 @@ async def _render_result(world: World, call: Json) -> Outcome:
         theme=theme_named(world.setup.get("theme")),
     )
     return rendered(shown)
-
-
-def stamped(window: Json, now_ms: int) -> Json:
-    """A window with the stamps that make it last as long as the case says."""
-    if "elapsed" not in window:
-        return window
-    started_at = now_ms - round(window["elapsed"] * 1000)
-    over = {} if window["status"] == "running" else {"completedAt": now_ms}
-    return {key: value for key, value in window.items() if key != "elapsed"} | {"startedAt": started_at, **over}
-
-
-def rendered(text: str) -> Outcome:
-    return Outcome(facts={"plain": text, "themed": text, "plain_lines": text.split("\n"), "value": text})
 
 
 async def _function(world: World, call: Json) -> Outcome:

@@ -178,7 +178,9 @@ def told(messages: Iterable[Json]) -> Iterator[RunEvent]:
                 pass
 
 
-def _assistant(message: Json, parts: list[Json], open_calls: dict[str, str], numbers: Iterator[int]) -> Iterator[RunEvent]:
+def _assistant(
+    message: Json, parts: list[Json], open_calls: dict[str, str], numbers: Iterator[int]
+) -> Iterator[RunEvent]:
     route = {key: message[key] for key in ("provider", "model") if message.get(key)}
     if route:
         yield RouteResolved(**route)
@@ -188,13 +190,14 @@ def _assistant(message: Json, parts: list[Json], open_calls: dict[str, str], num
                 yield TextDelta(text=part["text"])
             case "thinking":
                 yield ThinkingDelta(text=part["thinking"])
-            case "toolCall":
-                call_id = part.get("id") or f"call_{next(numbers)}"
-                open_calls[call_id] = part["name"]
-                yield ToolStarted(call_id=call_id, tool=part["name"], args=_compact(part.get("arguments")))
             case _:
                 pass
-    yield UsageAdded(usage=Usage(requests=1))  # which ends the message, as it does with every backend
+    yield UsageAdded(usage=Usage(requests=1))  # which ends what was said, as it does with every backend
+    for part in parts:
+        if part["type"] == "toolCall":
+            call_id = part.get("id") or f"call_{next(numbers)}"
+            open_calls[call_id] = part["name"]
+            yield ToolStarted(call_id=call_id, tool=part["name"], args=_compact(part.get("arguments")))
 
 
 def tool_call(call_id: str, tool: str, arguments: Json) -> Iterator[RunEvent]:

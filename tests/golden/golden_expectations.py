@@ -1,7 +1,7 @@
 """What a case may expect: a subject (what was seen) and a way to compare it. An expectation that nobody knows fails."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from golden_differences import difference
@@ -163,7 +163,9 @@ def last_regex(expected: Any, ours: Any) -> str | None:
 
 def absent(expected: Any, ours: Any) -> str | None:
     """None of these keys (dotted paths) or items is there."""
-    there = [one for one in _list(expected) if (at(ours, one) is not MISSING if isinstance(ours, dict) else one in ours)]
+    there = [
+        one for one in _list(expected) if (at(ours, one) is not MISSING if isinstance(ours, dict) else one in ours)
+    ]
     return _if_not(not there, f"none of {expected}", there)
 
 
@@ -266,13 +268,17 @@ PATH_CHECKS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def equal_paths(expected: Any, ours: Any) -> str | None:
-    apart = [pair for pair in expected if len({repr(at(ours, path)) for path in pair}) > 1 or at(ours, pair[0]) is MISSING]
+    apart = [
+        pair for pair in expected if len({repr(at(ours, path)) for path in pair}) > 1 or at(ours, pair[0]) is MISSING
+    ]
     return _if_not(not apart, apart, ours)
 
 
 def truth(expected: Any, ours: Any) -> str | None:
     """Whether there is any, or which there are."""
-    return contains(expected, ours) if not isinstance(expected, bool) else _if_not(bool(ours) is expected, expected, ours)
+    return (
+        contains(expected, ours) if not isinstance(expected, bool) else _if_not(bool(ours) is expected, expected, ours)
+    )
 
 
 def keys(expected: Any, ours: Any) -> str | None:
@@ -302,9 +308,30 @@ OPERATORS: Mapping[str, Check] = {
 }
 
 SUBJECTS = frozenset(
-    {"text", "details", "throws", "prompt", "second_prompt", "value", "name", "profile", "plain", "plain_lines", "themed"}
+    {
+        "text",
+        "details",
+        "throws",
+        "prompt",
+        "second_prompt",
+        "value",
+        "name",
+        "profile",
+        "plain",
+        "plain_lines",
+        "themed",
+    }
     | {"schema_valid", "spawned", "runs", "max_concurrency", "signals", "signals_names", "sigterm_at", "sigkill_at"}
-    | {"child_args", "child_env", "child_system_prompt", "child_cwd", "registered_tools", "loaded", "warns", "persisted"}
+    | {
+        "child_args",
+        "child_env",
+        "child_system_prompt",
+        "child_cwd",
+        "registered_tools",
+        "loaded",
+        "warns",
+        "persisted",
+    }
     | {"appended_types", "size", "present", "raises", "prompt_snippet", "label", "unique", "store_ids"}
 )
 

@@ -1,4 +1,4 @@
-"""The file of expected behaviour of the documented tool suites: which one, its cases, and what its markers stand for."""
+"""The file of expected behaviour of the documented tool suites: which one, its cases, what its markers stand for."""
 
 import json
 import os
@@ -74,7 +74,7 @@ def filled(value: Any, places: Mapping[str, str]) -> Any:
         return value
     inner = {filled(key, {}): filled(one, places) for key, one in value.items()}
     (name, *others) = inner or ("",)
-    if not name.startswith("$"):
+    if not name.startswith("$") or name.startswith(tuple(places)):
         return {filled(key, places): one for key, one in inner.items()}
     if others or name not in MARKERS:
         message = f"{name} is no marker that this runner knows."

@@ -1,4 +1,4 @@
-"""An open `Ohm` as a suite case wants it: its host, its scripted children, its clock, and the sessions it knows already."""
+"""An open `Ohm` as a suite case wants it: its host, its scripted children, its clock, and the sessions it knows."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager

@@ -1,0 +1,109 @@
+"""The functions that suite cases name, each with the function of the library that does it."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+
+from golden_outcome import Outcome
+from golden_recording import Json
+from golden_world import DELEGATE, World
+
+from ohm_subagents._profiles.agents import AgentFile, parse_agent_profile
+from ohm_subagents._views.agent_profiles import profile_summary
+from ohm_subagents._views.previews import tool_call_preview, tool_result_summary
+from ohm_subagents.contract import Profile
+
+WIDTH = 160
+SWITCHES = {
+    "noExtensions": "no_extensions",
+    "noSkills": "no_skills",
+    "noContextFiles": "no_context_files",
+}
+LISTS = {
+    "extensions": "extensions",
+    "suggestedSkills": "suggested_skills",
+    "loadSkills": "load_skills",
+    "extraArgs": "extra_args",
+}
+TEXTS = {"provider": "provider", "model": "model", "thinkingLevel": "thinking", "apiKey": "api_key"}
+
+
+async def build_prompt(world: World, call: Json) -> Outcome:
+    """What a child is asked when the task is delegated."""
+    before = len(world.children.requests)
+    result = await world.ohm.call(DELEGATE, {"tasks": [call["task"]]})
+    if result.is_error:
+        return Outcome(error=result.text)
+    (request,) = world.children.requests[before:]
+    return Outcome(facts={"prompt": request.prompt})
+
+
+# Profiles
+
+
+async def load_profile(_world: World, call: Json) -> Outcome:
+    read = _read(call["content"], is_local=call.get("scope") == "project")
+    warned = "\n".join(one.message for one in read.diagnostics)
+    if read.profile is None:
+        return Outcome(facts={"loaded": False, "warns": warned})
+    facts = {"loaded": True, "name": read.profile.name, "profile": documented(read.profile), "warns": warned}
+    return Outcome(facts=facts)
+
+
+def _read(content: str, *, is_local: bool = False) -> AgentFile:
+    return parse_agent_profile(content, source="agent-profiles/case.md", is_local=is_local)
+
+
+def documented(profile: Profile) -> Json:
+    """A profile of ours with the keys of the document; what is not set is not there."""
+    agent = profile.agent
+    assert agent is not None
+    tools = profile.tools
+    said: Json = {key: getattr(agent, name) for key, name in {**TEXTS, **SWITCHES}.items()}
+    said |= {key: [*getattr(agent, name)] for key, name in LISTS.items()}
+    said |= {"systemPrompt": profile.prompt, "appendSystemPrompt": agent.appended_prompt}
+    said |= {"noTools": tools.allowed == (), "tools": [*(tools.allowed or ())], "excludeTools": [*tools.denied]}
+    return {key: value for key, value in said.items() if value not in (None, "", False, [])}
+
+
+def profile_of(content: Json, *, name: str = "case") -> Profile:
+    """A profile of the document's keys, read like a file."""
+    keys = {"name": name, **{key: value for key, value in content.items() if key != "systemPrompt"}}
+    matter = "".join(f"{key}: {json.dumps(value)}\n" for key, value in keys.items())
+    profile = _read(f"---\n{matter}---\n\n{content.get('systemPrompt', '')}").profile
+    assert profile is not None, content
+    return profile
+
+
+async def summary(_world: World, call: Json) -> Outcome:
+    name, content = call["args"]
+    return Outcome(facts={"value": profile_summary(profile_of(content, name=name))})
+
+
+# Views
+
+
+async def format_tool_call(world: World, call: Json) -> Outcome:
+    name, arguments = call["args"]
+    shown = tool_call_preview(
+        name,
+        arguments,
+        width=world.setup.get("width", WIDTH),
+        cwd=str(world.place.cwd),
+        home=str(world.place.home),
+    )
+    return Outcome(facts={"value": shown})
+
+
+async def format_tool_result(_world: World, call: Json) -> Outcome:
+    name, text, *details = call["args"]
+    return Outcome(facts={"value": tool_result_summary(name, text, *details)})
+
+
+Function = Callable[[World, Json], Awaitable[Outcome]]
+FUNCTIONS: Mapping[str, Function] = {
+    "build_prompt": build_prompt,
+    "load_profile": load_profile,
+    "profile_summary": summary,
+    "format_tool_call": format_tool_call,
+    "format_tool_result": format_tool_result,
+}
