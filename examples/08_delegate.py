@@ -24,10 +24,10 @@ async def main(folder: Path) -> None:
         review = {"name": "routes", "prompt": "Review the routes.", "profile": "reviewer", "files": ["routes.py"]}
         lost = {"name": "lost", "prompt": "Anything.", "profile": "nobody"}
         done = await ohm.call("delegate_to_subagents", {"tasks": [review, lost]})
-        session, _ = done.details["sessionIds"]
         for line in done.text.splitlines():
             print(line.partition(" (session")[0])
 
+        session = done.text.partition("(session: ")[2][:16]
         again = {"name": "more", "prompt": "And the tests?", "resume": session}
         await ohm.call("delegate_to_subagents", {"tasks": [again]})
         output = await ohm.call("get_subagent_output", {"sessionId": session})

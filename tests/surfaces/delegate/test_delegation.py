@@ -43,7 +43,12 @@ def opened(place):
         acting = backend or ActingBackend(act or answered)
         env = HERMETIC | {"HOME": str(place), "PI_CODING_AGENT_DIR": str(place / "agent")}
         async with Ohm.open(
-            cwd=place / "work", env=env, config=ACTING | (config or {}), suites=["delegate"], plugins=[acting], host=host
+            cwd=place / "work",
+            env=env,
+            config=ACTING | (config or {}),
+            suites=["delegate"],
+            plugins=[acting],
+            host=host,
         ) as opened:
             yield opened
 
@@ -236,7 +241,9 @@ class TestOverTime:
             ]
             result = await delegated(ohm, *good[:3], *bad, *good[3:])
             ids = {window["name"]: window["sessionId"] for window in result.details["windows"]}
-            again = await delegated(ohm, *(task | {"prompt": "Go on.", "resume": ids[task["name"]]} for task in bad[:3]))
+            again = await delegated(
+                ohm, *(task | {"prompt": "Go on.", "resume": ids[task["name"]]} for task in bad[:3])
+            )
             kept = await ohm.call("get_subagent_output", {"sessionId": ids["hangs"]})
         lines = result.text.splitlines()
         assert len(lines) == 16
@@ -244,7 +251,9 @@ class TestOverTime:
         assert sum(line.startswith("✓") for line in lines) == 11
         failed = {line.split(":")[0]: line for line in lines if line.startswith("✗")}
         assert failed["✗ hangs"] == f"✗ hangs: error — {RESUMABLE} (session: {ids['hangs']})"
-        assert failed["✗ loops"].startswith("✗ loops: error — Loop detected: sub-agent is repeating the same tool calls (")
+        assert failed["✗ loops"].startswith(
+            "✗ loops: error — Loop detected: sub-agent is repeating the same tool calls ("
+        )
         assert "a bug of a backend" in failed["✗ crashes"]
         assert 'Unknown profile: "nobody". Available profiles: lost (session: ' in failed["✗ unknown"]
         assert failed["✗ unknown"].endswith(" (nobody)")
@@ -384,7 +393,7 @@ async def test_options_that_are_not_understood_cost_the_suite_and_are_told(opene
         assert "delegate_to_subagents" not in ohm.tools
         told = [diagnostic.message for diagnostic in ohm.diagnostics]
     assert any(
-        "'suiteOptions.delegate.filesOutsideCwd' is \"maybe\"; allowed: \"allow\" or \"deny\"" in one for one in told
+        '\'suiteOptions.delegate.filesOutsideCwd\' is "maybe"; allowed: "allow" or "deny"' in one for one in told
     )
 
 

@@ -191,6 +191,5 @@ async def test_files_before_the_prompt(desk):
     )
     tail = "".join(f"line {n}\n" for n in range(11, 41))
     assert asked["=== src/auth.ts ==="] == (
-        f"=== src/auth.ts ===\n{tail}\n[file not found: tests/auth.test.ts]\n\n"
-        "Check test coverage for the auth module."
+        f"=== src/auth.ts ===\n{tail}\n[file not found: tests/auth.test.ts]\n\nCheck test coverage for the auth module."
     )

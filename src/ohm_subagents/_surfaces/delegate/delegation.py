@@ -12,6 +12,7 @@ from ohm_subagents._surfaces.delegate.outcome import LOOP, Ending, ending, failu
 from ohm_subagents._surfaces.delegate.transcripts import resume_text
 from ohm_subagents._views.agent_profiles import profile_summary
 from ohm_subagents._views.messages import MessageLog
+from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.commands import Refused, Start, StartItem
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import RunStarted, TaskSettled
@@ -19,8 +20,6 @@ from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.limits import Limits, LoopPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ohm_subagents._plugins.suites import SuiteContext
     from ohm_subagents._surfaces.delegate.inputs import DelegateFields, TaskFields
     from ohm_subagents._surfaces.delegate.options import DelegateOptions
@@ -144,6 +143,7 @@ class Delegation:
 
     def _subagent(self, task: TaskFields, session_id: str, name: str | None) -> SubAgent:
         profile = self._agents.get(name or "")
+        agent = (profile and profile.agent) or AgentOptions()
         window = Window(
             name=task.name,
             session_id=session_id,
@@ -152,7 +152,9 @@ class Delegation:
             timeout=task.timeout,
             tool_count=_tool_count(profile, self._context.parent_tools()),
             file_count=len(task.files or ()),
-            **_model_of(profile),
+            provider=agent.provider,
+            model=agent.model,
+            thinking_level=agent.thinking,
         )
         return SubAgent(
             fields=task,
@@ -168,7 +170,7 @@ class Delegation:
         subagent = self._subagents[task.session_id]
         self._know(subagent)
         subagent.window.heard(event)
-        subagent.log.heard(event)
+        subagent.log.add(event)
         if isinstance(event, RunStarted):
             subagent.window.begin(self._context.clock())
         elif isinstance(event, TaskSettled):
@@ -213,10 +215,3 @@ def _tool_count(profile: Profile | None, parent_tools: tuple[str, ...]) -> int:
     if profile.tools.allowed is not None:
         return len(profile.tools.allowed)
     return len([tool for tool in parent_tools if tool not in profile.tools.denied])
-
-
-def _model_of(profile: Profile | None) -> Mapping[str, str | None]:
-    if profile is None or profile.agent is None:
-        return {}
-    agent = profile.agent
-    return {"provider": agent.provider, "model": agent.model, "thinking_level": agent.thinking}

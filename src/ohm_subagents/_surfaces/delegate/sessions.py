@@ -55,14 +55,14 @@ class Sessions:
 
     async def find(self, session_id: str) -> tuple[SessionRun, ...]:
         """The runs of a session; none if nobody knows it."""
-        known = self._runs.get(session_id)
-        if known is None and self._context.host is None:
+        if session_id not in self._runs and self._context.host is None:
             kept = await self._context.executor.read_session(SessionId(session_id))
-            known = [Settled(kept_run(session_id, one)) for one in kept][-MAX_RUNS:]
-            if known and not any(_is_running(run) for run in known):
-                self._make_room()
-                self._runs[session_id] = known
-        return tuple(run.record() for run in known or ())
+            runs = tuple(kept_run(session_id, one) for one in kept)[-MAX_RUNS:]
+            if any(run.status == "running" for run in runs):  # of another process, and so not ours to remember
+                return runs
+            for run in runs:
+                self.add(session_id, Settled(run))
+        return tuple(run.record() for run in self._runs.get(session_id, ()))
 
     def add(self, session_id: str, run: KeptRun) -> None:
         """A new run, perhaps of a new session."""

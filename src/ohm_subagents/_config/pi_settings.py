@@ -1,0 +1,119 @@
+"""`settings.json` of the coding agent, key `subagents`: the user's file, and the project's above it."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._config.layers import Layer, read_file
+from ohm_subagents._config.values import MAX_INTEGER, shown
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.pi_settings import PiSettings
+from ohm_subagents.contract.result import Err
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+FILE_NAME: Final = "settings.json"
+SECTION: Final = "subagents"
+MIN_WIDTH: Final = 20
+_MARGIN: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rule:
+    """The key of a number, what it is without one or with one up to `void`, its range, and what it has to be."""
+
+    key: str
+    default: float
+    least: float
+    most: float
+    expected: str
+    void: float = -math.inf
+
+
+_LINES: Final = _Rule(
+    key="maxLinesPerWindow", default=15, least=1, most=MAX_INTEGER, expected="a number above 0", void=0
+)
+_WIDTH: Final = _Rule(
+    key="commandPreviewWidth", default=160, least=MIN_WIDTH, most=MAX_INTEGER, expected="a number, 20 or more"
+)
+_DEBOUNCE: Final = _Rule(
+    key="extend_timeout_debounce", default=30, least=0, most=300, expected="a number of seconds from 0 to 300"
+)
+_LOOPING: Final = _Rule(key="looping_tool_count", default=5, least=0, most=50, expected="a number from 0 to 50")
+
+
+def load_pi_settings(
+    *, agent_dir: Path, cwd: Path, columns: int | None = None
+) -> tuple[PiSettings, tuple[Diagnostic, ...]]:
+    """Read both files; of a key the project's value counts, even one that is wrong.
+
+    `columns` is the width of the terminal, if there is one: it stands above the configured width. A file that cannot
+    be read counts as empty.
+    """
+    reader = _Reader()
+    user, project = agent_dir / FILE_NAME, cwd / ".pi" / FILE_NAME
+    reader.read(user)
+    if project.resolve() != user.resolve():
+        reader.read(project)
+    lines, width, debounce, looping = (reader.number(one) for one in (_LINES, _WIDTH, _DEBOUNCE, _LOOPING))
+    settings = PiSettings(
+        max_lines_per_window=math.floor(lines),
+        command_preview_width=math.floor(width) if columns is None else max(MIN_WIDTH, columns - _MARGIN),
+        extend_timeout_debounce_s=debounce,
+        looping_tool_count=math.floor(looping),
+    )
+    return settings, tuple(reader.wrong)
+
+
+def terminal_columns() -> int | None:
+    """The width of the terminal that standard output is, if it is one."""
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or None if sys.__stdout__ else None
+    except (OSError, ValueError):
+        return None
+
+
+class _Reader:
+    """What the files say, key by key, and what is wrong with it."""
+
+    def __init__(self) -> None:
+        self.wrong: list[Diagnostic] = []
+        self._said: dict[str, tuple[JsonValue, Layer]] = {}
+
+    def read(self, path: Path) -> None:
+        read = read_file(path, "given")
+        if isinstance(read, Err):
+            message = f"{read.err_value.message} It counts as empty."
+            self.wrong.append(Diagnostic(subject=FILE_NAME, message=message))
+            return
+        layer = read.ok_value
+        section = None if layer is None else layer.values.get(SECTION)
+        if layer is None or section is None:
+            return
+        if not isinstance(section, dict):
+            self._note(layer, (SECTION,), f"is {shown(section)}, but has to be an object; it is ignored.")
+            return
+        self._said |= {key: (value, layer) for key, value in section.items()}
+
+    def number(self, rule: _Rule) -> float:
+        """The value in force: a number within its range."""
+        if rule.key not in self._said:
+            return rule.default
+        value, layer = self._said[rule.key]
+        number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+        held = rule.default if number is None or number <= rule.void else min(max(number, rule.least), rule.most)
+        if held != number:
+            told = f"is {shown(value)}, but has to be {rule.expected}; it counts as {held:g}."
+            self._note(layer, (SECTION, rule.key), told)
+        return held
+
+    def _note(self, layer: Layer, path: tuple[str, ...], message: str) -> None:
+        place = layer.place(path)
+        self.wrong.append(place.diagnostic(f"'{place.key}' {message}"))

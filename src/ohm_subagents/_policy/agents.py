@@ -1,0 +1,79 @@
+"""What an agent profile may not ask for: the checks before anything starts, in the words that 000 fixes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.contract.agent import AgentOptions
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.profile import ToolPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ohm_subagents.contract.profile import Profile
+
+_TOOL_FLAGS: Final = ("--tools", "-t", "--no-tools", "-nt")
+_UNSAFE: Final = re.compile(r"[\s|&;$\\`!].*|.*(?:&&|\|\||[;<>]).*", re.DOTALL)
+_SHOWN: Final = 40
+
+
+def tools_conflict(profile: Profile) -> OhmError | None:
+    """An allowlist and a denylist at once."""
+    if profile.tools.allowed is None or not profile.tools.denied:
+        return None
+    return OhmError(
+        code=ErrorCode.PROFILE_TOOLS_CONFLICT,
+        message=f'Profile "{profile.name}" has both "tools" (allowlist) and "excludeTools" (blacklist) set. '
+        "These are mutually exclusive — choose one or the other.",
+    )
+
+
+def skills_conflict(profile: Profile) -> OhmError | None:
+    """Skills, and none."""
+    agent = profile.agent or AgentOptions()
+    if agent.no_skills and agent.suggested_skills:
+        return _skills_conflict(profile.name, "suggestedSkills", "--no-skills would override --skill flags.")
+    if agent.no_skills and agent.load_skills:
+        return _skills_conflict(profile.name, "loadSkills", "--no-skills disables skill discovery.")
+    return None
+
+
+def _skills_conflict(name: str, key: str, because: str) -> OhmError:
+    return OhmError(
+        code=ErrorCode.PROFILE_SKILLS_CONFLICT,
+        message=f'Profile "{name}" has both "{key}" and "noSkills" set. These are mutually exclusive — {because}',
+    )
+
+
+def argument_refused(profile: Profile) -> OhmError | None:
+    """The first of `extraArgs` that would undo the profile's own restrictions, or that a shell could take for more."""
+    is_restricted = profile.tools.allowed is not None or bool(profile.tools.denied)
+    for argument in (profile.agent or AgentOptions()).extra_args:
+        message = _refusal(argument, is_restricted=is_restricted)
+        if message is not None:
+            return OhmError(code=ErrorCode.PROFILE_ARGUMENT_REFUSED, message=message)
+    return None
+
+
+def _refusal(argument: str, *, is_restricted: bool) -> str | None:
+    if is_restricted and argument.partition("=")[0] in _TOOL_FLAGS:
+        return (
+            f'Refusing extraArg "{argument}" which would override profile tool restrictions. '
+            "Use the dedicated profile fields instead."
+        )
+    if "\0" in argument:
+        return "Invalid extraArg: contains null byte"
+    if _UNSAFE.fullmatch(argument):
+        return f"Refusing extraArg: potentially unsafe argument '{argument[:_SHOWN]}'"
+    return None
+
+
+def without_excluded(profile: Profile, parent_tools: Iterable[str]) -> Profile:
+    """A denylist as an allowlist: the parent's tools without those, in their order."""
+    if profile.tools.allowed is not None or not profile.tools.denied:
+        return profile
+    left = tuple(name for name in parent_tools if name not in profile.tools.denied)
+    return replace(profile, tools=ToolPolicy(allowed=left))

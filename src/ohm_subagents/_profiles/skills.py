@@ -1,0 +1,118 @@
+"""Skills of the agent directory and of the project, and what they become in a profile."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._profiles.fenced import read_fenced, read_text
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from ohm_subagents.contract.profile import Profile
+
+FOLDER: Final = "skills"
+SKILL_FILE: Final = "SKILL.md"
+MAX_FOLDERS: Final = 4000
+"""How many directories are looked into below each place: a link may lead anywhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """A skill: its name, what it is for, its file, and the text in it."""
+
+    name: str
+    description: str
+    path: Path
+    body: str
+
+
+def discover(*, agent_dir: Path, cwd: Path) -> Mapping[str, Skill]:
+    """Every skill by name; of two with one name, the first stays: the user's before the project's."""
+    found: dict[str, Skill] = {}
+    for folder in (agent_dir / FOLDER, cwd / ".pi" / FOLDER):
+        for path in _files(folder.absolute()):
+            skill = _skill(path)
+            if skill is not None:
+                found.setdefault(skill.name, skill)
+    return MappingProxyType(found)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Markdown files directly inside, `SKILL.md` at any depth below; a directory that is met twice is read once."""
+    seen: set[Path] = set()
+    left = [folder]
+    while left and len(seen) < MAX_FOLDERS:
+        here = left.pop()
+        try:
+            real = here.resolve(strict=True)
+            entries = sorted(here.iterdir())
+        except (OSError, RuntimeError):  # gone, not a directory, not ours to read, or a loop
+            continue
+        if real in seen:
+            continue
+        seen.add(real)
+        shown = [entry for entry in entries if not entry.name.startswith(".") and entry.name != "node_modules"]
+        is_top = here is folder
+        yield from (one for one in shown if one.name == SKILL_FILE or (is_top and one.suffix == ".md"))
+        left += reversed([entry for entry in shown if entry.is_dir()])
+
+
+def _skill(path: Path) -> Skill | None:
+    text = read_text(path)
+    if isinstance(text, Err):
+        return None
+    read = read_fenced(text.ok_value)
+    if isinstance(read, Err):
+        return None
+    values = read.ok_value.values
+    description, name = values.get("description"), values.get("name")
+    if not isinstance(description, str) or not description.strip():
+        return None
+    own = name.strip() if isinstance(name, str) else ""
+    return Skill(name=own or path.parent.name, description=description.strip(), path=path, body=read.ok_value.body)
+
+
+def equipped(profile: Profile, skills: Mapping[str, Skill], *, cwd: Path, agent_dir: Path) -> Result[Profile, OhmError]:
+    """The profile with the files of its suggested skills, and with the text of those to be loaded behind its prompt.
+
+    Returns `unknown_skills` for names that nobody has, `profile_argument_refused` for a file somewhere else.
+    """
+    agent = profile.agent
+    if agent is None:
+        return Ok(profile)
+    unknown = [name for name in (*agent.suggested_skills, *agent.load_skills) if name not in skills]
+    if unknown:
+        return Err(_unknown(unknown, skills))
+    paths = (*agent.skill_paths, *(str(skills[name].path) for name in agent.suggested_skills))
+    outside = [path for path in paths if not _is_below(path, (cwd, agent_dir), cwd)]
+    if outside:
+        message = f"Refusing skill path outside allowed directories: {outside[0]}"
+        return Err(OhmError(code=ErrorCode.PROFILE_ARGUMENT_REFUSED, message=message))
+    loaded = (skills[name] for name in agent.load_skills)
+    blocks = (f'<loaded_skill name="{one.name}">\n{one.body}\n</loaded_skill>' for one in loaded if one.body)
+    prompt = "\n\n".join(part for part in chain([agent.appended_prompt], blocks) if part)
+    return Ok(replace(profile, agent=replace(agent, skill_paths=paths, appended_prompt=prompt)))
+
+
+def _unknown(names: Iterable[str], skills: Mapping[str, Skill]) -> OhmError:
+    quoted = ", ".join(f'"{name}"' for name in dict.fromkeys(names))
+    available = ", ".join(sorted(skills)) or "(none)"
+    return OhmError(code=ErrorCode.UNKNOWN_SKILLS, message=f"Unknown skills: {quoted}. Available skills: {available}")
+
+
+def _is_below(path: str, places: Iterable[Path], cwd: Path) -> bool:
+    """Whether a path is written as one below a place. Links count as where they stand: skills are often linked."""
+    whole = _plain(cwd / path)
+    return any(whole.is_relative_to(_plain(place)) for place in places)
+
+
+def _plain(path: Path) -> Path:
+    return Path(os.path.normpath(path.absolute()))
