@@ -1,4 +1,4 @@
-"""The scripted sub-agents of the suite cases: a backend that plays one script for each task name, on the loop's clock."""
+"""The scripted sub-agents of the suite cases: a backend that plays a script for each task name, on the loop's clock."""
 
 import json
 from collections.abc import AsyncGenerator, Iterable, Iterator

@@ -2,15 +2,19 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
 from golden_outcome import Outcome
 from golden_recording import Json
 from golden_world import DELEGATE, World
 
+from ohm_subagents._config.pi_settings import load_pi_settings
+from ohm_subagents._policy.agents import tools_conflict, without_excluded
 from ohm_subagents._profiles.agents import AgentFile, parse_agent_profile
+from ohm_subagents._profiles.skills import discover, equipped
 from ohm_subagents._views.agent_profiles import profile_summary
 from ohm_subagents._views.previews import tool_call_preview, tool_result_summary
-from ohm_subagents.contract import Profile
+from ohm_subagents.contract import Err, Profile
 
 WIDTH = 160
 SWITCHES = {
@@ -79,6 +83,62 @@ async def summary(_world: World, call: Json) -> Outcome:
     return Outcome(facts={"value": profile_summary(profile_of(content, name=name))})
 
 
+async def apply_exclude_tools(_world: World, call: Json) -> Outcome:
+    content, parent_tools = call["args"]
+    profile = profile_of(content)
+    conflict = tools_conflict(profile)
+    if conflict is not None:
+        return Outcome(error=conflict.message)
+    return Outcome(facts={"value": documented(without_excluded(profile, parent_tools))})
+
+
+async def resolve_profile_skills(world: World, call: Json) -> Outcome:
+    """What is left of the names: the files of those that are suggested, and the text of those to be loaded."""
+    (content,) = call["args"]
+    place = {"cwd": world.place.cwd, "agent_dir": world.place.agent_dir}
+    found = equipped(profile_of(content), discover(**place), **place)
+    if isinstance(found, Err):
+        return Outcome(error=found.err_value.message)
+    profile = found.ok_value
+    assert profile.agent is not None
+    resolved = replace(profile.agent, suggested_skills=profile.agent.skill_paths, load_skills=())
+    return Outcome(facts={"value": documented(replace(profile, agent=resolved))})
+
+
+# Settings
+
+
+SETTINGS = {
+    "maxLinesPerWindow": "max_lines_per_window",
+    "commandPreviewWidth": "command_preview_width",
+    "extend_timeout_debounce": "extend_timeout_debounce_s",
+    "looping_tool_count": "looping_tool_count",
+}
+
+
+async def load_setting(world: World, call: Json) -> Outcome:
+    (key,) = call["args"]
+    columns = world.setup.get("terminal_columns")
+    settings, wrong = load_pi_settings(agent_dir=world.place.agent_dir, cwd=world.place.cwd, columns=columns)
+    warned = "\n".join(one.message for one in wrong)
+    return Outcome(facts={"value": getattr(settings, SETTINGS[key]), "warns": warned})
+
+
+# Sessions
+
+
+async def register_sessions(world: World, call: Json) -> Outcome:
+    """Sessions that were run before, one after the other; each run says its name, so that it can be told by it."""
+    runs = [run for one in call["args"] for run in (one if isinstance(one, list) else [one])]
+    await world.learn([named(run) for one in runs for run in one.get("runs", [one])])
+    return Outcome()
+
+
+def named(run: Json) -> Json:
+    said = {"role": "assistant", "content": [{"type": "text", "text": run["taskName"]}]}
+    return {**run, "messages": run.get("messages") or [said]}
+
+
 # Views
 
 
@@ -104,6 +164,10 @@ FUNCTIONS: Mapping[str, Function] = {
     "build_prompt": build_prompt,
     "load_profile": load_profile,
     "profile_summary": summary,
+    "apply_exclude_tools": apply_exclude_tools,
+    "resolve_profile_skills": resolve_profile_skills,
+    "load_setting": load_setting,
+    "register_sessions": register_sessions,
     "format_tool_call": format_tool_call,
     "format_tool_result": format_tool_result,
 }
