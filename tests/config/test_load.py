@@ -413,9 +413,10 @@ def test_a_project_cannot_turn_the_fallback_to_the_cli_on(home, user, project, i
 
 def test_a_project_cannot_decide_what_becomes_of_the_users_tasks(home):
     store = '{"store": "memory", "storeSync": "full", "taskRetentionMs": 1, "taskMaxConcurrency": 2}'
+    suite = '"suiteOptions": {"delegate": {}}'
     home.write(
         user='{"taskMaxEntries": 50}',
-        project=f'{{"taskMaxEntries": 1, "taskMaxExpiredEntries": 1, "subagents": {store}}}',
+        project=f'{{"taskMaxEntries": 1, "taskMaxExpiredEntries": 1, "subagents": {store}, {suite}}}',
     )
     loaded = home.load()
     config = loaded.config
@@ -429,6 +430,7 @@ def test_a_project_cannot_decide_what_becomes_of_the_users_tasks(home):
         "subagents.taskRetentionMs",
         "subagents.store",
         "subagents.storeSync",
+        "suiteOptions.delegate",
     ]
     assert home.told(loaded) == [
         f".pi/ohm.json:1: '{name}' cannot be set by a project, and is ignored; set it in the user's file."

@@ -28,6 +28,7 @@ _USERS_ALONE: Final[tuple[KeyPath, ...]] = (
     ("subagents", "taskRetentionMs"),
     ("subagents", "store"),
     ("subagents", "storeSync"),
+    ("suiteOptions", "delegate"),
 )
 _FEATURES: Final = "features"
 _FALLBACK: Final = ("sdkFallbackToCli",)

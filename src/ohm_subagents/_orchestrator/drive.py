@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
+from anyio import to_thread
 
 from ohm_subagents._orchestrator.guard import RunGuard
 from ohm_subagents._orchestrator.lineage import CURRENT
 from ohm_subagents._orchestrator.live import RunSink
+from ohm_subagents._orchestrator.prompt import assembled
 from ohm_subagents._orchestrator.tracing import span
 from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.alarm import Alarm
     from ohm_subagents._orchestrator.live import LiveTask, Message
+    from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.throttle import Throttle
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents.contract.events import Outcome
@@ -120,7 +123,8 @@ class Driver:
             async with self._pool.backend(message.plan.backend) as opened:
                 if isinstance(opened, Err):
                     return opened
-                answer: object = await opened.ok_value.run(_request(live, message, guard), sink)
+                prompt = await _assembled(message.plan)
+                answer: object = await opened.ok_value.run(_request(live, message, prompt, guard), sink)
         except Exception as exc:  # noqa: BLE001  the law says never raise; a plugin may break it, siblings may not pay
             live.log_crash(exc)
             live.close_calls()
@@ -147,7 +151,14 @@ def _unicode(text: str) -> str:
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
-def _request(live: LiveTask, message: Message, guard: RunGuard) -> RunRequest:
+async def _assembled(plan: Plan) -> str:
+    """What the backend is asked; the record has the prompt as it was given. A disk that hangs costs this run only."""
+    if not plan.item.files:
+        return _unicode(assembled(plan.item, plan.cwd))
+    return _unicode(await to_thread.run_sync(assembled, plan.item, plan.cwd, abandon_on_cancel=True))
+
+
+def _request(live: LiveTask, message: Message, prompt: str, guard: RunGuard) -> RunRequest:
     """The open run, as its backend sees it."""
     task, plan = live.task, message.plan
     *earlier, _current = task.runs
@@ -156,7 +167,7 @@ def _request(live: LiveTask, message: Message, guard: RunGuard) -> RunRequest:
         session_id=task.session_id,
         profile=plan.profile,
         description=plan.item.description,
-        prompt=message.prompt,
+        prompt=prompt,
         instructions=plan.instructions,
         cwd=plan.cwd,
         tools=plan.tools,

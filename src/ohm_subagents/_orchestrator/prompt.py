@@ -1,12 +1,15 @@
-"""Who the subagent is, in words for its model (task-v1, 21.3)."""
+"""What a model is told: who the subagent is (task-v1, 21.3), and what it is asked (000)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ohm_subagents._orchestrator.attachments import block
+
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ohm_subagents.contract.commands import StartItem
     from ohm_subagents.contract.profile import Profile
 
 
@@ -22,3 +25,9 @@ def instructions(profile: Profile, cwd: Path) -> str:
         "with concrete findings, and do not repeat the task.",
     ]
     return "\n\n".join(section for section in sections if section)
+
+
+def assembled(item: StartItem, cwd: Path) -> str:
+    """The files of an item, its context, then its prompt, with blank lines between. Reads, so call it in a thread."""
+    blocks = [block(wanted, cwd, is_confined=item.confines_files) for wanted in item.files]
+    return "\n\n".join(part for part in (*blocks, item.context, item.prompt) if part)

@@ -156,7 +156,8 @@ class SuiteContext:
     `status` is the status line for frames, where no host shows it; `wording` what plugins call a tool with a payload.
     `agents` are the agent profiles of 000 that may be seen, by name, and `pi_settings` what `settings.json` says.
     `parent_tools` are those that the parent agent may call. `host` is who embeds us, if anybody; `on` registers what is
-    to be done at an event of its session (`session_start`, …), and the answer goes back to it. `clock` stamps.
+    to be done at an event of its session (`session_start`, …), and the answer goes back to it. `clock` stamps; `home`
+    is the user's.
     """
 
     executor: Executor
@@ -168,6 +169,7 @@ class SuiteContext:
     pi_settings: Callable[[], PiSettings] = PiSettings
     parent_tools: Callable[[], tuple[str, ...]] = tuple
     cwd: Path = field(default_factory=Path.cwd)
+    home: Path | None = None
     clock: Clock = lambda: 0
     new_uuid: Callable[[], UUID] = uuid4
     host: Host | None = None

@@ -11,7 +11,6 @@ from ohm_subagents._surfaces.delegate.live_window import LiveWindow
 from ohm_subagents._surfaces.delegate.outcome import LOOP, Ending, ending, failure, timed_out
 from ohm_subagents._surfaces.delegate.transcripts import resume_text
 from ohm_subagents._views.agent_profiles import profile_summary
-from ohm_subagents._views.messages import MessageLog
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.commands import Refused, Start, StartItem
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -51,7 +50,6 @@ class SubAgent:
     session_id: str
     profile_name: str | None
     window: LiveWindow
-    log: MessageLog
     created_ms: int
     ended: Ending = field(default_factory=lambda: Ending(status="running"))
     is_known: bool = False
@@ -64,7 +62,7 @@ class SubAgent:
             task_name=self.fields.name,
             prompt=self.fields.prompt,
             status=self.ended.status,
-            messages=self.log.messages,
+            messages=self.window.messages,
             exit_code=self.ended.exit_code,
             cwd=self.fields.cwd,
             profile_name=self.profile_name,
@@ -160,8 +158,14 @@ class Delegation:
             fields=task,
             session_id=session_id,
             profile_name=name,
-            window=LiveWindow(window, settings=self._settings, cwd=Path(task.cwd or self._context.cwd)),
-            log=MessageLog(prompt=task.prompt),
+            window=LiveWindow(
+                window,
+                prompt=task.prompt,
+                max_lines=self._settings.max_lines_per_window,
+                preview_width=self._settings.command_preview_width,
+                cwd=Path(task.cwd or self._context.cwd),
+                home=self._context.home,
+            ),
             created_ms=self._context.clock(),
         )
 
@@ -169,10 +173,9 @@ class Delegation:
         """What happened to one of the tasks."""
         subagent = self._subagents[task.session_id]
         self._know(subagent)
-        subagent.window.heard(event)
-        subagent.log.add(event)
+        subagent.window.add(event)
         if isinstance(event, RunStarted):
-            subagent.window.begin(self._context.clock())
+            subagent.window.change(started_at=self._context.clock())
         elif isinstance(event, TaskSettled):
             self._end(subagent, ending(task))
 
@@ -190,7 +193,14 @@ class Delegation:
 
     def _end(self, subagent: SubAgent, ended: Ending) -> None:
         subagent.ended = ended
-        subagent.window.end(ended, self._context.clock())
+        subagent.window.change(
+            status=ended.status,
+            exit_code=ended.exit_code,
+            stop_reason=ended.stop_reason,
+            error_message=ended.error_message,
+            notes=ended.notes or None,
+            completed_at=self._context.clock(),
+        )
         self._sessions.persist(subagent.record())
 
     def windows(self) -> Windows:

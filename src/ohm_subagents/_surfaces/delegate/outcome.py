@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._surfaces.delegate.details import SessionRun, SessionStatus
+from ohm_subagents._surfaces.delegate.details import SessionRun, SessionStatus, Window, Windows
 from ohm_subagents._views.messages import messages_of
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.task import UNAVAILABLE
@@ -87,3 +87,18 @@ def kept_run(session_id: str, kept: KeptTask) -> SessionRun:
         error_message=ended.error_message,
         started_at=task.created_ms,
     )
+
+
+def result_text(seen: Windows) -> str:
+    """One line a task, in the order of the call: how it ended, why, its session, its profile."""
+    return "\n".join(map(_result_line, seen.windows))
+
+
+def _result_line(window: Window) -> str:
+    if window.status == "completed":
+        told = f"✓ {window.name}: completed"
+    else:
+        why = f" — {window.error_message}" if window.error_message else ""
+        told = f"✗ {window.name}: error{why}"
+    profile = f" ({window.profile_info})" if window.profile_info else ""
+    return f"{told} (session: {window.session_id}){profile}"

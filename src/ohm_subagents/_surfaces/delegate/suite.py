@@ -17,11 +17,13 @@ from ohm_subagents._surfaces.delegate.inputs import (
     parse_session,
 )
 from ohm_subagents._surfaces.delegate.options import DelegateOptions, read_options
+from ohm_subagents._surfaces.delegate.outcome import result_text
 from ohm_subagents._surfaces.delegate.sessions import Sessions
 from ohm_subagents._surfaces.delegate.transcripts import output_text, session_text
 from ohm_subagents._surfaces.tool import followed
 from ohm_subagents._views.agent_profiles import profile_summary
 from ohm_subagents.contract.commands import Rejected, Started
+from ohm_subagents.contract.pi_settings import PiSettings
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 NAME: Final = "delegate"
 THROTTLE_MS: Final = 50
 BEAT_MS: Final = 1000
+DEFAULT_LINES: Final = PiSettings().max_lines_per_window
 NO_PROFILES: Final = "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/."
 
 
@@ -48,7 +51,6 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
     sessions = Sessions(context)
     context.on("session_start", partial(_session_start, sessions))
     context.on("session_shutdown", partial(_session_shutdown, sessions))
-    retrieved = windows.truncated_view
     return (
         Tool(
             name="delegate_to_subagents",
@@ -56,7 +58,7 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
             description=_description("delegate_to_subagents"),
             input_schema=DELEGATE_SCHEMA,
             execute=partial(_delegate, context, sessions, options),
-            call_view=windows.delegation_line,
+            call_view=partial(windows.call_line, "delegate_to_subagents"),
             result_view=partial(_windows_view, context),
         ),
         Tool(
@@ -65,8 +67,8 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
             description=_description("get_subagent_output"),
             input_schema=SESSION_SCHEMA,
             execute=partial(_retrieve, context, sessions, _output),
-            call_view=partial(windows.retrieval_line, "get_subagent_output"),
-            result_view=retrieved,
+            call_view=partial(windows.call_line, "get_subagent_output"),
+            result_view=_truncated,
         ),
         Tool(
             name="get_subagent_session",
@@ -74,8 +76,8 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
             description=_description("get_subagent_session"),
             input_schema=SESSION_SCHEMA,
             execute=partial(_retrieve, context, sessions, _session),
-            call_view=partial(windows.retrieval_line, "get_subagent_session"),
-            result_view=retrieved,
+            call_view=partial(windows.call_line, "get_subagent_session"),
+            result_view=_truncated,
         ),
         Tool(
             name="list_subagent_profiles",
@@ -83,13 +85,14 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
             description=_description("list_subagent_profiles"),
             input_schema=EMPTY_SCHEMA,
             execute=partial(_list_profiles, context),
-            call_view=partial(windows.plain_line, "list_subagent_profiles"),
+            call_view=partial(windows.call_line, "list_subagent_profiles"),
+            result_view=_whole,
         ),
     )
 
 
 def _description(tool: str) -> str:
-    return files(__package__).joinpath(f"{tool}.md").read_text(encoding="utf-8").rstrip()
+    return files("ohm_subagents._surfaces.delegate").joinpath(f"{tool}.md").read_text(encoding="utf-8").rstrip()
 
 
 async def _session_start(sessions: Sessions, event: JsonObject) -> None:
@@ -119,7 +122,7 @@ async def _delegate(context: SuiteContext, sessions: Sessions, options: Delegate
             case Started():
                 delegation.refuse(reply)
                 seen = delegation.windows()
-                return _with_windows(context, windows.result_text(seen), seen.payload())
+                return _with_windows(context, result_text(seen), seen.payload())
             case Rejected(error=error):
                 return _refused(error.message)
             case _:
@@ -148,7 +151,16 @@ def _with_windows(context: SuiteContext, text: str, details: JsonObject) -> Tool
 
 
 def _windows_view(context: SuiteContext, result: ToolResult, view: View) -> str:
-    return windows.windows_view(result, view, now_ms=context.clock())
+    return windows.windows_text(result.details, view, now_ms=context.clock())
+
+
+def _truncated(result: ToolResult, view: View) -> str:
+    max_lines = result.details.get("maxLines")
+    return windows.truncated_text(result.text, max_lines if isinstance(max_lines, int) else DEFAULT_LINES, view)
+
+
+def _whole(result: ToolResult, view: View) -> str:
+    return windows.simple_text(result.text, view)
 
 
 Told = tuple[str, "JsonObject"]
@@ -175,7 +187,7 @@ async def _retrieve(
         "maxLines": context.pi_settings().max_lines_per_window,
     }
     shown = ToolResult(text=text, details=details)
-    return ToolResult(text=text, details=details, view=partial(windows.truncated_view, shown))
+    return ToolResult(text=text, details=details, view=partial(_truncated, shown))
 
 
 def _output(runs: tuple[SessionRun, ...]) -> Told:
