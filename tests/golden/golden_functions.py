@@ -4,7 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
-from golden_outcome import Outcome
+from golden_outcome import Outcome, rendered, stamped, theme_named
 from golden_recording import Json
 from golden_world import DELEGATE, World
 
@@ -12,6 +12,8 @@ from ohm_subagents._config.pi_settings import load_pi_settings
 from ohm_subagents._policy.agents import tools_conflict, without_excluded
 from ohm_subagents._profiles.agents import AgentFile, parse_agent_profile
 from ohm_subagents._profiles.skills import discover, equipped
+from ohm_subagents._surfaces.delegate.details import Window
+from ohm_subagents._surfaces.delegate.windows import global_header, summary_text, window_header
 from ohm_subagents._views.agent_profiles import profile_summary
 from ohm_subagents._views.previews import tool_call_preview, tool_result_summary
 from ohm_subagents.contract import Err, Profile
@@ -159,6 +161,22 @@ async def format_tool_result(_world: World, call: Json) -> Outcome:
     return Outcome(facts={"value": tool_result_summary(name, text, *details)})
 
 
+async def render_window_header(world: World, call: Json) -> Outcome:
+    (content,) = call["args"]
+    window = Window.model_validate(stamped(content, world.now_ms()))
+    return rendered(window_header(window, now_ms=world.now_ms(), theme=theme_named(world.setup.get("theme"))))
+
+
+async def render_global_header(world: World, call: Json) -> Outcome:
+    (statuses,) = call["args"]
+    return rendered(global_header(statuses, theme_named(world.setup.get("theme"))))
+
+
+async def progress_text(_world: World, call: Json) -> Outcome:
+    (statuses,) = call["args"]
+    return Outcome(facts={"value": summary_text(statuses)})
+
+
 Function = Callable[[World, Json], Awaitable[Outcome]]
 FUNCTIONS: Mapping[str, Function] = {
     "build_prompt": build_prompt,
@@ -170,4 +188,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "register_sessions": register_sessions,
     "format_tool_call": format_tool_call,
     "format_tool_result": format_tool_result,
+    "render_window_header": render_window_header,
+    "render_global_header": render_global_header,
+    "summary_text": progress_text,
 }
