@@ -1,7 +1,8 @@
 """An open `Ohm` as a suite case wants it: its host, its scripted children, its clock, and the sessions it knows."""
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -15,6 +16,7 @@ from golden_suites import Case
 
 from ohm_subagents import Ohm
 from ohm_subagents._orchestrator.log import LINES
+from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents.testing import MemoryHost
 
 ENTRY = "pi-subagents"
@@ -33,12 +35,26 @@ class ForgetfulHost(MemoryHost):
         raise OSError("the session log is read-only")
 
 
-class Warnings:
-    """A logger that keeps what was warned of, but for the lines that tell of events."""
+class Warnings(logging.Handler):
+    """Keeps what was warned of, as a logger of the `Ohm` and of the whole package; events are no warnings."""
 
     def __init__(self) -> None:
+        super().__init__(logging.WARNING)
         self.lines: list[str] = []
         self._events = {line.name for line in LINES.values()}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Hear what is said to the package's own logger."""
+        package = logging.getLogger(PROJECT)
+        package.addHandler(self)
+        try:
+            yield
+        finally:
+            package.removeHandler(self)
 
     def info(self, event: str, **fields: object) -> None:
         pass
@@ -208,5 +224,6 @@ async def opened(case: Case, root: Path, suites: tuple[str, ...]) -> AsyncGenera
         ) as ohm:
             world.ohm = ohm
             await world.know_sessions()
-            yield world
+            with world.warnings.listening():
+                yield world
             group.cancel_scope.cancel()
