@@ -8,6 +8,7 @@ import anyio
 import jsonschema
 from golden_expectations import MISSING, at, differences
 from golden_functions import FUNCTIONS
+from golden_nested_pi import arguments_of, environment_of
 from golden_outcome import Outcome, rendered, stamped, theme_named
 from golden_recording import Json
 from golden_suites import Case
@@ -230,6 +231,9 @@ SEEN: Mapping[str, Callable[[World, Outcome], Any]] = {
     "prompt": _prompt(-1),
     "second_prompt": _prompt(1),
     "child_cwd": lambda world, _outcome: str(world.children.requests[-1].cwd),
+    "child_args": lambda world, _outcome: arguments_of(world.children.requests[-1], world.place),
+    "child_env": lambda world, _outcome: environment_of(world.children.requests[-1], world.place),
+    "child_system_prompt": lambda world, _outcome: world.children.requests[-1].instructions,
     "appended": lambda world, _outcome: [data for _, data in world.appended()],
     "appended_types": lambda world, _outcome: [kind for kind, _ in world.appended()],
     "persisted": lambda world, _outcome: sum(kind == ENTRY for kind, _ in world.appended()),

@@ -3,13 +3,15 @@
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
+from golden_nested_pi import flags_of, variables_of
 from golden_outcome import Outcome, rendered, stamped, theme_named
 from golden_recording import Json
 from golden_world import DELEGATE, World
 
 from ohm_subagents._config.pi_settings import load_pi_settings
-from ohm_subagents._policy.agents import tools_conflict, without_excluded
+from ohm_subagents._policy.agents import argument_refused, tools_conflict, without_excluded
 from ohm_subagents._profiles.agents import AgentFile, parse_agent_profile
 from ohm_subagents._profiles.skills import discover, equipped
 from ohm_subagents._surfaces.delegate.details import Window
@@ -94,10 +96,28 @@ async def apply_exclude_tools(_world: World, call: Json) -> Outcome:
     return Outcome(facts={"value": documented(without_excluded(profile, parent_tools))})
 
 
+async def profile_to_args(world: World, call: Json) -> Outcome:
+    """The command line of a profile whose skills are files already."""
+    (content,) = call["args"]
+    profile = profile_of({key: value for key, value in content.items() if key != "suggestedSkills"})
+    assert profile.agent is not None
+    paths = tuple(content.get("suggestedSkills", ()))
+    found = equipped(replace(profile, agent=replace(profile.agent, skill_paths=paths)), {}, **directories(world))
+    refused = found.err_value if isinstance(found, Err) else argument_refused(profile)
+    if refused is not None:
+        return Outcome(error=refused.message)
+    value = {"args": flags_of(found.unwrap()), "env": variables_of(profile, world.place)}
+    return Outcome(facts={"value": value})
+
+
+def directories(world: World) -> dict[str, Path]:
+    return {"cwd": world.place.cwd, "agent_dir": world.place.agent_dir}
+
+
 async def resolve_profile_skills(world: World, call: Json) -> Outcome:
     """What is left of the names: the files of those that are suggested, and the text of those to be loaded."""
     (content,) = call["args"]
-    place = {"cwd": world.place.cwd, "agent_dir": world.place.agent_dir}
+    place = directories(world)
     found = equipped(profile_of(content), discover(**place), **place)
     if isinstance(found, Err):
         return Outcome(error=found.err_value.message)
@@ -183,6 +203,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "load_profile": load_profile,
     "profile_summary": summary,
     "apply_exclude_tools": apply_exclude_tools,
+    "profile_to_args": profile_to_args,
     "resolve_profile_skills": resolve_profile_skills,
     "load_setting": load_setting,
     "register_sessions": register_sessions,
