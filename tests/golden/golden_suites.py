@@ -13,10 +13,13 @@ HERE = Path(__file__).parent
 DEFAULT = HERE / "suites.json"
 MORE = HERE / "suites-more.json"
 
-PENDING = frozenset({"devkit", "todos", "sticky", "core"})
-"""Suites of the file that the library does not have yet."""
-
-WHY_PENDING = "suite {} comes with the suites for one subagent, for todos and for sticky subagents"
+PENDING = {
+    "devkit": "the tool for a single subagent",
+    "todos": "the todo tools",
+    "sticky": "subagents that keep their context",
+    "core": "all suites mounted together",
+}
+"""Suites of the file that the library does not have yet, and what they come with."""
 
 ABOUT = frozenset({"area", "name", "source", "basis", "note"})
 """What a case says for people only."""
@@ -34,7 +37,7 @@ class Case:
 
     @property
     def why_skipped(self) -> str | None:
-        return WHY_PENDING.format(self.suite) if self.suite in PENDING else None
+        return f"suite {self.suite} comes with {PENDING[self.suite]}" if self.suite in PENDING else None
 
 
 def suite_file() -> Path:
