@@ -160,13 +160,13 @@ FORMS: Mapping[str, tuple[Play, frozenset[str]]] = {
     "mount": (_mount, frozenset({"tool", "args"})),
     "mount_all": (_mount, frozenset({"tool", "args"})),
     "sequence": (_sequence, frozenset()),
-    "tool": (_tool, frozenset({"args"})),
+    "tool": (_tool, frozenset({"args", "bypass_schema"})),
     "schema": (_schema, frozenset({"args"})),
     "event": (_event, frozenset({"args", "repeat", "advance_ms"})),
     "render_call": (_render_call, frozenset({"args"})),
     "render_result": (_render_result, frozenset({"content", "details", "expanded"})),
     "tool_definitions": (_definitions, frozenset()),
-    "fn": (_function, frozenset({"args", "task", "content", "scope"})),
+    "fn": (_function, frozenset({"args", "task", "content", "scope", "bypass_schema"})),
 }
 
 

@@ -49,14 +49,22 @@ def script(content: Any) -> Json:
     if unknown := set(child) - KEYS:
         message = f"A child script has the unknown keys {sorted(unknown)}."
         raise ValueError(message)
-    events = [event for event in child.pop("events", []) if event["type"] in {"message", "message_end"}]
     final = [child.pop("final")] if "final" in child else []
     child["messages"] = [
         *child.get("messages", []),
-        *(event["message"] for event in events),
+        *_in_events(child.pop("events", [])),
         *({"role": "assistant", "content": [{"type": "text", "text": text}]} for text in final),
     ]
     return child
+
+
+def _in_events(events: Iterable[Json]) -> list[Json]:
+    """The messages that a stream of pi tells of; the end of a turn repeats them."""
+    told: list[Json] = []
+    for event in events:
+        if event["type"] in {"message", "message_end", "turn_end"}:
+            told += [one for one in (event["message"], *event.get("toolResults", [])) if one not in told[-8:]]
+    return told
 
 
 class ScriptedChildren:

@@ -129,9 +129,9 @@ def suffix(expected: Any, ours: Any) -> str | None:
 
 
 def regex(expected: Any, ours: Any) -> str | None:
-    """A pattern somewhere in the text; or for each `after --flag`, a pattern for what follows that flag."""
+    """A pattern, or several, somewhere in the text; or for each `after --flag`, one for what follows that flag."""
     if not isinstance(expected, dict):
-        return _if_not(re.search(expected, ours) is not None, expected, ours)
+        return _if_not(all(re.search(one, ours) for one in _list(expected)), expected, ours)
     for place, pattern in expected.items():
         flag = place.removeprefix("after ")
         following = ours[ours.index(flag) + 1 :] if flag in ours else []

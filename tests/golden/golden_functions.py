@@ -1,9 +1,10 @@
 """The functions that suite cases name, each with the function of the library that does it."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from golden_nested_pi import flags_of, variables_of
 from golden_outcome import Outcome, rendered, stamped, theme_named
@@ -151,14 +152,27 @@ async def load_setting(world: World, call: Json) -> Outcome:
 
 async def register_sessions(world: World, call: Json) -> Outcome:
     """Sessions that were run before, one after the other; each run says its name, so that it can be told by it."""
-    runs = [run for one in call["args"] for run in (one if isinstance(one, list) else [one])]
-    await world.learn([named(run) for one in runs for run in one.get("runs", [one])])
+    await world.learn([_named(run) for one in call["args"] for run in _runs(one)])
     return Outcome()
 
 
-def named(run: Json) -> Json:
+def _runs(content: Any) -> Iterator[Json]:
+    """The runs in a list, in a session, or in sessions by id."""
+    if isinstance(content, list):
+        for one in content:
+            yield from _runs(one)
+    elif "runs" in content:
+        session_id = content.get("sessionId") or content.get("id")
+        yield from ({"sessionId": session_id, **run} for run in content["runs"])
+    elif "status" in content:
+        yield content
+    else:
+        yield from _runs([{"id": session_id, **one} for session_id, one in content.items()])
+
+
+def _named(run: Json) -> Json:
     said = {"role": "assistant", "content": [{"type": "text", "text": run["taskName"]}]}
-    return {**run, "messages": run.get("messages") or [said]}
+    return {"prompt": "p", **run, "messages": run.get("messages") or [said]}
 
 
 # Views

@@ -66,14 +66,20 @@ class Warnings(logging.Handler):
     error = exception = warning
 
 
+class ChosenDigits(str):
+    """The digits of a UUID, the first of which are always all of them."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> str:
+        return str(self)
+
+
 class ChosenUuid:
-    """Stands for a UUID with digits of our choice."""
+    """Stands for the UUID of a session whose id the case has chosen, be it one that no UUID has."""
 
     def __init__(self, digits: str) -> None:
-        self.hex = digits
-
-    def __str__(self) -> str:
-        return self.hex
+        self.hex = ChosenDigits(digits)
 
 
 class World:
