@@ -16,7 +16,7 @@ from ohm_subagents._views.status import status_line
 from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from anyio.abc import TaskGroup
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.ids import Clock
+    from ohm_subagents.contract.pi_settings import PiSettings
     from ohm_subagents.contract.profile import Profile
 
 
@@ -77,11 +78,25 @@ class Engine:
         """The roster: every profile that may be shown."""
         return visible(self.assembly.catalog.profiles, self.assembly.config.subagents.permissions)
 
+    def _agents(self) -> Mapping[str, Profile]:
+        roster = self.assembly.agents.roster().profiles.values()
+        return {profile.name: profile for profile in visible(roster, self.assembly.config.subagents.permissions)}
+
+    def _pi_settings(self) -> PiSettings:
+        return self.assembly.pi_settings()
+
+    def _parent_tools(self) -> tuple[str, ...]:
+        return self.assembly.parent_tools()
+
     def _suite_context(self, suite: str) -> SuiteContext:
         return SuiteContext(
             executor=self.orchestrator,
             profiles=self.profiles,
             settings=lambda: settings_of(self.assembly.config, suite),
             wording=lambda tool, payload: self.assembly.host.tool_row(ToolRowRequest(tool=tool, payload=payload)),
+            agents=self._agents,
+            pi_settings=self._pi_settings,
+            parent_tools=self._parent_tools,
+            cwd=self.assembly.sources.cwd,
             status=lambda: None if self.assembly.sources.live_ui else status_line(self.store.recent()),
         )

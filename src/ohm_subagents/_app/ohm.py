@@ -93,6 +93,8 @@ class Ohm:
             plugins=tuple(plugins),
             profiles=None if profiles is None else tuple(profiles),
             logger=log,
+            clock=now,
+            host=host,
             live_ui=live_ui,
         )
         assembly = assemble(sources)

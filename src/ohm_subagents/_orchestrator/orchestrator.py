@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,7 @@ from ohm_subagents._orchestrator.batch import Admitted, Batch
 from ohm_subagents._orchestrator.lineage import CURRENT
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.onlookers import Onlookers, watching
-from ohm_subagents._orchestrator.patience import either, settled, settled_anywhere
+from ohm_subagents._orchestrator.patience import either, seconds, settled, settled_anywhere
 from ohm_subagents._orchestrator.plan import plan
 from ohm_subagents._orchestrator.world import label
 from ohm_subagents._plugins.suites import KeptTask
@@ -62,8 +61,6 @@ STATIC = "interactive-sdk"
 """What an envelope shows as `backend` while nobody knows which one is configured."""
 LOOKUP = "task"
 """What an envelope shows as `backend` when a single id leads nowhere."""
-_FOREVER_MS = 2**53
-"""Beyond this a number of milliseconds is no exact float any more, and in the end none at all."""
 
 
 class Orchestrator:
@@ -88,8 +85,7 @@ class Orchestrator:
         `observer` and `progress` hear of the tasks that the command starts or touches while it lasts. Setting `abort`,
         or cancelling the caller, cancels the tasks or the follow-up that it waits for; a `wait` only stops waiting.
         """
-        if self._is_closed:
-            raise RuntimeError("This Ohm is closed; use it inside `async with Ohm.open(...)`.")
+        self._check_open()
         reply = await self._execute(command, Onlookers(observer, progress), abort)
         if command.op != "status":  # what is told has to survive the death of this process
             await self._store.flush()
@@ -160,7 +156,7 @@ class Orchestrator:
             return Seen(items=self._seen(command.ids), backend=backend, op="wait")
 
         onlookers.first_look(reply)
-        with watching(live, onlookers.of(reply)), anyio.move_on_after(_seconds(command.timeout_ms)) as patience:
+        with watching(live, onlookers.of(reply)), anyio.move_on_after(seconds(command.timeout_ms)) as patience:
             aborted = await either(partial(settled_anywhere, live, command.ids, self._store), abort)
         items = self._seen(command.ids)
         is_done = all(isinstance(item, Missing) or item.task.is_terminal for item in items)
@@ -266,8 +262,14 @@ class Orchestrator:
 
     async def read_session(self, session_id: SessionId) -> tuple[KeptTask, ...]:
         """The tasks of a session, oldest first, as far as they are kept; none if nobody knows it."""
+        self._check_open()
         await checkpoint()
-        return tuple(KeptTask(task=task, history=task.events) for task in self._store.session(session_id))
+        tasks = self._store.session(session_id)
+        return tuple([KeptTask(task=task, history=await self._store.history(task)) for task in tasks])
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise RuntimeError("This Ohm is closed; use it inside `async with Ohm.open(...)`.")
 
     def stop(self, task_id: TaskId) -> bool:
         """Cancel a task for the program that started it, whatever the configuration says by now."""
@@ -289,7 +291,3 @@ class Orchestrator:
         """Cancel everything that still runs; the owner's task group then waits for it."""
         self._is_closed = True
         self._running.close(reason)
-
-
-def _seconds(milliseconds: int | None) -> float:
-    return math.inf if milliseconds is None or milliseconds > _FOREVER_MS else milliseconds / 1000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 
 FOREIGN_LOOK_S: Final = 0.25
 """How often a wait looks at the tasks of other processes (house 9.18)."""
+_FOREVER_MS: Final = 2**53
+"""Beyond this a number of milliseconds is no exact float any more, and in the end none at all."""
+
+
+def seconds(milliseconds: int | None) -> float:
+    """How long that is; None is for ever."""
+    return math.inf if milliseconds is None or milliseconds > _FOREVER_MS else milliseconds / 1000
 
 
 async def settled(tasks: Iterable[LiveTask]) -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anyio.lowlevel import checkpoint
+
+from ohm_subagents._store.history import recorded
 from ohm_subagents._store.retention import Retention, RetentionPolicy
+from ohm_subagents._store.transcript import Streamed
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -12,7 +16,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.events import Event, Recorded
     from ohm_subagents.contract.ids import Clock, SessionId, TaskId
     from ohm_subagents.contract.task import Task
 
@@ -90,6 +94,10 @@ class MemoryStore:
 
     def session(self, session_id: SessionId) -> tuple[Task, ...]:
         return tuple(task for task in self.tasks() if task.session_id == session_id)
+
+    async def history(self, task: Task) -> tuple[Recorded, ...]:
+        await checkpoint()
+        return recorded(task, (Streamed.of(task),))
 
     def is_foreign(self, task_id: TaskId) -> bool:
         del task_id

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ohm_subagents._store.retention import RetentionPolicy
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.events import Event, Recorded
     from ohm_subagents.contract.ids import SessionId, TaskId
     from ohm_subagents.contract.result import Result
     from ohm_subagents.contract.task import Task
@@ -63,6 +63,13 @@ class Store(Protocol):
 
     def session(self, session_id: SessionId) -> tuple[Task, ...]:
         """The tasks that share a context, oldest first."""
+        ...
+
+    async def history(self, task: Task) -> tuple[Recorded, ...]:
+        """What is known to have happened in a task of this store, oldest first, without keeping the event loop waiting.
+
+        All of it where it is written down, else what the task keeps. A text may stand for several pieces.
+        """
         ...
 
     def is_foreign(self, task_id: TaskId) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ohm_subagents._store.retention import RetentionPolicy
     from ohm_subagents._store.snapshot_reading import Contents
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.events import Event, Recorded
     from ohm_subagents.contract.ids import Clock, SessionId, TaskId
     from ohm_subagents.contract.result import Result
     from ohm_subagents.contract.task import Task
@@ -176,6 +176,9 @@ class SnapshotStore:
 
     def session(self, session_id: SessionId) -> tuple[Task, ...]:
         return self._inner.session(session_id)
+
+    async def history(self, task: Task) -> tuple[Recorded, ...]:
+        return await self._inner.history(task)
 
     def is_foreign(self, task_id: TaskId) -> bool:
         return self._inner.is_foreign(task_id)

@@ -8,9 +8,11 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import anyio
+from anyio import to_thread
 from anyio.lowlevel import current_token
 
 from ohm_subagents._store.files import TaskFiles
+from ohm_subagents._store.history import written_down
 from ohm_subagents._store.owners import is_alive, registered
 from ohm_subagents._store.place import Fixed
 from ohm_subagents._store.record import read
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._store.retention import RetentionPolicy
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.events import Event, Recorded
     from ohm_subagents.contract.ids import Clock, SessionId, TaskId
     from ohm_subagents.contract.task import Task
 
@@ -205,6 +207,12 @@ class SqliteStore:
 
     def session(self, session_id: SessionId) -> tuple[Task, ...]:
         return tuple(self._listed("WHERE session_id = ? ORDER BY seq", session_id))
+
+    async def history(self, task: Task) -> tuple[Recorded, ...]:
+        """From the transcript; where the disk is too slow for it, also from memory."""
+        await self.flush()
+        unwritten = None if self._writer.has_all else self._newest.get(task.id)
+        return await to_thread.run_sync(written_down, task, self._files, unwritten)
 
     def _listed(self, which: str, *values: str) -> Iterator[Task]:
         """From memory where it is newer; what is not in the file yet comes last."""

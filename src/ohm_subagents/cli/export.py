@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
+from ohm_subagents._store.history import event_fields, history
 from ohm_subagents._store.record import encoded
 from ohm_subagents._views.projection import project_task
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
-from ohm_subagents.cli.history import event_fields, history
 from ohm_subagents.cli.reading import NOTHING_KEPT
 from ohm_subagents.cli.terminal import json_line, print_json_lines, print_text
 from ohm_subagents.contract.ids import SessionId

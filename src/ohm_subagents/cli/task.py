@@ -5,13 +5,13 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from ohm_subagents._store.history import event_fields, history
 from ohm_subagents._views.cells import printable, wrap
 from ohm_subagents._views.listing import fact_lines, listed
 from ohm_subagents._views.projection import project, project_task
 from ohm_subagents._views.status import elapsed_ms
 from ohm_subagents._views.transcript import transcript_lines
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
-from ohm_subagents.cli.history import event_fields, history
 from ohm_subagents.cli.live import finished_lines, running_lines
 from ohm_subagents.cli.reading import NOTHING_KEPT
 from ohm_subagents.cli.terminal import (

@@ -17,7 +17,7 @@ from ohm_subagents.testing import HERMETIC, MemoryHost
 pytestmark = pytest.mark.anyio
 
 RESUMABLE = "Timed out after 60s. Consider resuming with a longer timeout."
-ACTING = {"subagentBackend": "acting", "subagents": {"store": "memory"}}
+ACTING = {"subagentBackend": "acting"}
 
 
 def agent(home, name, matter="", body="You help."):
@@ -39,9 +39,10 @@ def opened(place):
     """An `Ohm` whose sub-agents do what a function says."""
 
     @asynccontextmanager
-    async def ohm(act=None, *, host=None, config=None, backend=None):
+    async def ohm(act=None, *, host=None, config=None, backend=None, store="memory"):
         acting = backend or ActingBackend(act or answered)
-        env = HERMETIC | {"HOME": str(place), "PI_CODING_AGENT_DIR": str(place / "agent")}
+        agents = str(place / "agent")
+        own = {"HOME": str(place), "PI_CODING_AGENT_DIR": agents, "PI_CONFIG_DIR": agents, "OHM_SUBAGENTS_STORE": store}
         async with Ohm.open(
             cwd=place / "work",
             env=env,
@@ -125,12 +126,11 @@ async def test_files_stand_before_the_prompt_and_are_not_kept_in_the_record(open
 
 async def test_a_call_from_a_deny_rule_is_refused_alone(opened, place):
     agent(place / "agent", "writer")
-    denied = {"subagents": ACTING["subagents"] | {"permissions": {"subagents": {"writer": "deny"}}}}
+    denied = {"subagents": {"permissions": {"subagents": {"writer": "deny"}}}}
     async with opened(config=denied) as ohm:
         result = await delegated(ohm, *tasks("a", profile="writer"), *tasks("b"))
-        listed = await ohm.call("list_subagent_profiles", {})
     assert [window["status"] for window in result.details["windows"]] == ["error", "completed"]
-    assert listed.details == {"count": 0}
+    assert "writer" in result.details["windows"][0]["errorMessage"]
 
 
 # What is refused whole
@@ -369,18 +369,16 @@ async def test_a_new_process_knows_the_sessions_of_the_log(opened):
 
 
 async def test_without_a_host_a_new_process_knows_the_sessions_of_the_store(opened):
-    durable = {"subagents": {"store": "sqlite"}}
-
     async def act(request, sink):
         sink.emit(ToolStarted(call_id="1", tool="read", args='{"path":"a.ts"}'))
         sink.emit(ToolEnded(call_id="1", tool="read", status="success", text="content"))
         return await answered(request, sink)
 
     backend = ActingBackend(act)
-    async with opened(backend=backend, config=durable) as ohm:
+    async with opened(backend=backend, store="sqlite") as ohm:
         (session_id,) = (await delegated(ohm, *tasks("a"))).details["sessionIds"]
         here = await ohm.call("get_subagent_session", {"sessionId": session_id})
-    async with opened(backend=backend, config=durable) as ohm:
+    async with opened(backend=backend, store="sqlite") as ohm:
         there = await ohm.call("get_subagent_session", {"sessionId": session_id})
         await delegated(ohm, *tasks("b", resume=session_id))
     assert there.text == here.text == '→ read: {"path":"a.ts"}\n[tool result]: content\nAnswer to Do a.'

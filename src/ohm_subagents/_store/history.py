@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ohm_subagents._store.record import encoded, events
-from ohm_subagents._store.transcript import Streamed
+from ohm_subagents._store.transcript import Streamed, parsed
 from ohm_subagents._views.transcript import Gap
 from ohm_subagents.contract.events import (
     AgentEnded,
@@ -29,32 +30,58 @@ from ohm_subagents.contract.events import (
 from ohm_subagents.contract.task import apply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pydantic import JsonValue
 
+    from ohm_subagents._store.files import TaskFiles
     from ohm_subagents._store.transcript import Stamped
     from ohm_subagents.contract.events import Outcome
     from ohm_subagents.contract.task import Run, Task
 
     Entry = Recorded | Gap
 
-_COUNTED = (TextDelta, AgentEnded, ToolStarted, ToolUpdated, ToolEnded)
+_CALLS = (ToolStarted, ToolUpdated, ToolEnded)
+_COUNTED = (TextDelta, AgentEnded, *_CALLS)
 """What `event_total` of a task counts."""
 
 
 def history(task: Task, kept: Iterable[Stamped | Streamed]) -> list[Entry]:
     """`kept` is the transcript, which begins with the first streamed event and leaves the answers to the row."""
     prelude, *told = _by_run(_flat(task, kept))
-    untold = max(0, len(task.runs) - len(told))
+    untold = task.runs[: max(0, len(task.runs) - len(told))]
     if untold:
-        told, prelude = [*([] for _ in range(untold - 1)), prelude, *told], []
+        told, prelude = [*_by_time(prelude, untold), *told], []
     entries = prelude if _has(prelude, TaskQueued) else [Recorded(at_ms=task.created_ms, event=TaskQueued()), *prelude]
     for run, entries_of_run in zip_longest(task.runs, told, fillvalue=None):
         entries += entries_of_run or [] if run is None else _completed(run, entries_of_run or [])
     if task.is_terminal and not _has(entries, TaskSettled):
         entries.append(Recorded(at_ms=task.ended_ms or task.updated_ms, event=TaskSettled(outcome=_outcome(task))))
     return entries
+
+
+def recorded(task: Task, kept: Iterable[Stamped | Streamed]) -> tuple[Recorded, ...]:
+    """The same as events alone: what the assistant said in those that are not kept one by one is one of them."""
+    return tuple(
+        Recorded(at_ms=entry.at_ms, event=TextDelta(text=entry.text)) if isinstance(entry, Gap) else entry
+        for entry in history(task, kept)
+        if isinstance(entry, Recorded) or entry.text
+    )
+
+
+def written_down(task: Task, files: TaskFiles, unwritten: Task | None) -> tuple[Recorded, ...]:
+    """What its transcript tells, and of a state that is not all in there, what that adds. Reads the file."""
+    kept = parsed(files.streamed(task.id))
+    return recorded(task, kept if unwritten is None else (*kept, Streamed.of(unwritten)))
+
+
+def _by_time(entries: Iterable[Entry], runs: Sequence[Run]) -> list[list[Entry]]:
+    """The entries of each of several runs, of which nothing says where they begin but the clock."""
+    begun = [run.started_ms for run in runs]
+    parts: list[list[Entry]] = [[] for _ in runs]
+    for entry in entries:
+        parts[max(0, bisect_right(begun, entry.at_ms) - 1)].append(entry)
+    return parts
 
 
 def _by_run(entries: Iterable[Entry]) -> list[list[Entry]]:
@@ -105,11 +132,15 @@ def _caught_up(before: Task, state: Streamed) -> Iterator[Entry]:
     """From what is known `before` to what is known to have been added up by then."""
     new = max(0, state.event_total - before.event_total)
     tail = state.events[-new:] if new else ()
-    missing = new - len(tail)
-    if missing:
+    if len(tail) < new:
+        in_tail = sum(isinstance(one.event, _CALLS) for one in tail)
+        calls = [one for one in state.calls[: len(state.calls) - in_tail] if one not in before.calls]
+        yield from calls
         after = _played(replace(before, said=(), is_speaking=False), tail).text
         text = "".join(state.said).removeprefix(before.text).removesuffix(after)
-        yield Gap(at_ms=tail[0].at_ms if tail else before.updated_ms, missing=missing, text=text)
+        missing = new - len(tail) - len(calls)
+        if missing:
+            yield Gap(at_ms=tail[0].at_ms if tail else before.updated_ms, missing=missing, text=text)
     yield from tail
 
 

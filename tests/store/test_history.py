@@ -8,10 +8,10 @@ import pytest
 from store_tasks import Clock, Hand, opened
 
 from ohm_subagents._store.files import TaskFiles
+from ohm_subagents._store.history import event_fields, history
 from ohm_subagents._store.sqlite import FOLDER
 from ohm_subagents._store.transcript import Streamed, parsed
 from ohm_subagents._views.transcript import Gap
-from ohm_subagents.cli.history import event_fields, history
 from ohm_subagents.contract import (
     Cancelled,
     FollowUpTaken,
