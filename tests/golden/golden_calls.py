@@ -98,11 +98,11 @@ async def _schema(world: World, call: Json) -> Outcome:
 
 
 async def _event(world: World, call: Json) -> Outcome:
-    returned = None
+    answers: tuple[Any, ...] = ()
     for _ in range(call.get("repeat", 1)):
-        returned = await world.ohm.emit(call["event"], call.get("args", {}))
+        answers = await world.ohm.emit(call["event"], call.get("args", {}))
         await anyio.sleep(call.get("advance_ms", 0) / 1000)
-    return Outcome(facts={"return": returned})
+    return Outcome(facts={"return": answers[-1] if answers else None})
 
 
 async def _render_call(world: World, call: Json) -> Outcome:

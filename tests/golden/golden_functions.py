@@ -12,7 +12,7 @@ from golden_recording import Json
 from golden_world import DELEGATE, World
 
 from ohm_subagents._config.pi_settings import load_pi_settings
-from ohm_subagents._policy.agents import argument_refused, tools_conflict, without_excluded
+from ohm_subagents._policy.agents import argument_refused, conflict, without_excluded
 from ohm_subagents._profiles.agents import AgentFile, parse_agent_profile
 from ohm_subagents._profiles.skills import discover, equipped
 from ohm_subagents._surfaces.delegate.details import Window
@@ -42,7 +42,8 @@ async def build_prompt(world: World, call: Json) -> Outcome:
     result = await world.ohm.call(DELEGATE, {"tasks": [call["task"]]})
     if result.is_error:
         return Outcome(error=result.text)
-    (request,) = world.children.requests[before:]
+    assert len(world.children.requests) == before + 1, result.text
+    request = world.children.requests[-1]
     return Outcome(facts={"prompt": request.prompt})
 
 
@@ -91,9 +92,9 @@ async def summary(_world: World, call: Json) -> Outcome:
 async def apply_exclude_tools(_world: World, call: Json) -> Outcome:
     content, parent_tools = call["args"]
     profile = profile_of(content)
-    conflict = tools_conflict(profile)
-    if conflict is not None:
-        return Outcome(error=conflict.message)
+    refused = conflict(profile)
+    if refused is not None:
+        return Outcome(error=refused.message)
     return Outcome(facts={"value": documented(without_excluded(profile, parent_tools))})
 
 

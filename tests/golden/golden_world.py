@@ -13,6 +13,7 @@ from golden_children import BACKEND_ID, ScriptedChildren
 from golden_place import Place
 from golden_recording import Json
 from golden_suites import Case
+from golden_time import passing_time
 
 from ohm_subagents import Ohm
 from ohm_subagents._orchestrator.log import LINES
@@ -214,7 +215,7 @@ async def opened(case: Case, root: Path, suites: tuple[str, ...]) -> AsyncGenera
     place = Place.below(root)
     case = place.filled(case)
     place.prepare(case.setup)
-    async with anyio.create_task_group() as group:
+    async with passing_time(), anyio.create_task_group() as group:
         world = World(case, place, group)
         options: dict[str, Any] = {"new_uuid": world.new_uuid}
         async with Ohm.open(

@@ -9,9 +9,15 @@ import os
 import pytest
 from golden_calls import play
 from golden_suites import MORE, cases, suite_file
+from golden_time import standing
 
 pytestmark = pytest.mark.anyio
 FURTHER = [] if os.environ.get("OHM_GOLDEN_SUITES") else cases(MORE)
+
+
+@pytest.fixture
+def anyio_backend():
+    return "trio", {"clock": standing()}
 
 
 def _name(case):
