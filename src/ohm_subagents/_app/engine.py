@@ -5,7 +5,9 @@ from __future__ import annotations
 from secrets import SystemRandom
 from typing import TYPE_CHECKING
 
+from ohm_subagents._app.host_events import HostEvents
 from ohm_subagents._app.mounting import mount_all, settings_of
+from ohm_subagents._config.env import home_dir
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._orchestrator.throttle import Throttle
@@ -17,13 +19,13 @@ from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from uuid import UUID
 
     from anyio.abc import TaskGroup
 
     from ohm_subagents._app.assembly import Assembly
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._store.protocol import Store
-    from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.pi_settings import PiSettings
     from ohm_subagents.contract.profile import Profile
 
@@ -38,19 +40,21 @@ class Engine:
         group: TaskGroup,
         pool: BackendPool,
         store: Store,
-        clock: Clock,
         new_task_id: Callable[[], str],
+        new_uuid: Callable[[], UUID],
         suites: tuple[str, ...] | None,
     ) -> None:
         self.store = store
         self._pool = pool
         self._suites = suites
+        self._new_uuid = new_uuid
+        self._memories: dict[str, dict[str, object]] = {}
         self._throttle = Throttle(jitter=SystemRandom().random)
         self._running = RunningTasks(
             group=group,
             pool=pool,
             store=store,
-            clock=clock,
+            clock=assembly.sources.clock,
             new_task_id=new_task_id,
             logger=assembly.sources.logger,
             throttle=self._throttle,
@@ -67,6 +71,7 @@ class Engine:
 
     def _take_over(self, assembly: Assembly) -> None:
         self.assembly = assembly
+        self.events = HostEvents(assembly.sources.logger)
         subagents = assembly.config.subagents
         self.mounted = mount_all(assembly.config, self._suites, assembly.host.tool_suites(), self._suite_context)
         self._world = assembly.world(self.mounted.child)
@@ -91,6 +96,10 @@ class Engine:
     def _suite_context(self, suite: str) -> SuiteContext:
         return SuiteContext(
             executor=self.orchestrator,
+            host=self.assembly.sources.host,
+            on=self.events.on,
+            clock=self.assembly.sources.clock,
+            new_uuid=self._new_uuid,
             profiles=self.profiles,
             settings=lambda: settings_of(self.assembly.config, suite),
             wording=lambda tool, payload: self.assembly.host.tool_row(ToolRowRequest(tool=tool, payload=payload)),
@@ -98,5 +107,7 @@ class Engine:
             pi_settings=self._pi_settings,
             parent_tools=self._parent_tools,
             cwd=self.assembly.sources.cwd,
+            home=home_dir(self.assembly.sources.env),
+            memory=self._memories.setdefault(suite, {}),
             status=lambda: None if self.assembly.sources.live_ui else status_line(self.store.recent()),
         )

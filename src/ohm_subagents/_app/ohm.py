@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Self
+from uuid import uuid4
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -26,13 +28,14 @@ from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+    from uuid import UUID
 
     from ohm_subagents._app.assembly import Assembly, ConfigSource
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._plugins.embedding import Host
     from ohm_subagents._plugins.observer import Observer
-    from ohm_subagents._plugins.suites import OnUpdate, Tool
+    from ohm_subagents._plugins.suites import JsonObject, OnUpdate, Tool
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.envelope import Envelope
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
+
+_NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 class Ohm:
@@ -67,6 +72,7 @@ class Ohm:
         profiles: Iterable[Profile] | None = None,
         clock: Clock | None = None,
         new_task_id: Callable[[], str] | None = None,
+        new_uuid: Callable[[], UUID] | None = None,
         store: Store | None = None,
         host: Host | None = None,
         logger: Logger | None = None,
@@ -77,8 +83,9 @@ class Ohm:
         None reads the user's and the project's. `env`: None is the process's. `plugins`: objects or modules with hooks,
         besides the installed ones. `suites`: names of tool suites instead of the configured ones. `profiles`: replaces
         the whole catalogue. `clock`: epoch milliseconds, for stamps; deadlines follow the event loop. `new_task_id`,
-        `store` (you close it) and `logger` (structlog) replace the defaults. `host` shows who works, as far as `uiMode`
-        says. Raises only for a misdeclared object in `plugins`.
+        `new_uuid` (suites make ids of sessions of it), `store` (you close it) and `logger` (structlog) replace the
+        defaults. `host` shows who works, as far as `uiMode` says, and is there for suites; see `emit` too. Raises only
+        for a misdeclared object in `plugins`.
         """
         now, log = clock or system_clock, logger or HostLogger()
         live_ui = None
@@ -108,8 +115,8 @@ class Ohm:
                     group=group,
                     pool=pool,
                     store=registry,
-                    clock=now,
                     new_task_id=new_task_id or task_ids(now, first=registry.first_sequence),
+                    new_uuid=new_uuid or uuid4,
                     suites=None if suites is None else tuple(suites),
                 )
                 ohm = cls(engine)
@@ -199,6 +206,16 @@ class Ohm:
             return unknown_tool(name, self.tools)
         call = ToolCall(arguments=as_json(arguments), on_update=on_update, abort=abort)
         return await guarded(tool, call)
+
+    async def emit(self, event: str, payload: Mapping[str, object] = _NOTHING) -> tuple[JsonObject, ...]:
+        """Tell the mounted suites what happened to the session of the host, say `session_start`; gives their answers.
+
+        They are told one after another in the order of mounting. One that raises is logged, one that has nothing to
+        answer is left out. `payload` is what there is to know of the event, as plain JSON. `reconfigure` mounts the
+        suites anew, and only those that are mounted then hear of what comes after it.
+        """
+        await checkpoint()
+        return await self._engine.events.emit(event, payload)
 
     async def run(
         self,

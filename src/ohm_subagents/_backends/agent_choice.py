@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.events import DiagnosticRaised
+
 if TYPE_CHECKING:
     from ohm_subagents._plugins.interfaces import RunRequest
     from ohm_subagents.contract.agent import AgentOptions
     from ohm_subagents.contract.model_pattern import ModelPattern, Thinking
+    from ohm_subagents.contract.profile import Profile
 
 
 def chosen_elsewhere(request: RunRequest) -> ModelPattern | None:
@@ -29,6 +33,16 @@ def _names_model(agent: AgentOptions) -> bool:
     return bool(agent.provider or agent.model)
 
 
-def full_instructions(prompt: str, appended: str) -> str:
-    """The system prompt, and below it what is appended."""
-    return "\n\n".join(text for text in (prompt, appended) if text)
+def key_for(profile: Profile, provider: str | None) -> str | None:
+    """The key of the profile, if it is for this provider: the one that the profile names, any if it names none."""
+    agent = profile.agent
+    if agent is None or provider is None:
+        return None
+    meant = profile.model.provider if profile.model is not None else (agent.provider or "").lower()
+    return agent.api_key if not meant or meant == provider else None
+
+
+def unused_key(profile: Profile, why: str) -> DiagnosticRaised:
+    """A key that no provider is given."""
+    said = f'The apiKey of profile "{profile.name}" is not used: {why}.'
+    return DiagnosticRaised(diagnostic=Diagnostic(subject="apiKey", message=said))

@@ -86,6 +86,22 @@ def call(
 
 
 @app.command()
+def delegate(
+    tasks: Annotated[str, typer.Argument(help="A file with the tasks as JSON; - for standard input.")],
+    *,
+    cwd: Cwd = HERE,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delegate tasks to parallel subagents: live windows on a terminal, one line a task in a pipe."""
+    from ohm_subagents.cli.delegate import delegate, tasks_in
+    from ohm_subagents.cli.place import directory
+
+    place, asked = directory(cwd, as_json=as_json), tasks_in(tasks)
+    _finish(lambda: delegate(asked, cwd=place, config=config, as_json=as_json))
+
+
+@app.command()
 def subagents(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the subagents."""
     from ohm_subagents.cli.inspection import inspect

@@ -45,7 +45,7 @@ def opened(place):
         own = {"HOME": str(place), "PI_CODING_AGENT_DIR": agents, "PI_CONFIG_DIR": agents, "OHM_SUBAGENTS_STORE": store}
         async with Ohm.open(
             cwd=place / "work",
-            env=env,
+            env=HERMETIC | own,
             config=ACTING | (config or {}),
             suites=["delegate"],
             plugins=[acting],

@@ -153,7 +153,7 @@ async def test_a_key_goes_to_nobody_but_the_provider_of_its_profile(bench):
     async with ModelServer(Say("Yes.")) as server, bench(server) as runs:
         await runs.asks(agent, model=ACME, own=pattern("openai/gpt-6"))
     assert server.requests[0].headers["authorization"] == "Bearer sk-acme"
-    assert runs.told == ['The apiKey of profile "Writer" is not used: the profile does not name provider "acme".']
+    assert runs.told == ['The apiKey of profile "Writer" is not used: provider "acme" runs.']
 
 
 @with_extensions

@@ -15,7 +15,7 @@ from ohm_subagents._backends.shell.command import located
 from ohm_subagents._backends.shell.environment import child_environment
 from ohm_subagents._backends.shell.pi import failures
 from ohm_subagents._backends.shell.pi.flags import left_out, session_file, write_instructions
-from ohm_subagents._backends.shell.pi.homes import PiHomes, unused_key
+from ohm_subagents._backends.shell.pi.homes import PiHomes, unused
 from ohm_subagents._backends.shell.pi.kept import KeptReader
 from ohm_subagents._backends.shell.pi.modes import event_mode, event_reader, text_mode
 from ohm_subagents._backends.shell.pi.probe import PiProbe, unserved
@@ -79,7 +79,7 @@ class PiBackend:
             return Err(mode)
         if (refused := _of_a_stranger(pi.version, request)) is not None:
             return Err(refused)
-        for event in (*home.refresh(request, pi.version), *unused_key(request)):
+        for event in (*home.refresh(request, pi.version), *unused(request)):
             sink.emit(event)
         if mode == "text":
             return await self._in_plain_text(pi, request, sink)

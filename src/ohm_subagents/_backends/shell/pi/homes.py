@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ohm_subagents._backends.agent_choice import key_for, unused_key
 from ohm_subagents._backends.shell.pi.home import PiHome
 from ohm_subagents._backends.shell.pi.home_files import asked_provider, users_directory
-from ohm_subagents.contract.diagnostics import Diagnostic
-from ohm_subagents.contract.events import DiagnosticRaised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._backends.services import CompatibleProvider
     from ohm_subagents._plugins.interfaces import RunRequest
+    from ohm_subagents.contract.events import DiagnosticRaised
 
 
 class PiHomes:
@@ -40,25 +40,14 @@ class PiHomes:
 
 
 def keyed_provider(request: RunRequest) -> str | None:
-    """The provider that is given the key of the profile: the one that the profile names, else that of the run.
-
-    None without a key, and where the run has a model of another provider than the profile: nobody's key goes to others.
-    """
-    agent = request.profile.agent
-    if agent is None or not agent.api_key:
-        return None
-    own = request.profile.model
-    meant = own.provider if own is not None else (agent.provider or "").lower()
+    """The provider of the run, if the key of its profile is for that one: nobody's key goes to others."""
     asked = asked_provider(request, users_directory(request.env) / "settings.json")
-    return asked if not meant or meant == asked else None
+    return asked if key_for(request.profile, asked) else None
 
 
-def unused_key(request: RunRequest) -> Iterable[DiagnosticRaised]:
-    """A key that no provider is given."""
+def unused(request: RunRequest) -> Iterable[DiagnosticRaised]:
+    """A key of the profile that goes to nobody."""
     agent = request.profile.agent
     if agent is not None and agent.api_key and keyed_provider(request) is None:
-        why = "names no provider" if request.model is None else f'does not name provider "{request.model.provider}"'
-        told = Diagnostic(
-            subject="apiKey", message=f'The apiKey of profile "{request.profile.id}" is not used: the profile {why}.'
-        )
-        yield DiagnosticRaised(diagnostic=told)
+        asked = asked_provider(request, users_directory(request.env) / "settings.json")
+        yield unused_key(request.profile, f'provider "{asked}" runs' if asked else "it names no provider")

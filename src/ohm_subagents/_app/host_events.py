@@ -1,0 +1,47 @@
+"""What suites do when something happens to the session of the host."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, TypeGuard
+
+from ohm_subagents._surfaces.tool import as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ohm_subagents._orchestrator.log import Logger
+    from ohm_subagents._plugins.suites import EventHandler, JsonObject
+
+
+class HostEvents:
+    """The handlers of one mounting of the suites, in its order."""
+
+    def __init__(self, logger: Logger) -> None:
+        self._logger = logger
+        self._handlers: defaultdict[str, list[EventHandler]] = defaultdict(list)
+
+    def on(self, event: str, handler: EventHandler) -> None:
+        """Call the handler at each event of this name, after those that are there already."""
+        self._handlers[event].append(handler)
+
+    async def emit(self, event: str, payload: Mapping[str, object]) -> tuple[JsonObject, ...]:
+        """What the handlers answered, one after another, without those that had no answer; one that raises is logged.
+
+        Each gets the payload as JSON, for itself.
+        """
+        answers: list[JsonObject] = []
+        for handler in tuple(self._handlers.get(event, ())):
+            told = as_json(payload)
+            try:
+                answer = await handler(told if _is_object(told) else {})
+            except Exception:
+                self._logger.exception("handler.raised", host_event=event, handler=repr(handler))
+            else:
+                if answer is not None:
+                    answers.append(answer)
+        return tuple(answers)
+
+
+def _is_object(value: object) -> TypeGuard[JsonObject]:
+    return isinstance(value, dict)
