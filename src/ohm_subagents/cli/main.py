@@ -97,7 +97,7 @@ def delegate(
     from ohm_subagents.cli.place import directory
 
     place, asked = directory(cwd, as_json=as_json), tasks_in(tasks)
-    _finish(lambda: delegate(asked, cwd=place, config=config, as_json=as_json))
+    finish(lambda: delegate(asked, cwd=place, config=config, as_json=as_json))
 
 
 @app.command()
