@@ -39,7 +39,8 @@ class Desk:
     @property
     def env(self):
         ours = {"HOME": str(self.home), "PATH": os.environ["PATH"], "ACME_KEY": "sk-acme", "PI_OFFLINE": "1"}
-        return HERMETIC | FOREIGN | ours
+        hermetic = {name: value for name, value in HERMETIC.items() if name != "PI_CODING_AGENT_DIR"}
+        return hermetic | FOREIGN | ours
 
     def config(self, server, **options):
         shell = {"command": list(self.pi.command), "graceMs": GRACE_MS, **options}
