@@ -195,6 +195,23 @@ async def refused_items(*items):
         return (await surface.engine.execute(Start(items=items))).items[1].error
 
 
+def agent_refused(keys):
+    """A task for an agent profile of these keys."""
+
+    async def refused():
+        with TemporaryDirectory() as folder:
+            write(Path(folder, "agent-profiles"))
+            async with mounted(env=HERMETIC | {"PI_CODING_AGENT_DIR": folder}) as surface:
+                start = Start(items=(item(profile="p", catalog="agents"),))
+                return (await surface.engine.execute(start)).items[0].error
+
+    def write(folder):
+        folder.mkdir()
+        (folder / "p.md").write_text(f"---\nname: p\n{keys}\n---\n")
+
+    return refused
+
+
 TRIGGERS = {
     ErrorCode.INVALID_TASK_PAYLOAD: lambda: called("task", {}),
     ErrorCode.INVALID_PRIMARY_PAYLOAD: lambda: called("librarian", 3),
@@ -210,6 +227,10 @@ TRIGGERS = {
     ErrorCode.PROFILE_INVALID: lambda: ran(
         profiles=profile(tools=ToolPolicy(allowed=("read",), denied=("read",))),
     ),
+    ErrorCode.PROFILE_TOOLS_CONFLICT: agent_refused("tools: read\nexcludeTools: bash"),
+    ErrorCode.PROFILE_SKILLS_CONFLICT: agent_refused("loadSkills: x\nnoSkills: true"),
+    ErrorCode.PROFILE_ARGUMENT_REFUSED: agent_refused("extraArgs: a;b"),
+    ErrorCode.UNKNOWN_SKILLS: agent_refused("loadSkills: x"),
     ErrorCode.SUBAGENTS_DISABLED: lambda: scripted(features={"subagents": False}),
     ErrorCode.SUBAGENT_UNAVAILABLE: lambda: ran(profile="painter", config={"features": {"painterImagegen": False}}),
     ErrorCode.PERMISSION_DENIED: lambda: scripted(subagents={"permissions": {"default": "deny"}}),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ohm_subagents._policy.agents import argument_refused, skills_conflict, tools_conflict, without_excluded
+from ohm_subagents._policy.agents import argument_refused, conflict, without_excluded
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.profile import Profile, ToolPolicy
@@ -21,7 +21,7 @@ def refusal(*arguments: str, tools: ToolPolicy | None = None) -> str | None:
 
 
 def test_an_allowlist_beside_a_denylist_is_a_conflict():
-    error = tools_conflict(profile(ToolPolicy(allowed=("read",), denied=("bash",))))
+    error = conflict(profile(ToolPolicy(allowed=("read",), denied=("bash",))))
     assert error is not None
     assert error.code == ErrorCode.PROFILE_TOOLS_CONFLICT
     assert error.message == (
@@ -34,12 +34,12 @@ def test_an_allowlist_beside_a_denylist_is_a_conflict():
     "tools", [ToolPolicy(), ToolPolicy(allowed=("read",)), ToolPolicy(denied=("bash",)), ToolPolicy(allowed=())]
 )
 def test_one_list_alone_is_none(tools):
-    assert tools_conflict(profile(tools)) is None
+    assert conflict(profile(tools)) is None
 
 
 def test_skills_without_skills_are_a_conflict_the_suggested_ones_first():
-    both = skills_conflict(profile(no_skills=True, suggested_skills=("a",), load_skills=("b",)))
-    loaded = skills_conflict(profile(no_skills=True, load_skills=("b",)))
+    both = conflict(profile(no_skills=True, suggested_skills=("a",), load_skills=("b",)))
+    loaded = conflict(profile(no_skills=True, load_skills=("b",)))
     assert both is not None
     assert loaded is not None
     assert both.code == loaded.code == ErrorCode.PROFILE_SKILLS_CONFLICT
@@ -51,8 +51,8 @@ def test_skills_without_skills_are_a_conflict_the_suggested_ones_first():
         'Profile "name" has both "loadSkills" and "noSkills" set. '
         "These are mutually exclusive — --no-skills disables skill discovery."
     )
-    assert skills_conflict(profile(no_skills=True)) is None
-    assert skills_conflict(profile(suggested_skills=("a",), load_skills=("b",))) is None
+    assert conflict(profile(no_skills=True)) is None
+    assert conflict(profile(suggested_skills=("a",), load_skills=("b",))) is None
 
 
 @pytest.mark.parametrize("argument", ["--tools", "-t", "--no-tools", "-nt", "--tools=read", "-nt=", "--no-tools=1"])

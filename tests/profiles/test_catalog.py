@@ -8,9 +8,10 @@ import pytest
 
 from ohm_subagents._config.schema import RESERVED_IDS
 from ohm_subagents._profiles.catalog import Catalog, builtin_profiles, load_catalog
+from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.limits import Budget, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
-from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.profile import Profile, ToolPolicy
 
 READ_ONLY = ("read", "grep", "find", "ls", "code_search")
 
@@ -23,12 +24,12 @@ def profile(profile_id: str, summary: str = "S", source: str = "") -> Profile:
 def load(tmp_path):
     user, cwd = tmp_path / "user", tmp_path / "project"
 
-    def load(*, user_files=(), project_files=(), plugins=()):
+    def load(*, user_files=(), project_files=(), plugins=(), agents=()):
         for folder, written in ((user / "subagents", user_files), (cwd / ".pi" / "subagents", project_files)):
             folder.mkdir(parents=True)
             for name, text in dict(written).items():
                 (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-        return load_catalog(cwd=cwd, config_dir=user, plugin_profiles=plugins)
+        return load_catalog(cwd=cwd, config_dir=user, plugin_profiles=plugins, agents=agents)
 
     return load
 
@@ -292,3 +293,87 @@ def test_yaml_is_imported_only_when_a_file_is_read():
         "catalog.builtin_profiles(); assert 'ruamel.yaml' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def agent(name: str, tools: ToolPolicy | None = None, **options) -> Profile:
+    return Profile(
+        id=name,
+        name=name,
+        summary=f"profile: {name}",
+        prompt="P",
+        tools=tools or ToolPolicy(),
+        agent=AgentOptions(**options),
+        source=f"agent-profiles/{name}.md",
+    )
+
+
+def test_agent_profiles_stand_between_plugins_and_the_users_files(load):
+    catalog = load(
+        plugins=[profile("one"), profile("two"), profile("three")],
+        agents=[agent("two"), agent("three"), agent("Four")],
+        user_files={"three.md": "---\nsummary: Mine.\n---\nP"},
+    )
+    assert [catalog.find(name).summary for name in ("one", "two", "three", "four")] == [
+        "S",
+        "profile: two",
+        "Mine.",
+        "profile: Four",
+    ]
+
+
+def test_of_agent_profiles_with_one_name_the_last_stands(load):
+    catalog = load(agents=[agent("p", provider="first"), agent("p", provider="second")])
+    assert catalog.find("p").agent.provider == "second"
+    assert not catalog.diagnostics
+
+
+def test_a_projects_agent_profile_gets_no_more_than_the_one_that_it_overrides(load):
+    mine = agent(
+        "p",
+        ToolPolicy(allowed=("read", "bash", "web_search")),
+        extensions=("a.js",),
+        no_context_files=True,
+        no_skills=True,
+        extra_args=("--quiet",),
+    )
+    theirs = agent(
+        "p",
+        ToolPolicy(denied=("bash",)),
+        is_local=True,
+        extensions=("a.js", "b.js"),
+        load_skills=("x",),
+        extra_args=("--verbose",),
+        provider="acme",
+    )
+    catalog = load(agents=[mine, theirs])
+    found = catalog.find("p")
+    assert found.tools == ToolPolicy(allowed=("read", "web_search"))
+    assert found.agent == AgentOptions(
+        is_local=True, extensions=("a.js",), no_context_files=True, no_skills=True, provider="acme"
+    )
+    assert [str(one) for one in catalog.diagnostics] == [
+        "agent-profiles/p.md: The profile 'p' of a project does not get the tool 'code_search', the tool 'edit', "
+        "the tool 'find', the tool 'grep', the tool 'ls', the tool 'write': agent-profiles/p.md, which it overrides, "
+        "gives less, and a project's file cannot add to it. The user's file can.",
+        "agent-profiles/p.md: The profile 'p' of a project names more in 'extensions', 'loadSkills', 'extraArgs' than "
+        "a subagent of `task` gets: a project's file cannot add to how an agent is started. The user's file can.",
+    ]
+
+
+def test_a_projects_agent_profile_cannot_arm_a_built_in(load):
+    catalog = load(agents=[agent("finder", ToolPolicy(allowed=("read", "bash")), is_local=True, extensions=("a.js",))])
+    found = catalog.find("finder")
+    assert found.tools == ToolPolicy(allowed=("read",))
+    assert found.agent == AgentOptions(is_local=True)
+    assert len(catalog.diagnostics) == 2
+
+
+def test_a_conflict_in_a_projects_agent_profile_stays_one(load):
+    both = ToolPolicy(allowed=("read",), denied=("grep",))
+    assert load(agents=[agent("finder", both, is_local=True)]).find("finder").tools == both
+
+
+def test_an_agent_profile_cannot_have_a_reserved_id(load):
+    catalog = load(agents=[agent("Permissions")])
+    assert catalog.find("permissions") is None
+    assert "is reserved" in str(catalog.diagnostics[0])

@@ -15,20 +15,23 @@ from pydantic_core import to_jsonable_python
 from ohm_subagents._backends.hooks import BuiltinBackends
 from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID as INTERACTIVE_SHELL
-from ohm_subagents._config.env import config_dir, nesting_depth
+from ohm_subagents._config.env import agent_dir, config_dir, nesting_depth
 from ohm_subagents._config.load import LoadedConfig, load_config
+from ohm_subagents._config.pi_settings import load_pi_settings, terminal_columns
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._orchestrator.log import LogObserver
 from ohm_subagents._orchestrator.world import World
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginHost
-from ohm_subagents._policy.entries import unmatched_backends, unmatched_entries
+from ohm_subagents._policy.entries import unmatched_agents, unmatched_backends, unmatched_entries
 from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._policy.sources import void_ceilings
+from ohm_subagents._profiles.agents import AgentShelf, chosen_agents
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._store.opening import open_store
 from ohm_subagents._store.retention import RetentionPolicy
 from ohm_subagents._surfaces import hooks as builtin_suites
+from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from ohm_subagents._surfaces.live_ui import LiveUi
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.ids import Clock
+    from ohm_subagents.contract.pi_settings import PiSettings
     from ohm_subagents.contract.profile import Profile
 
 
@@ -94,6 +98,7 @@ class Assembly:
     host: PluginHost
     backends: BuiltinBackends
     catalog: Catalog
+    agents: AgentShelf
 
     @property
     def diagnostics(self) -> Iterator[Diagnostic]:
@@ -106,7 +111,26 @@ class Assembly:
             yield from unmatched_entries(self.loaded.ok_value, self.catalog.available())
             yield from unmatched_backends(self.loaded.ok_value, self.host.backends())
             yield from void_ceilings(self.loaded.ok_value, self.catalog.profiles)
+        yield from unmatched_agents(self.config.subagents.agent_profiles, self.agents.roster().profiles)
+        yield from self.agents.roster().diagnostics
+        yield from self._pi_settings()[1]
         yield from self.host.diagnostics
+
+    def pi_settings(self) -> PiSettings:
+        """What the coding agent's settings.json says now."""
+        return self._pi_settings()[0]
+
+    def _pi_settings(self) -> tuple[PiSettings, tuple[Diagnostic, ...]]:
+        return load_pi_settings(agent_dir=self.agents.agent_dir, cwd=self.sources.cwd, columns=terminal_columns())
+
+    def parent_tools(self) -> tuple[str, ...]:
+        """The tools that the agent above may call; all of ours, if nobody says."""
+        host = self.sources.host
+        try:
+            return (() if host is None else tuple(host.active_tools())) or CHILD_TOOLS
+        except Exception:
+            self.sources.logger.exception("host.active_tools", host=repr(host))
+            return CHILD_TOOLS
 
     def world(self, child_tools: Mapping[str, Tool]) -> Result[World, OhmError]:
         """What the engine looks at when it admits an item; an `Err` refuses every command."""
@@ -116,6 +140,8 @@ class Assembly:
             World(
                 config=self.config,
                 catalog=self.catalog,
+                agents=self.agents,
+                parent_tools=self.parent_tools,
                 host=self.host,
                 cwd=self.sources.cwd,
                 backends=self.host.backends(),
@@ -199,14 +225,21 @@ def assemble(sources: Sources, former: Assembly | None = None) -> Assembly:
         host.register(plugin)
     if isinstance(loaded, Ok):  # while it cannot be read, nobody knows which plugins it blocks
         host.register_installed(load=_listed(config.load_plugins), block=_listed(config.block_plugins))
-    catalog = _catalog(sources, host, config) if sources.profiles is None else Catalog.of(sources.profiles)
-    return Assembly(sources=sources, loaded=loaded, config=config, host=host, backends=backends, catalog=catalog)
+    agents = AgentShelf(cwd=sources.cwd, agent_dir=agent_dir(sources.env), now=sources.clock)
+    catalog = _catalog(sources, host, config, agents) if sources.profiles is None else Catalog.of(sources.profiles)
+    return Assembly(
+        sources=sources, loaded=loaded, config=config, host=host, backends=backends, catalog=catalog, agents=agents
+    )
 
 
-def _catalog(sources: Sources, host: PluginHost, config: OhmConfig) -> Catalog:
+def _catalog(sources: Sources, host: PluginHost, config: OhmConfig, agents: AgentShelf) -> Catalog:
     written = config.subagents.model_dump(mode="json", by_alias=True)
-    folder = config_dir(sources.env)
-    return load_catalog(cwd=sources.cwd, config_dir=folder, plugin_profiles=host.profiles(written))
+    return load_catalog(
+        cwd=sources.cwd,
+        config_dir=config_dir(sources.env),
+        plugin_profiles=host.profiles(written),
+        agents=chosen_agents(config.subagents.agent_profiles, agents.roster().read),
+    )
 
 
 def _providers(providers: Mapping[str, Provider]) -> tuple[CompatibleProvider, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._app.host_events import HostEvents
 from ohm_subagents._app.mounting import mount_all, settings_of
+from ohm_subagents._config.env import home_dir
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._orchestrator.throttle import Throttle
@@ -17,7 +18,7 @@ from ohm_subagents._views.status import status_line
 from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from uuid import UUID
 
     from anyio.abc import TaskGroup
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ohm_subagents._app.assembly import Assembly
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._store.protocol import Store
+    from ohm_subagents.contract.pi_settings import PiSettings
     from ohm_subagents.contract.profile import Profile
 
 
@@ -46,6 +48,7 @@ class Engine:
         self._pool = pool
         self._suites = suites
         self._new_uuid = new_uuid
+        self._memories: dict[str, dict[str, object]] = {}
         self._throttle = Throttle(jitter=SystemRandom().random)
         self._running = RunningTasks(
             group=group,
@@ -80,6 +83,16 @@ class Engine:
         """The roster: every profile that may be shown."""
         return visible(self.assembly.catalog.profiles, self.assembly.config.subagents.permissions)
 
+    def _agents(self) -> Mapping[str, Profile]:
+        roster = self.assembly.agents.roster().profiles.values()
+        return {profile.name: profile for profile in visible(roster, self.assembly.config.subagents.permissions)}
+
+    def _pi_settings(self) -> PiSettings:
+        return self.assembly.pi_settings()
+
+    def _parent_tools(self) -> tuple[str, ...]:
+        return self.assembly.parent_tools()
+
     def _suite_context(self, suite: str) -> SuiteContext:
         return SuiteContext(
             executor=self.orchestrator,
@@ -90,5 +103,11 @@ class Engine:
             profiles=self.profiles,
             settings=lambda: settings_of(self.assembly.config, suite),
             wording=lambda tool, payload: self.assembly.host.tool_row(ToolRowRequest(tool=tool, payload=payload)),
+            agents=self._agents,
+            pi_settings=self._pi_settings,
+            parent_tools=self._parent_tools,
+            cwd=self.assembly.sources.cwd,
+            home=home_dir(self.assembly.sources.env),
+            memory=self._memories.setdefault(suite, {}),
             status=lambda: None if self.assembly.sources.live_ui else status_line(self.store.recent()),
         )

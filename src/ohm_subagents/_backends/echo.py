@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._plugins.interfaces import BackendSpec, Capability, Options, RunOutput
+from ohm_subagents._plugins.unhonoured import fields_of, unhonoured
 from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
@@ -25,8 +26,10 @@ class EchoBackend:
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """Echo the request; a follow-up shows the first prompt, the newest one and how many there were."""
-        del sink
         await checkpoint()
+        if request.profile.agent is not None:
+            for event in unhonoured(request, fields_of(request.profile), backend_id=ECHO.id):
+                sink.emit(event)
         asked = [f"subagent: {request.profile.id}", f"description: {request.description}"]
         if request.history:
             asked += [
@@ -54,6 +57,6 @@ ECHO = BackendSpec(
     summary="Deterministic echo of the request; runs nothing.",
     options=Options,
     open=_open,
-    capabilities=frozenset({Capability.SESSIONS}),
+    capabilities=frozenset({Capability.SESSIONS, Capability.AGENT_OPTIONS}),
     label=LABEL,
 )

@@ -48,7 +48,13 @@ def fallback_spec(
 
     @asynccontextmanager
     async def open_both(options: OptionsT) -> AsyncGenerator[Backend]:
-        begun = BackendSpec(id=first.id, summary=first.summary, options=Options, open=lambda _none: first.open(options))
+        begun = BackendSpec(
+            id=first.id,
+            summary=first.summary,
+            options=Options,
+            open=lambda _none: first.open(options),
+            capabilities=first.capabilities,
+        )
         specs = {first.id: begun, second.id: cast("BackendSpec", second)}  # its options go through its own type
         async with (
             anyio.create_task_group() as group,

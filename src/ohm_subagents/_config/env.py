@@ -84,8 +84,13 @@ def expanded(path: str, env: Mapping[str, str]) -> Path:
     """The path with a leading `~` replaced by the home directory of `env`."""
     if path != "~" and not path.startswith("~/"):
         return Path(path)
+    return home_dir(env) / path[2:]
+
+
+def home_dir(env: Mapping[str, str]) -> Path:
+    """The home directory of `env`, else of the process."""
     home = env.get("HOME", "").strip()
-    return (Path(home) if home else Path.home()) / path[2:]
+    return Path(home) if home else Path.home()
 
 
 def nesting_depth(env: Mapping[str, str]) -> int | None:

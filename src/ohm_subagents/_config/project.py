@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.diagnostics import Diagnostic
 
 # Neither unblock plugins, nor send a key to an address of its choice, nor name a command that a backend
-# runs, nor decide what becomes of the user's tasks, of which most are of other projects.
+# runs, nor let more profiles in, nor decide what becomes of the user's tasks, of which most are of other projects.
 _USERS_ALONE: Final[tuple[KeyPath, ...]] = (
     ("loadPlugins",),
     ("blockPlugins",),
     ("providers",),
     ("taskMaxEntries",),
     ("taskMaxExpiredEntries",),
+    ("subagents", "agentProfiles"),
     ("subagents", "backends"),
     ("subagents", "taskRetentionMs"),
     ("subagents", "store"),

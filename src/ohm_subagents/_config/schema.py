@@ -21,6 +21,7 @@ from ohm_subagents._config.reserved import RESERVED
 from ohm_subagents._config.section import Section
 from ohm_subagents._config.tool_rules import ToolRules
 from ohm_subagents._config.values import (
+    AllOrNames,
     Flag,
     Line,
     Model,
@@ -160,6 +161,10 @@ class Subagents(Section):
     )
     request_retries: WholeNumber = Field(
         default=4, description="How often a request is made again that a provider refused because it is overloaded."
+    )
+    agent_profiles: AllOrNames = Field(
+        default=False,
+        description="Which agent profiles of `agent-profiles/*.md` are subagents as well; not for project files.",
     )
     permissions: Annotated[
         InstanceOf[Permissions],

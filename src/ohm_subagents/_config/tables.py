@@ -6,7 +6,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._config.env import DEFAULT_DIRECTORY, DEPTH_VARIABLE, DIRECTORY_VARIABLES, VARIABLES
+from ohm_subagents._config.env import (
+    AGENT_DIRECTORY_VARIABLES,
+    DEFAULT_DIRECTORY,
+    DEPTH_VARIABLE,
+    DIRECTORY_VARIABLES,
+    VARIABLES,
+)
 from ohm_subagents._config.schema import OhmConfig
 
 if TYPE_CHECKING:
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _TEXT: Final[JsonValue] = {"type": "string"}
 _MEMBER: Final[Mapping[str, str]] = {"providers": "<name>", "maxRequests": "<provider>"}
+_AGENTS: Final = "Of the last two, the first that is set holds `agent-profiles/`, `skills/` and `settings.json`. "
 _DEPTH: Final = (
     "How many subagents this process is inside of: `depth` of `subagents.budget` counts from there. A value that is no "
     "integer, 0 or more, counts as the limit reached."
@@ -57,7 +64,8 @@ def env_table() -> str:
         for one in VARIABLES
     ]
     rows += [
-        f"| `{name}` | | `{DEFAULT_DIRECTORY}` | Holds the user's ohm.json and `subagents/*.md`; {rank} of three. |"
+        f"| `{name}` | | `{DEFAULT_DIRECTORY}` | Holds the user's ohm.json and `subagents/*.md`; {rank} of three. "
+        f"{_AGENTS if name in AGENT_DIRECTORY_VARIABLES else ''}|"
         for name, rank in zip(DIRECTORY_VARIABLES, ("first", "second", "third"), strict=True)
     ]
     rows.append(f"| `{DEPTH_VARIABLE}` | | `0` | {_DEPTH} |")
@@ -115,7 +123,8 @@ def _accepted(schema: Mapping[str, JsonValue]) -> str:
     if "format" in schema:
         return f"`{schema['format']}`"
     names = {"boolean": "`true`, `false`", "string": "text", "array": "list", "object": "object"}
-    return names[str(schema["type"])]
+    kinds = schema["type"]
+    return " or ".join(names[str(kind)] for kind in (kinds if isinstance(kinds, list) else [kinds]))
 
 
 def _default(schema: Mapping[str, JsonValue]) -> str:

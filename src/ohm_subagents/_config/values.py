@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, cast
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, JsonValue, PlainSerializer, PlainValidator, WithJsonSchema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS, ModelPattern, parse_model_pattern
@@ -97,6 +97,15 @@ def _one_or_more(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _all_or_names(value: object) -> object:
+    names = _one_or_more(value)
+    if isinstance(names, bool):
+        return names
+    if not isinstance(names, list | tuple):
+        raise expected("true, false or a list of names")
+    return tuple(_line(name) for name in cast("list[object]", names))
+
+
 def _model(value: object) -> ModelPattern:
     if isinstance(value, ModelPattern):
         return value
@@ -142,6 +151,13 @@ Amount: TypeAlias = Annotated[
 Line: TypeAlias = Annotated[str, BeforeValidator(_line)]
 Names: TypeAlias = Annotated[tuple[Line, ...], BeforeValidator(_one_or_more)]
 """A list of texts; a text is a list of one."""
+AllOrNames: TypeAlias = Annotated[
+    bool | tuple[str, ...],
+    PlainValidator(_all_or_names),
+    PlainSerializer(lambda chosen: chosen if isinstance(chosen, bool) else list(chosen), return_type=JsonValue),
+    WithJsonSchema({"type": ["boolean", "array"], "items": {"type": "string"}}),
+]
+"""True for all, false for none, else those of these names; a text is a list of one."""
 Model: TypeAlias = Annotated[
     ModelPattern,
     BeforeValidator(_model),

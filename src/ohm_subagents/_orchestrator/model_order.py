@@ -40,6 +40,8 @@ def configured_model(profile: Profile, subagents: Subagents) -> NamedModel | Non
         return NamedModel(pattern=own, by="subagent")
     if profile.model is not None:
         return NamedModel(pattern=profile.model, by="profile")
+    if profile.agent is not None and (profile.agent.model or profile.agent.provider):
+        return None  # it names one that only its agent can complete
     if subagents.model is not None:
         return NamedModel(pattern=subagents.model, by="common")
     return None

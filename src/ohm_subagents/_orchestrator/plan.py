@@ -11,6 +11,7 @@ from ohm_subagents._orchestrator.model_order import named_model
 from ohm_subagents._orchestrator.prompt import instructions
 from ohm_subagents._orchestrator.world import label
 from ohm_subagents._plugins.interfaces import Capability
+from ohm_subagents._policy.agents import argument_refused, conflict
 from ohm_subagents._policy.permissions import decide
 from ohm_subagents.contract.commands import Refused, StartItem
 from ohm_subagents.contract.ids import SessionId
@@ -68,14 +69,10 @@ class Plan:
 
 def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     """Admit an item, or say why not: no text, unknown profile, feature off, denied, bad tools or model, bad cwd."""
-    unusable = _wordless(item) or _mistyped(item)
-    if unusable is not None:
-        return Err(Refused(item=item, error=unusable))
-    profile = world.catalog.find(f"{item.profile}")
-    unfit = item.objection or refusals.bad_cwd(item.cwd)
-    if profile is None or unfit is not None:
-        error = unfit or refusals.unknown_profile(item.profile, world.visible_ids())
-        return Err(Refused(item=item, error=error, profile=None if profile is None else profile.id))
+    found = _profile_of(item, world)
+    if isinstance(found, Err):
+        return found
+    profile = found.ok_value
 
     def refused(error: OhmError) -> Err[Refused]:
         return Err(Refused(item=item, error=error, profile=profile.id, invocation=item.invocation))
@@ -96,9 +93,9 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     )
     if isinstance(verdict, Err):
         return refused(verdict.err_value)
-    named = named_model(item.model, profile, world.config.subagents)
-    if isinstance(named, Err):
-        return refused(named.err_value)
+    model = named_model(item.model, profile, world.config.subagents)
+    if isinstance(model, Err):
+        return refused(model.err_value)
     backend = item.backend or terms.own.backend or profile.backend or world.config.subagent_backend
     spec = world.backends.get(backend)
     if spec is not None and Capability.FILES in spec.capabilities and not _is_readable(cwd):
@@ -116,7 +113,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             loop=allowed.ok_value.loop,
             budget=None if allowed.ok_value.budget == NO_BUDGET else allowed.ok_value.budget,
             max_events=world.config.task_max_events,
-            model=None if named.ok_value is None else named.ok_value.pattern,
+            model=None if model.ok_value is None else model.ok_value.pattern,
             tools=tools.ok_value.names,
             child_tools=terms.child_tools,
             diagnostics=tools.ok_value.diagnostics,
@@ -125,6 +122,30 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             env=world.env,
         )
     )
+
+
+def _profile_of(item: StartItem, world: World) -> Result[Profile, Refused]:
+    """The profile of an item, with all that it needs."""
+    found = world.find(item)
+    named = found.ok_value if isinstance(found, Ok) else None
+    unfit = _refusing_all(item, named)
+    if unfit is not None:
+        return Err(Refused(item=item, error=unfit, profile=None if named is None else named.id))
+    unusable = _wordless(item) or _mistyped(item)
+    if unusable is not None:
+        return Err(Refused(item=item, error=unusable))
+    if isinstance(found, Err):
+        return Err(Refused(item=item, error=found.err_value))
+    equipped = world.equipped(found.ok_value)
+    if isinstance(equipped, Err):
+        return Err(Refused(item=item, error=equipped.err_value, profile=found.ok_value.id))
+    return equipped
+
+
+def _refusing_all(item: StartItem, profile: Profile | None) -> OhmError | None:
+    """What of an item may refuse a whole call, and therefore is told before anything else (000)."""
+    before, after = (None, None) if profile is None else (conflict(profile), argument_refused(profile))
+    return before or item.objection or refusals.bad_cwd(item.cwd) or after
 
 
 def _cut(text: str, limit: int = 72) -> str:

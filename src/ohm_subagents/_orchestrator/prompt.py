@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 
 def instructions(profile: Profile, cwd: Path) -> str:
-    """The system text: what the subagent is for, how it works, where it is, and who reads its answer."""
+    """The system text: what the subagent is for, how it works, where it is, and who reads its answer.
+
+    An agent profile speaks for itself.
+    """
+    if profile.agent is not None:
+        return profile.prompt
     uses = "\n".join(f"- {use}" for use in profile.when_to_use)
     sections = [
         f"You are {profile.name}, a subagent: {profile.summary}",

@@ -34,6 +34,14 @@ def unknown_profile(typed: str, visible_ids: tuple[str, ...]) -> OhmError:
     )
 
 
+def unknown_agent(typed: str, names: tuple[str, ...]) -> OhmError:
+    """No agent profile has this name (000)."""
+    return OhmError(
+        code=ErrorCode.UNKNOWN_SUBAGENT_TYPE,
+        message=f'Unknown profile: "{typed}". Available profiles: {", ".join(names) or "(none)"}',
+    )
+
+
 def feature_off(profile: str, feature: str) -> OhmError:
     """The flag that the profile needs is off."""
     return OhmError(

@@ -5,23 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ohm_subagents._orchestrator import refusals
 from ohm_subagents._orchestrator.lineage import Lineage, rooted
 from ohm_subagents._orchestrator.prompt import instructions
+from ohm_subagents._policy.agents import without_excluded
 from ohm_subagents._policy.allowance import Allowance, allowance
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
+from ohm_subagents._profiles.agents import WISHLESS
 from ohm_subagents.contract.commands import StartItem
 from ohm_subagents.contract.limits import Budget
-from ohm_subagents.contract.result import Err, Result
+from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from ohm_subagents._config.schema import OhmConfig, ProfileSettings
     from ohm_subagents._plugins.host import PluginHost
     from ohm_subagents._plugins.interfaces import BackendSpec
     from ohm_subagents._plugins.suites import Tool
+    from ohm_subagents._profiles.agents import AgentShelf
     from ohm_subagents._profiles.catalog import Catalog
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.profile import Profile
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 class Terms:
     """What holds for every task of a profile, whatever it is asked."""
 
+    profile: Profile
     own: ProfileSettings
     tools: Result[ResolvedTools, OhmError]
     child_tools: tuple[Tool, ...]
@@ -41,14 +46,16 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """All of it immutable until the next reconfiguration, but the plugins' answers.
+    """All of it immutable until the next reconfiguration, but the plugins' answers and the files of agent profiles.
 
     `depth` is how many subagents this process is inside of; None if nobody knows, and then nothing may start. `env` is
-    the environment that the `Ohm` was opened with.
+    the environment that the `Ohm` was opened with, `parent_tools` what the agent above us may call.
     """
 
     config: OhmConfig
     catalog: Catalog
+    agents: AgentShelf
+    parent_tools: Callable[[], tuple[str, ...]]
     host: PluginHost
     cwd: Path
     backends: Mapping[str, BackendSpec]
@@ -57,18 +64,47 @@ class World:
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     _terms: dict[str, Terms] = field(default_factory=dict[str, Terms], repr=False, compare=False)
 
+    def find(self, item: StartItem) -> Result[Profile, OhmError]:
+        """The profile that an item names, among those it is looked for.
+
+        Returns `unknown_subagent_type`.
+        """
+        if item.catalog == "subagents":
+            found = self.catalog.find(f"{item.profile}")
+            return Ok(found) if found else Err(refusals.unknown_profile(item.profile, self.visible_ids()))
+        if not item.profile:
+            return Ok(WISHLESS)
+        names = {one.name: one for one in self.visible_agents()}
+        found = names.get(item.profile)
+        return Ok(found) if found else Err(refusals.unknown_agent(item.profile, tuple(names)))
+
+    def visible_agents(self) -> tuple[Profile, ...]:
+        """The agent profiles that a caller may be told of, by name."""
+        return visible(self.agents.roster().profiles.values(), self.config.subagents.permissions)
+
+    def equipped(self, profile: Profile) -> Result[Profile, OhmError]:
+        """An agent profile with its skills, and with the tools of its parent that it does not exclude.
+
+        Returns `unknown_skills` or `profile_argument_refused`.
+        """
+        if profile.agent is None:
+            return Ok(profile)
+        return self.agents.equipped(without_excluded(profile, self.parent_tools()))
+
     def terms(self, profile: Profile) -> Terms:
-        """What follows for a profile; worked out once."""
+        """What follows for a profile; worked out once for as long as it is the same."""
         found = self._terms.get(profile.id)
-        if found is None:
+        if found is None or found.profile is not profile:  # two catalogues may have the id, and files are read again
             found = self._terms[profile.id] = self._terms_of(profile)
         return found
 
     def _terms_of(self, profile: Profile) -> Terms:
         own = self.config.subagents.entry(profile.id)
-        tools = resolve_tools(profile.tools, own.tools, offered=tuple(self.child_tools))
+        is_agent = profile.agent is not None
+        tools = resolve_tools(profile.tools, own.tools, offered=tuple(self.child_tools), is_agent=is_agent)
         names = () if isinstance(tools, Err) else tools.ok_value.names
         return Terms(
+            profile=profile,
             own=own,
             tools=tools,
             child_tools=tuple(tool for name, tool in self.child_tools.items() if name in names),

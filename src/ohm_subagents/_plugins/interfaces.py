@@ -47,6 +47,8 @@ class Capability(StrEnum):
     """Gives the subagent the tools of `RunRequest.child_tools`."""
     USAGE = "usage"
     """Reports what it consumed as `UsageAdded`."""
+    AGENT_OPTIONS = "agent_options"
+    """Looks at `Profile.agent`, and says what it cannot honour of it; for one that does not, the engine says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +161,8 @@ class ModelSpec:
     `open` makes a pydantic-ai `Model` for a pattern of this provider, or says why not; models are cached and closed
     with the `Ohm`. `keys` are the environment variables of which one must be set (empty: none needed). `default_model`
     is the provider's row of the default table, used when one of its keys is there and nothing else names a model.
-    `is_free`: its models cost nothing, so that a budget of money has nothing against them.
+    `is_free`: its models cost nothing, so that a budget of money has nothing against them. `open_with_key` is `open`
+    with this key in place of one from the environment, for one run alone; None for a provider that takes no key.
     """
 
     provider: str
@@ -168,6 +171,7 @@ class ModelSpec:
     keys: tuple[str, ...] = ()
     default_model: str | None = None
     is_free: bool = False
+    open_with_key: Callable[[ModelPattern, str], Result[Model, OhmError]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

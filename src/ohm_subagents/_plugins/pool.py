@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Protocol, Self, cast
 
 import anyio
 
-from ohm_subagents._plugins.interfaces import Backend
+from ohm_subagents._plugins.interfaces import Backend, Capability
 from ohm_subagents._plugins.options import validated
+from ohm_subagents._plugins.unhonoured import Unaware
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -54,7 +55,8 @@ class _Host:
             with self._shell:
                 async with self.spec.open(self.options) as backend:
                     self._shell.shield = True  # from here on it ends by `close`, which lets it clean up in peace
-                    self.opened = Ok(backend)
+                    knows_agents = Capability.AGENT_OPTIONS in self.spec.capabilities
+                    self.opened = Ok(backend if knows_agents else Unaware(backend, self.spec.id))
                     self.ready.set()
                     await self._closing.wait()
         except Exception as exc:

@@ -157,7 +157,7 @@ class SuiteContext:
     `agents` are the agent profiles of 000 that may be seen, by name, and `pi_settings` what `settings.json` says.
     `parent_tools` are those that the parent agent may call. `host` is who embeds us, if anybody; `on` registers what is
     to be done at an event of its session (`session_start`, …), and the answer goes back to it. `clock` stamps; `home`
-    is the user's.
+    is the user's. `memory` outlives the tools, which are built anew when the configuration changes.
     """
 
     executor: Executor
@@ -170,6 +170,7 @@ class SuiteContext:
     parent_tools: Callable[[], tuple[str, ...]] = tuple
     cwd: Path = field(default_factory=Path.cwd)
     home: Path | None = None
+    memory: dict[str, object] = field(default_factory=dict[str, object])
     clock: Clock = lambda: 0
     new_uuid: Callable[[], UUID] = uuid4
     host: Host | None = None

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._config.tool_rules import has_tool
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import ToolPolicy
@@ -20,9 +21,13 @@ _UNSAFE: Final = re.compile(r"[\s|&;$\\`!].*|.*(?:&&|\|\||[;<>]).*", re.DOTALL)
 _SHOWN: Final = 40
 
 
-def tools_conflict(profile: Profile) -> OhmError | None:
-    """An allowlist and a denylist at once."""
-    if profile.tools.allowed is None or not profile.tools.denied:
+def conflict(profile: Profile) -> OhmError | None:
+    """Fields of an agent profile that exclude one another: those about tools, then those about skills."""
+    return _tools_conflict(profile) or _skills_conflict(profile)
+
+
+def _tools_conflict(profile: Profile) -> OhmError | None:
+    if profile.agent is None or profile.tools.allowed is None or not profile.tools.denied:
         return None
     return OhmError(
         code=ErrorCode.PROFILE_TOOLS_CONFLICT,
@@ -31,17 +36,16 @@ def tools_conflict(profile: Profile) -> OhmError | None:
     )
 
 
-def skills_conflict(profile: Profile) -> OhmError | None:
-    """Skills, and none."""
+def _skills_conflict(profile: Profile) -> OhmError | None:
     agent = profile.agent or AgentOptions()
     if agent.no_skills and agent.suggested_skills:
-        return _skills_conflict(profile.name, "suggestedSkills", "--no-skills would override --skill flags.")
+        return _beside_no_skills(profile.name, "suggestedSkills", "--no-skills would override --skill flags.")
     if agent.no_skills and agent.load_skills:
-        return _skills_conflict(profile.name, "loadSkills", "--no-skills disables skill discovery.")
+        return _beside_no_skills(profile.name, "loadSkills", "--no-skills disables skill discovery.")
     return None
 
 
-def _skills_conflict(name: str, key: str, because: str) -> OhmError:
+def _beside_no_skills(name: str, key: str, because: str) -> OhmError:
     return OhmError(
         code=ErrorCode.PROFILE_SKILLS_CONFLICT,
         message=f'Profile "{name}" has both "{key}" and "noSkills" set. These are mutually exclusive — {because}',
@@ -75,5 +79,5 @@ def without_excluded(profile: Profile, parent_tools: Iterable[str]) -> Profile:
     """A denylist as an allowlist: the parent's tools without those, in their order."""
     if profile.tools.allowed is not None or not profile.tools.denied:
         return profile
-    left = tuple(name for name in parent_tools if name not in profile.tools.denied)
+    left = tuple(name for name in parent_tools if not has_tool(profile.tools.denied, name))
     return replace(profile, tools=ToolPolicy(allowed=left))

@@ -42,6 +42,20 @@ def unmatched_backends(loaded: LoadedConfig, backend_ids: Iterable[str]) -> tupl
     )
 
 
+def unmatched_agents(chosen: bool | tuple[str, ...], names: Iterable[str]) -> tuple[Diagnostic, ...]:  # noqa: FBT001  the setting itself
+    """Names each of `subagents.agentProfiles` that is no agent profile."""
+    available = {name: name for name in sorted(names)}
+    wanted = chosen if isinstance(chosen, tuple) else ()
+    return tuple(
+        Diagnostic(
+            subject="subagents.agentProfiles",
+            message=f"'subagents.agentProfiles' names '{name}', which is no agent profile. {_instead(name, available)}",
+        )
+        for name in wanted
+        if name not in available
+    )
+
+
 def _place(loaded: LoadedConfig, key: str) -> str:
     """Where a key is written; an empty object has no place of its own."""
     written = next((at for name, at in loaded.origins.items() if name.startswith(f"{key}.")), loaded.origin(key))
@@ -51,4 +65,4 @@ def _place(loaded: LoadedConfig, key: str) -> str:
 def _instead(written: str, available: dict[str, str]) -> str:
     near = get_close_matches(written, available, n=1, cutoff=0.7)
     hint = f"Did you mean '{available[near[0]]}'? " if near else ""
-    return f"{hint}Available: {', '.join(available.values())}."
+    return f"{hint}Available: {', '.join(available.values()) or '(none)'}."

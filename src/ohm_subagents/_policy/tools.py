@@ -25,9 +25,11 @@ class ResolvedTools:
 
 
 def resolve_tools(
-    policy: ToolPolicy, rules: ToolRules | None, *, offered: Iterable[str] = ()
+    policy: ToolPolicy, rules: ToolRules | None, *, offered: Iterable[str] = (), is_agent: bool = False
 ) -> Result[ResolvedTools, OhmError]:
     """The tools of a profile's policy under the configuration's rules; `offered` are those that plugins bring.
+
+    Of a profile that `is_agent`, names that only a command-line agent knows stay, and the order is the profile's own.
 
     Returns `profile_invalid` for a tool that the profile both allows and denies, and `task_config_load_failed` for
     rules that nobody can understand.
@@ -44,7 +46,9 @@ def resolve_tools(
     rules = rules or ToolRules()
     if rules.unclear:
         return Err(OhmError(code=ErrorCode.CONFIG_INVALID, message=rules.unclear))
-    available = tuple(dict.fromkeys((*CHILD_TOOLS, *offered)))
+    known = tuple(dict.fromkeys((*CHILD_TOOLS, *offered)))
+    own = tuple(_as_known(name, known) for name in policy.allowed or ()) if is_agent else ()
+    available = tuple(dict.fromkeys((*own, *known)))
     named = ((policy.allowed, policy.denied, "The profile"), (rules.allowed, rules.denied, "The configuration"))
     diagnostics = [*(one for row in named for one in _unknown(*row, available)), *_not_granted(policy, rules)]
     base = policy if rules.allowed is None else ToolPolicy(allowed=rules.allowed)
@@ -56,6 +60,11 @@ def resolve_tools(
         and not has_tool((*base.denied, *rules.denied), name)
     )
     return Ok(ResolvedTools(names=names, diagnostics=tuple(diagnostics)))
+
+
+def _as_known(name: str, known: tuple[str, ...]) -> str:
+    """The name as it is spelt where the tool is ours."""
+    return next((one for one in known if has_tool((one,), name)), name)
 
 
 def _not_granted(policy: ToolPolicy, rules: ToolRules) -> Iterator[Diagnostic]:

@@ -1,4 +1,4 @@
-"""The catalogue: built-ins ← plugins ← the user's files ← the project's files."""
+"""The catalogue: built-ins ← plugins ← agent profiles, if asked for ← the user's files ← the project's files."""
 
 from __future__ import annotations
 
@@ -49,14 +49,19 @@ class Catalog:
         return tuple(sorted(profile.id for profile in self.profiles))
 
 
-def load_catalog(*, cwd: Path, config_dir: Path, plugin_profiles: Iterable[Profile]) -> Catalog:
+def load_catalog(
+    *, cwd: Path, config_dir: Path, plugin_profiles: Iterable[Profile], agents: Iterable[Profile] = ()
+) -> Catalog:
     """Read every source. A later one overrides by id, keeping its place; a broken file is a diagnostic.
 
-    A project's profile that overrides another gets no tool that the other had not.
+    A project's profile that overrides another gets no tool that the other had not. `agents` are agent profiles in the
+    order in which they were read: of those with one name, the last stands.
     """
     shelf = _Shelf()
     shelf.put(builtin_profiles())
     shelf.put(plugin_profiles)
+    for profile in agents:
+        shelf.put([shelf.tightened(profile) if profile.agent and profile.agent.is_local else profile])
     user, project = config_dir / "subagents", cwd / ".pi" / "subagents"
     shelf.put(_read(user, shelf.diagnostics))
     if project.resolve() != user.resolve():

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pydantic.alias_generators import to_camel
+
 from ohm_subagents._config.project import CONFINED
 from ohm_subagents._config.tool_rules import has_tool
+from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.profile import ToolPolicy
@@ -20,13 +23,20 @@ if TYPE_CHECKING:
 def tightened(profile: Profile, former: Profile | None) -> tuple[Profile, tuple[Diagnostic, ...]]:
     """A project's profile with the rights of both, or its own if it overrides none, and what it does not get.
 
-    Its limits and its budget only lower what stands without them, it exempts no tool from the loop guard, and it is
-    shown no more of the environment. It may choose a backend that keeps to the working directory, and no other.
+    Its limits and its budget only lower what stands without them, it exempts no tool from the loop guard, it is shown
+    no more of the environment, and it starts its agent with no more than that one. It may choose a backend that keeps
+    to the working directory, and no other.
     """
     may_repeat = former.polling if former else ()
     may_see = former.env if former else ()
     backend = former.backend if former else None
-    diagnostics = [*_exempted(profile, may_repeat), *_shown(profile, may_see), *_moved(profile, backend)]
+    profile, unstarted = _started(profile, (former.agent if former else None) or AgentOptions())
+    diagnostics = [
+        *_exempted(profile, may_repeat),
+        *_shown(profile, may_see),
+        *_moved(profile, backend),
+        *unstarted,
+    ]
     both = replace(
         profile,
         limits=former.limits if former else None,
@@ -52,6 +62,9 @@ def tightened(profile: Profile, former: Profile | None) -> tuple[Profile, tuple[
 
 def _restrained(profile: Profile, former: Profile) -> tuple[Profile, list[str]]:
     tools = _common(former.tools, profile.tools)
+    is_clear = profile.tools.allowed is None or not profile.tools.denied
+    if profile.agent is not None and tools.allowed is not None and is_clear:
+        tools = ToolPolicy(allowed=tools.allowed)  # of an agent profile, both lists would be a conflict
     given = _listed(tools)
     lost = [f"the tool '{name}'" for name in sorted(_listed(profile.tools)) if not has_tool(given, name)]
     if former.internal and not profile.internal:
@@ -94,6 +107,33 @@ def _moved(profile: Profile, backend: str | None) -> Iterator[Diagnostic]:
             "only the tools of interactive-sdk are confined to the working directory. The user's file can choose it."
         )
         yield Diagnostic(subject=profile.id, message=message, source=profile.source)
+
+
+def _started(profile: Profile, may: AgentOptions) -> tuple[Profile, tuple[Diagnostic, ...]]:
+    """The profile with the options of its agent that stand in both; each may leave something out."""
+    agent = profile.agent
+    if agent is None:
+        return profile, ()
+    both = replace(
+        agent,
+        no_extensions=agent.no_extensions or may.no_extensions,
+        extensions=tuple(one for one in agent.extensions if one in may.extensions),
+        no_skills=agent.no_skills or may.no_skills,
+        suggested_skills=() if may.no_skills else agent.suggested_skills,
+        load_skills=() if may.no_skills else agent.load_skills,
+        no_context_files=agent.no_context_files or may.no_context_files,
+        extra_args=agent.extra_args if agent.extra_args == may.extra_args else (),
+    )
+    keys = ("extensions", "suggested_skills", "load_skills", "extra_args")
+    lost = ", ".join(f"'{to_camel(key)}'" for key in keys if getattr(both, key) != getattr(agent, key))
+    if not lost:
+        return replace(profile, agent=both), ()
+    message = (
+        f"The profile '{profile.id}' of a project names more in {lost} than a subagent of `task` gets: a project's "
+        "file cannot add to how an agent is started. The user's file can."
+    )
+    told = Diagnostic(subject=profile.id, message=message, source=profile.source)
+    return replace(profile, agent=both), (told,)
 
 
 def _common(first: ToolPolicy, second: ToolPolicy) -> ToolPolicy:

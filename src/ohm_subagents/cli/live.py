@@ -47,8 +47,12 @@ class TaskWatch:
 
 
 @contextmanager
-def drawn(frame: Callable[[int, int], str]) -> Generator[None, None, None]:
-    """Draw `frame(width, height)` on the terminal again and again, and wipe it at the end."""
+def drawn(frame: Callable[[int, int], str], *, clean: Callable[[str], str] = printable) -> Generator[None, None, None]:
+    """Draw `frame(width, height)` on the terminal again and again, and wipe it at the end.
+
+    `clean` takes out of a frame what may not reach the terminal.
+    """
+    from rich.ansi import AnsiDecoder
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -57,8 +61,9 @@ def drawn(frame: Callable[[int, int], str]) -> Generator[None, None, None]:
 
     def renderable() -> Text:
         width, height = console.size
-        lines = printable(frame(width, height)).split("\n")
-        return Text("\n".join(lines[1 - height :]), no_wrap=True, overflow="crop")
+        lines = clean(frame(width, height)).split("\n")
+        decode = AnsiDecoder().decode_line
+        return Text("\n", no_wrap=True, overflow="crop").join(decode(line) for line in lines[1 - height :])
 
     live = Live(
         console=console,

@@ -36,7 +36,10 @@ def print_verdict(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
 def _request(profile: Profile, ohm: Ohm) -> PermissionRequest:
     """What plugins are asked before a start; nobody knows its prompt yet."""
     resolved = resolve_tools(
-        profile.tools, ohm.config.subagents.entry(profile.id).tools, offered=tuple(ohm.child_tools)
+        profile.tools,
+        ohm.config.subagents.entry(profile.id).tools,
+        offered=tuple(ohm.child_tools),
+        is_agent=profile.agent is not None,
     )
     tools = resolved.ok_value.names if isinstance(resolved, Ok) else ()
     return PermissionRequest(profile=profile, description="", prompt="", cwd=ohm.assembly.sources.cwd, tools=tools)

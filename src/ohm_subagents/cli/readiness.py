@@ -56,7 +56,7 @@ def _obstacles(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obs
             origin = loaded.origin(f"features.{feature}")
             yield Obstacle(why=f"off: features.{feature} is false ({origin})", is_fault=False)
     own = config.subagents.entry(profile.id)
-    tools = resolve_tools(profile.tools, own.tools, offered=tuple(ohm.child_tools))
+    tools = resolve_tools(profile.tools, own.tools, offered=tuple(ohm.child_tools), is_agent=profile.agent is not None)
     if isinstance(tools, Err):
         yield Obstacle(why=str(tools.err_value))
     if own.budget_unclear:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import printable, wrap
 
@@ -13,6 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pydantic import JsonValue
+
+
+_STYLE: Final = re.compile("(\x1b\\[[0-9;]*m)")
+
+
+def styled(text: str) -> str:
+    """`text` for a terminal with its colours, and with no other sequence: for views, which clean what they show."""
+    return "".join(part if at % 2 else printable(part) for at, part in enumerate(_STYLE.split(text)))
 
 
 def is_terminal() -> bool:
@@ -30,8 +39,13 @@ def print_text(text: str) -> None:
     _print(printable(text) if is_terminal() else text)
 
 
+def print_styled(text: str) -> None:
+    """The same, in the colours that it has."""
+    _print(styled(text) if is_terminal() else text)
+
+
 def print_prose(text: str) -> None:
-    """The same, wrapped between words on a terminal."""
+    """Text on standard output, wrapped between words on a terminal."""
     _print("\n".join(wrap(printable(text), width())) if is_terminal() else text)
 
 

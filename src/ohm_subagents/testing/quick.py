@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-HERMETIC = {"PI_CONFIG_DIR": "/dev/null", "OHM_SUBAGENTS_LOAD_PLUGINS": "none", "OHM_SUBAGENTS_STORE": "memory"}
+HERMETIC = {
+    "PI_CONFIG_DIR": "/dev/null",
+    "PI_CODING_AGENT_DIR": "/dev/null",
+    "OHM_SUBAGENTS_LOAD_PLUGINS": "none",
+    "OHM_SUBAGENTS_STORE": "memory",
+}
 """An environment in which no user file and no installed plugin is found, and no task is kept."""
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import anyio
 import anyio.lowlevel
@@ -17,7 +16,7 @@ from ohm_subagents.testing import HERMETIC, MemoryHost
 pytestmark = pytest.mark.anyio
 
 RESUMABLE = "Timed out after 60s. Consider resuming with a longer timeout."
-ACTING = {"subagentBackend": "acting", "subagents": {"store": "memory"}}
+ACTING = {"subagentBackend": "acting"}
 
 
 def agent(home, name, matter="", body="You help."):
@@ -39,12 +38,13 @@ def opened(place):
     """An `Ohm` whose sub-agents do what a function says."""
 
     @asynccontextmanager
-    async def ohm(act=None, *, host=None, config=None, backend=None):
+    async def ohm(act=None, *, host=None, config=None, backend=None, store="memory"):
         acting = backend or ActingBackend(act or answered)
-        env = HERMETIC | {"HOME": str(place), "PI_CODING_AGENT_DIR": str(place / "agent")}
+        agents = str(place / "agent")
+        own = {"HOME": str(place), "PI_CODING_AGENT_DIR": agents, "PI_CONFIG_DIR": agents, "OHM_SUBAGENTS_STORE": store}
         async with Ohm.open(
             cwd=place / "work",
-            env=env,
+            env=HERMETIC | own,
             config=ACTING | (config or {}),
             suites=["delegate"],
             plugins=[acting],
@@ -111,26 +111,13 @@ async def test_the_profile_of_a_task_counts_before_that_of_the_call(opened, plac
     assert said["b"] == ("You research.", ("read", "grep"))
 
 
-async def test_files_stand_before_the_prompt_and_are_not_kept_in_the_record(opened, place):
-    (place / "work" / "a.txt").write_text("one\ntwo\nthree\n")
-    backend = ActingBackend(answered)
-    async with opened(backend=backend) as ohm:
-        asked = tasks("a", files=["a.txt", {"path": "a.txt", "tail": 1}])
-        result = await delegated(ohm, *asked)
-        session = await ohm.call("get_subagent_session", {"sessionId": result.details["sessionIds"][0]})
-    assert backend.requests[0].prompt == "=== a.txt ===\none\ntwo\nthree\n\n=== a.txt ===\nthree\n\nDo a."
-    assert "three" not in result.text
-    assert session.details["messageCount"] == 2
-
-
 async def test_a_call_from_a_deny_rule_is_refused_alone(opened, place):
     agent(place / "agent", "writer")
-    denied = {"subagents": ACTING["subagents"] | {"permissions": {"subagents": {"writer": "deny"}}}}
+    denied = {"subagents": {"permissions": {"subagents": {"writer": "deny"}}}}
     async with opened(config=denied) as ohm:
         result = await delegated(ohm, *tasks("a", profile="writer"), *tasks("b"))
-        listed = await ohm.call("list_subagent_profiles", {})
     assert [window["status"] for window in result.details["windows"]] == ["error", "completed"]
-    assert listed.details == {"count": 0}
+    assert "writer" in result.details["windows"][0]["errorMessage"]
 
 
 # What is refused whole
@@ -369,18 +356,16 @@ async def test_a_new_process_knows_the_sessions_of_the_log(opened):
 
 
 async def test_without_a_host_a_new_process_knows_the_sessions_of_the_store(opened):
-    durable = {"subagents": {"store": "sqlite"}}
-
     async def act(request, sink):
         sink.emit(ToolStarted(call_id="1", tool="read", args='{"path":"a.ts"}'))
         sink.emit(ToolEnded(call_id="1", tool="read", status="success", text="content"))
         return await answered(request, sink)
 
     backend = ActingBackend(act)
-    async with opened(backend=backend, config=durable) as ohm:
+    async with opened(backend=backend, store="sqlite") as ohm:
         (session_id,) = (await delegated(ohm, *tasks("a"))).details["sessionIds"]
         here = await ohm.call("get_subagent_session", {"sessionId": session_id})
-    async with opened(backend=backend, config=durable) as ohm:
+    async with opened(backend=backend, store="sqlite") as ohm:
         there = await ohm.call("get_subagent_session", {"sessionId": session_id})
         await delegated(ohm, *tasks("b", resume=session_id))
     assert there.text == here.text == '→ read: {"path":"a.ts"}\n[tool result]: content\nAnswer to Do a.'
@@ -397,10 +382,29 @@ async def test_options_that_are_not_understood_cost_the_suite_and_are_told(opene
     )
 
 
-async def test_files_outside_of_the_directory_can_be_kept_out(opened, place):
-    (place / "secret").write_text("a secret")
-    backend = ActingBackend(answered)
-    async with opened(backend=backend, config={"suiteOptions": {"delegate": {"filesOutsideCwd": "deny"}}}) as ohm:
-        await delegated(ohm, *tasks("a", files=[str(place / "secret")]))
-    assert "a secret" not in backend.requests[0].prompt
-    assert f"[access denied: path outside project directory: {Path(place / 'secret')}]" in backend.requests[0].prompt
+class TestFiles:
+    """They are read in a thread, for which a clock that jumps does not wait."""
+
+    @pytest.fixture(params=["asyncio", "trio"])
+    def anyio_backend(self, request):
+        return request.param
+
+    async def test_files_stand_before_the_prompt_and_are_not_kept_in_the_record(self, opened, place):
+        (place / "work" / "a.txt").write_text("one\ntwo\nthree\n")
+        backend = ActingBackend(answered)
+        async with opened(backend=backend) as ohm:
+            asked = tasks("a", files=["a.txt", {"path": "a.txt", "tail": 1}])
+            result = await delegated(ohm, *asked)
+            session = await ohm.call("get_subagent_session", {"sessionId": result.details["sessionIds"][0]})
+        assert backend.requests[0].prompt == "=== a.txt ===\none\ntwo\nthree\n\n=== a.txt ===\nthree\n\nDo a."
+        assert "three" not in result.text
+        assert session.details["messageCount"] == 2
+
+    async def test_files_outside_of_the_directory_can_be_kept_out(self, opened, place):
+        (place / "secret").write_text("a secret")
+        backend = ActingBackend(answered)
+        async with opened(backend=backend, config={"suiteOptions": {"delegate": {"filesOutsideCwd": "deny"}}}) as ohm:
+            await delegated(ohm, *tasks("a", files=[str(place / "secret")]))
+        assert "a secret" not in backend.requests[0].prompt
+        denied = f"[access denied: path outside project directory: {place / 'secret'}]"
+        assert denied in backend.requests[0].prompt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +14,8 @@ from pydantic_ai import Agent, FunctionToolset
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.usage import UsageLimits
 
+from ohm_subagents._backends.agent_choice import key_for, unused_key
+from ohm_subagents._backends.in_process.agents import told, unhonoured, with_level
 from ohm_subagents._backends.in_process.bridge import Bridge
 from ohm_subagents._backends.in_process.child_tools import offered
 from ohm_subagents._backends.in_process.conversation import Checkpoints, conversation_of
@@ -65,22 +68,44 @@ class InProcessBackend:
         chosen = self._models.choose(request.model, request.profile)
         if isinstance(chosen, Err):
             return chosen
-        pattern = chosen.ok_value
+        pattern = with_level(chosen.ok_value, request)
         sink.emit(RouteResolved(provider=pattern.provider, model=pattern.model, runtime=RUNTIME, route=BACKEND_ID))
-        for diagnostic in pattern_diagnostics(pattern):
+        key = self._key(request, pattern, sink)
+        instructions, lost = await told(request)
+        for diagnostic in (*pattern_diagnostics(pattern), *unhonoured(request, pattern), *lost):
             sink.emit(DiagnosticRaised(diagnostic=diagnostic))
-        opened = await self._models.open(pattern)
-        if isinstance(opened, Err):
-            return opened
         bridge = Bridge(sink)
         try:
-            answer = await self._converse(request, opened.ok_value, pattern, bridge)
+            async with self._models.opened(pattern, key) as opened:
+                if isinstance(opened, Err):
+                    return opened
+                asked = replace(request, instructions=instructions)
+                answer = await self._converse(asked, opened.ok_value, pattern, bridge)
         except Exception as error:  # noqa: BLE001  whatever a model or an SDK raises may quote a key, so none gets out
             await checkpoint_if_cancelled()  # what breaks while a run is being cancelled does not stop that
             if isinstance(refused := telling(error), RefusedError):
                 return Err(refused.error)
-            return Err(failure(error, pattern, response=bridge.response, secrets=self._models.secrets()))
+            return Err(failure(error, pattern, response=bridge.response, secrets=self._secrets(key)))
         return Ok(RunOutput(text=answer)) if answer.strip() else Err(empty_answer(pattern))
+
+    def _key(self, request: RunRequest, pattern: ModelPattern, sink: Sink) -> str | None:
+        """The key of the profile, if it is for this provider and that takes one; if not, that is said."""
+        agent = request.profile.agent
+        if agent is None or not agent.api_key:
+            return None
+        key = key_for(request.profile, pattern.provider)
+        if key is not None and self._models.takes_key(pattern):
+            return key
+        sink.emit(
+            unused_key(
+                request.profile,
+                f'provider "{pattern.provider}" {"runs" if key is None else "cannot be given one"}',
+            )
+        )
+        return None
+
+    def _secrets(self, key: str | None) -> tuple[str, ...]:
+        return (key, *self._models.secrets()) if key else self._models.secrets()
 
     async def _converse(self, request: RunRequest, model: Model, pattern: ModelPattern, bridge: Bridge) -> str:
         sink, facts = bridge.sink, self._facts_of(model, pattern)

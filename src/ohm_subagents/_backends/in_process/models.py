@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final, Self
 
 import anyio
@@ -15,13 +15,14 @@ from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_patte
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import AsyncGenerator, Iterable, Mapping
     from types import TracebackType
 
     from anyio.abc import TaskGroup
     from pydantic_ai.models import Model
 
     from ohm_subagents._plugins.interfaces import ModelSpec
+    from ohm_subagents.contract.agent import AgentOptions
     from ohm_subagents.contract.profile import Profile
 
 
@@ -100,7 +101,7 @@ class ModelBook:
         if pattern is not None:
             return Ok(pattern)
         for spec in self._specs:
-            if spec.default_model is not None and self.has_key(spec):
+            if spec.default_model is not None and self._is_wanted(spec, profile.agent):
                 return parse_model_pattern(f"{spec.provider}/{spec.default_model}")
         if profile.fallback_model is not None:
             return Ok(profile.fallback_model)
@@ -114,13 +115,48 @@ class ModelBook:
             )
         )
 
+    def _is_wanted(self, spec: ModelSpec, agent: AgentOptions | None) -> bool:
+        """Whether its default is to run: it is the provider that an agent profile names, else one with a key."""
+        if agent is None or not agent.provider:
+            return self.has_key(spec)
+        named = agent.provider.lower()
+        return spec.provider == named or (self.has_key(spec) and not self._has_default(named))
+
+    def _has_default(self, provider: str) -> bool:
+        return any(spec.default_model is not None for spec in self._specs if spec.provider == provider)
+
+    @asynccontextmanager
+    async def opened(self, pattern: ModelPattern, key: str | None) -> AsyncGenerator[Result[Model, OhmError]]:
+        """The model as `open` has it; with a key, one for this use alone that nobody else is given."""
+        spec = self._spec_of(pattern)
+        if key is None or spec is None or spec.open_with_key is None:
+            yield await self.open(pattern)
+            return
+        if not _is_sendable(key):
+            yield Err(_unsendable_key(pattern, "apiKey"))
+            return
+        opened = await to_thread.run_sync(spec.open_with_key, pattern, key)
+        if isinstance(opened, Err):
+            yield opened
+            return
+        async with opened.ok_value:
+            yield opened
+
+    def takes_key(self, pattern: ModelPattern) -> bool:
+        """Whether a model of the provider can be opened with a key that is given."""
+        spec = self._spec_of(pattern)
+        return spec is not None and spec.open_with_key is not None
+
+    def _spec_of(self, pattern: ModelPattern) -> ModelSpec | None:
+        return next((spec for spec in self._specs if spec.provider == pattern.provider), None)
+
     async def open(self, pattern: ModelPattern) -> Result[Model, OhmError]:
         """The model of `pattern`, opened on first use; its thinking level is no part of it.
 
         Returns `model_unknown`, `model_key_missing`, or what the provider's own `open` says; one that raises is
         `task_backend_execution_failed`. A failure is told to all who wait for it, and the next one tries again.
         """
-        spec = next((spec for spec in self._specs if spec.provider == pattern.provider), None)
+        spec = self._spec_of(pattern)
         if spec is None:
             return Err(self._unknown_provider(pattern))
         if not self.has_key(spec):
@@ -167,8 +203,7 @@ class ModelBook:
         used = next((name for name in spec.keys if self._env.get(name, "").strip()), None)
         if used is None:
             return None
-        key = self._env[used].strip()
-        return None if key.isascii() and key.isprintable() else used
+        return None if _is_sendable(self._env[used].strip()) else used
 
     def _unknown_provider(self, pattern: ModelPattern) -> OhmError:
         known = sorted(spec.provider for spec in self._specs)
@@ -178,6 +213,11 @@ class ModelBook:
             message=f'Unknown model provider "{pattern.provider}" in "{pattern}".',
             advice=f"{hint}Available providers: {', '.join(known)}. Add your own under providers in ohm.json.",
         )
+
+
+def _is_sendable(key: str) -> bool:
+    """Whether an HTTP header can carry it."""
+    return key.isascii() and key.isprintable()
 
 
 def _unsendable_key(pattern: ModelPattern, name: str) -> OhmError:

@@ -108,6 +108,7 @@ def builtin_model_specs(env: Mapping[str, str]) -> tuple[ModelSpec, ...]:
             provider=row.provider,
             summary=row.label,
             open=partial(_open_builtin, row, env),
+            open_with_key=partial(_open_builtin_with, row, env) if row.keys else None,
             keys=row.keys,
             default_model=row.default,
             is_free=row.is_free,
@@ -123,6 +124,7 @@ def custom_model_specs(providers: Iterable[CompatibleProvider], env: Mapping[str
             provider=provider.name.lower(),
             summary=f"OpenAI-compatible service at {provider.base_url}",
             open=partial(_open_compatible, provider, env),
+            open_with_key=partial(_open_compatible_with, provider, env) if provider.api_key_env else None,
             keys=() if provider.api_key_env is None else (provider.api_key_env,),
         )
         for provider in providers
@@ -150,6 +152,18 @@ def _open_builtin(row: _BuiltIn, env: Mapping[str, str], pattern: ModelPattern) 
                 advice=f"Install it: pip install 'ohm-subagents[{row.extra}]'.",
             )
         )
+
+
+def _open_builtin_with(
+    row: _BuiltIn, env: Mapping[str, str], pattern: ModelPattern, key: str
+) -> Result[Model, OhmError]:
+    return _open_builtin(row, {**env, **dict.fromkeys(row.keys, key)}, pattern)
+
+
+def _open_compatible_with(
+    provider: CompatibleProvider, env: Mapping[str, str], pattern: ModelPattern, key: str
+) -> Result[Model, OhmError]:
+    return _open_compatible(provider, {**env, f"{provider.api_key_env}": key}, pattern)
 
 
 def _open_compatible(

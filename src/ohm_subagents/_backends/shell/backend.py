@@ -52,8 +52,13 @@ class ShellBackend:
 
 def located_by(dialect: Dialect, options: ShellOptions, env: Mapping[str, str]) -> Result[tuple[str, ...], OhmError]:
     """The command of the options, else the dialect's own."""
-    seen = {**env, "PATH": options.env.get("PATH") or env.get("PATH", "")}
-    return located(options.command or dialect.command, seen, backend=dialect.id, install=dialect.install)
+    command = options.command or dialect.command
+    return located(command, searched(options, env), backend=dialect.id, install=dialect.install)
+
+
+def searched(options: ShellOptions, env: Mapping[str, str]) -> Mapping[str, str]:
+    """The environment with the PATH on which a command is looked for."""
+    return {**env, "PATH": options.env.get("PATH") or env.get("PATH", "")}
 
 
 def new_invocation(request: RunRequest, supervisor: Supervisor) -> Invocation:

@@ -48,7 +48,9 @@ def delegate_suite() -> ToolSuiteSpec:
 
 def _build(context: SuiteContext) -> tuple[Tool, ...]:
     options = read_options(context.settings().options)
-    sessions = Sessions(context)
+    sessions = context.memory.setdefault("sessions", Sessions(context))
+    if not isinstance(sessions, Sessions):
+        raise TypeError("Somebody else has written into the memory of this suite.")
     context.on("session_start", partial(_session_start, sessions))
     context.on("session_shutdown", partial(_session_shutdown, sessions))
     return (

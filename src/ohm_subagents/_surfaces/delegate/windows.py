@@ -89,7 +89,7 @@ def windows_text(details: Mapping[str, JsonValue], view: View, *, now_ms: int) -
         windows = Windows.model_validate(details)
     except ValidationError:
         return NO_DETAILS
-    return "\n".join(_all_lines(windows, view, now_ms))
+    return "\n".join(all_lines(windows, view, now_ms))
 
 
 def truncated_text(text: str, max_lines: int, view: View) -> str:
@@ -120,7 +120,8 @@ def _counts(statuses: Iterable[SessionStatus]) -> Iterator[tuple[str, str]]:
             yield token, f"{count} {what}"
 
 
-def _all_lines(windows: Windows, view: View, now_ms: int) -> Iterator[str]:
+def all_lines(windows: Windows, view: View, now_ms: int) -> Iterator[str]:
+    """What `windows_text` says, line by line."""
     theme = view.theme
     yield global_header((window.status for window in windows.windows), theme)
     yield ""

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._backends.shell.backend import ShellBackend, conversed, located_by, new_invocation, start
+from ohm_subagents._backends.shell.backend import ShellBackend, conversed, new_invocation, searched, start
+from ohm_subagents._backends.shell.command import located
 from ohm_subagents._backends.shell.environment import child_environment
 from ohm_subagents._backends.shell.pi import failures
 from ohm_subagents._backends.shell.pi.flags import left_out, session_file, write_instructions
-from ohm_subagents._backends.shell.pi.home import PiHome
+from ohm_subagents._backends.shell.pi.homes import PiHomes, unused
 from ohm_subagents._backends.shell.pi.kept import KeptReader
 from ohm_subagents._backends.shell.pi.modes import event_mode, event_reader, text_mode
 from ohm_subagents._backends.shell.pi.probe import PiProbe, unserved
 from ohm_subagents._backends.shell.pi.reader import ROUTE, RUNTIME
 from ohm_subagents._backends.shell.pi.rpc import RpcProcess
 from ohm_subagents._backends.shell.pi.session import SessionFile
-from ohm_subagents._backends.shell.pi.spec import BACKEND_ID, INSTALL
+from ohm_subagents._backends.shell.pi.spec import BACKEND_ID, COMMAND, INSTALL
 from ohm_subagents._backends.shell.pi.warm import Footing, Warm, WarmProcesses
 from ohm_subagents._backends.shell.process import Supervisor, output_of
 from ohm_subagents._plugins.gate import RequestNeed
@@ -31,10 +32,10 @@ from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
-    from pathlib import Path
 
     from ohm_subagents._backends.services import CompatibleProvider
     from ohm_subagents._backends.shell.dialect import Invocation
+    from ohm_subagents._backends.shell.pi.home import PiHome
     from ohm_subagents._backends.shell.pi.options import PiOptions
     from ohm_subagents._backends.shell.pi.probe import PiVersion
     from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
@@ -44,60 +45,61 @@ Mode: TypeAlias = Literal["rpc", "json", "text"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pi:
-    """A pi that can be started."""
+    """A pi that can be started, and its configuration."""
 
     command: tuple[str, ...]
     version: PiVersion
+    home: PiHome
 
 
 class PiBackend:
     """Runs a prompt in a pi of its own (`json`, `text`), or in one that stays for the next of its session (`rpc`)."""
 
     def __init__(
-        self, options: PiOptions, *, supervisor: Supervisor, probe: PiProbe, home: PiHome, warm: WarmProcesses
+        self, options: PiOptions, *, supervisor: Supervisor, probe: PiProbe, homes: PiHomes, warm: WarmProcesses
     ) -> None:
         self._options = options
         self._supervisor = supervisor
         self._probe = probe
-        self._home = home
+        self._homes = homes
         self._warm = warm
-        self._text = ShellBackend(text_mode(home), options, supervisor)
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """One prompt, in the best way that this pi and these options allow."""
         await checkpoint()
-        if (refused := self._home.refusal(request)) is not None:
+        home = self._homes.home(request)
+        if (refused := home.refusal(request)) is not None:
             return Err(refused)
-        found = await self._found(request)
+        found = await self._found(request, home)
         if isinstance(found, Err):
             return found
         pi = found.ok_value
         mode = self._mode(request, pi.version)
         if isinstance(mode, OhmError):
             return Err(mode)
-        settings = request.cwd / ".pi" / "settings.json"
-        if not pi.version.can_leave_projects_settings and settings.exists():
-            return Err(_of_a_stranger(pi.version, settings))
-        for event in self._home.refresh(request, pi.version):
+        if (refused := _of_a_stranger(pi.version, request)) is not None:
+            return Err(refused)
+        for event in (*home.refresh(request, pi.version), *unused(request)):
             sink.emit(event)
         if mode == "text":
-            return await self._in_plain_text(request, sink)
+            return await self._in_plain_text(pi, request, sink)
         sink.emit(RouteResolved(runtime=RUNTIME, route=ROUTE))
         for event in left_out(request):
             sink.emit(event)
         return await (self._keep_talking(pi, request, sink) if mode == "rpc" else self._ask_once(pi, request, sink))
 
-    async def _found(self, request: RunRequest) -> Result[_Pi, OhmError]:
-        command = located_by(text_mode(self._home), self._options, request.env)
+    async def _found(self, request: RunRequest, home: PiHome) -> Result[_Pi, OhmError]:
+        seen = searched(self._options, request.env)
+        command = located(self._options.command or COMMAND, seen, backend=BACKEND_ID, install=INSTALL)
         if isinstance(command, Err):
             return command
-        env = child_environment(request, extra={**self._home.environment(request), **self._options.env})
+        env = child_environment(request, extra={**home.environment(request), **self._options.env})
         # Not in the project: an old pi runs the project's extensions even to print its help.
         match await self._probe.version(command.ok_value, env, self._supervisor.folder):
             case Err() as unusable:
                 return unusable
             case Ok(version):
-                return Ok(_Pi(command=command.ok_value, version=version))
+                return Ok(_Pi(command=command.ok_value, version=version, home=home))
 
     def _mode(self, request: RunRequest, pi: PiVersion) -> Mode | OhmError:
         refused = unserved(self._options.mode, pi)
@@ -107,23 +109,24 @@ class PiBackend:
             return "rpc" if pi.can_stay and not request.is_one_shot else "json"
         return self._options.mode
 
-    async def _in_plain_text(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+    async def _in_plain_text(self, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """Nothing tells what this run uses, so it is asked for as one request of unknown size: a budget holds it."""
+        text = ShellBackend(text_mode(pi.version, pi.home), self._options, self._supervisor)
         if request.gate is None:
-            return await self._text.run(request, sink)
+            return await text.run(request, sink)
         provider, model = (request.model.provider, request.model.model) if request.model else (BACKEND_ID, "")
         need = RequestNeed(provider=provider, model=model, input_tokens=len(request.prompt) // 4)
         async with request.gate.request(need) as granted:
-            return granted if isinstance(granted, Err) else await self._text.run(request, sink)
+            return granted if isinstance(granted, Err) else await text.run(request, sink)
 
     async def _ask_once(self, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """A pi for this prompt alone."""
         invocation, session = _prepared(request, self._supervisor, sink)
-        dialect = event_mode("json", pi.version, self._home)
+        dialect = event_mode("json", pi.version, pi.home)
         started = await start(self._supervisor, dialect, pi.command, invocation, self._options)
         if isinstance(started, Err):
             return started
-        reader = KeptReader(event_reader(request, pi.version, self._home), session)
+        reader = KeptReader(event_reader(request, pi.version, pi.home), session)
         try:
             return await conversed(started.ok_value, reader, sink, grace_s=self._options.grace_s)
         finally:
@@ -132,14 +135,14 @@ class PiBackend:
 
     async def _keep_talking(self, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """A pi that has waited for this prompt, or a new one that will wait for the next."""
-        footing = Footing.of(request, self._home.generation)
+        footing = Footing.of(request, pi.home.generation)
         warm = self._warm.take(footing, request.checkpoint)
         if warm is not None:
             result = await self._spoken(warm, pi, request, sink)
             if result is not None:
                 return result
         invocation, session = _prepared(request, self._supervisor, sink)
-        dialect = event_mode("rpc", pi.version, self._home)
+        dialect = event_mode("rpc", pi.version, pi.home)
         started = await start(self._supervisor, dialect, pi.command, invocation, self._options, is_open=True)
         if isinstance(started, Err):
             return started
@@ -149,9 +152,9 @@ class PiBackend:
 
     async def _spoken(self, warm: Warm, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError] | None:
         """One run of this process, which afterwards waits for the next; None if it has heard nothing of it."""
-        reader = KeptReader(event_reader(request, pi.version, self._home), warm.session)
+        reader = KeptReader(event_reader(request, pi.version, pi.home), warm.session)
         try:
-            result = await warm.process.converse(request, reader, sink, secrets=self._home.secrets(request))
+            result = await warm.process.converse(request, reader, sink, secrets=pi.home.secrets(request))
         finally:
             for event in warm.session.flush():
                 sink.emit(event)
@@ -168,17 +171,27 @@ async def opened(options: PiOptions, services: Iterable[CompatibleProvider]) -> 
             options,
             supervisor=supervisor,
             probe=PiProbe(partial(output_of, supervisor)),
-            home=PiHome(supervisor.folder / "home", services, env=options.env),
+            homes=PiHomes(supervisor.folder / "homes", services, options.env),
             warm=WarmProcesses(timers, ttl_s=options.idle_ttl_s),
         )
         timers.cancel_scope.cancel()
 
 
-def _of_a_stranger(pi: PiVersion, settings: Path) -> OhmError:
-    """The project's settings come with somebody else's repository, and may name programs to run."""
+def _of_a_stranger(pi: PiVersion, request: RunRequest) -> OhmError | None:
+    """What the project has for pi comes with somebody else's repository, and may be programs, or name some to run."""
+    if pi.can_leave_projects_settings:
+        return None
+    settings, extensions = request.cwd / ".pi" / "settings.json", request.cwd / ".pi" / "extensions"
+    agent = request.profile.agent
+    if settings.exists():
+        what = f'settings of the project, "{settings}", which may name programs to run'
+    elif agent is not None and not agent.no_extensions and extensions.exists():
+        what = f'extensions of the project, "{extensions}", which are programs'
+    else:
+        return None
     return OhmError(
         code=ErrorCode.COMMAND_UNUSABLE,
-        message=f'pi {pi.text} would take the settings of the project, "{settings}", which may name programs to run.',
+        message=f"pi {pi.text} would take the {what}.",
         advice=f"Install a pi that can be told not to ({INSTALL}: 0.87.0 or newer), or remove the file.",
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from ohm_subagents._backends.agent_choice import chosen_elsewhere
+from ohm_subagents._backends.shell.pi.agent_flags import agent_flags, with_long_prompts_in_files
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 
@@ -36,6 +38,13 @@ def session_file(folder: Path) -> Path:
 def arguments(pi: PiVersion, invocation: Invocation, mode: Mode) -> tuple[str, ...]:
     """What follows the command. The prompt is not among it: it goes to standard input."""
     request, folder = invocation.request, invocation.folder
+    if request.profile.agent is not None:
+        return (
+            *("--mode", mode),
+            *(("-p",) if mode == "json" else ()),
+            *(("--no-session",) if is_forgotten(request, mode) else ("--session", str(session_file(folder)))),
+            *of_profile(pi, invocation),
+        )
     return (
         *("--mode", mode),
         *("--session", str(session_file(folder))),
@@ -43,8 +52,34 @@ def arguments(pi: PiVersion, invocation: Invocation, mode: Mode) -> tuple[str, .
         *(("--model", str(request.model)) if request.model is not None else ()),
         *tools_allowed(request),
         *_ALWAYS,
-        *(flag for flag in _WHERE_KNOWN if flag in pi.flags),
+        *_where_known(pi),
     )
+
+
+def is_forgotten(request: RunRequest, mode: Mode) -> bool:
+    """Whether the conversation need not be kept: it begins and ends with this run, as 000 has it."""
+    continues = request.checkpoint is not None or request.history
+    return request.profile.agent is not None and mode == "json" and request.is_one_shot and not continues
+
+
+def of_profile(pi: PiVersion, invocation: Invocation) -> tuple[str, ...]:
+    """The flags of a profile with `agent`, below those that keep the project's own code out."""
+    request = invocation.request
+    profile, _ = with_long_prompts_in_files(request.profile, invocation)
+    return (*_where_known(pi), *agent_flags(profile, tools=agent_tools(request), model=chosen_elsewhere(request)))
+
+
+def agent_tools(request: RunRequest) -> tuple[str, ...] | None:
+    """The tools of a profile with `agent`, in its own order; None where nobody restricts them.
+
+    A name that `pi` does not have may be one that an extension brings.
+    """
+    policy = request.profile.tools
+    if policy.allowed is None and not policy.denied and all(tool in request.tools for tool in TOOLS):
+        return None
+    place = {name.casefold(): number for number, name in enumerate(policy.allowed or ())}
+    names = (tool for tool in request.tools if tool != _OURS_ALONE or tool in place)
+    return tuple(sorted(names, key=lambda name: place.get(name.casefold(), len(place))))
 
 
 def tools_allowed(request: RunRequest) -> tuple[str, ...]:
@@ -55,18 +90,35 @@ def tools_allowed(request: RunRequest) -> tuple[str, ...]:
 
 def write_instructions(invocation: Invocation) -> None:
     """Put the system prompt where the arguments name it: `pi` reads it from there, and no process list shows it."""
-    if invocation.request.instructions:
+    profile = invocation.request.profile
+    if profile.agent is not None:
+        for file, text in with_long_prompts_in_files(profile, invocation)[1].items():
+            file.write_text(text, encoding="utf-8", errors="replace")
+    elif invocation.request.instructions:
         file = _instructions_file(invocation.folder)
         file.write_text(invocation.request.instructions, encoding="utf-8", errors="replace")
 
 
 def left_out(request: RunRequest) -> Iterable[DiagnosticRaised]:
     """The tools of the profile that `pi` has not."""
-    missing = [tool for tool in request.tools if tool not in TOOLS and tool != _OURS_ALONE]
+    missing = [
+        tool for tool in request.tools if tool not in TOOLS and tool != _OURS_ALONE and not _may_be(request, tool)
+    ]
     if missing:
         names = ", ".join(f'"{tool}"' for tool in missing)
         told = Diagnostic(subject="tools", message=f"pi has no tool {names}; the subagent works without it.")
         yield DiagnosticRaised(diagnostic=told)
+
+
+def _may_be(request: RunRequest, tool: str) -> bool:
+    """Whether an extension of `pi` may bring the tool; no plugin of ours is one."""
+    agent = request.profile.agent
+    has_extensions = agent is not None and (not agent.no_extensions or bool(agent.extensions))
+    return has_extensions and all(tool != ours.name for ours in request.child_tools)
+
+
+def _where_known(pi: PiVersion) -> Iterable[str]:
+    return (flag for flag in _WHERE_KNOWN if flag in pi.flags)
 
 
 def _instructions_file(folder: Path) -> Path:

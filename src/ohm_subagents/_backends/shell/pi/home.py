@@ -9,18 +9,27 @@ import json
 import os
 import re
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._backends.agent_choice import chosen_elsewhere, thinking_level
 from ohm_subagents._backends.services import missing_key, unknown_model, without_thinking
 from ohm_subagents._backends.shell.environment import CONFIG_DIRECTORIES, child_environment
+from ohm_subagents._backends.shell.pi.home_files import (
+    asked_provider,
+    content_of,
+    models_in,
+    stamp_of,
+    strings_in,
+    users_directory,
+)
 from ohm_subagents._backends.shell.pi.keys import VARIABLES, every_key, literals_in, named_in, secrets_of
-from ohm_subagents._backends.shell.pi.records import as_list, as_record, as_text, record_in
+from ohm_subagents._backends.shell.pi.records import as_record, record_in
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from ohm_subagents._backends.services import CompatibleProvider
     from ohm_subagents._backends.shell.pi.probe import PiVersion
@@ -36,6 +45,12 @@ _COPIED: Final = (_AUTH, _SETTINGS, "models-store.json")
 _DEFAULT: Final = "~/.pi/agent"
 _PROGRAMS: Final = "bin"
 """Where `pi` keeps the `rg` and the `fd` that it fetched."""
+_OF_THE_USER: Final = (
+    *("extensions", "skills", "prompts", "themes", "AGENTS.md", "CLAUDE.md", "SYSTEM.md", "APPEND_SYSTEM.md"),
+    *("npm", "git"),
+)
+"""What the user has taught `pi`: seen by a profile of 000, and by nobody else. The last two are packages."""
+_KEY: Final = "PI_API_KEY"
 _STRINGS: Final = re.compile(r'"([^"\\]*)"')
 
 
@@ -43,13 +58,23 @@ class PiHome:
     """`folder`, as configuration directory of `pi`, for as long as a backend is open.
 
     `env` is what the options of the backend set in the environment of `pi`, None for what they pass on.
+    `is_agents`: for profiles of 000, so the user's extensions and the like are there too, as links. `keyed` names the
+    provider whose login is the key of the profile.
     All is done at once and without waiting: the files are small. `refresh` stands before each start.
     """
 
     def __init__(
-        self, folder: Path, services: Iterable[CompatibleProvider] = (), *, env: Mapping[str, str | None] | None = None
+        self,
+        folder: Path,
+        services: Iterable[CompatibleProvider] = (),
+        *,
+        env: Mapping[str, str | None] | None = None,
+        is_agents: bool = False,
+        keyed: str | None = None,
     ) -> None:
         self._folder = folder
+        self._links = (_PROGRAMS, *_OF_THE_USER) if is_agents else (_PROGRAMS,)
+        self._keyed = keyed
         self._env = env or {}
         self._services = {service.name.lower(): service for service in services}
         self._asked: dict[str, dict[str, None]] = {}
@@ -69,9 +94,9 @@ class PiHome:
         if service.models and all(model.id != request.model.model for model in service.models):
             return unknown_model(service, request.model)
         key = service.api_key_env
-        if key is None or self._known(request).get(key, "").strip():
+        if key is None or self._known(request).get(key, "").strip() or request.model.provider == self._keyed:
             return None
-        logins = {name.lower() for name in record_in(_content(_source(request.env) / _AUTH) or b"")}
+        logins = {name.lower() for name in record_in(content_of(users_directory(request.env) / _AUTH) or b"")}
         return None if request.model.provider in logins else missing_key(request.model, (key,))
 
     def refresh(self, request: RunRequest, pi: PiVersion) -> Iterable[DiagnosticRaised]:
@@ -81,17 +106,20 @@ class PiHome:
     def _copy(self, request: RunRequest, pi: PiVersion) -> Iterable[DiagnosticRaised]:
         if request.model is not None:
             self._asked.setdefault(request.model.provider, {})[request.model.model] = None
-        source = _source(request.env)
+        source = users_directory(request.env)
         for name in _COPIED:
-            if self._is_new(name, _stamp(source / name)):
-                self._put(name, _content(source / name))
-        programs = self._folder / _PROGRAMS
-        if (source / _PROGRAMS).is_dir() and not programs.is_symlink() and not programs.exists():
-            programs.symlink_to(source / _PROGRAMS)
+            if self._is_new(name, (stamp_of(source / name), pi.has_dollar_references)):
+                content = content_of(source / name)
+                is_theirs = name != _AUTH or self._keyed is None
+                self._put(name, content if is_theirs else self._login(content, content_of(source / _MODELS), pi))
+        for name in self._links:
+            link = self._folder / name
+            if (source / name).exists() and not link.is_symlink() and not link.exists():
+                link.symlink_to(source / name)
         listed = tuple((name, tuple(self._asked.get(name, ()))) for name in self._services)
-        if not self._is_new(_MODELS, (_stamp(source / _MODELS), listed, pi.has_dollar_references)):
+        if not self._is_new(_MODELS, (stamp_of(source / _MODELS), listed, pi.has_dollar_references)):
             return ()
-        return self._list_models(_content(source / _MODELS), pi)
+        return self._list_models(content_of(source / _MODELS), pi)
 
     def environment(self, request: RunRequest) -> dict[str, str]:
         """The variables that make `pi` use this directory, and keep it from doing anything but its work."""
@@ -105,10 +133,16 @@ class PiHome:
             "PI_SKIP_VERSION_CHECK": "1",
             "PI_TELEMETRY": "0",
             **({"GEMINI_API_KEY": google} if google and is_google else {}),  # `pi` knows one name only, we know both
+            **({_KEY: agent.api_key} if (agent := request.profile.agent) is not None and agent.api_key else {}),
         }
 
     def keys_for(self, request: RunRequest) -> frozenset[str]:
-        """The variables that the provider of the run needs; those of all providers when nobody names one."""
+        """The variables that the provider of the run needs; those of all providers when nobody names one.
+
+        All that there are for a profile of 000, as its document says, unless it came with somebody's repository.
+        """
+        if request.profile.agent is not None and not request.profile.agent.is_local:
+            return frozenset(request.env)
         provider = self._provider(request)
         known = self._services if provider is None else [provider]
         own = {key for name in known if name in self._services and (key := self._services[name].api_key_env)}
@@ -118,7 +152,7 @@ class PiHome:
     def secrets(self, request: RunRequest) -> tuple[str, ...]:
         """What `pi` knows in this run and nobody may be shown: of its environment, and of its copied files."""
         env = self._known(request)
-        texts = ((_content(self._folder / name) or b"").decode("utf-8", "replace") for name in (_MODELS, _AUTH))
+        texts = ((content_of(self._folder / name) or b"").decode("utf-8", "replace") for name in (_MODELS, _AUTH))
         return secrets_of(env, (literal for text in texts for literal in literals_in(text, env)))
 
     def _known(self, request: RunRequest) -> dict[str, str]:
@@ -128,7 +162,7 @@ class PiHome:
 
     def _service(self, request: RunRequest) -> CompatibleProvider | None:
         """The service of ohm.json that the run asks, None when `pi` goes by what the user's models.json says."""
-        theirs = _plain(_content(_source(request.env) / _MODELS))
+        theirs = models_in(content_of(users_directory(request.env) / _MODELS))
         service = self._services.get(request.model.provider) if request.model is not None else None
         if service is None or theirs is None or service.name.lower() in as_record(theirs.get("providers")):
             return None
@@ -136,41 +170,49 @@ class PiHome:
 
     def _ignored(self, request: RunRequest) -> Iterable[DiagnosticRaised]:
         """A thinking level without effect: a model thinks only if ohm.json says that it does."""
-        service, asked = self._service(request), request.model
-        if service is None or asked is None or asked.thinking is None or asked.thinking == "off":
+        service, asked, agent = self._service(request), request.model, request.profile.agent
+        if service is None or asked is None:
+            return
+        level = asked.thinking or (thinking_level(agent, chosen_elsewhere(request)) if agent is not None else None)
+        if level is None or level == "off":
             return
         if not any(model.id == asked.model and model.supports_thinking for model in service.models):
-            said = f'Model "{asked.provider}/{asked.model}" {without_thinking(asked.thinking)}.'
+            said = f'Model "{asked.provider}/{asked.model}" {without_thinking(level)}.'
             yield DiagnosticRaised(diagnostic=Diagnostic(subject=str(asked), message=said))
 
     def _provider(self, request: RunRequest) -> str | None:
-        if request.model is not None:
-            return request.model.provider
-        settings = record_in(_content(self._folder / _SETTINGS) or b"")
-        return as_text(settings.get("defaultProvider")).lower() or None
+        return asked_provider(request, self._folder / _SETTINGS)
 
     def _referred(self, provider: str | None) -> set[str]:
         """The variables that the user's own files name for a provider."""
         found: set[str] = set()
         for name in (_MODELS, _AUTH):
-            content = _content(self._folder / name) or b""
+            content = content_of(self._folder / name) or b""
             known = record_in(content)
             entries = as_record(known.get("providers")) if name == _MODELS else known
             if not known:  # with comments in it, perhaps
                 texts: Iterable[str] = _STRINGS.findall(content.decode("utf-8", "replace"))
             elif provider is None:
-                texts = _strings(dict(entries))
+                texts = strings_in(dict(entries))
             else:
-                texts = _strings([entry for key, entry in entries.items() if key.lower() == provider])
+                texts = strings_in([entry for key, entry in entries.items() if key.lower() == provider])
             found.update(chain.from_iterable(named_in(text) for text in texts))
         return found
+
+    def _login(self, logins: bytes | None, models: bytes | None, pi: PiVersion) -> bytes:
+        """auth.json in which the provider has the key of the profile; the key itself is in the environment alone."""
+        others = {name: login for name, login in record_in(logins or b"").items() if name.lower() != self._keyed}
+        spelt = as_record(record_in(models or b"").get("providers"))
+        provider = next((name for name in spelt if name.lower() == self._keyed), f"{self._keyed}")
+        key = {"type": "api_key", "key": f"${_KEY}" if pi.has_dollar_references else _KEY}
+        return json.dumps({**others, provider: key}).encode()
 
     def _list_models(self, content: bytes | None, pi: PiVersion) -> Iterable[DiagnosticRaised]:
         """models.json: the user's, and the services of ohm.json that it does not have."""
         if not self._services:
             self._put(_MODELS, content)
             return ()
-        known = _plain(content)
+        known = models_in(content)
         if known is None:
             self._put(_MODELS, content)
             told = Diagnostic(
@@ -220,44 +262,3 @@ class PiHome:
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(content)
         fresh.replace(place)
-
-
-def _source(env: Mapping[str, str]) -> Path:
-    """The user's own directory."""
-    named = env.get("PI_CODING_AGENT_DIR", "").strip()
-    home = Path(env.get("HOME", "") or os.devnull)
-    if named == "~" or named.startswith("~/"):
-        return home / named[2:]
-    return Path(named) if named else home / ".pi" / "agent"
-
-
-def _stamp(file: Path) -> object:
-    try:
-        known = file.stat()
-    except OSError:
-        return None
-    return (known.st_mtime_ns, known.st_size, known.st_ino)
-
-
-def _content(file: Path) -> bytes | None:
-    try:
-        return file.read_bytes()
-    except OSError:
-        return None
-
-
-def _plain(content: bytes | None) -> Record | None:
-    """A models.json that providers can be added to, or None."""
-    known = record_in(content or b"{}")
-    providers = known.get("providers")
-    is_read = bool(known) or not content or content.split() == [b"{}"]
-    return known if is_read and (not providers or as_record(providers)) else None
-
-
-def _strings(value: object) -> Iterator[str]:
-    """Every string in a piece of JSON."""
-    if isinstance(value, str):
-        yield value
-    else:
-        inner = (*as_record(value).values(), *as_list(value))
-        yield from chain.from_iterable(map(_strings, inner))

@@ -6,12 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ohm_subagents._backends.shell.dialect import Dialect
-from ohm_subagents._backends.shell.pi.flags import arguments
+from ohm_subagents._backends.shell.pi.flags import arguments, of_profile, write_instructions
 from ohm_subagents._backends.shell.pi.reader import PiReader
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID, COMMAND, INSTALL, SUMMARY
 from ohm_subagents._backends.shell.pi.text import TextReader, text_arguments, text_prompt
 
 if TYPE_CHECKING:
+    from ohm_subagents._backends.shell.dialect import Invocation
     from ohm_subagents._backends.shell.pi.flags import Mode
     from ohm_subagents._backends.shell.pi.home import PiHome
     from ohm_subagents._backends.shell.pi.probe import PiVersion
@@ -38,14 +39,21 @@ def event_reader(request: RunRequest, pi: PiVersion, home: PiHome) -> PiReader:
     return PiReader(request, settles=pi.settles, secrets=home.secrets(request))
 
 
-def text_mode(home: PiHome) -> Dialect:
-    """The documented plain command line."""
+def text_mode(pi: PiVersion, home: PiHome) -> Dialect:
+    """The documented plain command line; a profile of 000 has the flags of its own document."""
+
+    def arguments_of(invocation: Invocation) -> tuple[str, ...]:
+        if invocation.request.profile.agent is None:
+            return text_arguments(invocation.request)
+        write_instructions(invocation)
+        return ("--print", "--no-session", *of_profile(pi, invocation))
+
     return Dialect(
         id=BACKEND_ID,
         summary=SUMMARY,
         command=COMMAND,
         install=INSTALL,
-        arguments=lambda invocation: text_arguments(invocation.request),
+        arguments=arguments_of,
         prompt=lambda invocation: text_prompt(invocation.request),
         reader=lambda invocation: TextReader(invocation.request, secrets=home.secrets(invocation.request)),
         keys=home.keys_for,

@@ -39,22 +39,24 @@ def text_arguments(request: RunRequest) -> tuple[str, ...]:
     """
     model = ("--model", str(request.model)) if request.model is not None else ()
     prompt = composed(request)
-    return (*_ARGUMENTS, *tools_allowed(request), *model, *((prompt,) if _is_argument(prompt) else ()))
+    return (*_ARGUMENTS, *tools_allowed(request), *model, *((prompt,) if _is_argument(request, prompt) else ()))
 
 
 def text_prompt(request: RunRequest) -> str:
     """What is written to standard input."""
     prompt = composed(request)
-    return "" if _is_argument(prompt) else prompt
+    return "" if _is_argument(request, prompt) else prompt
 
 
 def composed(request: RunRequest) -> str:
     """The prompt, with who the subagent is, or with what it was asked before (task-v1, 21.3)."""
-    return _follow_up(request) if request.history else _start(request)
+    if request.history:
+        return _follow_up(request)
+    return _start(request) if request.profile.agent is None else request.prompt
 
 
-def _is_argument(prompt: str) -> bool:
-    return len(prompt.encode(errors="replace")) <= _MAX_ARGUMENT_BYTES
+def _is_argument(request: RunRequest, prompt: str) -> bool:
+    return request.profile.agent is None and len(prompt.encode(errors="replace")) <= _MAX_ARGUMENT_BYTES
 
 
 def _start(request: RunRequest) -> str:

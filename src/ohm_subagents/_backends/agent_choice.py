@@ -1,0 +1,48 @@
+"""Which model and which thinking level a run of a 000 profile has: its own, or what somebody else chose for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.events import DiagnosticRaised
+
+if TYPE_CHECKING:
+    from ohm_subagents._plugins.interfaces import RunRequest
+    from ohm_subagents.contract.agent import AgentOptions
+    from ohm_subagents.contract.model_pattern import ModelPattern, Thinking
+    from ohm_subagents.contract.profile import Profile
+
+
+def chosen_elsewhere(request: RunRequest) -> ModelPattern | None:
+    """The model of the run, if the file of its profile did not choose it: the call did, or ohm.json."""
+    agent = request.profile.agent
+    is_own = agent is not None and _names_model(agent) and request.model == request.profile.model
+    return None if is_own else request.model
+
+
+def thinking_level(agent: AgentOptions, other: ModelPattern | None) -> Thinking | None:
+    """The level that the profile's file asks for. It goes with the file's own model, and with `other` if it names none.
+
+    None too where `other` brings a level of its own.
+    """
+    return None if other is not None and (other.thinking or _names_model(agent)) else agent.thinking
+
+
+def _names_model(agent: AgentOptions) -> bool:
+    return bool(agent.provider or agent.model)
+
+
+def key_for(profile: Profile, provider: str | None) -> str | None:
+    """The key of the profile, if it is for this provider: the one that the profile names, any if it names none."""
+    agent = profile.agent
+    if agent is None or provider is None:
+        return None
+    meant = profile.model.provider if profile.model is not None else (agent.provider or "").lower()
+    return agent.api_key if not meant or meant == provider else None
+
+
+def unused_key(profile: Profile, why: str) -> DiagnosticRaised:
+    """A key that no provider is given."""
+    said = f'The apiKey of profile "{profile.name}" is not used: {why}.'
+    return DiagnosticRaised(diagnostic=Diagnostic(subject="apiKey", message=said))

@@ -1,0 +1,85 @@
+"""A backend that does not know `Profile.agent`: what it does not look at is said, not ignored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.events import DiagnosticRaised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ohm_subagents._plugins.interfaces import Backend, RunOutput, RunRequest, Sink
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.result import Result
+
+
+class Unaware:
+    """Runs what it wraps with the appended prompt below the instructions, and names the fields that get lost."""
+
+    def __init__(self, backend: Backend, backend_id: str) -> None:
+        self._backend = backend
+        self._id = backend_id
+
+    async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        agent = request.profile.agent
+        if agent is not None:
+            for event in unhonoured(request, (*_beyond_the_request(request),), backend_id=self._id):
+                sink.emit(event)
+            request = replace(request, instructions=full_instructions(request.instructions, agent.appended_prompt))
+        return await self._backend.run(request, sink)
+
+
+def full_instructions(prompt: str, appended: str) -> str:
+    """The system prompt, and below it what is appended."""
+    return "\n\n".join(text for text in (prompt, appended) if text)
+
+
+def unhonoured(request: RunRequest, fields: Iterable[str], *, backend_id: str) -> Iterable[DiagnosticRaised]:
+    """One sentence that names the fields, if there are any."""
+    names = ", ".join(fields)
+    if names:
+        said = f'Backend "{backend_id}" does not look at these fields of profile "{request.profile.name}": {names}.'
+        yield DiagnosticRaised(diagnostic=Diagnostic(subject="profile", message=said))
+
+
+def fields_of(profile: Profile) -> Iterator[str]:
+    """What an agent profile sets, by the names of its file."""
+    yield from ("system prompt",) if profile.prompt else ()
+    yield from ("tools",) if profile.tools.allowed is not None or profile.tools.denied else ()
+    yield from ("appendSystemPrompt",) if profile.agent is not None and profile.agent.appended_prompt else ()
+    yield from _of_its_model(profile)
+    yield from _of_its_agent(profile)
+
+
+def _beyond_the_request(request: RunRequest) -> Iterator[str]:
+    """What is not in the other fields of a `RunRequest` as well."""
+    if request.model is None:
+        yield from _of_its_model(request.profile)
+    yield from _of_its_agent(request.profile)
+
+
+def _of_its_model(profile: Profile) -> Iterator[str]:
+    agent = profile.agent
+    if agent is not None:
+        named = {"provider": agent.provider, "model": agent.model, "thinkingLevel": agent.thinking}
+        yield from (name for name, value in named.items() if value)
+
+
+def _of_its_agent(profile: Profile) -> Iterator[str]:
+    agent = profile.agent
+    if agent is None:
+        return
+    rest = {
+        "apiKey": agent.api_key,
+        "noExtensions": agent.no_extensions,
+        "extensions": agent.extensions,
+        "noSkills": agent.no_skills,
+        "suggestedSkills": agent.skill_paths,
+        "noContextFiles": agent.no_context_files,
+        "extraArgs": agent.extra_args,
+    }
+    yield from (name for name, value in rest.items() if value)

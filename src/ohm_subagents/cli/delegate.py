@@ -1,0 +1,99 @@
+"""`ohm delegate`: the tasks of a file, worked on by parallel sub-agents in live windows."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import typer
+from pydantic_core import from_json
+
+from ohm_subagents._app.assembly import system_clock
+from ohm_subagents._surfaces.delegate.details import Windows
+from ohm_subagents._surfaces.delegate.frame import frame_lines
+from ohm_subagents._surfaces.delegate.windows import DELEGATE
+from ohm_subagents._views.theme import View
+from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain, report
+from ohm_subagents.cli.live import drawn
+from ohm_subagents.cli.signals import aborted_by_signal
+from ohm_subagents.cli.terminal import is_terminal, print_json, print_styled, styled, width
+from ohm_subagents.cli.theme import terminal_theme
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.suites import ToolResult
+
+STDIN: Final = "-"
+
+
+def tasks_in(source: str) -> JsonValue:
+    """The JSON of a file, or of standard input; otherwise one sentence about why there is none, and exit code 2."""
+    where = "standard input" if source == STDIN else f"'{source}'"
+    try:
+        written = sys.stdin.buffer.read() if source == STDIN else Path(source).read_bytes()
+        tasks: JsonValue = from_json(written.removeprefix(codecs.BOM_UTF8))
+    except OSError as error:
+        complain(f"Cannot read {where}: {error.strerror}.")
+    except ValueError as error:
+        complain(f"What {where} says is not JSON: {error}.")
+    else:
+        return tasks
+    raise typer.Exit(BAD_USAGE)
+
+
+async def delegate(tasks: JsonValue, *, cwd: Path, config: Path | None, as_json: bool) -> int:
+    """Call `delegate_to_subagents` and print what came of it; the exit code."""
+    from ohm_subagents import Ohm
+
+    async with Ohm.open(cwd=cwd, config=config, suites=["delegate"]) as ohm:
+        report(ohm.diagnostics)
+        frames = _Frames()
+        is_live = is_terminal() and not as_json
+        with drawn(frames.frame, clean=styled) if is_live else nullcontext():
+            ended, number = await aborted_by_signal(
+                lambda abort: ohm.call(DELEGATE, tasks, on_update=frames.update, abort=abort)
+            )
+        result = ended or frames.last
+        if result is not None:
+            _print(result, is_live=is_live, as_json=as_json)
+        if number is not None:
+            complain("Interrupted.")
+            return 128 + number
+        return TASK_FAILED if result is None else _code(result)
+
+
+class _Frames:
+    """The newest progress frame, drawn anew as time goes by."""
+
+    def __init__(self) -> None:
+        self.last: ToolResult | None = None
+        self._theme = terminal_theme()
+
+    def update(self, frame: ToolResult) -> None:
+        self.last = frame
+
+    def frame(self, columns: int, rows: int) -> str:
+        if self.last is None:
+            return ""
+        view = View(width=columns, theme=self._theme)
+        return "\n".join(frame_lines(self.last.details, view, height=rows - 1, now_ms=system_clock()))
+
+
+def _print(result: ToolResult, *, is_live: bool, as_json: bool) -> None:
+    if result.is_error:
+        complain(result.text)
+    if as_json:
+        print_json(result.details)
+    elif not result.is_error:
+        print_styled(result.render(width=width(), theme=terminal_theme()) if is_live else result.text)
+
+
+def _code(result: ToolResult) -> int:
+    if result.is_error:
+        return BAD_USAGE
+    windows = Windows.model_validate(result.details).windows
+    return SUCCESS if all(window.status == "completed" for window in windows) else TASK_FAILED

@@ -1,0 +1,153 @@
+"""How `pi` is called for a profile of 000."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pi_streams import pattern, request
+
+from ohm_subagents._backends.shell.dialect import Invocation
+from ohm_subagents._backends.shell.pi.agent_flags import agent_flags
+from ohm_subagents._backends.shell.pi.flags import agent_tools, arguments, left_out, write_instructions
+from ohm_subagents._backends.shell.pi.probe import PiVersion
+from ohm_subagents.contract import AgentOptions, Profile, ToolPolicy
+from ohm_subagents.contract.child_tools import CHILD_TOOLS
+from ohm_subagents.plugin import Exchange
+
+NEW = PiVersion(version=(1, 5, 2), text="1.5.2", flags=frozenset({"--no-mcp", "--no-approve", "--tools"}))
+EVERYTHING = AgentOptions(
+    provider="anthropic",
+    model="sonnet",
+    thinking="high",
+    appended_prompt="And be brief.",
+    api_key="sk-very-secret",
+    no_extensions=True,
+    extensions=("a.ts", "b.ts"),
+    no_skills=True,
+    skill_paths=("/s/one.md", "/s/two/SKILL.md"),
+    suggested_skills=("one", "two"),
+    no_context_files=True,
+    extra_args=("--verbose", "-x"),
+)
+EVERY_FLAG = (
+    *("--provider", "anthropic", "--model", "sonnet"),
+    *("--system-prompt", "Be kind.", "--append-system-prompt", "And be brief."),
+    *("--thinking", "high", "--tools", "read,ls"),
+    *("--no-extensions", "--extension", "a.ts", "--extension", "b.ts"),
+    *("--no-skills", "--skill", "/s/one.md", "--skill", "/s/two/SKILL.md"),
+    *("--no-context-files", "--verbose", "-x"),
+)
+
+
+def profile(agent: AgentOptions | None = None, **changes) -> Profile:
+    given = {"id": "Writer", "name": "Writer", "summary": "Writes.", "prompt": ""}
+    return Profile(**{**given, **changes}, agent=agent or AgentOptions())
+
+
+def run_of(folder: Path, agent=None, *, prompt="", policy=None, own=None, **changes) -> Invocation:
+    who = profile(agent, prompt=prompt, tools=policy or ToolPolicy(), model=own)
+    given = {"tools": CHILD_TOOLS, "is_one_shot": True, "cwd": folder, **changes}
+    return Invocation(request=request(profile=who, **given), folder=folder)
+
+
+def test_every_field_has_its_flag_in_the_order_of_the_document():
+    assert agent_flags(profile(EVERYTHING, prompt="Be kind."), tools=("read", "ls")) == EVERY_FLAG
+
+
+def test_a_profile_that_says_nothing_has_no_flags():
+    assert agent_flags(profile(), tools=None) == ()
+
+
+def test_no_tools_is_a_flag_of_its_own():
+    assert agent_flags(profile(), tools=()) == ("--no-tools",)
+
+
+def test_a_model_of_the_call_stands_in_place_of_provider_model_and_thinking():
+    flags = agent_flags(profile(EVERYTHING), tools=None, model=pattern("acme/m1"))
+
+    assert flags[:2] == ("--model", "acme/m1")
+    assert {"--provider", "--thinking", "sonnet"}.isdisjoint(flags)
+
+
+def test_the_thinking_of_a_profile_without_a_model_goes_with_the_model_that_somebody_else_chose():
+    thinks = profile(AgentOptions(thinking="high"))
+
+    assert agent_flags(thinks, tools=None, model=pattern("acme/m1")) == ("--model", "acme/m1", "--thinking", "high")
+    with_level = replace(pattern("acme/m1"), thinking="low")
+    assert agent_flags(thinks, tools=None, model=with_level) == ("--model", "acme/m1:low")
+
+
+def test_a_run_of_a_batch_is_called_as_the_document_says(tmp_path):
+    assert arguments(NEW, run_of(tmp_path), "json") == (
+        *("--mode", "json", "-p", "--no-session"),
+        *("--no-approve", "--no-mcp"),
+    )
+
+
+def test_a_model_that_the_profile_chose_is_written_as_its_file_writes_it(tmp_path):
+    agent = AgentOptions(provider="Acme", model="m1", thinking="low")
+    own = replace(pattern("acme/m1"), thinking="low")
+
+    assert arguments(NEW, run_of(tmp_path, agent, own=own, model=own), "json")[6:] == (
+        *("--provider", "Acme", "--model", "m1", "--thinking", "low"),
+    )
+    other = arguments(NEW, run_of(tmp_path, agent, own=own, model=pattern("acme/m2")), "json")
+    assert other[6:] == ("--model", "acme/m2")
+
+
+@pytest.mark.parametrize(
+    ("mode", "changes"),
+    [
+        ("rpc", {}),
+        ("json", {"is_one_shot": False}),
+        ("json", {"checkpoint": "{}"}),
+        ("json", {"history": (Exchange(prompt="a", output="b"),)}),
+    ],
+)
+def test_what_may_be_continued_or_continues_keeps_its_session(tmp_path, mode, changes):
+    called = arguments(NEW, run_of(tmp_path, **changes), mode)
+
+    assert "--no-session" not in called
+    assert called[called.index("--session") + 1] == f"{tmp_path}/session.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("policy", "given", "flags"),
+    [
+        (ToolPolicy(), CHILD_TOOLS, None),
+        (ToolPolicy(), (*CHILD_TOOLS, "paint"), None),
+        (ToolPolicy(), ("read", "ls", "code_search"), ("read", "ls")),
+        (ToolPolicy(denied=("bash",)), ("read", "ls", "code_search"), ("read", "ls")),
+        (ToolPolicy(allowed=("ls", "todo", "read")), ("read", "ls", "todo"), ("ls", "todo", "read")),
+        (ToolPolicy(allowed=("ls", "code_search")), ("ls", "code_search"), ("ls", "code_search")),
+        (ToolPolicy(allowed=()), (), ()),
+        (ToolPolicy(allowed=("read",)), ("read", "bash"), ("read", "bash")),
+    ],
+    ids=["free", "free-with-plugins", "rules", "denied", "listed", "search", "none", "widened"],
+)
+def test_the_tools_are_restricted_where_somebody_does_and_only_there(tmp_path, policy, given, flags):
+    assert agent_tools(run_of(tmp_path, policy=policy, tools=given).request) == flags
+
+
+def test_a_prompt_that_no_argument_can_hold_is_in_a_file(tmp_path):
+    long, named = "x" * 120_000, "notes.md"
+    (tmp_path / named).write_text("what is in it")
+    run = run_of(tmp_path, AgentOptions(appended_prompt=named), prompt=long)
+    write_instructions(run)
+    called = arguments(NEW, run, "json")
+
+    assert called[6:] == (
+        *("--system-prompt", f"{tmp_path}/instructions.md"),
+        *("--append-system-prompt", f"{tmp_path}/appended.md"),
+    )
+    assert (tmp_path / "instructions.md").read_text() == long
+    assert (tmp_path / "appended.md").read_text() == named
+
+
+def test_a_tool_that_an_extension_may_bring_is_not_told_as_missing(tmp_path):
+    run = run_of(tmp_path, policy=ToolPolicy(allowed=("todo",)), tools=("todo",))
+    assert list(left_out(run.request)) == []
+
+    alone = run_of(tmp_path, AgentOptions(no_extensions=True), policy=ToolPolicy(allowed=("todo",)), tools=("todo",))
+    [told] = left_out(alone.request)
+    assert 'no tool "todo"' in told.diagnostic.message

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+from screen import PATIENCE_S, on_terminal
+
+SESSION = r"\(session: [0-9a-f]{16}\)"
+
+
+@pytest.fixture
+def delegate(ohm):
+    """Writes the tasks, one a prompt and named by it, and gives the arguments that delegate them."""
+    ohm.configure({"subagentBackend": "stage"})
+
+    def write(*prompts: str) -> list[str]:
+        tasks = [{"name": prompt, "prompt": prompt} for prompt in prompts]
+        (ohm.root / "project" / "tasks.json").write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
+        return ["delegate", "tasks.json"]
+
+    return write
+
+
+def test_in_a_pipe_it_prints_what_the_model_reads(ohm, delegate) -> None:
+    done = ohm(*delegate("answer", "wide"))
+    assert re.fullmatch(rf"✓ answer: completed {SESSION}\n✓ wide: completed {SESSION}\n", done.stdout)
+    assert done.returncode == 0
+
+
+def test_one_that_fails_is_told_and_is_the_exit_code(ohm, delegate) -> None:
+    done = ohm(*delegate("fail", "answer"))
+    assert re.fullmatch(
+        rf"✗ fail: error — It broke. Repair it. {SESSION}\n✓ answer: completed {SESSION}\n", done.stdout
+    )
+    assert done.returncode == 1
+
+
+def test_tasks_may_come_from_standard_input(ohm, delegate) -> None:
+    delegate("answer")
+    with (ohm.root / "project" / "tasks.json").open("rb") as tasks:
+        streams = {"stdin": tasks.fileno(), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with ohm.start("delegate", "-", **streams) as process:
+            stdout, _ = process.communicate(timeout=PATIENCE_S)
+    assert (stdout.decode().partition(" (")[0], process.returncode) == ("✓ answer: completed", 0)
+
+
+def test_json_is_the_windows(ohm, delegate) -> None:
+    details = json.loads(ohm(*delegate("answer"), "--json").stdout)
+    (window,) = details["windows"]
+    assert (details["globalStatus"], details["sessionIds"]) == ("done", [window["sessionId"]])
+    assert (window["name"], window["status"], window["exitCode"]) == ("answer", "completed", 0)
+    assert window["allMessages"][:2] == [
+        {"text": "read → src/app.py", "kind": "tool"},
+        {"text": "So far: app.py", "kind": "text"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        (None, "Cannot read 'tasks.json': No such file or directory.\n"),
+        ("{", "What 'tasks.json' says is not JSON: EOF while parsing an object at line 1 column 1.\n"),
+        ("\ufeff[]", "The arguments must be a JSON object, not [].\n"),
+        ('{"tasks": []}', "'tasks' is []; allowed: a list of 1 to 16 tasks.\n"),
+        (
+            '{"tasks": [{"name": "a", "prompt": "b", "resume": "0123456789abcdef"}]}',
+            'Cannot resume: session "0123456789abcdef" not found. '
+            "The session may have expired or the ID is incorrect.\n",
+        ),
+    ],
+)
+def test_what_cannot_be_delegated_is_refused(ohm, written: str | None, told: str) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    if written is not None:
+        (ohm.root / "project" / "tasks.json").write_text(written, encoding="utf-8")
+    done = ohm("delegate", "tasks.json")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
+
+
+def test_windows_are_live_on_a_terminal_and_the_last_ones_stay(ohm, delegate) -> None:
+    with on_terminal(ohm, *delegate("pause", "fail")) as (screen, process):
+        ohm.reached.read_text()
+        screen.wait_for("Sub-agents: 1 running, 1 error", "⏳ pause • ", "  read → src/app.py", "1 running...")
+        screen.wait_for("1s/600s", "2s/600s")
+        ohm.released.write_text("go")
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 1
+    final = screen.text.rpartition("Sub-agents: ")[2]
+    assert final.startswith("1 done, 1 error\n\n✓ pause • ")
+    assert "\n  read → src/app.py\n  So far: app.py\n  line one\n    line two\n\n✗ fail • " in final
+    assert "\n  Error: It broke. Repair it.\n\nSession IDs (use with get_subagent_output):\n    pause: " in final
+    assert "\x1b[32m✓\x1b[0m" in screen.raw
+    assert screen.raw.rindex("\x1b[?25h") > screen.raw.rindex("\x1b[?25l")
+
+
+def test_a_terminal_that_wants_no_colours_gets_none(ohm, delegate) -> None:
+    ohm.env["NO_COLOR"] = "1"
+    with on_terminal(ohm, *delegate("answer")) as (screen, process):
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    assert "✓ answer • " in screen.text
+    assert re.search(r"\x1b\[[0-9;]*m", screen.raw) is None
+
+
+def test_what_a_sub_agent_says_cannot_drive_the_terminal(ohm, delegate) -> None:
+    with on_terminal(ohm, *delegate("escape")) as (screen, process):
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    assert "\x1b]0;" not in screen.raw
+    assert "\x07" not in screen.raw
+    assert "\n  red\n" in screen.text
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_ctrl_c_ends_the_children_and_tells_what_there_is(ohm, delegate, options: tuple[str, ...]) -> None:
+    with ohm.start(*delegate("answer", "hang"), *options) as process:
+        child = int(ohm.reached.read_text())
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, stderr.decode().splitlines()[-1]) == (130, "Interrupted.")
+    if options:
+        assert [window["status"] for window in json.loads(stdout)["windows"]] == ["completed", "error"]
+    else:
+        told = re.escape("✗ hang: error — Aborted before it was done.")
+        assert re.fullmatch(rf"✓ answer: completed {SESSION}\n{told} {SESSION}\n", stdout.decode())
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)

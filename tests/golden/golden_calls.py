@@ -1,0 +1,255 @@
+"""The call forms of the suite cases, each through a public seam, and what can be seen of a call afterwards."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import jsonschema
+from golden_expectations import MISSING, at, differences
+from golden_functions import FUNCTIONS
+from golden_nested_pi import arguments_of, environment_of
+from golden_outcome import Outcome, rendered, stamped, theme_named
+from golden_recording import Json
+from golden_suites import Case
+from golden_world import ENTRY, HOUSE, World, opened
+
+from ohm_subagents.plugin import ToolResult
+
+WIDTH = 120
+
+
+async def play(case: Case, root: Path) -> list[str]:
+    """The differences between what a case expects and what ours does; none is a pass."""
+    async with opened(case, root, _suites(case)) as world:
+        outcome = await _called(world, world.case.call, {})
+        expect = world.case.expect
+        found = await differences(expect, Sight(world, outcome))
+        throws = any(key.startswith(("throws", "raises")) for key in expect)
+        if outcome.error is not None and not throws and "abort_parent_at" not in world.setup:
+            found.append(f"it threw {outcome.error!r}")
+        return found
+
+
+def _suites(case: Case) -> tuple[str, ...]:
+    named = case.call.get("mount_all") or case.call.get("mount") or case.suite
+    return tuple(ours for one in ([named] if isinstance(named, str) else named) for ours in HOUSE[one])
+
+
+# Call forms
+
+
+async def _called(world: World, call: Json, saved: Json) -> Outcome:
+    """Make a call of any form; a form or a part of it that nobody knows is an error."""
+    form = next((form for form in FORMS if form in call), None)
+    if form is None or (unknown := set(call) - FORMS[form][1] - {form}):
+        message = f"The runner does not know the call {form or sorted(call)}, or parts of it: {sorted(call)}."
+        raise ValueError(message)
+    del unknown
+    return await FORMS[form][0](world, referred(call, saved))
+
+
+def referred(value: Any, saved: Json) -> Any:
+    """The value with `$name.path` replaced by what lies there in the result that was saved under this name."""
+    if isinstance(value, dict):
+        return {key: one if key == "sequence" else referred(one, saved) for key, one in value.items()}
+    if isinstance(value, list):
+        return [referred(one, saved) for one in value]
+    name, _, path = value[1:].partition(".") if isinstance(value, str) and value.startswith("$") else ("", "", "")
+    if name not in saved:
+        return value
+    found = at(saved[name], path)
+    assert found is not MISSING, f"{value} is not there"
+    return found
+
+
+async def _tool(world: World, call: Json) -> Outcome:
+    updates: list[Json] = []
+    abort = anyio.Event()
+    async with anyio.create_task_group() as group:
+        if "abort_parent_at" in world.setup:
+            group.start_soon(_abort, abort, world.setup["abort_parent_at"])
+        result = await world.ohm.call(
+            call["tool"],
+            call.get("args", {}),
+            on_update=lambda frame: updates.append(_payload(frame)),
+            abort=abort if "abort_parent_at" in world.setup else None,
+        )
+        group.cancel_scope.cancel()
+    await anyio.wait_all_tasks_blocked()
+    facts = {"text": result.text, "details": result.details, "updates": updates}
+    return Outcome(facts=facts, error=result.text if result.is_error else None)
+
+
+async def _abort(event: anyio.Event, after_s: float) -> None:
+    await anyio.sleep(after_s)
+    event.set()
+
+
+def _payload(result: ToolResult) -> Json:
+    content = [{"type": "text", "text": result.text}]
+    return {"text": result.text, "content": content, "details": result.details}
+
+
+async def _schema(world: World, call: Json) -> Outcome:
+    schema = world.ohm.tools[call["schema"]].input_schema
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return Outcome(facts={"schema_valid": jsonschema.Draft202012Validator(schema).is_valid(call["args"])})
+
+
+async def _event(world: World, call: Json) -> Outcome:
+    answers: tuple[Any, ...] = ()
+    for _ in range(call.get("repeat", 1)):
+        answers = await world.ohm.emit(call["event"], call.get("args", {}))
+        await anyio.sleep(call.get("advance_ms", 0) / 1000)
+    return Outcome(facts={"return": answers[-1] if answers else None})
+
+
+async def _render_call(world: World, call: Json) -> Outcome:
+    tool = world.ohm.tools[call["render_call"]]
+    return rendered(tool.render_call(call["args"], theme=theme_named(world.setup.get("theme"))))
+
+
+async def _render_result(world: World, call: Json) -> Outcome:
+    details = call.get("details", {})
+    if "windows" in details:
+        details = {**details, "windows": [stamped(window, world.now_ms()) for window in details["windows"]]}
+    result = ToolResult(text=call.get("content", ""), details=details)
+    shown = world.ohm.tools[call["render_result"]].render_result(
+        result,
+        expanded=call.get("expanded", False),
+        width=world.setup.get("width", WIDTH),
+        theme=theme_named(world.setup.get("theme")),
+    )
+    return rendered(shown)
+
+
+async def _function(world: World, call: Json) -> Outcome:
+    function = FUNCTIONS.get(call["fn"])
+    if function is None:
+        message = f"The runner knows no function {call['fn']!r} of the library."
+        raise ValueError(message)
+    return await function(world, call)
+
+
+async def _sequence(world: World, call: Json) -> Outcome:
+    """Several calls; what is expected is expected of the last."""
+    saved: Json = {}
+    outcome = Outcome()
+    for number, one in enumerate(call["sequence"]):
+        made = {key: value for key, value in one.items() if key != "save_as"}
+        outcome = await _called(world, made, saved)
+        saved[one.get("save_as", f"r{number + 1}")] = outcome.facts
+    return outcome
+
+
+async def _mount(world: World, call: Json) -> Outcome:
+    if "tool" in call:
+        return await _tool(world, call)
+    return Outcome(facts={"registered_tools": list(world.ohm.tools)})
+
+
+async def _definitions(world: World, call: Json) -> Outcome:
+    tools = [world.ohm.tools[name] for name in call["tool_definitions"]]
+    (snippet, *others) = {tool.prompt_snippet for tool in tools}
+    return Outcome(facts={"prompt_snippet": snippet if not others else None})
+
+
+Play = Callable[[World, Json], Awaitable[Outcome]]
+FORMS: Mapping[str, tuple[Play, frozenset[str]]] = {
+    "mount": (_mount, frozenset({"tool", "args"})),
+    "mount_all": (_mount, frozenset({"tool", "args"})),
+    "sequence": (_sequence, frozenset()),
+    "tool": (_tool, frozenset({"args", "bypass_schema"})),
+    "schema": (_schema, frozenset({"args"})),
+    "event": (_event, frozenset({"args", "repeat", "advance_ms"})),
+    "render_call": (_render_call, frozenset({"args"})),
+    "render_result": (_render_result, frozenset({"content", "details", "expanded"})),
+    "tool_definitions": (_definitions, frozenset()),
+    "fn": (_function, frozenset({"args", "task", "content", "scope", "bypass_schema"})),
+}
+
+
+# What is seen
+
+
+class Sight:
+    """What was seen of a call and of the world after it, by subject."""
+
+    def __init__(self, world: World, outcome: Outcome) -> None:
+        self._world = world
+        self._outcome = outcome
+
+    async def subject(self, name: str) -> Any:
+        """Raises `KeyError` if there is no such subject here."""
+        if name in self._outcome.facts:
+            return self._outcome.facts[name]
+        if name in STORED:
+            return STORED[name](await self._world.kept())
+        return SEEN[name](self._world, self._outcome)
+
+
+def _signals(name: str) -> Callable[[World, Outcome], Any]:
+    def first(world: World, _outcome: Outcome) -> Any:
+        return next((second for signal, second in world.children.signals if signal == name), None)
+
+    return first
+
+
+def _prompt(number: int) -> Callable[[World, Outcome], Any]:
+    def told(world: World, _outcome: Outcome) -> Any:
+        prompts = [request.prompt for request in world.children.requests]
+        return prompts[number] if -len(prompts) <= number < len(prompts) else _no(f"prompt {number}")
+
+    return told
+
+
+def _no(what: str) -> Any:
+    raise KeyError(what)
+
+
+def _names(_world: World, outcome: Outcome) -> list[str]:
+    details = outcome.facts["details"]
+    return list(details["profiles"]) if "profiles" in details else [one["name"] for one in details["windows"]]
+
+
+def _is_same_session(_world: World, outcome: Outcome) -> bool:
+    details = outcome.facts["details"]
+    ids = details.get("sessionIds") or [details["sessionId"]]
+    return all(one in outcome.facts["text"] for one in ids)
+
+
+SEEN: Mapping[str, Callable[[World, Outcome], Any]] = {
+    "throws": lambda _world, outcome: outcome.error or "",
+    "raises": lambda _world, outcome: outcome.error is not None,
+    "spawned": lambda world, _outcome: len(world.children.requests),
+    "max_concurrency": lambda world, _outcome: world.children.peak,
+    "signals": lambda world, _outcome: world.children.signals,
+    "signals_names": lambda world, _outcome: [name for name, _ in world.children.signals],
+    "sigterm_at": _signals("SIGTERM"),
+    "sigkill_at": _signals("SIGKILL"),
+    "prompt": _prompt(-1),
+    "second_prompt": _prompt(1),
+    "child_cwd": lambda world, _outcome: str(world.children.requests[-1].cwd),
+    "child_args": lambda world, _outcome: arguments_of(world.children.requests[-1], world.place),
+    "child_env": lambda world, _outcome: environment_of(world.children.requests[-1], world.place),
+    "child_system_prompt": lambda world, _outcome: world.children.requests[-1].instructions,
+    "appended": lambda world, _outcome: [data for _, data in world.appended()],
+    "appended_types": lambda world, _outcome: [kind for kind, _ in world.appended()],
+    "persisted": lambda world, _outcome: sum(kind == ENTRY for kind, _ in world.appended()),
+    "warns": lambda world, _outcome: "\n".join(
+        (*world.warnings.lines, *(one.message for one in world.ohm.diagnostics))
+    ),
+    "registered_tools": lambda world, _outcome: list(world.ohm.tools),
+    "unique": lambda world, _outcome: len({*world.ohm.tools}) == len([*world.ohm.tools]),
+    "details_names": _names,
+    "is_same_session": _is_same_session,
+}
+
+STORED: Mapping[str, Callable[[dict[str, list[Json]]], Any]] = {
+    "store": lambda kept: kept,
+    "store_ids": list,
+    "store_runs": lambda kept: {session_id: len(runs) for session_id, runs in kept.items()},
+    "runs": lambda kept: {session_id: [run.get("text") for run in runs] for session_id, runs in kept.items()},
+    "size": len,
+}

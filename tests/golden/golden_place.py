@@ -1,0 +1,85 @@
+"""Where a suite case happens: directories of its own with the files that it wants, and the environment of its `Ohm`."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from golden_recording import Json
+from golden_suites import Case, filled
+
+SETUP = frozenset(
+    {"files", "global_profiles", "project_profiles", "global_skills", "project_skills", "global_settings"}
+    | {"project_settings", "sessions", "session_entries", "branch", "children", "child", "child_runs", "clock", "theme"}
+    | {"width", "terminal_columns", "abort_parent_at", "has_ui", "env", "active_tools", "parent_tools", "append_throws"}
+)
+"""What a case may set up, in the suites that the library has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """The directories of one case."""
+
+    cwd: Path
+    agent_dir: Path
+    home: Path
+
+    @classmethod
+    def below(cls, root: Path) -> "Place":
+        place = cls(cwd=root / "project", agent_dir=root / "agent", home=root / "home")
+        for directory in (place.cwd, place.agent_dir, place.home):
+            directory.mkdir()
+        return place
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What the placeholders of the file stand for."""
+        return {"$AGENT_DIR": str(self.agent_dir), "$CWD": str(self.cwd), "$HOME": str(self.home)}
+
+    def env(self, patch: Mapping[str, str]) -> dict[str, str]:
+        """The environment of the `Ohm`; nothing of the machine is read."""
+        return {
+            "HOME": str(self.home),
+            "PATH": os.defpath,
+            "PI_CODING_AGENT_DIR": str(self.agent_dir),
+            "OHM_SUBAGENTS_LOAD_PLUGINS": "none",
+            "OHM_SUBAGENTS_STORE": "memory",
+            **patch,
+        }
+
+    def filled(self, case: Case) -> Case:
+        """The case with everything that its markers and placeholders stand for. What nobody knows is an error."""
+        setup, call, expect = (filled(part, self.names) for part in (case.setup, case.call, case.expect))
+        if unknown := set(setup) - SETUP:
+            message = f"Case {case.id} sets up {sorted(unknown)}, which this runner does not know."
+            raise ValueError(message)
+        return Case(id=case.id, suite=case.suite, setup=setup, call=call, expect=expect)
+
+    def prepare(self, setup: Json) -> None:
+        """Write the files that the case wants."""
+        local = self.cwd / ".pi"
+        for key, folder in {
+            "files": self.cwd,
+            "global_profiles": self.agent_dir / "agent-profiles",
+            "project_profiles": local / "agent-profiles",
+            "global_skills": self.agent_dir / "skills",
+            "project_skills": local / "skills",
+        }.items():
+            for name, content in setup.get(key, {}).items():
+                _write(folder, name, content)
+        for key, folder in {"global_settings": self.agent_dir, "project_settings": local}.items():
+            if key in setup:
+                content = setup[key]
+                _write(folder, "settings.json", content if isinstance(content, str | bytes) else json.dumps(content))
+
+
+def _write(folder: Path, name: str, content: Any) -> None:
+    """A file, or a directory if the name ends so."""
+    path = folder / name
+    if name.endswith("/"):
+        path.mkdir(parents=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -1,0 +1,236 @@
+"""An open `Ohm` as a suite case wants it: its host, its scripted children, its clock, and the sessions it knows."""
+
+import logging
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import anyio
+from anyio.abc import TaskGroup
+from golden_children import BACKEND_ID, ScriptedChildren
+from golden_place import Place
+from golden_recording import Json
+from golden_suites import Case
+from golden_time import passing_time
+
+from ohm_subagents import Ohm
+from ohm_subagents._orchestrator.log import LINES
+from ohm_subagents._plugins.hookspecs import PROJECT
+from ohm_subagents.testing import MemoryHost
+
+ENTRY = "pi-subagents"
+EPOCH_MS = 1_750_000_000_000
+DELEGATE, OUTPUT, SESSION = "delegate_to_subagents", "get_subagent_output", "get_subagent_session"
+
+HOUSE: Mapping[str, tuple[str, ...]] = {"delegate": ("delegate",), "ohm": ("task", "primary")}
+"""Our names of the suites of the file."""
+
+
+class ForgetfulHost(MemoryHost):
+    """A host whose session log cannot be written."""
+
+    def append_entry(self, kind: str, data: Json) -> None:
+        super().append_entry(kind, data)
+        raise OSError("the session log is read-only")
+
+
+class Warnings(logging.Handler):
+    """Keeps what was warned of, as a logger of the `Ohm` and of the whole package; events are no warnings."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+        self._events = {line.name for line in LINES.values()}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Hear what is said to the package's own logger."""
+        package = logging.getLogger(PROJECT)
+        package.addHandler(self)
+        try:
+            yield
+        finally:
+            package.removeHandler(self)
+
+    def info(self, event: str, **fields: object) -> None:
+        pass
+
+    def warning(self, event: str, **fields: object) -> None:
+        if event not in self._events:
+            self.lines.append(f"{event} {fields}")
+
+    error = exception = warning
+
+
+class ChosenDigits(str):
+    """The digits of a UUID, the first of which are always all of them."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> str:
+        return str(self)
+
+
+class ChosenUuid:
+    """Stands for the UUID of a session whose id the case has chosen, be it one that no UUID has."""
+
+    def __init__(self, digits: str) -> None:
+        self.hex = ChosenDigits(digits)
+
+
+class World:
+    """What a case acts on, and what can be seen of it afterwards."""
+
+    def __init__(self, case: Case, place: Place, group: TaskGroup) -> None:
+        self.setup = case.setup
+        self.place = place
+        self.case = case
+        queued = [*self.setup.get("child_runs", []), *([self.setup["child"]] if "child" in self.setup else [])]
+        self.children = ScriptedChildren(self.setup.get("children", {}), queued)
+        self.host = self._new_host()
+        self.warnings = Warnings()
+        self._group = group
+        self._begun = anyio.current_time()
+        self._stamp: int | None = None
+        self._chosen: list[str] = []
+        self.ohm: Ohm
+
+    def _new_host(self) -> MemoryHost:
+        settled = [
+            entry(run) for known in self.setup.get("sessions", {}).values() for run in known["runs"] if not running(run)
+        ]
+        branch = [*settled, *self.setup.get("session_entries", []), *self.setup.get("branch", [])]
+        tools = [*self.setup.get("active_tools", []), *self.setup.get("parent_tools", [])]
+        return (ForgetfulHost if self.setup.get("append_throws") else MemoryHost)(branch=branch, tools=tools)
+
+    def now_ms(self) -> int:
+        if self._stamp is not None:
+            return self._stamp
+        return EPOCH_MS + round((anyio.current_time() - self._begun) * 1000)
+
+    def new_uuid(self) -> UUID | ChosenUuid:
+        return ChosenUuid(self._chosen.pop(0)) if self._chosen else uuid4()
+
+    # Sessions of before
+
+    async def know_sessions(self) -> None:
+        """Let the library learn of the sessions of the case as it would in life, then forget that they ran."""
+        known = self.setup.get("sessions", {})
+        if any(not running(run) for one in known.values() for run in one["runs"]):
+            await self.ohm.emit("session_start", {"reason": "resume"})
+        for session_id, one in known.items():
+            for number, run in enumerate(one["runs"]):
+                if running(run):
+                    await self.run_session(session_id, run, resumes=number > 0)
+        self.children.forget()
+        self.host.calls.clear()
+
+    async def learn(self, runs: list[Json]) -> None:
+        """The same for runs of any sessions, in their order; one that goes on comes after those that are over."""
+        for run in runs:
+            if not running(run):
+                self.host.append_entry(ENTRY, run)
+        await self.ohm.emit("session_start", {"reason": "resume"})
+        for run in filter(running, runs):
+            await self.run_session(run["sessionId"], run, resumes=any(_precedes(one, run) for one in runs))
+
+    async def run_session(self, session_id: str, run: Json, *, resumes: bool) -> None:
+        """A run that goes on: its child has said the messages and hangs."""
+        self.children.add(run["taskName"], {"messages": run["messages"], "hang": True})
+        task = {"name": run["taskName"], "prompt": run["prompt"]}
+        if resumes:
+            task["resume"] = session_id
+        else:
+            self._chosen.append(session_id)
+        self._stamp = run.get("startedAt")
+        self._group.start_soon(self.ohm.call, DELEGATE, {"tasks": [task]})
+        await anyio.wait_all_tasks_blocked()
+        self._stamp = None
+
+    # What is kept
+
+    async def kept(self) -> dict[str, list[Json]]:
+        """The sessions that can be retrieved, of all that this case ever named, each with what is told of its runs."""
+        found = {}
+        for session_id in self._named():
+            told = await self.ohm.call(SESSION, {"sessionId": session_id})
+            if not told.is_error:
+                found[session_id] = told_runs(told.text, told.details)
+        return found
+
+    def _named(self) -> list[str]:
+        entries = [one.get("data") for one in self.host.branch() if isinstance(one, dict)]
+        in_entries = [data.get("sessionId") for data in entries if isinstance(data, dict)]
+        named = [*in_entries, *self.setup.get("sessions", {}), *self._running_ids]
+        return list(dict.fromkeys(one for one in named if isinstance(one, str)))
+
+    @property
+    def _running_ids(self) -> list[str]:
+        return [str(request.session_id) for request in self.children.ever]
+
+    def appended(self) -> list[tuple[str, Json]]:
+        """The entries that were appended to the host's log, with their types."""
+        return [(str(call[1]), call[2]) for call in self.host.calls if call[0] == "append_entry"]
+
+
+def entry(run: Json) -> Json:
+    """A run as an entry of the host's session log."""
+    return {"type": "custom", "customType": ENTRY, "data": run}
+
+
+def running(run: Json) -> bool:
+    return run.get("status") == "running"
+
+
+def _precedes(one: Json, run: Json) -> bool:
+    return one["sessionId"] == run["sessionId"] and not running(one)
+
+
+def told_runs(text: str, details: Json) -> list[Json]:
+    """What `get_subagent_session` tells of each run; the names and exit codes of earlier runs are not told."""
+    blocks = [text]
+    if details["runCount"] > 1:
+        blocks = [block.partition("\n")[2] for block in f"\n---\n{text}".split("\n---\n=== Run ")[1:]]
+        heads = [block.partition("\n")[0] for block in f"\n---\n{text}".split("\n---\n=== Run ")[1:]]
+        runs: list[Json] = [{"status": head[head.index("(") + 1 : head.index(")")]} for head in heads]
+    else:
+        runs = [{"status": details["status"]}]
+    for run, block in zip(runs, blocks, strict=True):
+        last = block.rpartition("\n")[2]
+        if last.startswith("[Error: ") and last.endswith("]"):
+            run["errorMessage"] = last[len("[Error: ") : -1]
+        run["text"] = block
+    runs[-1] |= {key: details.get(key) for key in ("status", "taskName", "exitCode", "model")}
+    return runs
+
+
+@asynccontextmanager
+async def opened(case: Case, root: Path, suites: tuple[str, ...]) -> AsyncGenerator[World]:
+    """The case's world, closed at the end with everything that still runs in it."""
+    place = Place.below(root)
+    case = place.filled(case)
+    place.prepare(case.setup)
+    async with passing_time(), anyio.create_task_group() as group:
+        world = World(case, place, group)
+        options: dict[str, Any] = {"new_uuid": world.new_uuid}
+        async with Ohm.open(
+            cwd=place.cwd,
+            config={"subagentBackend": BACKEND_ID},
+            env=place.env(case.setup.get("env", {})),
+            plugins=[world.children],
+            suites=suites,
+            clock=world.now_ms,
+            host=world.host,
+            logger=world.warnings,
+            **options,
+        ) as ohm:
+            world.ohm = ohm
+            await world.know_sessions()
+            with world.warnings.listening():
+                yield world
+            group.cancel_scope.cancel()
