@@ -102,7 +102,7 @@ class Driver:
         return outcome
 
     async def _guarded(self, live: LiveTask, message: Message, guard: RunGuard) -> Result[RunOutput, OhmError] | None:
-        """What the backend returned; None if the guard, or whoever sent the message, stopped it."""
+        """What the backend returned; None if the guard, or whoever sent the message, stopped it in time."""
         refused = guard.begin()
         if refused is not None:
             return Err(refused)
@@ -114,7 +114,7 @@ class Driver:
         finally:
             live.guard = None
             guard.end(is_counted=message.plan.counts_usage)
-        return result
+        return None if guard.is_deaf else result
 
     async def _ask(self, live: LiveTask, message: Message, guard: RunGuard) -> Result[RunOutput, OhmError]:
         """One call of the backend; a raising one fails its own run only."""
