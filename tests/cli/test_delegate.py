@@ -85,7 +85,7 @@ def test_windows_are_live_on_a_terminal_and_the_last_ones_stay(ohm, delegate) ->
     with on_terminal(ohm, *delegate("pause", "fail")) as (screen, process):
         ohm.reached.read_text()
         screen.wait_for("Sub-agents: 1 running, 1 error", "⏳ pause • ", "  read → src/app.py", "1 running...")
-        screen.wait_for(" • 1s/600s", " • 2s/600s")
+        screen.wait_for("1s/600s", "2s/600s")
         ohm.released.write_text("go")
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 1

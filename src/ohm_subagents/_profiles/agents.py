@@ -13,8 +13,10 @@ from ohm_subagents._profiles.agent_matter import NAME, AgentMatter
 from ohm_subagents._profiles.fenced import Fault, Fenced, read_fenced, read_folder
 from ohm_subagents._profiles.fresh import Fresh
 from ohm_subagents._profiles.skills import discover, equipped
+from ohm_subagents._profiles.yaml_text import dump_yaml
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents._config.jsonc import KeyPath
-    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import Clock
 
 FOLDER: Final = "agent-profiles"
@@ -77,6 +78,15 @@ def parse_agent_profile(text: str, *, source: str, is_local: bool) -> AgentFile:
     profile = matter.profile(prompt=fenced.body, source=source, is_local=is_local)
     in_order = sorted((*found, *ignored), key=lambda one: one.line or 0)
     return AgentFile(profile=profile, diagnostics=tuple(in_order))
+
+
+def agent_profile_text(values: Mapping[str, JsonValue], prompt: str) -> Result[str, OhmError]:
+    """The file of a profile with these keys. Returns `profile_invalid` for the first value that is wrong."""
+    _, refused = accepted(AgentMatter, values, _nowhere, complete=False, fate="is refused")
+    if refused:
+        return Err(OhmError(code=ErrorCode.PROFILE_INVALID, message=refused[0].message))
+    body = prompt.strip()
+    return Ok(f"---\n{dump_yaml(values)}---\n" + (f"\n{body}\n" if body else ""))
 
 
 def _misnamed(fenced: Fenced) -> Fault | None:
@@ -151,6 +161,7 @@ class AgentShelf:
     def __init__(self, *, cwd: Path, agent_dir: Path, now: Clock) -> None:
         self.cwd = cwd
         self.agent_dir = agent_dir
+        self.folders = agent_dir / FOLDER, cwd / ".pi" / FOLDER
         self._roster = Fresh(lambda: load_agents(cwd=cwd, agent_dir=agent_dir), now)
         self._skills = Fresh(lambda: discover(agent_dir=agent_dir, cwd=cwd), now)
 
@@ -167,6 +178,15 @@ class AgentShelf:
         if agent is None or not (agent.suggested_skills or agent.load_skills or agent.skill_paths):
             return Ok(profile)
         return equipped(profile, self._skills(), cwd=self.cwd, agent_dir=self.agent_dir)
+
+    def add(self, name: str, text: str, *, is_local: bool) -> Path:
+        """Write a new file, the project's or the user's; its path. Raises `OSError`, also where there is one."""
+        path = self.folders[is_local] / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+        self.refresh()
+        return path
 
     def refresh(self) -> None:
         """Forget what was read."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from io import StringIO
+from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -58,6 +60,15 @@ class _Yaml(Protocol):
     compose: Callable[[str], _Node | None]
 
 
+class _Writer(Protocol):
+    default_flow_style: bool
+    sort_base_mapping_type_on_output: bool
+    allow_unicode: bool
+    width: int
+
+    def dump(self, data: object, stream: TextIO) -> None: ...
+
+
 def parse_yaml(text: str) -> Result[YamlText, YamlFault]:
     """Read one document; tags of Python's own are refused, a key given twice as well."""
     from ruamel.yaml import YAML  # noqa: PLC0415  10 ms, spent where a file is read
@@ -78,6 +89,20 @@ def parse_yaml(text: str) -> Result[YamlText, YamlFault]:
         return Err(YamlFault(problem=str(error).strip().splitlines()[0], line=1))
     except RecursionError:
         return Err(YamlFault(problem="it is nested too deeply", line=1))
+
+
+def dump_yaml(values: Mapping[str, object]) -> str:
+    """A mapping as YAML that `parse_yaml` reads back, its keys in their order, each text on as few lines as it has."""
+    from ruamel.yaml import YAML  # noqa: PLC0415  10 ms, spent where a file is written
+
+    yaml = cast("_Writer", YAML(typ="safe", pure=True))
+    yaml.default_flow_style = False
+    yaml.sort_base_mapping_type_on_output = False
+    yaml.allow_unicode = True
+    yaml.width = sys.maxsize
+    text = StringIO()
+    yaml.dump(dict(values), text)
+    return text.getvalue()
 
 
 def _lines(root: _Node) -> dict[tuple[int | str, ...], int]:

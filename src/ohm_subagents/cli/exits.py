@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import typer
 
 from ohm_subagents._views.cells import printable
 from ohm_subagents.contract import Category, ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Coroutine, Iterable
 
     from ohm_subagents.contract import Diagnostic
 
@@ -37,6 +39,17 @@ def exit_code(*, code: str, category: str, started: bool) -> int:
     The category of a task that had started is about its work, no longer about what was typed.
     """
     return BAD_USAGE if code in _MISCONFIGURED or (category in _MISUSED and not started) else TASK_FAILED
+
+
+def finish(command: Callable[[], Coroutine[Any, Any, int]]) -> NoReturn:
+    """Run a command in an event loop, and leave with its exit code."""
+    import anyio
+
+    try:
+        code = anyio.run(command)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    raise typer.Exit(code)
 
 
 def complain(text: object) -> None:

@@ -8,17 +8,15 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
-from ohm_subagents.cli.exits import BAD_USAGE, INTERRUPTED, TASK_FAILED, complain
+from ohm_subagents.cli.exits import BAD_USAGE, TASK_FAILED, complain, finish
 from ohm_subagents.cli.kept import task, tasks_app
 from ohm_subagents.cli.parameters import HERE, AsJson, Config, Cwd
+from ohm_subagents.cli.profile import profile_app, profiles
 from ohm_subagents.cli.terminal import OutputLost, print_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
 
 app = typer.Typer(
     help="Hand a focused task to a subagent and get one honest result back.",
@@ -32,6 +30,7 @@ app.add_typer(config_app, name="config")
 policy_app = typer.Typer(help="Who may run.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(policy_app, name="policy")
 app.add_typer(tasks_app, name="tasks")
+app.add_typer(profile_app, name="profile")
 
 _LOST: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO})
 
@@ -65,7 +64,7 @@ def run(
         config=config,
         as_json=as_json,
     )
-    _finish(lambda: run(options))
+    finish(lambda: run(options))
 
 
 @app.command()
@@ -82,7 +81,7 @@ def call(
     from ohm_subagents.cli.place import directory
 
     place = directory(cwd, as_json=as_json)
-    _finish(lambda: call(tool, arguments, cwd=place, config=config, as_json=as_json))
+    finish(lambda: call(tool, arguments, cwd=place, config=config, as_json=as_json))
 
 
 @app.command()
@@ -98,7 +97,7 @@ def delegate(
     from ohm_subagents.cli.place import directory
 
     place, asked = directory(cwd, as_json=as_json), tasks_in(tasks)
-    _finish(lambda: delegate(asked, cwd=place, config=config, as_json=as_json))
+    finish(lambda: delegate(asked, cwd=place, config=config, as_json=as_json))
 
 
 @app.command()
@@ -109,7 +108,7 @@ def subagents(cwd: Cwd = HERE, config: Config = None) -> None:
     from ohm_subagents.cli.roster import print_roster
 
     place = directory(cwd)
-    _finish(lambda: inspect(print_roster, cwd=place, config=config))
+    finish(lambda: inspect(print_roster, cwd=place, config=config))
 
 
 @app.command()
@@ -125,7 +124,7 @@ def subagent(
     from ohm_subagents.cli.roster import print_profile
 
     place = directory(cwd)
-    _finish(lambda: inspect(partial(print_profile, profile), cwd=place, config=config))
+    finish(lambda: inspect(partial(print_profile, profile), cwd=place, config=config))
 
 
 @app.command()
@@ -136,7 +135,7 @@ def plugins(cwd: Cwd = HERE, config: Config = None) -> None:
     from ohm_subagents.cli.plugins import print_plugins
 
     place = directory(cwd)
-    _finish(lambda: inspect(print_plugins, cwd=place, config=config))
+    finish(lambda: inspect(print_plugins, cwd=place, config=config))
 
 
 @app.command()
@@ -146,7 +145,7 @@ def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
     from ohm_subagents.cli.place import directory
 
     place = directory(cwd)
-    _finish(lambda: doctor(cwd=place, config=config))
+    finish(lambda: doctor(cwd=place, config=config))
 
 
 @config_app.command("show")
@@ -162,7 +161,7 @@ def config_show(
     from ohm_subagents.cli.place import directory
 
     place = directory(cwd)
-    _finish(lambda: inspect(print_origins if origin else print_config, cwd=place, config=config))
+    finish(lambda: inspect(print_origins if origin else print_config, cwd=place, config=config))
 
 
 @config_app.command("schema")
@@ -170,7 +169,7 @@ def config_schema() -> None:
     """Print the JSON Schema of ohm.json."""
     from ohm_subagents.cli.configuration import print_schema
 
-    _finish(print_schema)
+    finish(print_schema)
 
 
 @policy_app.command("explain")
@@ -186,10 +185,11 @@ def policy_explain(
     from ohm_subagents.cli.policy import print_verdict
 
     place = directory(cwd)
-    _finish(lambda: inspect(partial(print_verdict, profile), cwd=place, config=config))
+    finish(lambda: inspect(partial(print_verdict, profile), cwd=place, config=config))
 
 
 app.command()(task)
+app.command()(profiles)
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so
@@ -229,13 +229,3 @@ def main() -> None:
         if lost.args[0] != errno.EPIPE:
             complain(f"Cannot write to standard output: {lost.args[1]}.")
         sys.exit(TASK_FAILED)
-
-
-def _finish(command: Callable[[], Coroutine[Any, Any, int]]) -> None:
-    import anyio
-
-    try:
-        code = anyio.run(command)
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-    raise typer.Exit(code)

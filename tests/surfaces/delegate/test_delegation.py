@@ -3,7 +3,6 @@
 import json
 import re
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import anyio
 import anyio.lowlevel
@@ -110,18 +109,6 @@ async def test_the_profile_of_a_task_counts_before_that_of_the_call(opened, plac
     said = {request.description: (request.instructions, request.tools) for request in backend.requests}
     assert said["a"][0] == "You write."
     assert said["b"] == ("You research.", ("read", "grep"))
-
-
-async def test_files_stand_before_the_prompt_and_are_not_kept_in_the_record(opened, place):
-    (place / "work" / "a.txt").write_text("one\ntwo\nthree\n")
-    backend = ActingBackend(answered)
-    async with opened(backend=backend) as ohm:
-        asked = tasks("a", files=["a.txt", {"path": "a.txt", "tail": 1}])
-        result = await delegated(ohm, *asked)
-        session = await ohm.call("get_subagent_session", {"sessionId": result.details["sessionIds"][0]})
-    assert backend.requests[0].prompt == "=== a.txt ===\none\ntwo\nthree\n\n=== a.txt ===\nthree\n\nDo a."
-    assert "three" not in result.text
-    assert session.details["messageCount"] == 2
 
 
 async def test_a_call_from_a_deny_rule_is_refused_alone(opened, place):
@@ -395,10 +382,29 @@ async def test_options_that_are_not_understood_cost_the_suite_and_are_told(opene
     )
 
 
-async def test_files_outside_of_the_directory_can_be_kept_out(opened, place):
-    (place / "secret").write_text("a secret")
-    backend = ActingBackend(answered)
-    async with opened(backend=backend, config={"suiteOptions": {"delegate": {"filesOutsideCwd": "deny"}}}) as ohm:
-        await delegated(ohm, *tasks("a", files=[str(place / "secret")]))
-    assert "a secret" not in backend.requests[0].prompt
-    assert f"[access denied: path outside project directory: {Path(place / 'secret')}]" in backend.requests[0].prompt
+class TestFiles:
+    """They are read in a thread, for which a clock that jumps does not wait."""
+
+    @pytest.fixture(params=["asyncio", "trio"])
+    def anyio_backend(self, request):
+        return request.param
+
+    async def test_files_stand_before_the_prompt_and_are_not_kept_in_the_record(self, opened, place):
+        (place / "work" / "a.txt").write_text("one\ntwo\nthree\n")
+        backend = ActingBackend(answered)
+        async with opened(backend=backend) as ohm:
+            asked = tasks("a", files=["a.txt", {"path": "a.txt", "tail": 1}])
+            result = await delegated(ohm, *asked)
+            session = await ohm.call("get_subagent_session", {"sessionId": result.details["sessionIds"][0]})
+        assert backend.requests[0].prompt == "=== a.txt ===\none\ntwo\nthree\n\n=== a.txt ===\nthree\n\nDo a."
+        assert "three" not in result.text
+        assert session.details["messageCount"] == 2
+
+    async def test_files_outside_of_the_directory_can_be_kept_out(self, opened, place):
+        (place / "secret").write_text("a secret")
+        backend = ActingBackend(answered)
+        async with opened(backend=backend, config={"suiteOptions": {"delegate": {"filesOutsideCwd": "deny"}}}) as ohm:
+            await delegated(ohm, *tasks("a", files=[str(place / "secret")]))
+        assert "a secret" not in backend.requests[0].prompt
+        denied = f"[access denied: path outside project directory: {place / 'secret'}]"
+        assert denied in backend.requests[0].prompt

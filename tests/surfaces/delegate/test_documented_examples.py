@@ -133,7 +133,11 @@ async def delegated(desk, payload):
     host = MemoryHost(branch=[{"type": "custom", "customType": "pi-subagents", "data": EARLIER}])
     async with ModelServer(lambda request: Say(f"Answer to: {request.prompt[-40:]}")) as server:
         async with Ohm.open(
-            cwd=desk.work, env=desk.env, config=config(desk, server), suites=["delegate"], host=host
+            cwd=desk.work,
+            env=desk.env | {"PI_CODING_AGENT_DIR": str(desk.agent)},
+            config=config(desk, server),
+            suites=["delegate"],
+            host=host,
         ) as ohm:
             await ohm.emit("session_start", {"reason": "resume"})
             result = await ohm.call("delegate_to_subagents", payload)

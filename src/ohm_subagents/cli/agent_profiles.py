@@ -1,0 +1,166 @@
+"""`ohm profiles`, `ohm profile <name>` and `ohm profile new <name>`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._app.assembly import system_clock
+from ohm_subagents._config.env import agent_dir, process_env
+from ohm_subagents._orchestrator.refusals import unknown_agent
+from ohm_subagents._policy.agents import argument_refused, conflict
+from ohm_subagents._profiles.agents import AgentShelf, agent_profile_text, parse_agent_profile
+from ohm_subagents._views.agent_profiles import masked, profile_summary
+from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
+from ohm_subagents.cli.terminal import print_text
+from ohm_subagents.contract.agent import AgentOptions
+from ohm_subagents.contract.result import Err
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from ohm_subagents import Ohm
+    from ohm_subagents._config.load import LoadedConfig
+    from ohm_subagents._profiles.agents import AgentRoster
+    from ohm_subagents.contract import OhmError, Profile
+
+_NONE: Final = "No agent profiles found. Add one with ohm profile new <name>, or as a .md file to:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewProfile:
+    """What was typed for a new file; `prompt` is None for what standard input has."""
+
+    name: str
+    is_local: bool
+    keys: Mapping[str, JsonValue]
+    prompt: str | None
+    cwd: Path
+
+
+def print_agents(ohm: Ohm, _loaded: LoadedConfig) -> int:
+    """Print every agent profile with its file; the exit code."""
+    shelf = ohm.assembly.agents
+    roster = shelf.roster()
+    if not roster.profiles:
+        print_text("\n".join((_NONE, *(f"- {folder}" for folder in shelf.folders))))
+        return SUCCESS
+    print_text("\n".join(line for profile in roster.profiles.values() for line in _listed(profile, roster)))
+    return SUCCESS
+
+
+def _listed(profile: Profile, roster: AgentRoster) -> Iterator[str]:
+    yield profile_summary(profile)
+    yield f"  {_source(profile)}"
+    yield from (f"  replaces {other}" for other in _replaced(profile, roster))
+
+
+def _source(profile: Profile) -> str:
+    owner = "the project's" if profile.agent is not None and profile.agent.is_local else "yours"
+    return f"{profile.source} ({owner})"
+
+
+def _replaced(profile: Profile, roster: AgentRoster) -> tuple[str, ...]:
+    return tuple(one.source for one in roster.read if one.name == profile.name and one is not profile)
+
+
+def print_agent(name: str, ohm: Ohm, loaded: LoadedConfig) -> int:
+    """Print everything about one agent profile, or which ones there are; the exit code."""
+    roster = ohm.assembly.agents.roster()
+    profile = roster.profiles.get(name)
+    if profile is None:
+        complain(unknown_agent(name, tuple(roster.profiles)))
+        return BAD_USAGE
+    print_text("\n".join(_told(profile, roster, ohm, loaded)))
+    return SUCCESS
+
+
+def _told(profile: Profile, roster: AgentRoster, ohm: Ohm, loaded: LoadedConfig) -> Iterator[str]:
+    agent = profile.agent or AgentOptions()
+    equipped = ohm.assembly.agents.equipped(profile)
+    refusal = (
+        conflict(profile) or argument_refused(profile) or (equipped.err_value if isinstance(equipped, Err) else None)
+    )
+    yield f"Agent profile: {profile.name}"
+    yield f"source: {_source(profile)}"
+    yield from (f"replaces: {other}" for other in _replaced(profile, roster))
+    yield f"available: {'yes' if refusal is None else f'no ({refusal})'}"
+    is_subagent = any(one.source == profile.source for one in ohm.assembly.catalog.profiles)
+    yield f"subagent of task: {'yes' if is_subagent else 'no'} ({loaded.origin('subagents.agentProfiles')})"
+    fields = {
+        "provider": agent.provider,
+        "model": agent.model,
+        "thinkingLevel": agent.thinking,
+        "apiKey": masked(agent.api_key) if agent.api_key else None,
+        "tools": _tools(profile),
+        "excludeTools": ", ".join(profile.tools.denied),
+        "noExtensions": agent.no_extensions,
+        "extensions": ", ".join(agent.extensions),
+        "noSkills": agent.no_skills,
+        "suggestedSkills": ", ".join(agent.suggested_skills),
+        "loadSkills": ", ".join(agent.load_skills),
+        "noContextFiles": agent.no_context_files,
+        "extraArgs": ", ".join(agent.extra_args),
+    }
+    yield from (f"{key}: {'true' if value is True else value}" for key, value in fields.items() if value)
+    for title, text in (("System prompt:", profile.prompt), ("Appended system prompt:", agent.appended_prompt)):
+        yield from ("", title, text) if text else ()
+
+
+def _tools(profile: Profile) -> str:
+    allowed = profile.tools.allowed
+    return "" if allowed is None else ", ".join(allowed) or "none"
+
+
+async def write_agent(typed: NewProfile) -> int:
+    """Write a new file, never over an old one; the exit code."""
+    prompt = _standard_input() if typed.prompt is None else typed.prompt
+    if prompt is None:
+        complain("The prompt on standard input is not UTF-8 text.")
+        return BAD_USAGE
+    text = agent_profile_text({"name": typed.name, **typed.keys}, prompt)
+    if isinstance(text, Err):
+        complain(text.err_value)
+        return BAD_USAGE
+    unfit = _unfit(text.ok_value)
+    if unfit is not None:
+        complain(unfit)
+        return BAD_USAGE
+    shelf = AgentShelf(cwd=typed.cwd, agent_dir=agent_dir(process_env()), now=system_clock)
+    others = [one for one in shelf.roster().read if one.name == typed.name]
+    taken = [one.source for one in others if one.agent is not None and one.agent.is_local == typed.is_local]
+    if taken:
+        complain(f"The agent profile '{typed.name}' exists: {taken[-1]}. Edit that file, or choose another name.")
+        return BAD_USAGE
+    try:
+        path = shelf.add(typed.name, text.ok_value, is_local=typed.is_local)
+    except FileExistsError as error:
+        complain(f"The file '{error.filename}' exists. Choose another name.")
+        return BAD_USAGE
+    except OSError as error:
+        complain(f"The agent profile cannot be written to '{error.filename}': {error.strerror}.")
+        return TASK_FAILED
+    print_text(f"Wrote the agent profile '{typed.name}' to {path}.")
+    for one in others:
+        print_text(f"It replaces {one.source} here." if typed.is_local else f"Here {one.source} replaces it.")
+    return SUCCESS
+
+
+def _unfit(text: str) -> OhmError | None:
+    """Why nobody could ever use the profile."""
+    profile = parse_agent_profile(text, source="", is_local=False).profile
+    return None if profile is None else conflict(profile) or argument_refused(profile)
+
+
+def _standard_input() -> str | None:
+    """What is piped into us; None if it is no text."""
+    if sys.stdin is None or sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison] it may be closed
+        return ""
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None

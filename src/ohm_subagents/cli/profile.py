@@ -1,0 +1,117 @@
+"""`ohm profiles` and `ohm profile`, as they are typed."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from ohm_subagents.cli.exits import finish
+from ohm_subagents.cli.parameters import HERE, Config, Cwd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ohm_subagents import Ohm
+    from ohm_subagents._config.load import LoadedConfig
+
+_SHOW = "show"
+
+
+class _ByName(TyperGroup):
+    """`ohm profile <name>` is short for `ohm profile show <name>`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer's own class has no public name
+        is_name = bool(args) and args[0] not in {*self.commands, "--help"}
+        return super().parse_args(ctx, [_SHOW, *args] if is_name else args)
+
+
+profile_app = typer.Typer(
+    help="One agent profile, or `new`: a file for another one.",
+    cls=_ByName,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def profiles(cwd: Cwd = HERE, config: Config = None) -> None:
+    """List the agent profiles, and what is wrong with any of their files."""
+    from ohm_subagents.cli.agent_profiles import print_agents
+
+    _look(print_agents, cwd, config)
+
+
+@profile_app.command(_SHOW)
+def show(
+    name: Annotated[str, typer.Argument(help="Its name; `ohm profiles` lists them.")],
+    *,
+    cwd: Cwd = HERE,
+    config: Config = None,
+) -> None:
+    """Show one agent profile."""
+    from ohm_subagents.cli.agent_profiles import print_agent
+
+    _look(partial(print_agent, name), cwd, config)
+
+
+@profile_app.command("new")
+def new(
+    name: Annotated[str, typer.Argument(help="Letters, digits, '-' and '_'.")],
+    *,
+    project: Annotated[bool, typer.Option("--project", help="In .pi/ of the project, in place of yours.")] = False,
+    prompt: Annotated[str | None, typer.Option("--prompt", help="The system prompt; else standard input.")] = None,
+    append: Annotated[str | None, typer.Option("--append", help="What follows the system prompt.")] = None,
+    provider: Annotated[str | None, typer.Option("--provider")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="<model> or <provider>/<model>[:<thinking>]")] = None,
+    thinking: Annotated[str | None, typer.Option("--thinking", help="off, minimal, low, medium, high, xhigh")] = None,
+    tools: Annotated[str | None, typer.Option("--tools", help="The only ones, with commas between.")] = None,
+    exclude_tools: Annotated[str | None, typer.Option("--exclude-tools", help="All but these.")] = None,
+    no_tools: Annotated[bool, typer.Option("--no-tools")] = False,
+    extensions: Annotated[str | None, typer.Option("--extensions", help="Paths, with commas between.")] = None,
+    no_extensions: Annotated[bool, typer.Option("--no-extensions")] = False,
+    skills: Annotated[str | None, typer.Option("--skills", help="Skills that it is told of.")] = None,
+    load_skills: Annotated[str | None, typer.Option("--load-skills", help="Skills that it is given whole.")] = None,
+    no_skills: Annotated[bool, typer.Option("--no-skills")] = False,
+    no_context_files: Annotated[bool, typer.Option("--no-context-files")] = False,
+    extra_args: Annotated[str | None, typer.Option("--extra-args", help="Further arguments of pi.")] = None,
+    cwd: Cwd = HERE,
+) -> None:
+    """Write the file of a new agent profile. A key is for you to add: what is typed here, others can read."""
+    from ohm_subagents.cli.agent_profiles import NewProfile, write_agent
+    from ohm_subagents.cli.place import directory
+
+    keys = {
+        "provider": provider,
+        "model": model,
+        "thinkingLevel": thinking,
+        "appendSystemPrompt": append,
+        "noTools": no_tools,
+        "tools": tools,
+        "excludeTools": exclude_tools,
+        "noExtensions": no_extensions,
+        "extensions": extensions,
+        "noSkills": no_skills,
+        "suggestedSkills": skills,
+        "loadSkills": load_skills,
+        "noContextFiles": no_context_files,
+        "extraArgs": extra_args,
+    }
+    typed = NewProfile(
+        name=name,
+        is_local=project,
+        keys={key: value for key, value in keys.items() if value not in {None, False}},
+        prompt=prompt,
+        cwd=directory(cwd),
+    )
+    finish(partial(write_agent, typed))
+
+
+def _look(look: Callable[[Ohm, LoadedConfig], int], cwd: Path, config: Path | None) -> None:
+    from ohm_subagents.cli.inspection import inspect
+    from ohm_subagents.cli.place import directory
+
+    place = directory(cwd)
+    finish(lambda: inspect(look, cwd=place, config=config))
