@@ -29,7 +29,7 @@ from ohm_subagents.contract import (
     Usage,
     UsageAdded,
 )
-from ohm_subagents.plugin import Backend, BackendSpec, Options, RunOutput, RunRequest, Sink, hookimpl
+from ohm_subagents.plugin import Backend, BackendSpec, Capability, Options, RunOutput, RunRequest, Sink, hookimpl
 
 BACKEND_ID = "scripted-children"
 NOTHING = {"exitCode": 0}
@@ -96,7 +96,14 @@ class ScriptedChildren:
 
     @hookimpl
     def ohm_backends(self) -> Iterable[BackendSpec]:
-        return (BackendSpec(id=BACKEND_ID, summary="Scripted children.", options=Options, open=self._open),)
+        spec = BackendSpec(
+            id=BACKEND_ID,
+            summary="Scripted children.",
+            options=Options,
+            open=self._open,
+            capabilities=frozenset({Capability.AGENT_OPTIONS}),
+        )
+        return (spec,)
 
     @hookimpl
     def ohm_observers(self) -> Iterable["ScriptedChildren"]:
