@@ -126,7 +126,8 @@ async def _delegate(context: SuiteContext, sessions: Sessions, options: Delegate
                 seen = delegation.windows()
                 return _with_windows(context, result_text(seen), seen.payload())
             case Rejected(error=error):
-                return _refused(error.message)
+                code: JsonObject = {"errorCode": error.code, "errorCategory": error.resolved_category.value}
+                return ToolResult(text=error.message, details=code, is_error=True)
             case _:
                 raise AssertionError("A start has a reply of its own.")
 
