@@ -11,7 +11,7 @@ from golden_recording import Json
 
 HERE = Path(__file__).parent
 DEFAULT = HERE / "suites.json"
-MORE = HERE / "suites-more.json"
+FURTHER = HERE / "suites-more.json"
 
 PENDING = {
     "devkit": "the tool for a single subagent",
@@ -54,13 +54,17 @@ def suite_file() -> Path:
 
 
 def cases(file: Path) -> list[Case]:
+    """The cases of a file."""
+    return [case(one) for one in json.loads(file.read_text(encoding="utf-8"))["cases"]]
+
+
+def chosen(file: Path) -> list[Case]:
     """The cases of a file, of one suite if OHM_GOLDEN_SUITE names one."""
-    found = [case(one) for one in json.loads(file.read_text(encoding="utf-8"))["cases"]]
-    only = os.environ.get("OHM_GOLDEN_SUITE")
+    found, only = cases(file), os.environ.get("OHM_GOLDEN_SUITE")
     if only and only not in (suites := {one.suite for one in found}):
         message = f"OHM_GOLDEN_SUITE is {only!r}; {file.name} has the suites {', '.join(sorted(suites))}."
         raise ValueError(message)
-    return [one for one in found if not only or one.suite == only]
+    return [one for one in found if only in (None, "", one.suite)]
 
 
 def case(content: Json) -> Case:

@@ -1,7 +1,7 @@
 """An open `Ohm` as a suite case wants it: its host, its scripted children, its clock, and the sessions it knows."""
 
 import logging
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -199,10 +199,10 @@ def _precedes(one: Json, run: Json) -> bool:
 
 def told_runs(text: str, details: Json) -> list[Json]:
     """What `get_subagent_session` tells of each run, most of it of the latest."""
-    blocks = [text]
+    blocks: Sequence[str] = [text]
     if details["runCount"] > 1:
-        blocks = [block.partition("\n")[2] for block in f"\n---\n{text}".split("\n---\n=== Run ")[1:]]
-        heads = [block.partition("\n")[0] for block in f"\n---\n{text}".split("\n---\n=== Run ")[1:]]
+        headed = f"\n---\n{text}".split("\n---\n=== Run ")[1:]
+        heads, blocks = zip(*(block.partition("\n")[::2] for block in headed), strict=True)
         runs: list[Json] = [{"status": head[head.index("(") + 1 : head.index(")")]} for head in heads]
     else:
         runs = [{"status": details["status"]}]
@@ -223,7 +223,6 @@ async def opened(case: Case, root: Path, suites: tuple[str, ...]) -> AsyncGenera
     place.prepare(case.setup)
     async with passing_time(), anyio.create_task_group() as group:
         world = World(case, place, group)
-        options: dict[str, Any] = {"new_uuid": world.new_uuid}
         async with Ohm.open(
             cwd=place.cwd,
             config={"subagentBackend": BACKEND_ID},
@@ -233,7 +232,7 @@ async def opened(case: Case, root: Path, suites: tuple[str, ...]) -> AsyncGenera
             clock=world.now_ms,
             host=world.host,
             logger=world.warnings,
-            **options,
+            new_uuid=world.new_uuid,
         ) as ohm:
             world.ohm = ohm
             await world.know_sessions()

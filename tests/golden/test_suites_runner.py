@@ -5,7 +5,6 @@ from golden_calls import play
 from golden_children import ScriptedChildren, ended, script, told
 from golden_expectations import differences
 from golden_suites import PENDING, case, filled
-from golden_time import standing
 
 from ohm_subagents.contract import Err, Ok, TextDelta, ToolEnded, ToolStarted, UsageAdded
 
@@ -19,11 +18,6 @@ FINE = {
     "expect": {"details": {"count": 0}},
 }
 ASSISTANT = {"role": "assistant", "content": [{"type": "text", "text": "hi"}]}
-
-
-@pytest.fixture
-def anyio_backend():
-    return "trio", {"clock": standing()}
 
 
 class Said:
