@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from ohm_subagents import Ohm
+from ohm_subagents._plugins.unhonoured import fields_of
 from ohm_subagents.contract import AgentOptions, ModelPattern, Profile, ToolPolicy
 from ohm_subagents.plugin import BackendSpec, Capability, Ok, Options, RunOutput, hookimpl
 from ohm_subagents.testing import HERMETIC
@@ -19,12 +20,10 @@ FULL = AgentOptions(
     api_key="sk-never-shown",
     no_extensions=True,
     extensions=("a.ts",),
-    no_skills=True,
-    skill_paths=("/s.md",),
     no_context_files=True,
     extra_args=("--x",),
 )
-BEYOND = "apiKey, noExtensions, extensions, noSkills, suggestedSkills, noContextFiles, extraArgs"
+BEYOND = "apiKey, noExtensions, extensions, noContextFiles, extraArgs"
 
 
 def profile(agent, **changes):
@@ -95,3 +94,11 @@ async def test_the_echo_looks_at_nothing_and_says_so():
     fields = f"system prompt, tools, appendSystemPrompt, provider, model, thinkingLevel, {BEYOND}"
     assert said == [f'Backend "none" does not look at these fields of profile "Writer": {fields}.']
     assert (await told(profile(AgentOptions(), prompt=""), backend="none"))[1] == []
+
+
+@pytest.mark.parametrize(
+    ("agent", "field"),
+    [(AgentOptions(skill_paths=("/s.md",)), "suggestedSkills"), (AgentOptions(no_skills=True), "noSkills")],
+)
+def test_skills_and_none_are_fields_too(agent, field):
+    assert list(fields_of(profile(agent, prompt=""))) == [field]
