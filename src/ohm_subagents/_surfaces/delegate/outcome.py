@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._surfaces.delegate.details import SessionRun, SessionStatus, Window, Windows
 from ohm_subagents._views.messages import messages_of
 from ohm_subagents.contract.errors import ErrorCode
+from ohm_subagents.contract.events import Cancelled
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 INTERRUPTED: Final = "Session was interrupted (main agent session ended unexpectedly)"
 LOOP: Final = "Loop detected: sub-agent is repeating the same tool calls"
 SPAWN_FAILED: Final = "Failed to spawn sub-agent process"
-ABORTED: Final = "Aborted before it was done."
+ABORTED: Final = "Aborted before it was begun."
 _SHORTER: Final = {
     ErrorCode.REHYDRATED_INCOMPLETE: INTERRUPTED,
     ErrorCode.LOOP_DETECTED: LOOP,
@@ -55,7 +56,9 @@ def ending(task: Task) -> Ending:
         case "succeeded":
             return Ending(status="completed", exit_code=0, stop_reason="stop", notes=notes)
         case "cancelled":
-            return Ending(status="error", exit_code=1, stop_reason="aborted", error_message=ABORTED, notes=notes)
+            outcome = task.runs[0].outcome if task.runs else None
+            why = outcome.reason if isinstance(outcome, Cancelled) else ABORTED
+            return Ending(status="error", exit_code=1, stop_reason="aborted", error_message=why, notes=notes)
         case "failed":
             return failure(task.error, notes=notes)
 
