@@ -201,7 +201,7 @@ async def unknown_session():
         told = await ohm.call("delegate_to_subagents", {"tasks": [task]})
     return {
         "error_code": told.details["errorCode"],
-        "error_category": told.details["errorCategory"],
+        "error_category": ErrorCode(told.details["errorCode"]).category,
         "error_message": told.text,
     }
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._surfaces.delegate.details import SessionRun, SessionStatus, Window, Windows
+from ohm_subagents._views.cells import printable
 from ohm_subagents._views.messages import messages_of
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.events import Cancelled
@@ -98,10 +99,11 @@ def result_text(seen: Windows) -> str:
 
 
 def _result_line(window: Window) -> str:
+    name = " ".join(printable(window.name).split())
     if window.status == "completed":
-        told = f"✓ {window.name}: completed"
+        told = f"✓ {name}: completed"
     else:
         why = f" — {window.error_message}" if window.error_message else ""
-        told = f"✗ {window.name}: error{why}"
+        told = f"✗ {name}: error{why}"
     profile = f" ({window.profile_info})" if window.profile_info else ""
     return f"{told} (session: {window.session_id}){profile}"
