@@ -108,6 +108,7 @@ def test_one_profile_is_shown_whole_but_for_its_key(ohm, folders):
 def test_a_profile_that_would_be_refused_says_why(ohm, folders, keys, why):
     write(folders["mine"], "p", keys)
     assert f"available: no ({why}" in ohm("profile", "p").stdout
+    assert f"  not available: {why}" in ohm("profiles").stdout
 
 
 def test_a_profile_that_is_a_subagent_says_who_made_it_one(ohm, folders):

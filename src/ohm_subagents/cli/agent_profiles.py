@@ -49,14 +49,24 @@ def print_agents(ohm: Ohm, _loaded: LoadedConfig) -> int:
     if not roster.profiles:
         print_text("\n".join((_NONE, *(f"- {folder}" for folder in shelf.folders))))
         return SUCCESS
-    print_text("\n".join(line for profile in roster.profiles.values() for line in _listed(profile, roster)))
+    print_text("\n".join(line for profile in roster.profiles.values() for line in _listed(profile, roster, shelf)))
     return SUCCESS
 
 
-def _listed(profile: Profile, roster: AgentRoster) -> Iterator[str]:
+def _listed(profile: Profile, roster: AgentRoster, shelf: AgentShelf) -> Iterator[str]:
+    refusal = _refusal(profile, shelf)
     yield profile_summary(profile)
     yield f"  {_source(profile)}"
+    if refusal is not None:
+        yield f"  not available: {refusal}"
     yield from (f"  replaces {other}" for other in _replaced(profile, roster))
+
+
+def _refusal(profile: Profile, shelf: AgentShelf) -> OhmError | None:
+    """Why no task could have the profile, as far as its file and the skills tell."""
+    equipped = shelf.equipped(profile)
+    found = equipped.err_value if isinstance(equipped, Err) else None
+    return conflict(profile) or argument_refused(profile) or found
 
 
 def _source(profile: Profile) -> str:
@@ -81,10 +91,7 @@ def print_agent(name: str, ohm: Ohm, loaded: LoadedConfig) -> int:
 
 def _told(profile: Profile, roster: AgentRoster, ohm: Ohm, loaded: LoadedConfig) -> Iterator[str]:
     agent = profile.agent or AgentOptions()
-    equipped = ohm.assembly.agents.equipped(profile)
-    refusal = (
-        conflict(profile) or argument_refused(profile) or (equipped.err_value if isinstance(equipped, Err) else None)
-    )
+    refusal = _refusal(profile, ohm.assembly.agents)
     yield f"Agent profile: {profile.name}"
     yield f"source: {_source(profile)}"
     yield from (f"replaces: {other}" for other in _replaced(profile, roster))
