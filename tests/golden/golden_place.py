@@ -13,7 +13,8 @@ from golden_suites import Case, filled
 SETUP = frozenset(
     {"files", "global_profiles", "project_profiles", "global_skills", "project_skills", "global_settings"}
     | {"project_settings", "sessions", "session_entries", "branch", "children", "child", "child_runs", "clock", "theme"}
-    | {"width", "terminal_columns", "abort_parent_at", "has_ui", "env", "active_tools", "parent_tools", "append_throws"}
+    | {"width", "terminal_columns", "abort_parent_at", "has_ui", "env", "active_tools", "parent_tools", "todos"}
+    | {"append_throws", "send_throws", "widget_throws"}
 )
 """What a case may set up, in the suites that the library has."""
 

@@ -1,7 +1,8 @@
 """An open `Ohm` as a suite case wants it: its host, its scripted children, its clock, and the sessions it knows."""
 
 import logging
-from collections.abc import AsyncGenerator, Iterator, Mapping
+import math
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from golden_place import Place
 from golden_recording import Json
 from golden_suites import Case
 from golden_time import passing_time
+from golden_todos import set_up
 
 from ohm_subagents import Ohm
 from ohm_subagents._orchestrator.log import LINES
@@ -24,16 +26,33 @@ ENTRY = "pi-subagents"
 EPOCH_MS = 1_750_000_000_000
 DELEGATE, OUTPUT, SESSION = "delegate_to_subagents", "get_subagent_output", "get_subagent_session"
 
-HOUSE: Mapping[str, tuple[str, ...]] = {"delegate": ("delegate",), "ohm": ("task", "primary")}
+HOUSE: Mapping[str, tuple[str, ...]] = {"delegate": ("delegate",), "todos": ("todos",), "ohm": ("task", "primary")}
 """Our names of the suites of the file."""
 
 
-class ForgetfulHost(MemoryHost):
-    """A host whose session log cannot be written."""
+class FailingHost(MemoryHost):
+    """A host some of whose methods fail, so many times or always, after they were called."""
+
+    def __init__(self, failing: Mapping[str, int | bool], **options: Any) -> None:
+        super().__init__(**options)
+        self._left = {name: math.inf if times is True else int(times) for name, times in failing.items()}
 
     def append_entry(self, kind: str, data: Json) -> None:
         super().append_entry(kind, data)
-        raise OSError("the session log is read-only")
+        self._fail("append_throws")
+
+    def send_user_message(self, text: str, *, follow_up: bool = False) -> None:
+        super().send_user_message(text, follow_up=follow_up)
+        self._fail("send_throws")
+
+    def set_widget(self, key: str, lines: Sequence[str] | None, **options: Any) -> None:
+        super().set_widget(key, lines, **options)
+        self._fail("widget_throws")
+
+    def _fail(self, name: str) -> None:
+        if self._left.get(name, 0) > 0:
+            self._left[name] -= 1
+            raise OSError(name)
 
 
 class Warnings(logging.Handler):
@@ -106,7 +125,8 @@ class World:
         ]
         branch = [*settled, *self.setup.get("session_entries", []), *self.setup.get("branch", [])]
         tools = [*self.setup.get("active_tools", []), *self.setup.get("parent_tools", [])]
-        return (ForgetfulHost if self.setup.get("append_throws") else MemoryHost)(branch=branch, tools=tools)
+        failing = {key: times for key, times in self.setup.items() if key.endswith("_throws")}
+        return FailingHost(failing, branch=branch, tools=tools, has_ui=self.setup.get("has_ui", True))
 
     def now_ms(self) -> int:
         if self._stamp is not None:
@@ -231,6 +251,8 @@ async def opened(case: Case, root: Path, suites: tuple[str, ...]) -> AsyncGenera
         ) as ohm:
             world.ohm = ohm
             await world.know_sessions()
+            if "todos" in case.setup:
+                await set_up(ohm, world.host, case.setup["todos"])
             with world.warnings.listening():
                 yield world
             group.cancel_scope.cancel()
