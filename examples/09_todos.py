@@ -27,10 +27,8 @@ async def main() -> None:
         print(done.text.partition("\n")[0])
         print(desk.statuses["til-done"])
 
-        [answer] = await ohm.emit("before_agent_start")
-        message = answer["message"]
-        assert isinstance(message, dict)
-        print(message["customType"], message["display"])
+        for answer in await ohm.emit("before_agent_start"):
+            print(*answer, "for the model alone")
         await ohm.emit("agent_end", {"messages": [{"role": "assistant", "stopReason": "stop"}]})
         print(*desk.widgets["til-done-countdown"])
         await desk.spoken.wait()
@@ -41,6 +39,6 @@ anyio.run(main)
 # Prints:
 # Completed [0]
 # 📋 1/2
-# til-done-context False
+# message for the model alone
 # ⏳ Auto-continuing in 3s... (type anything to interrupt)
 # Next action: edit_todos with action 'start' and indices [1]

@@ -45,7 +45,7 @@ class Host(Protocol):
     def set_widget(self, key: str, lines: Sequence[str] | None, *, placement: WidgetPlacement | None = None) -> None:
         """Show plain lines of at most 100 terminal cells near the prompt under `key`; None removes them.
 
-        `placement` is given where it matters, and by the suite `todos` alone.
+        `placement` is given where it matters; else it is the host's choice.
         """
         ...
 
