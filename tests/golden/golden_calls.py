@@ -13,6 +13,7 @@ from golden_nested_pi import arguments_of, environment_of
 from golden_outcome import Outcome, rendered, stamped, theme_named
 from golden_recording import Json
 from golden_suites import Case
+from golden_todos import state, told
 from golden_world import ENTRY, HOUSE, World, opened
 
 from ohm_subagents.plugin import ToolResult
@@ -112,8 +113,16 @@ async def _event(world: World, call: Json) -> Outcome:
     answers: tuple[Any, ...] = ()
     for _ in range(call.get("repeat", 1)):
         answers = await world.ohm.emit(call["event"], call.get("args", {}))
-        await anyio.sleep(call.get("advance_ms", 0) / 1000)
+        await _pass(call.get("advance_ms", 0), call.get("step_ms"))
     return Outcome(facts={"return": answers[-1] if answers else None})
+
+
+async def _pass(ms: int, step_ms: int | None) -> None:
+    """Let so much time pass, in steps if a case says so, and let everybody do what is due by then."""
+    began = anyio.current_time()
+    for passed_ms in [*range(step_ms or ms, ms, step_ms or 1), ms] if ms else ():
+        await anyio.sleep_until(began + passed_ms / 1000)
+    await anyio.wait_all_tasks_blocked()
 
 
 async def _render_call(world: World, call: Json) -> Outcome:
@@ -122,17 +131,27 @@ async def _render_call(world: World, call: Json) -> Outcome:
 
 
 async def _render_result(world: World, call: Json) -> Outcome:
+    """Of a tool that is named, or of any of the suite if the result as it was kept is given."""
+    name, kept = call["render_result"], None
+    if isinstance(name, dict):
+        kept, name = name, next(iter(world.ohm.tools))
+        call = {**call, "details": kept.get("details", {}), "content": "".join(one["text"] for one in kept["content"])}
     details = call.get("details", {})
     if "windows" in details:
         details = {**details, "windows": [stamped(window, world.now_ms()) for window in details["windows"]]}
     result = ToolResult(text=call.get("content", ""), details=details)
-    shown = world.ohm.tools[call["render_result"]].render_result(
+    shown = world.ohm.tools[name].render_result(
         result,
         expanded=call.get("expanded", False),
         width=world.setup.get("width", WIDTH),
         theme=theme_named(world.setup.get("theme")),
     )
     return rendered(shown)
+
+
+async def _render_message(world: World, call: Json) -> Outcome:
+    theme = theme_named(world.setup.get("theme"))
+    return rendered(world.ohm.render_message(call["render_message"], call["content"], theme=theme))
 
 
 async def _function(world: World, call: Json) -> Outcome:
@@ -161,9 +180,11 @@ async def _mount(world: World, call: Json) -> Outcome:
 
 
 async def _definitions(world: World, call: Json) -> Outcome:
-    tools = [world.ohm.tools[name] for name in call["tool_definitions"]]
+    named = call["tool_definitions"]
+    tools = [world.ohm.tools[name] for name in ([named] if isinstance(named, str) else named)]
     (snippet, *others) = {tool.prompt_snippet for tool in tools}
-    return Outcome(facts={"prompt_snippet": snippet if not others else None})
+    guidelines = [line for tool in tools for line in tool.prompt_guidelines]
+    return Outcome(facts={"prompt_snippet": None if others else snippet, "prompt_guidelines": guidelines})
 
 
 Play = Callable[[World, Json], Awaitable[Outcome]]
@@ -173,9 +194,10 @@ FORMS: Mapping[str, tuple[Play, frozenset[str]]] = {
     "sequence": (_sequence, frozenset()),
     "tool": (_tool, frozenset({"args", "bypass_schema"})),
     "schema": (_schema, frozenset({"args"})),
-    "event": (_event, frozenset({"args", "repeat", "advance_ms"})),
+    "event": (_event, frozenset({"args", "repeat", "advance_ms", "step_ms"})),
     "render_call": (_render_call, frozenset({"args"})),
     "render_result": (_render_result, frozenset({"content", "details", "expanded"})),
+    "render_message": (_render_message, frozenset({"content"})),
     "tool_definitions": (_definitions, frozenset()),
     "fn": (_function, frozenset({"args", "task", "content", "scope", "bypass_schema"})),
 }
@@ -195,6 +217,8 @@ class Sight:
         """Raises `KeyError` if there is no such subject here."""
         if name in self._outcome.facts:
             return self._outcome.facts[name]
+        if name == "state":
+            return await state(self._world.ohm)
         if name in STORED:
             return STORED[name](await self._world.kept())
         return SEEN[name](self._world, self._outcome)
@@ -252,6 +276,12 @@ SEEN: Mapping[str, Callable[[World, Outcome], Any]] = {
         (*world.warnings.lines, *(one.message for one in world.ohm.diagnostics))
     ),
     "registered_tools": lambda world, _outcome: list(world.ohm.tools),
+    "ui": lambda world, _outcome: told(world.host, "set_status"),
+    "widgets": lambda world, _outcome: told(world.host, "set_widget"),
+    "user_messages": lambda world, _outcome: told(world.host, "send_user_message"),
+    "user_message": lambda world, _outcome: told(world.host, "send_user_message"),
+    "messages": lambda world, _outcome: told(world.host, "send_message"),
+    "message": lambda world, _outcome: told(world.host, "send_message"),
     "unique": lambda world, _outcome: len({*world.ohm.tools}) == len([*world.ohm.tools]),
     "details_names": _names,
     "is_same_session": _is_same_session,

@@ -338,7 +338,8 @@ SUBJECTS = frozenset(
         "warns",
         "persisted",
     }
-    | {"appended_types", "size", "present", "raises", "prompt_snippet", "label", "unique", "store_ids"}
+    | {"appended_types", "size", "present", "raises", "prompt_snippet", "prompt_guidelines", "label", "unique"}
+    | {"store_ids", "state", "ui", "widgets", "user_messages", "user_message", "messages", "message", "return"}
 )
 
 PLAIN: Mapping[str, tuple[str, Check]] = {

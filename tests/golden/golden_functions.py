@@ -9,6 +9,7 @@ from typing import Any
 from golden_nested_pi import flags_of, variables_of
 from golden_outcome import Outcome, rendered, stamped, theme_named
 from golden_recording import Json
+from golden_todos import set_up
 from golden_world import DELEGATE, World
 
 from ohm_subagents._config.pi_settings import load_pi_settings
@@ -19,6 +20,7 @@ from ohm_subagents._surfaces.delegate.details import Window
 from ohm_subagents._surfaces.delegate.windows import global_header, summary_text, window_header
 from ohm_subagents._views.agent_profiles import profile_summary
 from ohm_subagents._views.previews import tool_call_preview, tool_result_summary
+from ohm_subagents._views.todo_count import TodoCount
 from ohm_subagents.contract import Err, Profile
 
 WIDTH = 160
@@ -207,6 +209,26 @@ async def progress_text(_world: World, call: Json) -> Outcome:
     return Outcome(facts={"value": summary_text(statuses)})
 
 
+# Todos
+
+
+async def update_ui(world: World, call: Json) -> Outcome:
+    """What the screen is told of a list: of what was made of it last."""
+    (todos,) = call["args"]
+    await set_up(world.ohm, world.host, todos)
+    await world.ohm.call("write_todos", {"mode": "append", "todos": []})
+    return Outcome()
+
+
+async def track_todos(_world: World, call: Json) -> Outcome:
+    """How far a list is after the calls of a child."""
+    (calls,) = call["args"]
+    count = TodoCount()
+    for tool, arguments in calls:
+        count = count.after(tool, arguments)
+    return Outcome(facts={"value": {"todoTotal": count.total, "todoCompleted": count.completed}})
+
+
 Function = Callable[[World, Json], Awaitable[Outcome]]
 FUNCTIONS: Mapping[str, Function] = {
     "build_prompt": build_prompt,
@@ -222,4 +244,6 @@ FUNCTIONS: Mapping[str, Function] = {
     "render_window_header": render_window_header,
     "render_global_header": render_global_header,
     "summary_text": progress_text,
+    "update_ui": update_ui,
+    "track_todos": track_todos,
 }

@@ -13,7 +13,8 @@ from golden_suites import Case, filled
 SETUP = frozenset(
     {"files", "global_profiles", "project_profiles", "global_skills", "project_skills", "global_settings"}
     | {"project_settings", "sessions", "session_entries", "branch", "children", "child", "child_runs", "clock", "theme"}
-    | {"width", "terminal_columns", "abort_parent_at", "has_ui", "env", "tools"}
+    | {"width", "terminal_columns", "abort_parent_at", "has_ui", "env", "tools", "active_tools", "parent_tools"}
+    | {"todos", "send_throws", "widget_throws"}
 )
 """What a case may set up, in the suites that the library has; and `append…`, a session log that cannot be written."""
 

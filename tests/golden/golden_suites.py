@@ -15,7 +15,6 @@ FURTHER = HERE / "suites-more.json"
 
 PENDING = {
     "devkit": "the tool for a single subagent",
-    "todos": "the todo tools",
     "sticky": "subagents that keep their context",
     "core": "all suites mounted together",
 }

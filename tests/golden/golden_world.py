@@ -1,6 +1,7 @@
 """An open `Ohm` as a suite case wants it: its host, its scripted children, its clock, and the sessions it knows."""
 
 import logging
+import math
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from golden_place import Place
 from golden_recording import Json
 from golden_suites import Case
 from golden_time import passing_time
+from golden_todos import set_up
 
 from ohm_subagents import Ohm
 from ohm_subagents._orchestrator.log import LINES
@@ -24,16 +26,33 @@ ENTRY = "pi-subagents"
 EPOCH_MS = 1_750_000_000_000
 DELEGATE, OUTPUT, SESSION = "delegate_to_subagents", "get_subagent_output", "get_subagent_session"
 
-HOUSE: Mapping[str, tuple[str, ...]] = {"delegate": ("delegate",), "ohm": ("task", "primary")}
+HOUSE: Mapping[str, tuple[str, ...]] = {"delegate": ("delegate",), "todos": ("todos",), "ohm": ("task", "primary")}
 """Our names of the suites of the file."""
 
 
-class ForgetfulHost(MemoryHost):
-    """A host whose session log cannot be written."""
+class FailingHost(MemoryHost):
+    """A host some of whose methods fail, so many times or always, after they were called."""
+
+    def __init__(self, failing: Mapping[str, int | bool], **options: Any) -> None:
+        super().__init__(**options)
+        self._left = {name: math.inf if times is True else int(times) for name, times in failing.items()}
 
     def append_entry(self, kind: str, data: Json) -> None:
         super().append_entry(kind, data)
-        raise OSError("the session log is read-only")
+        self._fail("append_throws")
+
+    def send_user_message(self, text: str, *, follow_up: bool = False) -> None:
+        super().send_user_message(text, follow_up=follow_up)
+        self._fail("send_throws")
+
+    def set_widget(self, key: str, lines: Sequence[str] | None, **options: Any) -> None:
+        super().set_widget(key, lines, **options)
+        self._fail("widget_throws")
+
+    def _fail(self, name: str) -> None:
+        if self._left.get(name, 0) > 0:
+            self._left[name] -= 1
+            raise OSError(name)
 
 
 class Warnings(logging.Handler):
@@ -105,8 +124,10 @@ class World:
             entry(run) for known in self.setup.get("sessions", {}).values() for run in known["runs"] if not running(run)
         ]
         branch = [*settled, *self.setup.get("session_entries", []), *self.setup.get("branch", [])]
-        is_broken = any(key.startswith("append") and value for key, value in self.setup.items())
-        return (ForgetfulHost if is_broken else MemoryHost)(branch=branch, tools=self.setup.get("tools", []))
+        tools = [name for key in ("tools", "active_tools", "parent_tools") for name in self.setup.get(key, [])]
+        failing = {key: times for key, times in self.setup.items() if key.endswith("_throws")}
+        failing |= {"append_throws": times for key, times in self.setup.items() if key.startswith("append")}
+        return FailingHost(failing, branch=branch, tools=tools, has_ui=self.setup.get("has_ui", True))
 
     def now_ms(self) -> int:
         if self._stamp is not None:
@@ -236,6 +257,8 @@ async def opened(case: Case, root: Path, suites: tuple[str, ...]) -> AsyncGenera
         ) as ohm:
             world.ohm = ohm
             await world.know_sessions()
+            if "todos" in case.setup:
+                await set_up(ohm, world.host, case.setup["todos"])
             with world.warnings.listening():
                 yield world
             group.cancel_scope.cancel()

@@ -94,6 +94,39 @@ def test_a_tool_that_does_not_exist_is_left_out_and_named():
     ]
 
 
+TODO = {"offered": ("draw", "todo"), "only_if_named": ("todo",)}
+
+
+@pytest.mark.parametrize(
+    ("policy", "rules", "is_given"),
+    [
+        (ToolPolicy(), None, False),
+        (ToolPolicy(denied=("bash",)), None, False),
+        (ToolPolicy(allowed=("read", "Todo")), None, True),
+        (ToolPolicy(), ToolRules(allowed=("todo",)), True),
+        (ToolPolicy(allowed=("todo",)), ToolRules(denied=("todo",)), False),
+        (ToolPolicy(allowed=("todo",)), ToolRules(at_most=("todo",)), True),
+        (ToolPolicy(), ToolRules(at_most=("todo",), source=".pi/ohm.json:3"), False),
+    ],
+)
+@pytest.mark.parametrize("is_agent", [True, False])
+def test_a_tool_that_must_be_named_is_given_where_a_list_of_the_user_has_it(policy, rules, is_given, is_agent):
+    resolved = resolve_tools(policy, rules, **TODO, is_agent=is_agent).unwrap()
+    assert ("todo" in resolved.names) is is_given
+
+
+def test_having_every_tool_is_having_none_that_must_be_named():
+    assert resolve_tools(ToolPolicy(), None, **TODO).unwrap().names == (*CHILD_TOOLS, "draw")
+
+
+def test_a_project_cannot_name_a_tool_for_a_profile_that_does_not():
+    resolved = resolve_tools(ToolPolicy(), ToolRules(at_most=("todo",), source=".pi/ohm.json:3"), **TODO).unwrap()
+    assert [str(one) for one in resolved.diagnostics] == [
+        ".pi/ohm.json:3: 'todo' is not given: the profile lacks it, and a project's file cannot add tools. "
+        "The user's file can."
+    ]
+
+
 NAMES = st.lists(st.sampled_from([*CHILD_TOOLS, "todo", "unknown"]), max_size=6).map(tuple)
 
 

@@ -29,3 +29,11 @@ def test_an_entry_that_was_appended_is_on_the_branch() -> None:
         {"type": "message"},
         {"type": "custom", "customType": "ohm-subagents", "data": {"n": 1}},
     )
+
+
+def test_it_remembers_a_place_that_it_is_given_and_has_a_screen_unless_told_otherwise() -> None:
+    host = MemoryHost()
+    host.set_widget("a", ["one"], placement="belowEditor")
+    assert host.calls == [("set_widget", "a", ("one",), "belowEditor")]
+    assert host.has_ui()
+    assert not MemoryHost(has_ui=False).has_ui()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from ohm_subagents._app.assembly import Assembly
+    from ohm_subagents._app.background import Background
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.pi_settings import PiSettings
@@ -43,9 +44,11 @@ class Engine:
         new_task_id: Callable[[], str],
         new_uuid: Callable[[], UUID],
         suites: tuple[str, ...] | None,
+        background: Background,
     ) -> None:
         self.store = store
         self._pool = pool
+        self._background = background
         self._suites = suites
         self._new_uuid = new_uuid
         self._memories: dict[str, dict[str, object]] = {}
@@ -98,6 +101,7 @@ class Engine:
             executor=self.orchestrator,
             host=self.assembly.sources.host,
             on=self.events.on,
+            spawn=self._background.spawn,
             clock=self.assembly.sources.clock,
             new_uuid=self._new_uuid,
             profiles=self.profiles,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.suites import Settings
@@ -10,10 +10,11 @@ from ohm_subagents._surfaces.mounting import mount
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from ohm_subagents._config.schema import OhmConfig
-    from ohm_subagents._plugins.suites import SuiteContext, Tool, ToolSuiteSpec
+    from ohm_subagents._plugins.suites import EventHandler, SuiteContext, Tool, ToolSuiteSpec
+    from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.diagnostics import Diagnostic
 
 TASK: Final = "task"
@@ -48,8 +49,25 @@ def mount_all(
     context: Callable[[str], SuiteContext],
 ) -> MountedSuites:
     """Every suite for children that a plugin offers; for the parent, those that are asked for or configured."""
-    offered = [name for name, spec in specs.items() if spec.audience == "child"]
-    chosen = [name for name in (config.suites if suites is None else suites) if name not in offered]
-    child = mount(offered, specs, context, reserved=dict.fromkeys(CHILD_TOOLS, "ohm-subagents"))
+
+    def for_children(name: str) -> SuiteContext:
+        shared = specs[name].audience == "both"
+        own = context(name)
+        return replace(own, audience="child", on=_unheard if shared else own.on)
+
+    offered = [name for name, spec in specs.items() if spec.audience != "parent"]
+    for_children_only = {name for name, spec in specs.items() if spec.audience == "child"}
+    chosen = [name for name in (config.suites if suites is None else suites) if name not in for_children_only]
+    child = mount(offered, specs, for_children, reserved=dict.fromkeys(CHILD_TOOLS, "ohm-subagents"))
     parent = mount(chosen, specs, context, kept={TASK: TASK})
     return MountedSuites(parent=parent.tools, child=child.tools, diagnostics=(*child.diagnostics, *parent.diagnostics))
+
+
+def _unheard(_event: str, _handler: EventHandler) -> None:
+    """What happens to the session of the host is no matter of subagents."""
+
+
+def message_text(specs: Iterable[ToolSuiteSpec], kind: str, text: str, theme: Theme) -> str:
+    """A message that a suite sent to the host, as that suite shows it; of nobody's kind, the text."""
+    views = (spec.message_view(kind, text, theme) for spec in specs if spec.message_view is not None)
+    return next((view for view in views if view is not None), text)

@@ -13,8 +13,10 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._app.assembly import KEEP, Keep, Sources, assemble, source_of, system_clock
+from ohm_subagents._app.background import background
 from ohm_subagents._app.engine import Engine
 from ohm_subagents._app.handle import Handle, one_item, outcome_of, start_item
+from ohm_subagents._app.mounting import message_text
 from ohm_subagents._config.env import process_env
 from ohm_subagents._orchestrator.log import HostLogger
 from ohm_subagents._plugins.pool import BackendPool
@@ -22,6 +24,7 @@ from ohm_subagents._plugins.suites import ToolCall, ToolResult
 from ohm_subagents._surfaces.live_ui import LiveUi, kept_current
 from ohm_subagents._surfaces.tool import as_json, guarded, unknown_tool
 from ohm_subagents._views.projection import project_task
+from ohm_subagents._views.theme import PLAIN
 from ohm_subagents.contract.commands import Start
 from ohm_subagents.contract.ids import TaskId, task_ids
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import JsonObject, OnUpdate, Tool
     from ohm_subagents._store.protocol import Store
+    from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.envelope import Envelope
     from ohm_subagents.contract.errors import OhmError
@@ -109,7 +113,7 @@ class Ohm:
         kept = assembly.open_store(now, store)
         async with kept as registry, anyio.create_task_group() as backend_group, kept_current(live_ui):
             pool = BackendPool(backend_group, assembly.host.backends(), assembly.config.subagents.backends, log)
-            async with pool, anyio.create_task_group() as group:
+            async with pool, anyio.create_task_group() as group, background(log) as of_suites:
                 engine = Engine(
                     assembly,
                     group=group,
@@ -118,6 +122,7 @@ class Ohm:
                     new_task_id=new_task_id or task_ids(now, first=registry.first_sequence),
                     new_uuid=new_uuid or uuid4,
                     suites=None if suites is None else tuple(suites),
+                    background=of_suites,
                 )
                 ohm = cls(engine)
                 try:
@@ -216,6 +221,10 @@ class Ohm:
         """
         await checkpoint()
         return await self._engine.events.emit(event, payload)
+
+    def render_message(self, kind: str, text: str, *, theme: Theme = PLAIN) -> str:
+        """A message that a suite gave to `Host.send_message`, or answered an event with, for a person."""
+        return message_text(self.assembly.host.tool_suites().values(), kind, text, theme)
 
     async def run(
         self,

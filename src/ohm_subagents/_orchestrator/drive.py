@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.throttle import Throttle
     from ohm_subagents._plugins.pool import BackendPool
+    from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
     from ohm_subagents.contract.events import Outcome
+    from ohm_subagents.contract.ids import SessionId
 
 OWNER_CLOSED = Cancelled(reason="The owner of the task was closed.")
 WITHDRAWN = Cancelled(reason="The caller stopped waiting.")
@@ -167,7 +169,7 @@ def _request(live: LiveTask, message: Message, prompt: str, guard: RunGuard) -> 
         instructions=plan.instructions,
         cwd=plan.cwd,
         tools=plan.tools,
-        child_tools=plan.child_tools,
+        child_tools=tuple(_used_in(task.session_id, tool) for tool in plan.child_tools),
         model=plan.model,
         mode=plan.mode,
         history=tuple(Exchange(prompt=run.prompt, output=run.output or "") for run in (*task.inherited, *earlier)),
@@ -178,6 +180,15 @@ def _request(live: LiveTask, message: Message, prompt: str, guard: RunGuard) -> 
         env=plan.env,
         depth=live.lineage.level + 1,
     )
+
+
+def _used_in(session_id: SessionId, tool: Tool) -> Tool:
+    """The tool as the subagents of one session call it, whatever the backend tells it."""
+
+    async def execute(call: ToolCall) -> ToolResult:
+        return await tool.execute(replace(call, session_id=session_id))
+
+    return replace(tool, execute=execute)
 
 
 def _failure(error: OhmError, live: LiveTask) -> Outcome:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents._orchestrator import refusals
 from ohm_subagents._orchestrator.lineage import Lineage, rooted
 from ohm_subagents._orchestrator.prompt import instructions
+from ohm_subagents._plugins.suites import named_tools
 from ohm_subagents._policy.agents import without_excluded
 from ohm_subagents._policy.allowance import Allowance, allowance
 from ohm_subagents._policy.permissions import visible
@@ -101,7 +102,13 @@ class World:
     def _terms_of(self, profile: Profile) -> Terms:
         own = self.config.subagents.entry(profile.id)
         is_agent = profile.agent is not None
-        tools = resolve_tools(profile.tools, own.tools, offered=tuple(self.child_tools), is_agent=is_agent)
+        tools = resolve_tools(
+            profile.tools,
+            own.tools,
+            offered=tuple(self.child_tools),
+            only_if_named=named_tools(self.child_tools),
+            is_agent=is_agent,
+        )
         names = () if isinstance(tools, Err) else tools.ok_value.names
         return Terms(
             profile=profile,

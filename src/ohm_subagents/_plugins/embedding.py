@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ohm_subagents._plugins.suites import JsonObject
+
+WidgetPlacement: TypeAlias = Literal["aboveEditor", "belowEditor"]
 
 
 class Host(Protocol):
@@ -30,16 +32,26 @@ class Host(Protocol):
         ...
 
     def send_user_message(self, text: str, *, follow_up: bool = False) -> None:
-        """Say `text` in the user's name, which starts a turn; with `follow_up`, after the turn that is going on."""
+        """Say `text` in the user's name, which starts a turn; with `follow_up`, after the turn that is going on.
+
+        Without `follow_up`, raise while a turn is going on.
+        """
         ...
 
     def set_status(self, key: str, text: str | None) -> None:
         """Show one line in the status bar under `key`, in place of the one before; None removes it."""
         ...
 
-    def set_widget(self, key: str, lines: Sequence[str] | None) -> None:
-        """Show plain lines of at most 100 terminal cells near the prompt under `key`; None removes them."""
+    def set_widget(self, key: str, lines: Sequence[str] | None, *, placement: WidgetPlacement | None = None) -> None:
+        """Show plain lines of at most 100 terminal cells near the prompt under `key`; None removes them.
+
+        `placement` is given where it matters; else it is the host's choice.
+        """
         ...
+
+    def has_ui(self) -> bool:
+        """Whether anybody sees status lines and widgets; a host that does not say has a screen."""
+        return True
 
     def active_tools(self) -> Sequence[str]:
         """The names of the tools that the parent agent may call now."""

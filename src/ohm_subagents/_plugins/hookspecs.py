@@ -140,7 +140,7 @@ class Hooks(Protocol):
 
     @hookspec
     def ohm_tool_suites(self) -> Iterable[ToolSuiteSpec]:
-        """Offer tool suites: `parent` tools delegate work, `child` tools are given to subagents.
+        """Offer tool suites: `parent` tools delegate work, `child` tools are given to subagents, `both` are either.
 
         **Called** once, before the first suite is mounted; again if a plugin is registered later. A spec's `build` is
         called only for a suite that is mounted. **Arguments**: none. **None** is no suite. **Errors**: one diagnostic,

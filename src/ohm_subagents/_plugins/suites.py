@@ -54,11 +54,15 @@ OnUpdate: TypeAlias = Callable[[ToolResult], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call of a tool: arguments as the model wrote them, where progress frames go, and how the host aborts it."""
+    """A call of a tool: arguments as the model wrote them, where progress frames go, and how the host aborts it.
+
+    `session_id` is the session of the subagent that calls; None for the parent agent.
+    """
 
     arguments: JsonValue
     on_update: OnUpdate | None = None
     abort: anyio.Event | None = None
+    session_id: SessionId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +70,8 @@ class Tool:
     """A tool of a suite, for any host: name, texts, JSON schema, and `execute`, which never raises for bad input.
 
     `call_view` shows a call; `result_view` shows a result of old, of which there are the text and the details.
-    `prompt_snippet` and `prompt_guidelines` are for the system prompt of whoever may call the tool.
+    `prompt_snippet` and `prompt_guidelines` are for the system prompt of whoever may call the tool. One that is
+    `only_if_named` is given to a subagent only if its profile, or ohm.json, names it.
     """
 
     name: str
@@ -78,6 +83,7 @@ class Tool:
     result_view: Callable[[ToolResult, View], str] | None = None
     prompt_snippet: str = ""
     prompt_guidelines: tuple[str, ...] = ()
+    only_if_named: bool = False
 
     def render_call(self, arguments: JsonValue, *, theme: Theme = PLAIN) -> str:
         """One line for a person: what is called."""
@@ -90,6 +96,11 @@ class Tool:
         if self.result_view is None:
             return result.render(expanded=expanded, width=width, theme=theme)
         return self.result_view(result, View(expanded=expanded, width=width, theme=theme))
+
+
+def named_tools(tools: Mapping[str, Tool]) -> tuple[str, ...]:
+    """The names of those that are given only to who names them."""
+    return tuple(name for name, tool in tools.items() if tool.only_if_named)
 
 
 class Progress(Protocol):
@@ -149,6 +160,10 @@ class Settings:
     options: Mapping[str, JsonValue]
 
 
+def _without_owner(_work: Callable[[], Awaitable[None]]) -> None:
+    raise RuntimeError("There is no Ohm to own a task.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteContext:
     """What a suite gets to build its tools; `profiles` (the visible roster) and `settings` are asked at each call.
@@ -157,7 +172,9 @@ class SuiteContext:
     `agents` are the agent profiles of 000 that may be seen, by name, and `pi_settings` what `settings.json` says.
     `parent_tools` are those that the parent agent may call. `host` is who embeds us, if anybody; `on` registers what is
     to be done at an event of its session (`session_start`, …), and the answer goes back to it. `clock` stamps; `home`
-    is the user's. `memory` outlives the tools, which are built anew when the configuration changes.
+    is the user's. `memory` outlives the tools, which are built anew when the configuration changes. `spawn` starts a
+    task that the `Ohm` owns: it is cancelled when that closes, and logged if it raises. `audience` is whom the tools
+    are built for; a suite for both is built twice, with one memory, and only that of the parent hears events.
     """
 
     executor: Executor
@@ -175,13 +192,19 @@ class SuiteContext:
     new_uuid: Callable[[], UUID] = uuid4
     host: Host | None = None
     on: Callable[[str, EventHandler], None] = lambda _event, _handler: None
+    spawn: Callable[[Callable[[], Awaitable[None]]], None] = _without_owner
+    audience: Literal["parent", "child"] = "parent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSuiteSpec:
-    """A tool suite that a plugin offers: `parent` tools delegate, `child` tools are given to subagents."""
+    """A tool suite that a plugin offers: `parent` tools delegate, `child` tools are given to subagents, or `both`.
+
+    `message_view` shows a message that the suite sent to the host, of a kind that it knows: (kind, text, theme).
+    """
 
     name: str
     summary: str
     build: Callable[[SuiteContext], tuple[Tool, ...]]
-    audience: Literal["parent", "child"] = "parent"
+    audience: Literal["parent", "child", "both"] = "parent"
+    message_view: Callable[[str, str, Theme], str | None] | None = None

@@ -25,10 +25,16 @@ class ResolvedTools:
 
 
 def resolve_tools(
-    policy: ToolPolicy, rules: ToolRules | None, *, offered: Iterable[str] = (), is_agent: bool = False
+    policy: ToolPolicy,
+    rules: ToolRules | None,
+    *,
+    offered: Iterable[str] = (),
+    only_if_named: Iterable[str] = (),
+    is_agent: bool = False,
 ) -> Result[ResolvedTools, OhmError]:
     """The tools of a profile's policy under the configuration's rules; `offered` are those that plugins bring.
 
+    Of these, `only_if_named` are given where a list has them: no list has every other tool.
     Of a profile that `is_agent`, names that only a command-line agent knows stay, and the order is the profile's own.
 
     Returns `profile_invalid` for a tool that the profile both allows and denies, and `task_config_load_failed` for
@@ -50,12 +56,13 @@ def resolve_tools(
     own = tuple(_as_known(name, known) for name in policy.allowed or ()) if is_agent else ()
     available = tuple(dict.fromkeys((*own, *known)))
     named = ((policy.allowed, policy.denied, "The profile"), (rules.allowed, rules.denied, "The configuration"))
-    diagnostics = [*(one for row in named for one in _unknown(*row, available)), *_not_granted(policy, rules)]
+    unasked = tuple(only_if_named)
+    diagnostics = [*(one for row in named for one in _unknown(*row, available)), *_not_granted(policy, rules, unasked)]
     base = policy if rules.allowed is None else ToolPolicy(allowed=rules.allowed)
     names = tuple(
         name
         for name in available
-        if has_tool(base.allowed, name)
+        if _gives(base.allowed, name, unasked)
         and has_tool(rules.at_most, name)
         and not has_tool((*base.denied, *rules.denied), name)
     )
@@ -67,12 +74,21 @@ def _as_known(name: str, known: tuple[str, ...]) -> str:
     return next((one for one in known if has_tool((one,), name)), name)
 
 
-def _not_granted(policy: ToolPolicy, rules: ToolRules) -> Iterator[Diagnostic]:
+def _gives(allowed: tuple[str, ...] | None, name: str, only_if_named: tuple[str, ...]) -> bool:
+    """Whether a list, or no list, gives the tool."""
+    return has_tool(allowed, name) and (allowed is not None or not has_tool(only_if_named, name))
+
+
+def _not_granted(policy: ToolPolicy, rules: ToolRules, only_if_named: tuple[str, ...]) -> Iterator[Diagnostic]:
     """Names what a project lists beyond the profile; beyond the user's file it was named when that was read."""
     if rules.allowed is not None:
         return
     denied = tuple(name for name in policy.denied if not has_tool(rules.denied, name))
-    lacking = [name for name in rules.at_most or () if not has_tool(policy.allowed, name) or has_tool(denied, name)]
+    lacking = [
+        name
+        for name in rules.at_most or ()
+        if not _gives(policy.allowed, name, only_if_named) or has_tool(denied, name)
+    ]
     if lacking:
         yield Diagnostic(
             subject="tools",

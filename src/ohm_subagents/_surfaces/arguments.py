@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from pydantic_core import PydanticCustomError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,3 +28,11 @@ def shown(value: object) -> str:
     """A value as JSON, cut at 60 characters."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def whole(value: object) -> object:
+    """A whole number is one that is written `10` or `10.0`; nothing stays nothing."""
+    number = int(value) if isinstance(value, float) and value.is_integer() else value
+    if value is None or (isinstance(number, int) and not isinstance(number, bool)):
+        return number
+    raise PydanticCustomError("not_whole", "a whole number")

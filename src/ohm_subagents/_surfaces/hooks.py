@@ -8,6 +8,7 @@ from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._surfaces.delegate.suite import delegate_suite
 from ohm_subagents._surfaces.primary.suite import primary_suite
 from ohm_subagents._surfaces.task.suite import task_suite
+from ohm_subagents._surfaces.todos.suite import todos_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,4 +19,4 @@ if TYPE_CHECKING:
 @hookimpl
 def ohm_tool_suites() -> Iterable[ToolSuiteSpec]:
     """Hand over the suites."""
-    return (task_suite(), primary_suite(), delegate_suite())
+    return (task_suite(), primary_suite(), delegate_suite(), todos_suite())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ohm_subagents._plugins.suites import named_tools
 from ohm_subagents._policy.permissions import is_hidden, standing
 from ohm_subagents._policy.tools import resolve_tools
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
@@ -39,6 +40,7 @@ def _request(profile: Profile, ohm: Ohm) -> PermissionRequest:
         profile.tools,
         ohm.config.subagents.entry(profile.id).tools,
         offered=tuple(ohm.child_tools),
+        only_if_named=named_tools(ohm.child_tools),
         is_agent=profile.agent is not None,
     )
     tools = resolved.ok_value.names if isinstance(resolved, Ok) else ()

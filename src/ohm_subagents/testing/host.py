@@ -9,6 +9,7 @@ from ohm_subagents._plugins.embedding import Host
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from ohm_subagents._plugins.embedding import WidgetPlacement
     from ohm_subagents._plugins.suites import JsonObject
 
 
@@ -16,15 +17,17 @@ class MemoryHost(Host):
     """The reference `Host`: remembers what it is told. Pass it as `Ohm.open(host=...)`.
 
     `calls` are the names and arguments of everything it was told, in order; `statuses` and `widgets` are what stands
-    on the screen now, by key. `branch` and `tools` are the session and the tools that it pretends to have.
+    on the screen now, by key. `branch`, `tools` and `has_ui` are the session, the tools and the screen that it pretends
+    to have.
     """
 
-    def __init__(self, *, branch: Iterable[JsonObject] = (), tools: Iterable[str] = ()) -> None:
+    def __init__(self, *, branch: Iterable[JsonObject] = (), tools: Iterable[str] = (), has_ui: bool = True) -> None:
         self.calls: list[tuple[object, ...]] = []
         self.statuses: dict[str, str] = {}
         self.widgets: dict[str, tuple[str, ...]] = {}
         self._branch = list(branch)
         self._tools = tuple(tools)
+        self._has_ui = has_ui
 
     def append_entry(self, kind: str, data: JsonObject) -> None:
         """Keep the entry; `branch` gives it back."""
@@ -51,10 +54,10 @@ class MemoryHost(Host):
         else:
             self.statuses[key] = text
 
-    def set_widget(self, key: str, lines: Sequence[str] | None) -> None:
-        """Show or clear a widget."""
+    def set_widget(self, key: str, lines: Sequence[str] | None, *, placement: WidgetPlacement | None = None) -> None:
+        """Show or clear a widget; `placement` is remembered if it is given."""
         shown = None if lines is None else tuple(lines)
-        self.calls.append(("set_widget", key, shown))
+        self.calls.append(("set_widget", key, shown, *([] if placement is None else [placement])))
         if shown is None:
             self.widgets.pop(key, None)
         else:
@@ -63,3 +66,7 @@ class MemoryHost(Host):
     def active_tools(self) -> Sequence[str]:
         """The tools that it was given."""
         return self._tools
+
+    def has_ui(self) -> bool:
+        """As it was told."""
+        return self._has_ui

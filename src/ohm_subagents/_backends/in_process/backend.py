@@ -17,7 +17,7 @@ from pydantic_ai.usage import UsageLimits
 from ohm_subagents._backends.agent_choice import key_for, unused_key
 from ohm_subagents._backends.in_process.agents import told, unhonoured, with_level
 from ohm_subagents._backends.in_process.bridge import Bridge
-from ohm_subagents._backends.in_process.child_tools import offered
+from ohm_subagents._backends.in_process.child_tools import guidance, offered
 from ohm_subagents._backends.in_process.conversation import Checkpoints, conversation_of
 from ohm_subagents._backends.in_process.failures import empty_answer, failure, telling
 from ohm_subagents._backends.in_process.gated_model import GatedModel, RefusedError
@@ -27,6 +27,7 @@ from ohm_subagents._backends.in_process.spec import BACKEND_ID, InProcessOptions
 from ohm_subagents._backends.in_process.tools import ToolUse
 from ohm_subagents._backends.in_process.tracing import traced
 from ohm_subagents._plugins.interfaces import RunOutput
+from ohm_subagents._plugins.unhonoured import full_instructions
 from ohm_subagents.contract.events import AgentEnded, DiagnosticRaised, FileChanged, RouteResolved
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -79,7 +80,7 @@ class InProcessBackend:
             async with self._models.opened(pattern, key) as opened:
                 if isinstance(opened, Err):
                     return opened
-                asked = replace(request, instructions=instructions)
+                asked = replace(request, instructions=full_instructions(instructions, guidance(request.child_tools)))
                 answer = await self._converse(asked, opened.ok_value, pattern, bridge)
         except Exception as error:  # noqa: BLE001  whatever a model or an SDK raises may quote a key, so none gets out
             await checkpoint_if_cancelled()  # what breaks while a run is being cancelled does not stop that

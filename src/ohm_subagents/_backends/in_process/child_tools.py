@@ -13,10 +13,23 @@ from ohm_subagents._plugins.suites import ToolCall, ToolResult
 from ohm_subagents.contract.events import ToolUpdated
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.interfaces import Sink
     from ohm_subagents._plugins.suites import Tool
+
+
+def guidance(tools: Sequence[Tool]) -> str:
+    """What the tools say for a system prompt, each thing once; nothing if they have nothing to say."""
+    named: dict[str, list[str]] = {}
+    for tool in tools:
+        if tool.prompt_snippet:
+            named.setdefault(tool.prompt_snippet, []).append(tool.name)
+    lines = [f"- {', '.join(names)}: {snippet}" for snippet, names in named.items()]
+    lines += dict.fromkeys(f"- {line}" for tool in tools for line in tool.prompt_guidelines)
+    return "\n".join(["About your tools:", *lines]) if lines else ""
 
 
 def offered(tool: Tool, sink: Sink) -> UpstreamTool[object]:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-from ohm_subagents._surfaces.arguments import complaint, shown
+from ohm_subagents._surfaces.arguments import complaint, shown, whole
 from ohm_subagents.contract.agent import Attachment
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -20,14 +20,6 @@ if TYPE_CHECKING:
 MAX_TASKS: Final = 16
 DEFAULT_TIMEOUT_S: Final = 600
 MAX_TIMEOUT_S: Final = 10**9
-
-
-def _whole(value: object) -> object:
-    """A line number is one that is written `10` or `10.0`."""
-    whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    if value is None or (isinstance(whole, int) and not isinstance(whole, bool)):
-        return whole
-    raise PydanticCustomError("not_whole", "a whole number")
 
 
 def _seconds(value: object) -> float:
@@ -45,7 +37,7 @@ def _file(value: object) -> object:
 
 FieldsT = TypeVar("FieldsT", bound=BaseModel)
 Text = Annotated[str, StringConstraints(strict=True)]
-Whole = Annotated[int | None, BeforeValidator(_whole)]
+Whole = Annotated[int | None, BeforeValidator(whole)]
 
 
 class _Fields(BaseModel):

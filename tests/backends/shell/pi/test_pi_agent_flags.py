@@ -12,7 +12,7 @@ from ohm_subagents._backends.shell.pi.flags import agent_tools, arguments, left_
 from ohm_subagents._backends.shell.pi.probe import PiVersion
 from ohm_subagents.contract import AgentOptions, Profile, ToolPolicy
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
-from ohm_subagents.plugin import Exchange
+from ohm_subagents.plugin import Exchange, Tool, ToolResult
 
 NEW = PiVersion(version=(1, 5, 2), text="1.5.2", flags=frozenset({"--no-mcp", "--no-approve", "--tools"}))
 EVERYTHING = AgentOptions(
@@ -151,3 +151,21 @@ def test_a_tool_that_an_extension_may_bring_is_not_told_as_missing(tmp_path):
     alone = run_of(tmp_path, AgentOptions(no_extensions=True), policy=ToolPolicy(allowed=("todo",)), tools=("todo",))
     [told] = left_out(alone.request)
     assert 'no tool "todo"' in told.diagnostic.message
+
+
+@pytest.mark.parametrize(("only_if_named", "missing"), [(True, 0), (False, 1)])
+def test_a_tool_of_ours_is_missing_unless_an_extension_may_bring_one_of_its_name(tmp_path, only_if_named, missing):
+    async def execute(call):
+        return ToolResult(text="", details={})
+
+    tool = Tool(
+        name="todo",
+        label="",
+        description="",
+        input_schema={},
+        execute=execute,
+        call_view=lambda _arguments, _theme: "",
+        only_if_named=only_if_named,
+    )
+    run = run_of(tmp_path, policy=ToolPolicy(allowed=("todo",)), tools=("todo",))
+    assert len([*left_out(replace(run.request, child_tools=(tool,)))]) == missing

@@ -111,10 +111,10 @@ def left_out(request: RunRequest) -> Iterable[DiagnosticRaised]:
 
 
 def _may_be(request: RunRequest, tool: str) -> bool:
-    """Whether an extension of `pi` may bring the tool; no plugin of ours is one."""
+    """Whether an extension of `pi` may bring the tool; no plugin of ours is one, but the todo tools are one's too."""
     agent = request.profile.agent
     has_extensions = agent is not None and (not agent.no_extensions or bool(agent.extensions))
-    return has_extensions and all(tool != ours.name for ours in request.child_tools)
+    return has_extensions and all(tool != ours.name for ours in request.child_tools if not ours.only_if_named)
 
 
 def _where_known(pi: PiVersion) -> Iterable[str]:

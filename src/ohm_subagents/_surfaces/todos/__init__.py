@@ -1,0 +1,1 @@
+"""Todo lists for a parent agent, and for subagents (002)."""

@@ -1,0 +1,87 @@
+"""The list of a parent agent, with all that its host's session does to it (002)."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from ohm_subagents._plugins.hookspecs import PROJECT
+from ohm_subagents._surfaces.todos.continuation import LIMIT_REACHED, GiveUp, GoOn, Rest, after_turn, reminder
+from ohm_subagents._surfaces.todos.countdown import Countdown
+from ohm_subagents._surfaces.todos.screen import Screen
+from ohm_subagents._surfaces.todos.snapshot import last_todos
+from ohm_subagents._surfaces.todos.todo_list import TodoList
+from ohm_subagents._surfaces.todos.views import COMPLETE, CONTEXT
+
+if TYPE_CHECKING:
+    from ohm_subagents._plugins.suites import JsonObject, SuiteContext
+    from ohm_subagents.contract.ids import SessionId
+
+logger = logging.getLogger(PROJECT)
+
+
+class ParentTodos:
+    """One list, which the host's session remembers; `hear` makes it follow that session."""
+
+    def __init__(self, context: SuiteContext) -> None:
+        self._host = context.host
+        self._screen = Screen(context.host)
+        self._countdown = Countdown(self._screen, context.spawn)
+        self._todos = TodoList()
+
+    def hear(self, context: SuiteContext) -> None:
+        """Follow the events of the host's session."""
+        context.on("session_start", self._restore)
+        context.on("session_tree", self._restore)
+        context.on("before_agent_start", self._remind)
+        context.on("agent_end", self._go_on)
+
+    def of(self, session_id: SessionId | None) -> TodoList:
+        """The list as it is."""
+        del session_id
+        return self._todos
+
+    def replace(self, session_id: SessionId | None, todos: TodoList) -> None:
+        """The list is another one from now on, which the screen shows."""
+        del session_id
+        self._todos = todos
+        self._screen.show(todos)
+
+    async def _restore(self, _event: JsonObject) -> None:
+        """What the branch of the session says; whatever was awaited belongs to another."""
+        self._countdown.stop()
+        branch = () if self._host is None else self._host.branch()
+        self.replace(None, TodoList(todos=last_todos(branch)))
+
+    async def _remind(self, _event: JsonObject) -> JsonObject | None:
+        """The list, for the model alone. Somebody began a turn, which is what interrupts a countdown."""
+        self._countdown.stop()
+        text = reminder(self._todos)
+        return None if text is None else {"message": {"customType": CONTEXT, "content": text, "display": False}}
+
+    async def _go_on(self, event: JsonObject) -> None:
+        if self._host is None:
+            return
+        self._todos, following = after_turn(self._todos, event)
+        match following:
+            case Rest():
+                return
+            case GiveUp():
+                self._host.send_message(COMPLETE, LIMIT_REACHED, display=True)
+            case GoOn(prompt=prompt):
+                self._countdown.start(lambda: self._tell(prompt))
+
+    def _tell(self, prompt: str) -> None:
+        """Say it now, or after the turn that is going on; if neither can be done, somebody else has taken over."""
+        if self._host is None:
+            return
+        try:
+            self._host.send_user_message(prompt)
+        except Exception:
+            logger.debug("The agent could not be told to go on; it is told after its turn.", exc_info=True)
+        else:
+            return
+        try:
+            self._host.send_user_message(prompt, follow_up=True)
+        except Exception:
+            logger.debug("The agent could not be told to go on.", exc_info=True)

@@ -1,0 +1,71 @@
+"""Lists of todos in the details of results, of which a host's session is full (002, 7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._surfaces.todos.todo_list import MAX_TEXT, Todo, known_status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.suites import JsonObject
+    from ohm_subagents._surfaces.todos.todo_list import TodoList
+
+WRITE: Final = "write_todos"
+LIST: Final = "list_todos"
+EDIT: Final = "edit_todos"
+_TOOLS: Final = frozenset({WRITE, LIST, EDIT})
+
+
+def snapshot(todos: TodoList) -> list[JsonValue]:
+    """The list as it stands in the details of a result."""
+    return [todo.payload() for todo in todos.todos]
+
+
+def shown_todos(details: JsonObject) -> tuple[Todo, ...]:
+    """The list in the details of a result, for a person."""
+    found = details.get("todos")
+    return tuple(_understood(found)) if isinstance(found, list) else ()
+
+
+def last_todos(branch: Sequence[JsonObject]) -> tuple[Todo, ...]:
+    """The list that the newest result with one tells of; nothing if there is none.
+
+    A result of `list_todos` and one of a failed call have none, and neither has that of an emptied list (002).
+    """
+    for entry in reversed(branch):
+        found = _todos_of(entry)
+        if found:
+            return tuple(
+                todo
+                for item in found
+                if isinstance(item, dict) and len(item) == 2
+                for todo in _understood([item])
+                if 1 <= len(todo.text) <= MAX_TEXT
+            )
+    return ()
+
+
+def _todos_of(entry: JsonObject) -> list[JsonValue]:
+    """What a session entry has of a list, if it is a result of ours."""
+    message = entry.get("message")
+    if entry.get("type") != "message" or not isinstance(message, dict) or message.get("role") != "toolResult":
+        return []
+    details = message.get("details")
+    if message.get("toolName") not in _TOOLS or not isinstance(details, dict):
+        return []
+    found = details.get("todos")
+    return found if isinstance(found, list) else []
+
+
+def _understood(items: list[JsonValue]) -> list[Todo]:
+    todos: list[Todo] = []
+    for item in items:
+        fields = item if isinstance(item, dict) else {}
+        text, status = fields.get("text"), known_status(fields.get("status"))
+        if isinstance(text, str) and status is not None:
+            todos.append(Todo(text=text, status=status))
+    return todos

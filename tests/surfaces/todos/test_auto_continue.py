@@ -1,0 +1,129 @@
+"""The countdown that keeps an agent going, on the clock of the event loop."""
+
+import anyio
+import pytest
+
+from ohm_subagents import Ohm
+from ohm_subagents.testing import HERMETIC, MemoryHost
+
+pytestmark = pytest.mark.anyio
+STOPPED = {"messages": [{"role": "assistant", "stopReason": "stop"}]}
+
+
+@pytest.fixture
+def anyio_backend(virtual_time):
+    return virtual_time
+
+
+def opened(host):
+    return Ohm.open(config={}, env=HERMETIC, suites=["todos"], host=host)
+
+
+async def written(ohm, *texts):
+    await ohm.call("write_todos", {"mode": "replace", "todos": [{"text": text} for text in texts]})
+
+
+def line(seconds):
+    return f"⏳ Auto-continuing in {seconds}s... (type anything to interrupt)"
+
+
+def said(host):
+    return [call for call in host.calls if call[0] == "send_user_message"]
+
+
+async def test_it_follows_the_event_loop_and_speaks_after_three_seconds():
+    spoken_at = []
+
+    class Listening(MemoryHost):
+        def send_user_message(self, text, *, follow_up=False):
+            spoken_at.append(anyio.current_time())
+
+    async with opened(Listening()) as ohm:
+        await written(ohm, "a")
+        began = anyio.current_time()
+        await ohm.emit("agent_end", STOPPED)
+        assert anyio.current_time() == began
+        await anyio.sleep(10)
+    assert spoken_at == [began + 3]
+
+
+async def test_closing_the_ohm_ends_the_countdown_at_once():
+    host = MemoryHost()
+    async with opened(host) as ohm:
+        await written(ohm, "a")
+        began = anyio.current_time()
+        await ohm.emit("agent_end", STOPPED)
+    assert anyio.current_time() == began
+    await anyio.sleep(10)
+    assert said(host) == []
+
+
+async def test_a_reconfiguration_neither_stops_nor_doubles_it():
+    host = MemoryHost()
+    async with opened(host) as ohm:
+        await written(ohm, "a")
+        await ohm.emit("agent_end", STOPPED)
+        await anyio.sleep(1.5)
+        await ohm.reconfigure()
+        await anyio.sleep(10)
+        assert len(said(host)) == 1
+        for _ in range(20):
+            await ohm.reconfigure()
+            await ohm.emit("agent_end", STOPPED)
+            await anyio.sleep(3.1)
+        assert len(said(host)) == 20
+        [limit] = [call for call in host.calls if call[0] == "send_message"]
+        assert "limit reached (20 iterations)" in limit[2]
+
+
+async def test_one_that_is_replaced_at_its_last_moment_is_silent():
+    """The second one begins in the very moment in which the first is due."""
+    for _ in range(20):  # who of two that wake at once comes first is a matter of chance
+        host = MemoryHost()
+        async with opened(host) as ohm:
+            await written(ohm, "a")
+            began = anyio.current_time()
+            await ohm.emit("agent_end", STOPPED)
+            await anyio.sleep_until(began + 3)
+            await ohm.emit("agent_end", STOPPED)
+            before = len(said(host))
+            assert host.widgets["til-done-countdown"] == (line(3),)
+            await anyio.sleep(2.9)
+            assert host.widgets["til-done-countdown"] == (line(1),)
+            assert len(said(host)) == before
+            await anyio.sleep(1)
+            assert len(said(host)) == before + 1
+            assert "til-done-countdown" not in host.widgets
+
+
+async def test_a_last_word_that_cannot_be_said_is_logged_and_the_next_event_is_heard(caplog):
+    class Mute(MemoryHost):
+        def send_message(self, kind, text, *, display=True):
+            raise OSError("no channel")
+
+    async with opened(Mute()) as ohm:
+        await written(ohm, "a")
+        for _ in range(21):
+            await ohm.emit("agent_end", STOPPED)
+        assert "handler.raised" in caplog.text
+        [answer] = await ohm.emit("before_agent_start")
+        assert answer["message"]["customType"] == "til-done-context"
+
+
+async def test_without_a_host_nothing_is_awaited():
+    async with opened(None) as ohm:
+        await written(ohm, "a")
+        assert await ohm.emit("agent_end", STOPPED) == ()
+        await ohm.emit("session_start", {})
+        assert (await ohm.call("list_todos", {})).text == "No todos"
+
+
+@pytest.mark.parametrize("messages", [None, "x", [None, "x", 3], [{"role": "user", "stopReason": "aborted"}]])
+async def test_an_event_that_tells_nothing_sensible_is_the_end_of_a_turn_like_any_other(messages):
+    host = MemoryHost(has_ui=False)
+    async with opened(host) as ohm:
+        await written(ohm, "a")
+        await ohm.emit("agent_end", {} if messages is None else {"messages": messages})
+        await anyio.sleep(3.1)
+    assert len(said(host)) == 1
+    assert not [call for call in host.calls if call[0] in {"set_widget", "set_status"}]

@@ -1,0 +1,115 @@
+"""The todo tools of a parent agent, through `Ohm`."""
+
+import pytest
+
+from ohm_subagents import Ohm
+from ohm_subagents.testing import HERMETIC, MemoryHost
+
+pytestmark = pytest.mark.anyio
+
+
+def opened(**options):
+    return Ohm.open(**{"config": {}, "env": HERMETIC, "suites": ["todos"], **options})
+
+
+async def written(ohm, *texts):
+    return await ohm.call("write_todos", {"mode": "replace", "todos": [{"text": text} for text in texts]})
+
+
+async def listed(ohm):
+    return (await ohm.call("list_todos", {})).text
+
+
+WRONG = {
+    "no object": ("write_todos", "x", 'The arguments must be a JSON object, not "x".'),
+    "no mode": ("write_todos", {"todos": []}, "'mode' is missing; it is required."),
+    "no list": ("write_todos", {"mode": "append", "todos": "x"}, "'todos' is \"x\"; allowed: a list."),
+    "a number as text": (
+        "write_todos",
+        {"mode": "append", "todos": [{"text": 1}]},
+        "'todos.0.text' is 1; allowed: a text.",
+    ),
+    "a text as todo": ("write_todos", {"mode": "append", "todos": ["x"]}, "'todos.0' is \"x\"; allowed: an object."),
+    "half a place": (
+        "write_todos",
+        {"mode": "insert", "index": 0.5, "todos": []},
+        "'index' is 0.5; allowed: a whole number.",
+    ),
+    "true as a place": ("edit_todos", {"action": "start", "indices": [True]}, "'indices.0' is true; allowed: a whole"),
+    "nothing as a place": ("edit_todos", {"action": "start", "indices": [None]}, "'indices.0' is null; allowed: a"),
+    "a text as a place": ("edit_todos", {"action": "start", "indices": ["0"]}, "'indices.0' is \"0\"; allowed: a"),
+    "51 places": ("edit_todos", {"action": "start", "indices": [0] * 51}, "51 indices exceed maximum of 50"),
+}
+
+
+@pytest.mark.parametrize(("tool", "arguments", "said"), WRONG.values(), ids=WRONG)
+async def test_what_no_schema_lets_through_changes_nothing_and_is_told_in_a_sentence(tool, arguments, said):
+    host = MemoryHost()
+    async with opened(host=host) as ohm:
+        await written(ohm, "a")
+        host.calls.clear()
+        refused = await ohm.call(tool, arguments)
+        assert refused.text.startswith(f"Error: {said}")
+        assert refused.text == f"Error: {refused.details['error']}"
+        assert (refused.is_error, refused.details["todos"], host.calls) == (False, [], [])
+        assert "[0] a" in await listed(ohm)
+
+
+async def test_a_whole_number_may_be_written_with_a_point():
+    async with opened() as ohm:
+        await written(ohm, "a")
+        done = await ohm.call("edit_todos", {"action": "start", "indices": [0.0]})
+        assert done.text == "Started [0]\n\n● [0] a"
+
+
+async def test_the_details_are_a_copy():
+    async with opened() as ohm:
+        done = await written(ohm, "a")
+        done.details["todos"][0]["text"] = "spoilt"
+        assert "[0] a" in await listed(ohm)
+
+
+async def test_a_reconfiguration_keeps_the_list(host):
+    async with opened(host=host) as ohm:
+        await written(ohm, "a")
+        await ohm.reconfigure(config={"debug": True})
+        assert "[0] a" in await listed(ohm)
+        await ohm.emit("session_start", {})
+        assert await listed(ohm) == "No todos"
+
+
+@pytest.fixture
+def host():
+    return MemoryHost()
+
+
+async def test_each_ohm_has_its_own_list():
+    async with opened() as first, opened() as second:
+        await written(first, "a")
+        assert await listed(second) == "No todos"
+
+
+async def test_a_host_whose_status_bar_is_broken_costs_no_call(caplog):
+    class Broken(MemoryHost):
+        def set_status(self, key, text):
+            raise OSError("no bar")
+
+    async with opened(host=Broken()) as ohm:
+        assert (await written(ohm, "a")).text.startswith("Wrote 1 todo item(s)")
+    assert "The status of the todos could not be shown." in caplog.text
+
+
+async def test_a_result_is_shown_as_its_list_and_cannot_move_the_cursor():
+    async with opened() as ohm:
+        done = await written(ohm, "a\x1b[2Jb", "c")
+        assert done.render() == "\N{EN DASH} [0] ab\n\N{EN DASH} [1] c"
+        line = ohm.tools["write_todos"].render_call({"mode": "\x1b]0;x\x07append", "todos": []})
+        assert "\x1b" not in line
+        assert "\x1b" not in ohm.render_message("til-done-complete", "\x1b[31mred")
+
+
+async def test_it_is_mounted_where_it_is_asked_for_and_its_tools_for_subagents_are_always_there():
+    async with opened(suites=["task"]) as ohm:
+        assert [*ohm.tools] == ["task"]
+        assert {"write_todos", "list_todos", "edit_todos"} <= set(ohm.child_tools)
+        assert (await ohm.emit("before_agent_start")) == ()
