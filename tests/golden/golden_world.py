@@ -126,7 +126,9 @@ class World:
         branch = [*settled, *self.setup.get("session_entries", []), *self.setup.get("branch", [])]
         tools = [name for key in ("tools", "active_tools", "parent_tools") for name in self.setup.get(key, [])]
         failing = {key: times for key, times in self.setup.items() if key.endswith("_throws")}
-        failing |= {"append_throws": times for key, times in self.setup.items() if key.startswith("append")}
+        broken = [times for key, times in self.setup.items() if key.startswith("append") and times]
+        if broken:
+            failing["append_throws"] = broken[0]
         return FailingHost(failing, branch=branch, tools=tools, has_ui=self.setup.get("has_ui", True))
 
     def now_ms(self) -> int:
