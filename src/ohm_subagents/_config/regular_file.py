@@ -24,5 +24,10 @@ def read_regular(path: Path) -> bytes:
     return content
 
 
+def is_one_place(first: Path, second: Path) -> bool:
+    """Whether two paths lead to the same place; a path that goes in circles leads to none but itself."""
+    return os.path.realpath(first) == os.path.realpath(second)
+
+
 def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
