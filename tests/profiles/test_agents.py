@@ -4,6 +4,7 @@ import pytest
 
 from ohm_subagents._config.env import agent_dir
 from ohm_subagents._profiles.agents import AgentShelf, load_agents, parse_agent_profile
+from ohm_subagents._profiles.fresh import Fresh
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import Profile, ToolPolicy
@@ -310,6 +311,21 @@ def test_a_shelf_reads_again_after_five_seconds_or_when_it_is_told(place):
     assert list(shelf.roster().profiles) == ["p"]
     shelf.refresh()
     assert list(shelf.roster().profiles) == ["p", "q"]
+
+
+def test_what_takes_long_to_read_is_fresh_when_it_is_there():
+    now, reads = 0, 0
+
+    def read() -> int:
+        nonlocal now, reads
+        now += 60_000
+        reads += 1
+        return reads
+
+    kept = Fresh(read, lambda: now)
+    assert [kept(), kept()] == [1, 1]
+    now += 5000
+    assert kept() == 2
 
 
 @pytest.mark.parametrize(
