@@ -171,6 +171,7 @@ def _request(live: LiveTask, message: Message, prompt: str, guard: RunGuard) -> 
         instructions=plan.instructions,
         cwd=plan.cwd,
         tools=plan.tools,
+        tools_are_bounded=plan.tools_are_bounded,
         child_tools=plan.child_tools,
         model=plan.model,
         mode=plan.mode,
