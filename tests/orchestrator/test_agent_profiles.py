@@ -7,6 +7,7 @@ from surface import item, mounted
 
 from ohm_subagents import Ohm
 from ohm_subagents.contract import ErrorCode, OhmError, Start
+from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.plugin import Decision, hookimpl
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
@@ -173,6 +174,17 @@ async def test_what_ohm_json_denies_an_agent_profile_does_not_get(place):
     config = {"subagentBackend": "scripted", "subagents": {"p": {"tools": {"deny": ["bash", "web_search"]}}}}
     _, (request,) = await place.asked(wanted("p"), config=config)
     assert request.tools == ("read",)
+
+
+@pytest.mark.parametrize(
+    ("tools", "are_bounded"), [({}, False), ({"deny": ["deploy"]}, True), ({"allow": [*CHILD_TOOLS]}, True)]
+)
+async def test_a_backend_with_tools_of_its_own_is_told_whether_there_is_any_rule(place, tools, are_bounded):
+    place.agent("p")
+    config = {"subagentBackend": "scripted", "subagents": {"p": {"tools": tools}}}
+    (accepted,), (request,) = await place.asked(wanted("p"), config=config)
+    assert (request.tools, request.tools_are_bounded) == (CHILD_TOOLS, are_bounded)
+    assert not accepted.task.diagnostics
 
 
 # Skills

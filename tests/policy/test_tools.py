@@ -127,6 +127,32 @@ def test_a_project_cannot_name_a_tool_for_a_profile_that_does_not():
     ]
 
 
+@pytest.mark.parametrize("is_agent", [True, False])
+@pytest.mark.parametrize(
+    ("policy", "rules", "are_bounded"),
+    [
+        (ToolPolicy(), None, False),
+        (ToolPolicy(), ToolRules(source="ohm.json"), False),
+        (ToolPolicy(allowed=CHILD_TOOLS), None, True),
+        (ToolPolicy(denied=("deploy",)), None, True),
+        (ToolPolicy(), ToolRules(denied=("deploy",)), True),
+        (ToolPolicy(), ToolRules(allowed=CHILD_TOOLS), True),
+        (ToolPolicy(), ToolRules(at_most=CHILD_TOOLS), True),
+    ],
+)
+def test_tools_are_bounded_once_anybody_says_something_about_them(policy, rules, are_bounded, is_agent):
+    resolved = resolve_tools(policy, rules, is_agent=is_agent)
+    assert not isinstance(resolved, Err)
+    assert resolved.ok_value.are_bounded is are_bounded
+
+
+def test_of_an_agent_profile_nobody_here_knows_which_tools_there_are():
+    denied = ToolRules(denied=("deploy",))
+    resolved = resolve_tools(ToolPolicy(denied=("publish",)), denied, is_agent=True)
+    assert not isinstance(resolved, Err)
+    assert (resolved.ok_value.names, resolved.ok_value.diagnostics) == (CHILD_TOOLS, ())
+
+
 NAMES = st.lists(st.sampled_from([*CHILD_TOOLS, "todo", "unknown"]), max_size=6).map(tuple)
 
 

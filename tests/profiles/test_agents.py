@@ -4,6 +4,7 @@ import pytest
 
 from ohm_subagents._config.env import agent_dir
 from ohm_subagents._profiles.agents import AgentShelf, load_agents, parse_agent_profile
+from ohm_subagents._profiles.fresh import Fresh
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import Profile, ToolPolicy
@@ -192,6 +193,51 @@ def test_a_file_without_a_usable_name_is_left_out_with_its_line(text, why):
     assert str(file.diagnostics[0]).startswith(f"agent-profiles/p.md:{why}")
 
 
+_DOUBLED = "".join(f"m{n}: &m{n} {{<<: [*m{n - 1}, *m{n - 1}]}}\n" for n in range(1, 26))
+_TENFOLD = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("matter", "why"),
+    [
+        (f"m0: &m0 {{a: b}}\n{_DOUBLED}", "it has an anchor, an alias or a merge key"),
+        (f"a0: &a0 [x]\n{_TENFOLD}name: *a8", "it has an anchor, an alias or a merge key"),
+        (f"x: [{'a,' * 40_000}]", "it has more than 65536 bytes of keys"),
+        ("x: [" * 20_000, "it has more than 65536 bytes of keys"),
+        ("x: [" * 10_000, "it is not valid YAML"),
+    ],
+)
+def test_a_small_file_cannot_make_much_of_itself(matter, why):
+    """A file of which a reader makes more than it says would hang whoever opens the project."""
+    file = parse(f"---\n{matter}\n---\n")
+    assert file.profile is None
+    assert str(file.diagnostics[0]).startswith(f"agent-profiles/p.md:2: The agent profile is left out: {why}. ")
+
+
+@pytest.mark.parametrize(
+    "matter",
+    [
+        "apiKey: sk-SECRET\napiKey: sk-SECRET2",
+        "apiKey: *sk-SECRET",
+        "apiKey: &sk-SECRET x",
+        "apiKey: !sk-SECRET x",
+        "apiKey: !sk!SECRET x",
+        "apiKey: sk: SECRET",
+        "apiKey: 'sk-SECRET",
+        'apiKey: "\\SECRET"',
+        "apiKey: `SECRET`",
+        "apiKey: [SECRET",
+        "apiKey: SECRET\x01",
+        "? {SECRET: 1}\n: 2",
+    ],
+)
+def test_what_is_no_yaml_is_never_quoted(matter):
+    file = parse(f"---\nname: p\n{matter}\n---\n")
+    assert file.profile is None
+    assert len(file.diagnostics) == 1
+    assert "SECRET" not in str(file.diagnostics[0])
+
+
 @pytest.fixture
 def place(tmp_path):
     for folder in (tmp_path / "agent" / "agent-profiles", tmp_path / "cwd" / ".pi" / "agent-profiles"):
@@ -265,6 +311,21 @@ def test_a_shelf_reads_again_after_five_seconds_or_when_it_is_told(place):
     assert list(shelf.roster().profiles) == ["p"]
     shelf.refresh()
     assert list(shelf.roster().profiles) == ["p", "q"]
+
+
+def test_what_takes_long_to_read_is_fresh_when_it_is_there():
+    now, reads = 0, 0
+
+    def read() -> int:
+        nonlocal now, reads
+        now += 60_000
+        reads += 1
+        return reads
+
+    kept = Fresh(read, lambda: now)
+    assert [kept(), kept()] == [1, 1]
+    now += 5000
+    assert kept() == 2
 
 
 @pytest.mark.parametrize(

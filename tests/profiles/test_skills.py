@@ -63,6 +63,15 @@ def test_markdown_files_directly_inside_and_skill_files_at_any_depth_are_skills(
     assert sorted(place.found()) == ["deep", "direct", "local"]
 
 
+def test_a_directory_that_is_a_link_in_circles_costs_only_itself(place):
+    place.skill("agent/skills/tidy/SKILL.md", "tidy")
+    place.write("cwd/.pi/x", "")
+    for link in (place.cwd / ".pi" / "skills", place.agent_dir / "skills" / "loop"):
+        link.symlink_to(link.name)
+    (place.agent_dir / "skills" / "tidy" / "again").symlink_to("..")
+    assert place.found() == ["tidy"]
+
+
 def test_a_skill_without_a_name_is_called_like_its_directory(place):
     place.write("agent/skills/tidy/SKILL.md", "---\ndescription: Tidies.\n---\n")
     assert place.found() == ["tidy"]

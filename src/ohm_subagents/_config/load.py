@@ -16,6 +16,7 @@ from ohm_subagents._config.limits import CommonBudget, OwnBudget, OwnLimits
 from ohm_subagents._config.permissions import Permissions, Rules, merge
 from ohm_subagents._config.plugin_lists import understood
 from ohm_subagents._config.project import tightened
+from ohm_subagents._config.regular_file import is_one_place
 from ohm_subagents._config.reserved import without_effect
 from ohm_subagents._config.rules import PATH, loosening, read_rules, without_rules
 from ohm_subagents._config.schema import OhmConfig
@@ -111,7 +112,7 @@ def _files(cwd: Path, env: Mapping[str, str]) -> Result[tuple[Layer, ...], OhmEr
     user, project = config_dir(env) / FILE_NAME, cwd / ".pi" / FILE_NAME
     layers: list[Layer] = []
     for path, kind in ((user, "user"), (project, "project")):
-        if kind == "project" and path.resolve() == user.resolve():
+        if kind == "project" and is_one_place(path, user):
             continue
         read = read_file(path, "user" if kind == "user" else "project")
         if isinstance(read, Err):

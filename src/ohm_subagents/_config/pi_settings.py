@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.layers import Layer, read_file
+from ohm_subagents._config.regular_file import is_one_place
 from ohm_subagents._config.values import MAX_INTEGER, shown
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.pi_settings import PiSettings
@@ -60,7 +61,7 @@ def load_pi_settings(
     reader = _Reader()
     user, project = agent_dir / FILE_NAME, cwd / ".pi" / FILE_NAME
     reader.read(user)
-    if project.resolve() != user.resolve():
+    if not is_one_place(project, user):
         reader.read(project)
     lines, width, debounce, looping = (reader.number(one) for one in (_LINES, _WIDTH, _DEBOUNCE, _LOOPING))
     settings = PiSettings(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_INTEGER: Final = 2**53 - 1
+_SHOWN: Final = 60
 SECRET: Final = "ohm_secret"  # noqa: S105  the type of an error whose value must not be shown
 _DECIMAL: Final = re.compile(r"\s*[0-9]{1,16}(\.[0-9]{1,18})?\s*", re.ASCII)
 _ON: Final = frozenset({"1", "true", "yes", "on", "enabled"})
@@ -182,9 +183,18 @@ def allowed(error: ErrorDetails) -> str:
 
 
 def shown(value: object) -> str:
-    """A bad value as a message quotes it: short, on one line."""
+    """A bad value as a message quotes it: short, on one line. However large it is, only its beginning is looked at."""
     try:
-        text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        text = repr(value[:_SHOWN]) if isinstance(value, str) else _beginning(value)
     except (TypeError, ValueError, RecursionError):  # YAML has keys and cycles that JSON has not
         text = f"a {type(value).__name__}"
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def _beginning(value: object) -> str:
+    text = ""
+    for part in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value):
+        text += part
+        if len(text) > _SHOWN:
+            break
+    return text

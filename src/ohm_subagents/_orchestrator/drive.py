@@ -169,6 +169,7 @@ def _request(live: LiveTask, message: Message, prompt: str, guard: RunGuard) -> 
         instructions=plan.instructions,
         cwd=plan.cwd,
         tools=plan.tools,
+        tools_are_bounded=plan.tools_are_bounded,
         child_tools=tuple(_used_in(task.session_id, tool) for tool in plan.child_tools),
         model=plan.model,
         mode=plan.mode,

@@ -54,6 +54,7 @@ class Plan:
     max_events: int
     model: ModelPattern | None
     tools: tuple[str, ...]
+    tools_are_bounded: bool
     child_tools: tuple[Tool, ...]
     diagnostics: tuple[Diagnostic, ...]
     can_steer: bool
@@ -115,6 +116,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             max_events=world.config.task_max_events,
             model=None if model.ok_value is None else model.ok_value.pattern,
             tools=tools.ok_value.names,
+            tools_are_bounded=tools.ok_value.are_bounded,
             child_tools=terms.child_tools,
             diagnostics=tools.ok_value.diagnostics,
             can_steer=spec is not None and Capability.STEERING in spec.capabilities,

@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedTools:
-    """The names in canonical order, and the names asked for that do not exist."""
+    """The names in canonical order, and the names asked for that do not exist.
+
+    `are_bounded`: the profile or the configuration says something about tools, so nobody gets more than these.
+    """
 
     names: tuple[str, ...]
+    are_bounded: bool
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
@@ -36,6 +40,7 @@ def resolve_tools(
 
     Of these, `only_if_named` are given where a list has them: no list has every other tool.
     Of a profile that `is_agent`, names that only a command-line agent knows stay, and the order is the profile's own.
+    Nobody here can say that such a name does not exist.
 
     Returns `profile_invalid` for a tool that the profile both allows and denies, and `task_config_load_failed` for
     rules that nobody can understand.
@@ -57,7 +62,7 @@ def resolve_tools(
     available = tuple(dict.fromkeys((*own, *known)))
     named = ((policy.allowed, policy.denied, "The profile"), (rules.allowed, rules.denied, "The configuration"))
     unasked = tuple(only_if_named)
-    diagnostics = [*(one for row in named for one in _unknown(*row, available)), *_not_granted(policy, rules, unasked)]
+    unknown = () if is_agent else (one for row in named for one in _unknown(*row, available))
     base = policy if rules.allowed is None else ToolPolicy(allowed=rules.allowed)
     names = tuple(
         name
@@ -66,7 +71,10 @@ def resolve_tools(
         and has_tool(rules.at_most, name)
         and not has_tool((*base.denied, *rules.denied), name)
     )
-    return Ok(ResolvedTools(names=names, diagnostics=tuple(diagnostics)))
+    lists = (policy.allowed, rules.allowed, rules.at_most)
+    are_bounded = bool(policy.denied or rules.denied) or any(one is not None for one in lists)
+    diagnostics = (*unknown, *_not_granted(policy, rules, unasked))
+    return Ok(ResolvedTools(names=names, are_bounded=are_bounded, diagnostics=diagnostics))
 
 
 def _as_known(name: str, known: tuple[str, ...]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents._config.accept import accepted
 from ohm_subagents._config.layers import Place
+from ohm_subagents._config.regular_file import is_one_place
 from ohm_subagents._config.values import shown
 from ohm_subagents._profiles.agent_matter import NAME, AgentMatter
 from ohm_subagents._profiles.fenced import Fault, Fenced, read_fenced, read_folder
@@ -116,7 +117,7 @@ def _skipped(source: str, fault: Fault) -> AgentFile:
 def load_agents(*, cwd: Path, agent_dir: Path) -> AgentRoster:
     """Read the user's files, then the project's: of two with one name, the later replaces the earlier whole."""
     folders = [(agent_dir / FOLDER, False)]
-    if not _is_same(cwd / ".pi", agent_dir):
+    if not is_one_place(cwd / ".pi", agent_dir):
         folders.append((cwd / ".pi" / FOLDER, True))
     found: list[Profile] = []
     diagnostics: list[Diagnostic] = []
@@ -134,10 +135,6 @@ def load_agents(*, cwd: Path, agent_dir: Path) -> AgentRoster:
     return AgentRoster(
         profiles=MappingProxyType(dict(sorted(by_name.items()))), diagnostics=tuple(diagnostics), read=tuple(found)
     )
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve()
 
 
 def _files(folder: Path, *, is_local: bool) -> Iterator[AgentFile]:

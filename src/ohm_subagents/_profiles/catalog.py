@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, Self
 
+from ohm_subagents._config.regular_file import is_one_place
 from ohm_subagents._config.schema import RESERVED_IDS
 from ohm_subagents._profiles.fenced import read_folder
 from ohm_subagents._profiles.markdown import parse_profile
@@ -64,7 +65,7 @@ def load_catalog(
         shelf.put([shelf.tightened(profile) if profile.agent and profile.agent.is_local else profile])
     user, project = config_dir / "subagents", cwd / ".pi" / "subagents"
     shelf.put(_read(user, shelf.diagnostics))
-    if project.resolve() != user.resolve():
+    if not is_one_place(project, user):
         shelf.put([shelf.tightened(profile) for profile in _read(project, shelf.diagnostics)])
     return Catalog(profiles=tuple(shelf.profiles.values()), diagnostics=tuple(shelf.diagnostics))
 

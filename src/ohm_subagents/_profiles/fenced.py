@@ -47,9 +47,8 @@ def read_fenced(text: str) -> Result[Fenced, Fault]:
         return Err(Fault(line=1, fact="has no front matter", advice=advice))
     read = parse_yaml(fenced.group(1))
     if isinstance(read, Err):
-        problem = read.err_value.problem
-        advice = f"{problem[:1].upper()}{problem[1:]}."
-        return Err(Fault(line=read.err_value.line + 1, fact="is not valid YAML", advice=advice))
+        fault = read.err_value
+        return Err(Fault(line=fault.line + 1, fact=fault.fact, advice=fault.advice))
     values = _by_text(read.ok_value.values)
     if values is None:
         return Err(Fault(line=2, fact="has front matter that is not a list of keys", advice="Write 'key: value'."))

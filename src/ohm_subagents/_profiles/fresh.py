@@ -22,9 +22,9 @@ class Fresh(Generic[T]):
         self._kept: tuple[int, T] | None = None
 
     def __call__(self) -> T:
-        now = self._now()
-        if self._kept is None or not 0 <= now - self._kept[0] < FRESH_MS:
-            self._kept = now, self._read()
+        if self._kept is None or not 0 <= self._now() - self._kept[0] < FRESH_MS:
+            found = self._read()
+            self._kept = self._now(), found  # what takes long to read is as fresh as anything else
         return self._kept[1]
 
     def drop(self) -> None:

@@ -47,14 +47,14 @@ def discover(*, agent_dir: Path, cwd: Path) -> Mapping[str, Skill]:
 
 def _files(folder: Path) -> Iterator[Path]:
     """Markdown files directly inside, `SKILL.md` at any depth below; a directory that is met twice is read once."""
-    seen: set[Path] = set()
+    seen: set[str] = set()
     left = [folder]
     while left and len(seen) < MAX_FOLDERS:
         here = left.pop()
         try:
-            real = here.resolve(strict=True)
+            real = os.path.realpath(here)
             entries = sorted(here.iterdir())
-        except (OSError, RuntimeError):  # gone, not a directory, not ours to read, or a loop
+        except OSError:  # gone, not a directory, not ours to read, or a loop
             continue
         if real in seen:
             continue

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from io import StringIO
-from typing import TYPE_CHECKING, Protocol, TextIO, cast
+from typing import TYPE_CHECKING, Final, Protocol, TextIO, cast
 
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+MAX_BYTES: Final = 64 * 1024
+_ODD: Final = "It has a key or a value of a kind that is not allowed."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +31,10 @@ class YamlText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YamlFault:
-    """What is wrong, and on which line (1-based)."""
+    """What is wrong, in the words of a sentence, what that comes from, and on which line (1-based)."""
 
-    problem: str
+    fact: str = "is not valid YAML"
+    advice: str
     line: int
 
 
@@ -44,9 +48,15 @@ class _Node(Protocol):
     value: object
 
 
+class _Event(Protocol):
+    start_mark: _Mark
+    anchor: str | None
+    tag: str | None
+    value: str
+    implicit: tuple[bool, bool]
+
+
 class _MarkedError(Protocol):
-    problem: str | None
-    context: str | None
     problem_mark: _Mark | None
     context_mark: _Mark | None
 
@@ -58,6 +68,7 @@ class _Constructor(Protocol):
 class _Yaml(Protocol):
     constructor: _Constructor
     compose: Callable[[str], _Node | None]
+    parse: Callable[[str], Iterator[_Event]]
 
 
 class _Writer(Protocol):
@@ -70,12 +81,20 @@ class _Writer(Protocol):
 
 
 def parse_yaml(text: str) -> Result[YamlText, YamlFault]:
-    """Read one document; tags of Python's own are refused, a key given twice as well."""
+    """Read one document of at most 64 KiB; anchors, aliases, merge keys, tags, and a key given twice are refused.
+
+    No fault quotes a value: it may be a secret.
+    """
     from ruamel.yaml import YAML  # noqa: PLC0415  10 ms, spent where a file is read
     from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415
 
+    if len(text.encode(errors="replace")) > MAX_BYTES:
+        return Err(YamlFault(fact=f"has more than {MAX_BYTES} bytes of keys", advice="Shorten them.", line=1))
     yaml = cast("_Yaml", YAML(typ="safe", pure=True))
     try:
+        refused = _refused(text, yaml)
+        if refused is not None:
+            return Err(refused)
         node = yaml.compose(text)
         if node is None:
             return Ok(YamlText(values=None, lines={}))
@@ -83,12 +102,47 @@ def parse_yaml(text: str) -> Result[YamlText, YamlFault]:
     except MarkedYAMLError as error:
         told = cast("_MarkedError", error)
         mark = told.problem_mark or told.context_mark
-        problem = (told.problem or told.context or "it cannot be read").strip().splitlines()[0]
-        return Err(YamlFault(problem=problem, line=mark.line + 1 if mark else 1))
-    except (YAMLError, ValueError) as error:  # a control character, or a date that does not exist
-        return Err(YamlFault(problem=str(error).strip().splitlines()[0], line=1))
+        return Err(YamlFault(advice=_advice(error), line=mark.line + 1 if mark else 1))
+    except YAMLError:
+        return Err(YamlFault(advice="It has a character that YAML does not allow.", line=1))
+    except (ValueError, OverflowError):
+        return Err(YamlFault(advice="It has a date or a number that does not exist.", line=1))
+    except TypeError:  # a list that has one as a key
+        return Err(YamlFault(advice=_ODD, line=1))
     except RecursionError:
-        return Err(YamlFault(problem="it is nested too deeply", line=1))
+        return Err(YamlFault(advice="It is nested too deeply.", line=1))
+
+
+def _refused(text: str, yaml: _Yaml) -> YamlFault | None:
+    """What would make the values more than what is written, or of a kind that nobody needs here."""
+    if not any(mark in text for mark in ("&", "*", "<<", "!")):  # it would be found nowhere else
+        return None
+    for event in yaml.parse(text):
+        anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
+        is_merge = getattr(event, "value", None) == "<<" and event.implicit[0]
+        if anchor is not None or tag is not None or is_merge:
+            fact = "has a tag" if anchor is None and not is_merge else "has an anchor, an alias or a merge key"
+            return YamlFault(fact=fact, advice="Write the value itself.", line=event.start_mark.line + 1)
+    return None
+
+
+def _advice(error: Exception) -> str:
+    """The words of ruamel.yaml quote values, so these are ours."""
+    from ruamel.yaml.composer import ComposerError  # noqa: PLC0415
+    from ruamel.yaml.constructor import ConstructorError, DuplicateKeyError  # noqa: PLC0415
+    from ruamel.yaml.scanner import ScannerError  # noqa: PLC0415
+
+    match error:
+        case DuplicateKeyError():
+            return "It gives a key twice."
+        case ConstructorError():
+            return _ODD
+        case ComposerError():
+            return "It has more than one document."
+        case ScannerError():
+            return "A character stands where it cannot: put a text that has ': ' or begins with a mark in quotes."
+        case _:
+            return "A key, a list or an object is out of line or not closed."
 
 
 def dump_yaml(values: Mapping[str, object]) -> str:

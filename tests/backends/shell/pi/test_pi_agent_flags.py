@@ -8,7 +8,7 @@ from pi_streams import pattern, request
 
 from ohm_subagents._backends.shell.dialect import Invocation
 from ohm_subagents._backends.shell.pi.agent_flags import agent_flags
-from ohm_subagents._backends.shell.pi.flags import agent_tools, arguments, left_out, write_instructions
+from ohm_subagents._backends.shell.pi.flags import TOOLS, agent_tools, arguments, left_out, write_instructions
 from ohm_subagents._backends.shell.pi.probe import PiVersion
 from ohm_subagents.contract import AgentOptions, Profile, ToolPolicy
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
@@ -46,7 +46,7 @@ def profile(agent: AgentOptions | None = None, **changes) -> Profile:
 
 def run_of(folder: Path, agent=None, *, prompt="", policy=None, own=None, **changes) -> Invocation:
     who = profile(agent, prompt=prompt, tools=policy or ToolPolicy(), model=own)
-    given = {"tools": CHILD_TOOLS, "is_one_shot": True, "cwd": folder, **changes}
+    given = {"tools": CHILD_TOOLS, "tools_are_bounded": False, "is_one_shot": True, "cwd": folder, **changes}
     return Invocation(request=request(profile=who, **given), folder=folder)
 
 
@@ -114,8 +114,8 @@ def test_what_may_be_continued_or_continues_keeps_its_session(tmp_path, mode, ch
 @pytest.mark.parametrize(
     ("policy", "given", "flags"),
     [
-        (ToolPolicy(), CHILD_TOOLS, None),
-        (ToolPolicy(), (*CHILD_TOOLS, "paint"), None),
+        (ToolPolicy(), CHILD_TOOLS, TOOLS),
+        (ToolPolicy(), (*CHILD_TOOLS, "paint"), (*TOOLS, "paint")),
         (ToolPolicy(), ("read", "ls", "code_search"), ("read", "ls")),
         (ToolPolicy(denied=("bash",)), ("read", "ls", "code_search"), ("read", "ls")),
         (ToolPolicy(allowed=("ls", "todo", "read")), ("read", "ls", "todo"), ("ls", "todo", "read")),
@@ -123,10 +123,12 @@ def test_what_may_be_continued_or_continues_keeps_its_session(tmp_path, mode, ch
         (ToolPolicy(allowed=()), (), ()),
         (ToolPolicy(allowed=("read",)), ("read", "bash"), ("read", "bash")),
     ],
-    ids=["free", "free-with-plugins", "rules", "denied", "listed", "search", "none", "widened"],
+    ids=["all", "all-with-plugins", "rules", "denied", "listed", "search", "none", "widened"],
 )
 def test_the_tools_are_restricted_where_somebody_does_and_only_there(tmp_path, policy, given, flags):
-    assert agent_tools(run_of(tmp_path, policy=policy, tools=given).request) == flags
+    run = run_of(tmp_path, policy=policy, tools=given, tools_are_bounded=True)
+    assert agent_tools(run.request) == flags
+    assert agent_tools(replace(run.request, tools_are_bounded=False)) is None
 
 
 def test_a_prompt_that_no_argument_can_hold_is_in_a_file(tmp_path):

@@ -74,10 +74,9 @@ def agent_tools(request: RunRequest) -> tuple[str, ...] | None:
 
     A name that `pi` does not have may be one that an extension brings.
     """
-    policy = request.profile.tools
-    if policy.allowed is None and not policy.denied and all(tool in request.tools for tool in TOOLS):
+    if not request.tools_are_bounded:
         return None
-    place = {name.casefold(): number for number, name in enumerate(policy.allowed or ())}
+    place = {name.casefold(): number for number, name in enumerate(request.profile.tools.allowed or ())}
     names = (tool for tool in request.tools if tool != _OURS_ALONE or tool in place)
     return tuple(sorted(names, key=lambda name: place.get(name.casefold(), len(place))))
 

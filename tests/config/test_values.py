@@ -1,0 +1,38 @@
+"""A bad value as a message quotes it."""
+
+from datetime import date
+
+import pytest
+
+from ohm_subagents._config.values import shown
+
+
+def doubled(times: int) -> object:
+    value: object = ["x"]
+    for _ in range(times):
+        value = {"a": value, "b": value}
+    return value
+
+
+def endless() -> object:
+    value: list[object] = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "quoted"),
+    [
+        ("it's", '"it\'s"'),
+        (["é", 1, None], '["é", 1, null]'),
+        ({"on": date(2001, 2, 3)}, '{"on": "2001-02-03"}'),
+        ({("a",): 1}, "a dict"),
+        (endless(), "a list"),
+        ("x" * 58, f"'{'x' * 58}'"),
+        ("x" * 59, f"'{'x' * 58}…"),
+        ("x" * 10_000_000, f"'{'x' * 58}…"),
+        (doubled(60), '{"a": ' * 9 + '{"a":…'),
+    ],
+)
+def test_it_is_quoted_in_sixty_characters_however_large_it_is(value, quoted):
+    assert shown(value) == quoted
