@@ -176,6 +176,13 @@ async def test_what_ohm_json_denies_an_agent_profile_does_not_get(place):
     assert request.tools == ("read",)
 
 
+async def test_settings_that_widen_a_built_in_do_not_widen_its_namesake(place):
+    place.agent("finder", "noTools: true")
+    config = {"subagentBackend": "scripted", "subagents": {"finder": {"tools": {"allow": ["bash"]}}}}
+    _, (one, other) = await place.asked(wanted("finder"), item(profile="finder"), config=config)
+    assert (one.tools, other.tools) == ((), ("bash",))
+
+
 @pytest.mark.parametrize(
     ("tools", "are_bounded"), [({}, False), ({"deny": ["deploy"]}, True), ({"allow": [*CHILD_TOOLS]}, True)]
 )

@@ -34,7 +34,8 @@ def resolve_tools(
     """The tools of a profile's policy under the configuration's rules; `offered` are those that plugins bring.
 
     Of a profile that `is_agent`, names that only a command-line agent knows stay, and the order is the profile's own.
-    Nobody here can say that such a name does not exist.
+    Nobody here can say that such a name does not exist. The configuration only takes tools away from it: what it says
+    may be meant for a subagent of the same name.
 
     Returns `profile_invalid` for a tool that the profile both allows and denies, and `task_config_load_failed` for
     rules that nobody can understand.
@@ -51,9 +52,10 @@ def resolve_tools(
     rules = rules or ToolRules()
     if rules.unclear:
         return Err(OhmError(code=ErrorCode.CONFIG_INVALID, message=rules.unclear))
+    if is_agent:
+        rules = rules.at_most_these()
     known = tuple(dict.fromkeys((*CHILD_TOOLS, *offered)))
-    own = tuple(_as_known(name, known) for name in policy.allowed or ()) if is_agent else ()
-    available = tuple(dict.fromkeys((*own, *known)))
+    available = _with_its_own(known, policy, rules) if is_agent else known
     named = ((policy.allowed, policy.denied, "The profile"), (rules.allowed, rules.denied, "The configuration"))
     unknown = () if is_agent else (one for row in named for one in _unknown(*row, available))
     base = policy if rules.allowed is None else ToolPolicy(allowed=rules.allowed)
@@ -66,8 +68,15 @@ def resolve_tools(
     )
     lists = (policy.allowed, rules.allowed, rules.at_most)
     are_bounded = bool(policy.denied or rules.denied) or any(one is not None for one in lists)
-    diagnostics = (*unknown, *_not_granted(policy, rules))
+    diagnostics = (*unknown, *_not_granted(policy, rules, is_agent=is_agent))
     return Ok(ResolvedTools(names=names, are_bounded=are_bounded, diagnostics=diagnostics))
+
+
+def _with_its_own(known: tuple[str, ...], policy: ToolPolicy, rules: ToolRules) -> tuple[str, ...]:
+    """The tools that an agent profile lists, ours, and those that the configuration leaves to one without a list."""
+    own = tuple(_as_known(name, known) for name in policy.allowed or ())
+    names = (*own, *known)
+    return tuple(dict.fromkeys((*names, *(_as_known(name, names) for name in rules.at_most or ()))))
 
 
 def _as_known(name: str, known: tuple[str, ...]) -> str:
@@ -75,18 +84,20 @@ def _as_known(name: str, known: tuple[str, ...]) -> str:
     return next((one for one in known if has_tool((one,), name)), name)
 
 
-def _not_granted(policy: ToolPolicy, rules: ToolRules) -> Iterator[Diagnostic]:
-    """Names what a project lists beyond the profile; beyond the user's file it was named when that was read."""
+def _not_granted(policy: ToolPolicy, rules: ToolRules, *, is_agent: bool) -> Iterator[Diagnostic]:
+    """Names what is listed beyond the profile in vain; beyond the user's file it was named when that was read."""
     if rules.allowed is not None:
         return
     denied = tuple(name for name in policy.denied if not has_tool(rules.denied, name))
     lacking = [name for name in rules.at_most or () if not has_tool(policy.allowed, name) or has_tool(denied, name)]
     if lacking:
-        yield Diagnostic(
-            subject="tools",
-            message=f"{rules.source}: {_quoted(lacking)} is not given: the profile lacks it, and a project's file "
-            "cannot add tools. The user's file can.",
+        why = (
+            "ohm.json cannot add tools to an agent profile. Its own file can."
+            if is_agent
+            else "a project's file cannot add tools. The user's file can."
         )
+        message = f"{rules.source}: {_quoted(lacking)} is not given: the profile lacks it, and {why}"
+        yield Diagnostic(subject="tools", message=message)
 
 
 def _unknown(
