@@ -119,6 +119,20 @@ async def test_permissions_hold_for_agent_profiles_as_well(place):
     assert (await place.refusal("p", config={"subagentBackend": "scripted", **config})).code == "task_permission_denied"
 
 
+async def test_rules_and_settings_of_agent_profiles_are_not_said_to_be_of_nobody(place):
+    place.agent("Secret")
+    rules = {"secret": "deny", "delegate": "allow", "secert": "deny"}
+    own = {"Secret": {"model": "a/b"}, "delegate": {"model": "a/b"}, "Secrets": {"model": "a/b"}}
+    config = {"subagentBackend": "scripted", "subagents": {"permissions": {"subagents": rules}, "profiles": own}}
+    env = HERMETIC | {"PI_CODING_AGENT_DIR": str(place.agent_dir)}
+    async with Ohm.open(cwd=place.cwd, env=env, config=config) as ohm:
+        told = [str(one).partition(" Available:")[0] for one in ohm.diagnostics]
+    assert told == [
+        "config: the rule for 'secert' names no subagent.",
+        "config: the settings for 'secrets' name no subagent. Did you mean 'Secret'?",
+    ]
+
+
 async def test_a_plugin_is_asked_about_an_agent_profile_with_the_tools_it_would_get(place):
     place.agent("p", "excludeTools: bash")
     heard = []

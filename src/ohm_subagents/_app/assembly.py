@@ -26,7 +26,7 @@ from ohm_subagents._plugins.host import PluginHost
 from ohm_subagents._policy.entries import unmatched_agents, unmatched_backends, unmatched_entries
 from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._policy.sources import void_ceilings
-from ohm_subagents._profiles.agents import AgentShelf, chosen_agents
+from ohm_subagents._profiles.agents import WISHLESS, AgentShelf, chosen_agents
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._store.opening import open_store
 from ohm_subagents._store.retention import RetentionPolicy
@@ -106,13 +106,15 @@ class Assembly:
         if isinstance(self.loaded, Ok):
             yield from self.loaded.ok_value.diagnostics
         yield from self.catalog.diagnostics
-        yield from unmatched(self.config.subagents.permissions, self.catalog.available())
+        agents = self.agents.roster()
+        ruled = {*self.catalog.available(), *agents.profiles, WISHLESS.id}
+        yield from unmatched(self.config.subagents.permissions, ruled)
         if isinstance(self.loaded, Ok):
-            yield from unmatched_entries(self.loaded.ok_value, self.catalog.available())
+            yield from unmatched_entries(self.loaded.ok_value, ruled)
             yield from unmatched_backends(self.loaded.ok_value, self.host.backends())
             yield from void_ceilings(self.loaded.ok_value, self.catalog.profiles)
-        yield from unmatched_agents(self.config.subagents.agent_profiles, self.agents.roster().profiles)
-        yield from self.agents.roster().diagnostics
+        yield from unmatched_agents(self.config.subagents.agent_profiles, agents.profiles)
+        yield from agents.diagnostics
         yield from self._pi_settings()[1]
         yield from self.host.diagnostics
 

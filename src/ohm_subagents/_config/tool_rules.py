@@ -69,7 +69,9 @@ class ToolRules:
     def json_schema() -> dict[str, JsonValue]:
         """JSON Schema of what ohm.json may have."""
         names: dict[str, JsonValue] = {"type": "array", "items": {"type": "string"}}
-        exactly = "Exactly these child tools, instead of the profile's (of an agent profile at most these); or a list alone."
+        exactly = (
+            "Exactly these child tools, instead of the profile's (of an agent profile at most these); or a list alone."
+        )
         return {
             "anyOf": [
                 {
