@@ -183,6 +183,25 @@ async def test_a_host_that_raises_costs_nothing(place):
     assert "bash" not in request.tools
 
 
+@pytest.mark.parametrize(
+    ("named", "tools"),
+    [
+        (["read", 7, None, "bash", "todo"], ("read", "todo")),
+        ([7], tuple(tool for tool in CHILD_TOOLS if tool != "bash")),
+        ("read", tuple(tool for tool in CHILD_TOOLS if tool != "bash")),
+        (None, tuple(tool for tool in CHILD_TOOLS if tool != "bash")),
+    ],
+)
+async def test_what_a_host_gives_that_is_no_name_counts_for_nothing(place, named, tools):
+    class Careless(MemoryHost):
+        def active_tools(self):
+            return named
+
+    place.agent("p", "excludeTools: bash")
+    _, (request,) = await place.asked(wanted("p"), host=Careless())
+    assert request.tools == tools
+
+
 async def test_what_ohm_json_denies_an_agent_profile_does_not_get(place):
     place.agent("p", "tools: read, bash, web_search")
     config = {"subagentBackend": "scripted", "subagents": {"p": {"tools": {"deny": ["bash", "web_search"]}}}}

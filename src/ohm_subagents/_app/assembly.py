@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pydantic_core import to_jsonable_python
 
@@ -126,10 +126,12 @@ class Assembly:
         return load_pi_settings(agent_dir=self.agents.agent_dir, cwd=self.sources.cwd, columns=terminal_columns())
 
     def parent_tools(self) -> tuple[str, ...]:
-        """The tools that the agent above may call; all of ours, if nobody says."""
+        """The tools that the agent above may call; all of ours, if nobody says. What is no name counts for nothing."""
         host = self.sources.host
         try:
-            return (() if host is None else tuple(host.active_tools())) or CHILD_TOOLS
+            named = cast("Iterable[object]", () if host is None else host.active_tools())
+            names = () if isinstance(named, str) else tuple(name for name in named if isinstance(name, str))
+            return names or CHILD_TOOLS
         except Exception:
             self.sources.logger.exception("host.active_tools", host=repr(host))
             return CHILD_TOOLS
