@@ -119,6 +119,20 @@ async def test_permissions_hold_for_agent_profiles_as_well(place):
     assert (await place.refusal("p", config={"subagentBackend": "scripted", **config})).code == "task_permission_denied"
 
 
+async def test_rules_and_settings_of_agent_profiles_are_not_said_to_be_of_nobody(place):
+    place.agent("Secret")
+    rules = {"secret": "deny", "delegate": "allow", "secert": "deny"}
+    own = {"Secret": {"model": "a/b"}, "delegate": {"model": "a/b"}, "Secrets": {"model": "a/b"}}
+    config = {"subagentBackend": "scripted", "subagents": {"permissions": {"subagents": rules}, "profiles": own}}
+    env = HERMETIC | {"PI_CODING_AGENT_DIR": str(place.agent_dir)}
+    async with Ohm.open(cwd=place.cwd, env=env, config=config) as ohm:
+        told = [str(one).partition(" Available:")[0] for one in ohm.diagnostics]
+    assert told == [
+        "config: the rule for 'secert' names no subagent.",
+        "config: the settings for 'secrets' name no subagent. Did you mean 'Secret'?",
+    ]
+
+
 async def test_a_plugin_is_asked_about_an_agent_profile_with_the_tools_it_would_get(place):
     place.agent("p", "excludeTools: bash")
     heard = []
@@ -169,11 +183,37 @@ async def test_a_host_that_raises_costs_nothing(place):
     assert "bash" not in request.tools
 
 
+@pytest.mark.parametrize(
+    ("named", "tools"),
+    [
+        (["read", 7, None, "bash", "todo"], ("read", "todo")),
+        ([7], tuple(tool for tool in CHILD_TOOLS if tool != "bash")),
+        ("read", tuple(tool for tool in CHILD_TOOLS if tool != "bash")),
+        (None, tuple(tool for tool in CHILD_TOOLS if tool != "bash")),
+    ],
+)
+async def test_what_a_host_gives_that_is_no_name_counts_for_nothing(place, named, tools):
+    class Careless(MemoryHost):
+        def active_tools(self):
+            return named
+
+    place.agent("p", "excludeTools: bash")
+    _, (request,) = await place.asked(wanted("p"), host=Careless())
+    assert request.tools == tools
+
+
 async def test_what_ohm_json_denies_an_agent_profile_does_not_get(place):
     place.agent("p", "tools: read, bash, web_search")
     config = {"subagentBackend": "scripted", "subagents": {"p": {"tools": {"deny": ["bash", "web_search"]}}}}
     _, (request,) = await place.asked(wanted("p"), config=config)
     assert request.tools == ("read",)
+
+
+async def test_settings_that_widen_a_built_in_do_not_widen_its_namesake(place):
+    place.agent("finder", "noTools: true")
+    config = {"subagentBackend": "scripted", "subagents": {"finder": {"tools": {"allow": ["bash"]}}}}
+    _, (one, other) = await place.asked(wanted("finder"), item(profile="finder"), config=config)
+    assert (one.tools, other.tools) == ((), ("bash",))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Which tools: the profile's list, the configuration's override, what exists, in one order."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -144,6 +146,32 @@ def test_tools_are_bounded_once_anybody_says_something_about_them(policy, rules,
     resolved = resolve_tools(policy, rules, is_agent=is_agent)
     assert not isinstance(resolved, Err)
     assert resolved.ok_value.are_bounded is are_bounded
+
+
+@pytest.mark.parametrize(
+    ("policy", "rules", "expected", "lacking"),
+    [
+        (ToolPolicy(allowed=()), ToolRules(allowed=("bash",)), (), "'bash'"),
+        (ToolPolicy(allowed=("todo", "ls")), ToolRules(allowed=("ls", "bash", "TODO")), ("todo", "ls"), "'bash'"),
+        (ToolPolicy(allowed=("ls", "read")), ToolRules(allowed=("ls", "bash"), at_most=("ls",)), ("ls",), ""),
+        (ToolPolicy(allowed=("ls", "todo")), ToolRules(denied=("Todo",)), ("ls",), ""),
+        (ToolPolicy(denied=("bash",)), ToolRules(allowed=("bash", "ls")), ("ls",), "'bash'"),
+        (ToolPolicy(), ToolRules(allowed=("todo", "ls")), ("ls", "todo"), ""),
+        (ToolPolicy(), ToolRules(allowed=()), (), ""),
+    ],
+)
+def test_of_an_agent_profile_the_configuration_only_takes_tools_away(policy, rules, expected, lacking):
+    resolved = resolve_tools(policy, replace(rules, source="ohm.json:3"), is_agent=True)
+    assert not isinstance(resolved, Err)
+    assert resolved.ok_value.names == expected
+    assert [str(one) for one in resolved.ok_value.diagnostics] == (
+        [
+            f"ohm.json:3: {lacking} is not given: the profile lacks it, and ohm.json cannot add tools to an agent "
+            "profile. Its own file can."
+        ]
+        if lacking
+        else []
+    )
 
 
 def test_of_an_agent_profile_nobody_here_knows_which_tools_there_are():

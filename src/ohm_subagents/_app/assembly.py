@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pydantic_core import to_jsonable_python
 
@@ -26,7 +26,7 @@ from ohm_subagents._plugins.host import PluginHost
 from ohm_subagents._policy.entries import unmatched_agents, unmatched_backends, unmatched_entries
 from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._policy.sources import void_ceilings
-from ohm_subagents._profiles.agents import AgentShelf, chosen_agents
+from ohm_subagents._profiles.agents import WISHLESS, AgentShelf, chosen_agents
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._store.opening import open_store
 from ohm_subagents._store.retention import RetentionPolicy
@@ -106,13 +106,15 @@ class Assembly:
         if isinstance(self.loaded, Ok):
             yield from self.loaded.ok_value.diagnostics
         yield from self.catalog.diagnostics
-        yield from unmatched(self.config.subagents.permissions, self.catalog.available())
+        agents = self.agents.roster()
+        ruled = {*self.catalog.available(), *agents.profiles, WISHLESS.id}
+        yield from unmatched(self.config.subagents.permissions, ruled)
         if isinstance(self.loaded, Ok):
-            yield from unmatched_entries(self.loaded.ok_value, self.catalog.available())
+            yield from unmatched_entries(self.loaded.ok_value, ruled)
             yield from unmatched_backends(self.loaded.ok_value, self.host.backends())
             yield from void_ceilings(self.loaded.ok_value, self.catalog.profiles)
-        yield from unmatched_agents(self.config.subagents.agent_profiles, self.agents.roster().profiles)
-        yield from self.agents.roster().diagnostics
+        yield from unmatched_agents(self.config.subagents.agent_profiles, agents.profiles)
+        yield from agents.diagnostics
         yield from self._pi_settings()[1]
         yield from self.host.diagnostics
 
@@ -124,10 +126,12 @@ class Assembly:
         return load_pi_settings(agent_dir=self.agents.agent_dir, cwd=self.sources.cwd, columns=terminal_columns())
 
     def parent_tools(self) -> tuple[str, ...]:
-        """The tools that the agent above may call; all of ours, if nobody says."""
+        """The tools that the agent above may call; all of ours, if nobody says. What is no name counts for nothing."""
         host = self.sources.host
         try:
-            return (() if host is None else tuple(host.active_tools())) or CHILD_TOOLS
+            named = cast("Iterable[object]", () if host is None else host.active_tools())
+            names = () if isinstance(named, str) else tuple(name for name in named if isinstance(name, str))
+            return names or CHILD_TOOLS
         except Exception:
             self.sources.logger.exception("host.active_tools", host=repr(host))
             return CHILD_TOOLS

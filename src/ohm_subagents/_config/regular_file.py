@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,9 +21,15 @@ def read_regular(path: Path) -> bytes:
         return whole(file)
 
 
-def whole(file: BinaryIO) -> bytes:
+class _Readable(Protocol):
+    """A file that may have nothing to read yet."""
+
+    def read(self, size: int, /) -> bytes | None: ...
+
+
+def whole(file: _Readable) -> bytes:
     """What is in an open file; an `OSError` for more than 1 MiB, or where there would only be something to wait for."""
-    content: bytes | None = file.read(MAX_BYTES + 1)
+    content = file.read(MAX_BYTES + 1)
     if content is None:
         raise OSError(errno.EAGAIN, "It has nothing to read yet")
     if len(content) > MAX_BYTES:

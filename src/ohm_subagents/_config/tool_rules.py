@@ -54,6 +54,10 @@ class ToolRules:
     source: str = ""
     unclear: str = ""
 
+    def at_most_these(self) -> ToolRules:
+        """The same rules where they only take tools away, whoever wrote them."""
+        return replace(self, allowed=None, at_most=_common(self.allowed, self.at_most))
+
     def as_json(self) -> dict[str, JsonValue]:
         """A form that ohm.json may have."""
         allowed = () if self.unclear else _common(self.allowed, self.at_most)
@@ -65,7 +69,9 @@ class ToolRules:
     def json_schema() -> dict[str, JsonValue]:
         """JSON Schema of what ohm.json may have."""
         names: dict[str, JsonValue] = {"type": "array", "items": {"type": "string"}}
-        exactly = "Exactly these child tools, instead of the profile's; a list alone is short for this."
+        exactly = (
+            "Exactly these child tools, instead of the profile's (of an agent profile at most these); or a list alone."
+        )
         return {
             "anyOf": [
                 {

@@ -40,7 +40,8 @@ def resolve_tools(
 
     Of these, `only_if_named` are given where a list has them: no list has every other tool.
     Of a profile that `is_agent`, names that only a command-line agent knows stay, and the order is the profile's own.
-    Nobody here can say that such a name does not exist.
+    Nobody here can say that such a name does not exist. The configuration only takes tools away from it: what it says
+    may be meant for a subagent of the same name.
 
     Returns `profile_invalid` for a tool that the profile both allows and denies, and `task_config_load_failed` for
     rules that nobody can understand.
@@ -57,24 +58,35 @@ def resolve_tools(
     rules = rules or ToolRules()
     if rules.unclear:
         return Err(OhmError(code=ErrorCode.CONFIG_INVALID, message=rules.unclear))
+    users = rules.allowed
+    if is_agent:
+        rules = rules.at_most_these()
     known = tuple(dict.fromkeys((*CHILD_TOOLS, *offered)))
-    own = tuple(_as_known(name, known) for name in policy.allowed or ()) if is_agent else ()
-    available = tuple(dict.fromkeys((*own, *known)))
+    available = _with_its_own(known, policy, rules) if is_agent else known
     named = ((policy.allowed, policy.denied, "The profile"), (rules.allowed, rules.denied, "The configuration"))
     unasked = tuple(only_if_named)
     unknown = () if is_agent else (one for row in named for one in _unknown(*row, available))
     base = policy if rules.allowed is None else ToolPolicy(allowed=rules.allowed)
+    listed = users if base.allowed is None else base.allowed
     names = tuple(
         name
         for name in available
-        if _gives(base.allowed, name, unasked)
+        if _gives(listed, name, unasked)
         and has_tool(rules.at_most, name)
         and not has_tool((*base.denied, *rules.denied), name)
     )
     lists = (policy.allowed, rules.allowed, rules.at_most)
     are_bounded = bool(policy.denied or rules.denied) or any(one is not None for one in lists)
-    diagnostics = (*unknown, *_not_granted(policy, rules, unasked))
+    not_granted = _not_granted(policy, rules, listed=listed, only_if_named=unasked, is_agent=is_agent)
+    diagnostics = (*unknown, *not_granted)
     return Ok(ResolvedTools(names=names, are_bounded=are_bounded, diagnostics=diagnostics))
+
+
+def _with_its_own(known: tuple[str, ...], policy: ToolPolicy, rules: ToolRules) -> tuple[str, ...]:
+    """The tools that an agent profile lists, ours, and those that the configuration leaves to one without a list."""
+    own = tuple(_as_known(name, known) for name in policy.allowed or ())
+    names = (*own, *known)
+    return tuple(dict.fromkeys((*names, *(_as_known(name, names) for name in rules.at_most or ()))))
 
 
 def _as_known(name: str, known: tuple[str, ...]) -> str:
@@ -87,22 +99,29 @@ def _gives(allowed: tuple[str, ...] | None, name: str, only_if_named: tuple[str,
     return has_tool(allowed, name) and (allowed is not None or not has_tool(only_if_named, name))
 
 
-def _not_granted(policy: ToolPolicy, rules: ToolRules, only_if_named: tuple[str, ...]) -> Iterator[Diagnostic]:
-    """Names what a project lists beyond the profile; beyond the user's file it was named when that was read."""
+def _not_granted(
+    policy: ToolPolicy,
+    rules: ToolRules,
+    *,
+    listed: tuple[str, ...] | None,
+    only_if_named: tuple[str, ...],
+    is_agent: bool,
+) -> Iterator[Diagnostic]:
+    """Names what is listed beyond the profile in vain; beyond the user's file it was named when that was read."""
     if rules.allowed is not None:
         return
     denied = tuple(name for name in policy.denied if not has_tool(rules.denied, name))
     lacking = [
-        name
-        for name in rules.at_most or ()
-        if not _gives(policy.allowed, name, only_if_named) or has_tool(denied, name)
+        name for name in rules.at_most or () if not _gives(listed, name, only_if_named) or has_tool(denied, name)
     ]
     if lacking:
-        yield Diagnostic(
-            subject="tools",
-            message=f"{rules.source}: {_quoted(lacking)} is not given: the profile lacks it, and a project's file "
-            "cannot add tools. The user's file can.",
+        why = (
+            "ohm.json cannot add tools to an agent profile. Its own file can."
+            if is_agent
+            else "a project's file cannot add tools. The user's file can."
         )
+        message = f"{rules.source}: {_quoted(lacking)} is not given: the profile lacks it, and {why}"
+        yield Diagnostic(subject="tools", message=message)
 
 
 def _unknown(

@@ -128,9 +128,9 @@ def _refused(text: str, yaml: _Yaml) -> YamlFault | None:
 
 def _advice(error: Exception) -> str:
     """The words of ruamel.yaml quote values, so these are ours."""
-    from ruamel.yaml.composer import ComposerError  # noqa: PLC0415
-    from ruamel.yaml.constructor import ConstructorError, DuplicateKeyError  # noqa: PLC0415
-    from ruamel.yaml.scanner import ScannerError  # noqa: PLC0415
+    from ruamel.yaml.composer import ComposerError  # noqa: PLC0415  as above
+    from ruamel.yaml.constructor import ConstructorError, DuplicateKeyError  # noqa: PLC0415  as above
+    from ruamel.yaml.scanner import ScannerError  # noqa: PLC0415  as above
 
     match error:
         case DuplicateKeyError():
