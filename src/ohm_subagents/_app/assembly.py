@@ -131,10 +131,10 @@ class Assembly:
         try:
             named = cast("Iterable[object]", () if host is None else host.active_tools())
             names = () if isinstance(named, str) else tuple(name for name in named if isinstance(name, str))
-            return names or CHILD_TOOLS
         except Exception:
             self.sources.logger.exception("host.active_tools", host=repr(host))
-            return CHILD_TOOLS
+            names = ()
+        return names or CHILD_TOOLS
 
     def world(self, child_tools: Mapping[str, Tool]) -> Result[World, OhmError]:
         """What the engine looks at when it admits an item; an `Err` refuses every command."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ def read_regular(path: Path) -> bytes:
 
 def whole(file: BinaryIO) -> bytes:
     """What is in an open file; an `OSError` for more than 1 MiB, or where there would only be something to wait for."""
-    content: bytes | None = file.read(MAX_BYTES + 1)
+    content = cast("bytes | None", file.read(MAX_BYTES + 1))
     if content is None:
         raise OSError(errno.EAGAIN, "It has nothing to read yet")
     if len(content) > MAX_BYTES:

@@ -81,11 +81,12 @@ class RunRequest:
 
     `instructions` says who the subagent is; `prompt` is the user's text, untouched. `tools` are the names the policy
     resolved, and while `tools_are_bounded` no others may be given, not even a backend's own: the profile or ohm.json
-    says something about tools. `child_tools` are tools that plugins bring for subagents. `history` is the session so far, oldest first, and `checkpoint` the newest state this backend recorded.
-    `inbox` is there for a backend that declares `STEERING`. `gate` is asked before each model request; a backend that
-    never asks has its budgets checked only after the fact, from the usage it reports. `is_one_shot`: no follow-up is
-    expected, as for an item of a batch, so nothing has to be kept ready for one. `env` is the environment that the
-    `Ohm` was opened with, keys included; `depth` is how deep this subagent is, 1 for one that a program starts.
+    says something about tools. `child_tools` are tools that plugins bring for subagents. `history` is the session so
+    far, oldest first, and `checkpoint` the newest state this backend recorded. `inbox` is there for a backend that
+    declares `STEERING`. `gate` is asked before each model request; a backend that never asks has its budgets checked
+    only after the fact, from the usage it reports. `is_one_shot`: no follow-up is expected, as for an item of a batch,
+    so nothing has to be kept ready for one. `env` is the environment that the `Ohm` was opened with, keys included;
+    `depth` is how deep this subagent is, 1 for one that a program starts.
     """
 
     task_id: TaskId
