@@ -128,7 +128,7 @@ def _refused(text: str, yaml: _Yaml) -> YamlFault | None:
 
 def _advice(error: Exception) -> str:
     """The words of ruamel.yaml quote values, so these are ours."""
-    from ruamel.yaml.composer import ComposerError  # noqa: PLC0415
+    from ruamel.yaml.composer import ComposerError  # noqa: PLC0415  needed for a file that is wrong
     from ruamel.yaml.constructor import ConstructorError, DuplicateKeyError  # noqa: PLC0415
     from ruamel.yaml.scanner import ScannerError  # noqa: PLC0415
 
