@@ -106,7 +106,12 @@ def test_links_are_followed_and_a_circle_of_them_ends(place):
 def test_suggested_skills_become_their_files_in_the_order_of_the_profile(place):
     a = place.skill("agent/skills/a/SKILL.md", "a")
     b = place.skill("cwd/.pi/skills/b.md", "b")
-    assert place.agent(suggested_skills=("b", "a")).skill_paths == (str(b), str(a))
+    agent = place.agent(suggested_skills=("b", "a"))
+    assert agent.skill_paths == (str(b), str(a))
+    assert [(one.name, one.description, one.path) for one in agent.skills] == [
+        ("b", "Does things.", str(b)),
+        ("a", "Does things.", str(a)),
+    ]
 
 
 def test_loaded_skills_follow_the_appended_prompt_and_empty_ones_are_left_out(place):

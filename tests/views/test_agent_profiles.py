@@ -36,6 +36,19 @@ def test_tools_are_told_in_one_of_three_ways(tools, told):
     assert summary(tools=tools) == f"profile: p, {told}"
 
 
+@pytest.mark.parametrize(
+    ("agent", "told"),
+    [
+        ({"model": "m\nprofile: evil"}, "model=m profile: evil"),
+        ({"model": "m\r\n\t \u2028x\u0085"}, "model=m x"),
+        ({"provider": "\x1b[2Ja\x07\x00c\x1b]0;t\x07me"}, "provider=acme"),
+        ({"tools": ToolPolicy(allowed=("re\nad",))}, "tools=[re ad]"),
+    ],
+)
+def test_it_is_one_line_whatever_a_file_says(agent, told):
+    assert summary(**agent) == f"profile: p, {told}"
+
+
 def test_of_a_key_only_the_ends_are_shown_and_nothing_of_a_short_one():
     assert masked("sk-1234567890abcd") == "sk-1****abcd"
     assert masked("123456789") == "1234****6789"

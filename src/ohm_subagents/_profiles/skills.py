@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._profiles.fenced import read_fenced, read_text
+from ohm_subagents.contract.agent import SkillText
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -24,19 +25,9 @@ MAX_FOLDERS: Final = 4000
 """How many directories are looked into below each place: a link may lead anywhere."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skill:
-    """A skill: its name, what it is for, its file, and the text in it."""
-
-    name: str
-    description: str
-    path: Path
-    body: str
-
-
-def discover(*, agent_dir: Path, cwd: Path) -> Mapping[str, Skill]:
+def discover(*, agent_dir: Path, cwd: Path) -> Mapping[str, SkillText]:
     """Every skill by name; of two with one name, the first stays: the user's before the project's."""
-    found: dict[str, Skill] = {}
+    found: dict[str, SkillText] = {}
     for folder in (agent_dir / FOLDER, cwd / ".pi" / FOLDER):
         for path in _files(folder.absolute()):
             skill = _skill(path)
@@ -65,7 +56,7 @@ def _files(folder: Path) -> Iterator[Path]:
         left += reversed([entry for entry in shown if entry.is_dir()])
 
 
-def _skill(path: Path) -> Skill | None:
+def _skill(path: Path) -> SkillText | None:
     text = read_text(path)
     if isinstance(text, Err):
         return None
@@ -77,11 +68,15 @@ def _skill(path: Path) -> Skill | None:
     if not isinstance(description, str) or not description.strip():
         return None
     own = name.strip() if isinstance(name, str) else ""
-    return Skill(name=own or path.parent.name, description=description.strip(), path=path, body=read.ok_value.body)
+    return SkillText(
+        name=own or path.parent.name, description=description.strip(), path=str(path), body=read.ok_value.body
+    )
 
 
-def equipped(profile: Profile, skills: Mapping[str, Skill], *, cwd: Path, agent_dir: Path) -> Result[Profile, OhmError]:
-    """The profile with the files of its suggested skills, and with the text of those to be loaded behind its prompt.
+def equipped(
+    profile: Profile, skills: Mapping[str, SkillText], *, cwd: Path, agent_dir: Path
+) -> Result[Profile, OhmError]:
+    """The profile with its suggested skills and their files, and with the text of those to be loaded behind its prompt.
 
     Returns `unknown_skills` for names that nobody has, `profile_argument_refused` for a file somewhere else.
     """
@@ -91,7 +86,8 @@ def equipped(profile: Profile, skills: Mapping[str, Skill], *, cwd: Path, agent_
     unknown = [name for name in (*agent.suggested_skills, *agent.load_skills) if name not in skills]
     if unknown:
         return Err(_unknown(unknown, skills))
-    paths = (*agent.skill_paths, *(str(skills[name].path) for name in agent.suggested_skills))
+    suggested = tuple(skills[name] for name in agent.suggested_skills)
+    paths = (*agent.skill_paths, *(one.path for one in suggested))
     outside = [path for path in paths if not _is_below(path, (cwd, agent_dir), cwd)]
     if outside:
         message = f"Refusing skill path outside allowed directories: {outside[0]}"
@@ -99,10 +95,11 @@ def equipped(profile: Profile, skills: Mapping[str, Skill], *, cwd: Path, agent_
     loaded = (skills[name] for name in agent.load_skills)
     blocks = (f'<loaded_skill name="{one.name}">\n{one.body}\n</loaded_skill>' for one in loaded if one.body)
     prompt = "\n\n".join(part for part in chain([agent.appended_prompt], blocks) if part)
-    return Ok(replace(profile, agent=replace(agent, skill_paths=paths, appended_prompt=prompt)))
+    whole = replace(agent, skill_paths=paths, skills=(*agent.skills, *suggested), appended_prompt=prompt)
+    return Ok(replace(profile, agent=whole))
 
 
-def _unknown(names: Iterable[str], skills: Mapping[str, Skill]) -> OhmError:
+def _unknown(names: Iterable[str], skills: Mapping[str, SkillText]) -> OhmError:
     quoted = ", ".join(f'"{name}"' for name in dict.fromkeys(names))
     available = ", ".join(sorted(skills)) or "(none)"
     return OhmError(code=ErrorCode.UNKNOWN_SKILLS, message=f"Unknown skills: {quoted}. Available skills: {available}")

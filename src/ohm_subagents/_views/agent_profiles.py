@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ohm_subagents._views.cells import one_line
 from ohm_subagents.contract.agent import AgentOptions
 
 if TYPE_CHECKING:
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
 
 
 def profile_summary(profile: Profile) -> str:
-    """`profile: NAME`, then what it says of model, thinking, prompts and tools."""
-    return ", ".join((f"profile: {profile.name}", *_wishes(profile, profile.agent or AgentOptions())))
+    """`profile: NAME`, then what it says of model, thinking, prompts and tools: one line, whatever the file has."""
+    parts = (f"profile: {profile.name}", *_wishes(profile, profile.agent or AgentOptions()))
+    return ", ".join(map(one_line, parts))
 
 
 def masked(key: str) -> str:

@@ -31,6 +31,11 @@ def printable(text: str) -> str:
     return "".join(char for char in shown if char in "\n\t" or unicodedata.category(char) != "Cc")
 
 
+def one_line(text: str) -> str:
+    """`text` for one line of a terminal, its white space as single spaces."""
+    return " ".join(printable(text).split())
+
+
 def cells(text: str) -> int:
     """Width on a terminal: wide CJK and emoji 2, combining and control 0, a tab 3."""
     if text.isascii() and text.isprintable():

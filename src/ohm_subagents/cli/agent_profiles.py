@@ -12,6 +12,7 @@ from ohm_subagents._orchestrator.refusals import unknown_agent
 from ohm_subagents._policy.agents import argument_refused, conflict
 from ohm_subagents._profiles.agents import AgentShelf, agent_profile_text, parse_agent_profile
 from ohm_subagents._views.agent_profiles import masked, profile_summary
+from ohm_subagents._views.cells import one_line
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
 from ohm_subagents.cli.terminal import print_text
 from ohm_subagents.contract.agent import AgentOptions
@@ -113,7 +114,7 @@ def _told(profile: Profile, roster: AgentRoster, ohm: Ohm, loaded: LoadedConfig)
         "noContextFiles": agent.no_context_files,
         "extraArgs": ", ".join(agent.extra_args),
     }
-    yield from (f"{key}: {'true' if value is True else value}" for key, value in fields.items() if value)
+    yield from (f"{key}: {'true' if value is True else one_line(str(value))}" for key, value in fields.items() if value)
     for title, text in (("System prompt:", profile.prompt), ("Appended system prompt:", agent.appended_prompt)):
         yield from ("", title, text) if text else ()
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import cells, fit, printable, wrap
+from ohm_subagents._views.cells import cells, fit, one_line, printable, wrap
 from ohm_subagents._views.entries import entry_of
 from ohm_subagents._views.rows import tool_rows
 from ohm_subagents._views.spending import usage_parts
@@ -109,7 +109,7 @@ def finished_lines(task: Task, *, width: int) -> list[str]:
 
 def _fitted_rows(task: Task, width: int) -> tuple[str, ...]:
     """Rows on one line each, cut in the middle of a word rather than before it: a path is one long word."""
-    return tuple(fit(" ".join(printable(row).split()), width) for row in tool_rows(task))
+    return tuple(fit(one_line(row), width) for row in tool_rows(task))
 
 
 def _ending(task: Task) -> str:

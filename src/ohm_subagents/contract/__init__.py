@@ -1,6 +1,6 @@
 """The contract: pure data. Events, tasks, profiles, errors, commands and results."""
 
-from ohm_subagents.contract.agent import AgentOptions, Attachment
+from ohm_subagents.contract.agent import AgentOptions, Attachment, SkillText
 from ohm_subagents.contract.commands import (
     Accepted,
     Cancel,
@@ -150,6 +150,7 @@ __all__ = [
     "Sent",
     "SessionId",
     "Severity",
+    "SkillText",
     "Start",
     "StartItem",
     "Started",

@@ -8,12 +8,23 @@ from ohm_subagents.contract.model_pattern import Thinking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SkillText:
+    """A skill that was found: its name, what it is for, its file, and the text in it."""
+
+    name: str
+    description: str
+    path: str
+    body: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOptions:
     """How a profile of 000 wants its agent. A profile that has them speaks for itself: its prompt is used as it is.
 
     `provider`, `model` and `thinking` are as the file writes them. `appended_prompt` follows the system prompt.
-    `suggested_skills` and `load_skills` are names; once they are found, `skill_paths` has the files of the former, and
-    the text of the latter is in `appended_prompt`. `is_local`: it is from a project's file.
+    `suggested_skills` and `load_skills` are names; once they are found, `skill_paths` has the files of the former and
+    `skills` what is in them, and the text of the latter is in `appended_prompt`. `is_local`: it is from a project's
+    file.
     """
 
     provider: str | None = None
@@ -26,6 +37,7 @@ class AgentOptions:
     no_skills: bool = False
     suggested_skills: tuple[str, ...] = ()
     skill_paths: tuple[str, ...] = ()
+    skills: tuple[SkillText, ...] = ()
     load_skills: tuple[str, ...] = ()
     no_context_files: bool = False
     extra_args: tuple[str, ...] = ()

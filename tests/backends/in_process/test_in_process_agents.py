@@ -1,5 +1,6 @@
 """What the in-process backend makes of a profile of 000, seen by the model that it asks."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from ohm_subagents.contract import (
     ModelPattern,
     Ok,
     Profile,
+    SkillText,
     ToolPolicy,
 )
 from ohm_subagents.plugin import ToolResult
@@ -221,23 +223,26 @@ def skills(tmp_path):
         tmp_path / "work" / ".pi" / "skills" / "knots.md",
         tmp_path / "agent" / "skills" / "sails" / "SKILL.md",
     )
-    for file, front in ((mine, "name: knots\ndescription: Tie <knots>."), (theirs, "description: 'Set: sails.'")):
-        file.parent.mkdir(parents=True)
-        file.write_text(f"---\n{front}\n---\n\nOver, under.\n")
-    return tmp_path / "work", mine, theirs
+    mine.parent.mkdir(parents=True)
+    mine.write_text("Over, under.\n")
+    return (
+        tmp_path / "work",
+        SkillText(name="knots", description="Tie <knots>.", path=str(mine), body="Over, under."),
+        SkillText(name="sails", description="Set: sails.", path=str(theirs), body="Over, under."),
+    )
 
 
 async def test_a_skill_that_can_be_read_is_listed_with_its_place(skills):
     cwd, mine, _ = skills
-    reading = Say(Call("read", {"path": str(mine)}))
-    agent = AgentOptions(skill_paths=(str(mine),))
+    reading = Say(Call("read", {"path": mine.path}))
+    agent = AgentOptions(skill_paths=(mine.path,), skills=(mine,))
     async with ModelServer(reading, Say("Yes.")) as server:
         told = await asks(server, agent, own=None, model=ACME, cwd=cwd, tools=("read",))
     assert told == ("Yes.", [])
     system = system_of(server.requests[0])
     assert system.startswith("You write.\n\n")
     assert "<name>knots</name>\n<description>Tie &lt;knots&gt;.</description>" in system
-    assert f"<location>{mine}</location>" in system
+    assert f"<location>{mine.path}</location>" in system
     assert "Over, under." not in system
     assert "Over, under." in server.requests[1].tool_results[0]
 
@@ -245,7 +250,7 @@ async def test_a_skill_that_can_be_read_is_listed_with_its_place(skills):
 @pytest.mark.parametrize("tools", [("read",), ()])
 async def test_a_skill_that_no_tool_could_read_is_there_in_full(skills, tools):
     cwd, mine, theirs = skills
-    agent = AgentOptions(skill_paths=(str(theirs if tools else mine),))
+    agent = AgentOptions(skills=(theirs if tools else mine,))
     async with ModelServer(Say("Yes.")) as server:
         assert await asks(server, agent, own=None, model=ACME, cwd=cwd, tools=tools) == ("Yes.", [])
     system = system_of(server.requests[0])
@@ -255,26 +260,9 @@ async def test_a_skill_that_no_tool_could_read_is_there_in_full(skills, tools):
         assert "<name>sails</name>\n<description>Set: sails.</description>" in system
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (None, "No such file or directory"),
-        (b"\xff\xfe", "it is not UTF-8"),
-        (b"x" * 200_001, "it is larger than 200 kB"),
-    ],
-)
-async def test_a_skill_that_is_lost_is_told(tmp_path, content, why):
-    if content is not None:
-        (tmp_path / "s.md").write_bytes(content)
+async def test_a_file_whose_text_nobody_gave_is_told_and_not_read(tmp_path):
+    os.mkfifo(tmp_path / "s.md")
     async with ModelServer(Say("Yes.")) as server:
         _, told = await asks(server, AgentOptions(skill_paths=("s.md",)), own=None, model=ACME, cwd=tmp_path)
-    assert told == [f'The skill file "s.md" cannot be used: {why}; the subagent works without it.']
+    assert told == ['The skill file "s.md" is for pi and is not read here; the subagent works without it.']
     assert system_of(server.requests[0]) == "You write."
-
-
-async def test_a_front_matter_that_is_no_yaml_costs_only_the_description(tmp_path):
-    (tmp_path / "s.md").write_text("---\nname: [\n---\nOver.\n")
-    async with ModelServer(Say("Yes.")) as server:
-        agent = AgentOptions(skill_paths=("s.md",))
-        assert await asks(server, agent, own=None, model=ACME, cwd=tmp_path) == ("Yes.", [])
-    assert f"<name>{tmp_path.name}</name>" in system_of(server.requests[0])

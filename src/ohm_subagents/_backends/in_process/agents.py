@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from anyio import to_thread
-
 from ohm_subagents._backends.agent_choice import chosen_elsewhere, thinking_level
+from ohm_subagents._backends.in_process.skills import skill_list, unread_skills
 from ohm_subagents._plugins.unhonoured import full_instructions
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -15,22 +14,17 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ohm_subagents._backends.in_process.skills import SkillList
     from ohm_subagents._plugins.interfaces import RunRequest
     from ohm_subagents.contract.agent import AgentOptions
     from ohm_subagents.contract.model_pattern import ModelPattern
 
 
-async def told(request: RunRequest) -> tuple[str, tuple[Diagnostic, ...]]:
-    """The instructions of the run, and what of them could not be found."""
+def told(request: RunRequest) -> str:
+    """The instructions of the run."""
     agent = request.profile.agent
     if agent is None:
-        return request.instructions, ()
-    text = full_instructions(request.instructions, agent.appended_prompt)
-    if not agent.skill_paths:
-        return text, ()
-    skills = await to_thread.run_sync(_skills, request, agent)
-    return full_instructions(text, skills.text), skills.diagnostics
+        return request.instructions
+    return full_instructions(full_instructions(request.instructions, agent.appended_prompt), skill_list(request, agent))
 
 
 def with_level(pattern: ModelPattern, request: RunRequest) -> ModelPattern:
@@ -51,6 +45,7 @@ def unhonoured(request: RunRequest, pattern: ModelPattern) -> Iterator[Diagnosti
     if foreign:
         names = ", ".join(f'"{tool}"' for tool in foreign)
         yield Diagnostic(subject="tools", message=f"There is no tool {names} here; the subagent works without it.")
+    yield from unread_skills(agent)
     if agent.extensions:
         said = f'The extensions of profile "{name}" are for pi and are not loaded: {", ".join(agent.extensions)}.'
         yield Diagnostic(subject="extensions", message=said)
@@ -72,9 +67,3 @@ def _other_model(request: RunRequest, agent: AgentOptions, pattern: ModelPattern
             f'The provider "{agent.provider}" of profile "{request.profile.name}" has no default model here, so {runs}.'
         )
         yield Diagnostic(subject="provider", message=said)
-
-
-def _skills(request: RunRequest, agent: AgentOptions) -> SkillList:
-    from ohm_subagents._backends.in_process.skills import skill_list  # noqa: PLC0415  loads a YAML parser
-
-    return skill_list(request, agent.skill_paths)

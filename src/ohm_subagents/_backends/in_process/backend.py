@@ -72,15 +72,14 @@ class InProcessBackend:
         pattern = with_level(chosen.ok_value, request)
         sink.emit(RouteResolved(provider=pattern.provider, model=pattern.model, runtime=RUNTIME, route=BACKEND_ID))
         key = self._key(request, pattern, sink)
-        instructions, lost = await told(request)
-        for diagnostic in (*pattern_diagnostics(pattern), *unhonoured(request, pattern), *lost):
+        for diagnostic in (*pattern_diagnostics(pattern), *unhonoured(request, pattern)):
             sink.emit(DiagnosticRaised(diagnostic=diagnostic))
         bridge = Bridge(sink)
         try:
             async with self._models.opened(pattern, key) as opened:
                 if isinstance(opened, Err):
                     return opened
-                asked = replace(request, instructions=full_instructions(instructions, guidance(request.child_tools)))
+                asked = replace(request, instructions=full_instructions(told(request), guidance(request.child_tools)))
                 answer = await self._converse(asked, opened.ok_value, pattern, bridge)
         except Exception as error:  # noqa: BLE001  whatever a model or an SDK raises may quote a key, so none gets out
             await checkpoint_if_cancelled()  # what breaks while a run is being cancelled does not stop that
