@@ -54,7 +54,7 @@ class Bench:
         self._backend = backend
         self.told = []
 
-    async def tries(self, agent, prompt="go", *, tools=CHILD_TOOLS, env=(), model=ACME, one_shot=True, **of_profile):
+    async def tries(self, agent, prompt="go", *, tools=None, env=(), model=ACME, one_shot=True, **of_profile):
         """What becomes of a run of a profile; without `agent` it is one of another kind."""
         log = EventLog()
         asked = request(
@@ -62,7 +62,8 @@ class Bench:
             profile=profile(agent, **of_profile),
             cwd=self._desk.work,
             env={**self._desk.env, **dict(env)},
-            tools=tools,
+            tools=CHILD_TOOLS if tools is None else tools,
+            tools_are_bounded=tools is not None,
             model=model,
             is_one_shot=one_shot,
         )
@@ -170,14 +171,16 @@ async def test_the_users_extensions_load_unless_the_profile_says_no(desk, bench)
     (desk.agent / "extensions").mkdir()
     (desk.agent / "extensions" / "shout.ts").write_text(EXTENSION)
     (desk.agent / "AGENTS.md").write_text("The user's own rules.")
-    async with ModelServer(Say("Yes."), Say("Yes."), Say("Yes."), Say("Yes.")) as server, bench(server) as runs:
+    async with ModelServer(*[Say("Yes.")] * 5) as server, bench(server) as runs:
         await runs.asks(AgentOptions(), policy=ToolPolicy(allowed=("read", "shout")), tools=("read", "shout"))
         await runs.asks(AgentOptions())
+        await runs.asks(AgentOptions(), tools=CHILD_TOOLS)
         await runs.asks(AgentOptions(no_extensions=True, no_context_files=True))
         await runs.asks(None)
-    listed, free, without, of_another = server.requests
+    listed, free, ruled, without, of_another = server.requests
     assert sorted(listed.tool_names) == ["read", "shout"]
     assert {"read", "bash", "edit", "write", "shout"} <= {*free.tool_names}
+    assert "shout" not in ruled.tool_names
     for asked in (without, of_another):
         assert "shout" not in asked.tool_names
         assert "The user's own rules." not in asked.messages[0]["content"]
