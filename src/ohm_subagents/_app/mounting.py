@@ -50,6 +50,8 @@ def mount_all(
     """Every suite for children that a plugin offers; for the parent, those that are asked for or configured."""
     offered = [name for name, spec in specs.items() if spec.audience == "child"]
     chosen = [name for name in (config.suites if suites is None else suites) if name not in offered]
-    child = mount(offered, specs, context, reserved=dict.fromkeys(CHILD_TOOLS, "ohm-subagents"))
-    parent = mount(chosen, specs, context, kept={TASK: TASK})
+    redacted = config.subagents.redact
+    reserved = dict.fromkeys(CHILD_TOOLS, "ohm-subagents")
+    child = mount(offered, specs, context, reserved=reserved, redacted=redacted)
+    parent = mount(chosen, specs, context, kept={TASK: TASK}, redacted=redacted)
     return MountedSuites(parent=parent.tools, child=child.tools, diagnostics=(*child.diagnostics, *parent.diagnostics))

@@ -166,6 +166,11 @@ class Subagents(Section):
         default=False,
         description="Which agent profiles of `agent-profiles/*.md` are subagents as well; not for project files.",
     )
+    redact: AllOrNames = Field(
+        default=False,
+        description="The tool suites whose results hold no secrets, `single` aside, which never does; not for project "
+        "files.",
+    )
     permissions: Annotated[
         InstanceOf[Permissions],
         PlainSerializer(Permissions.as_json, return_type=JsonObject),

@@ -8,6 +8,7 @@ from ohm_subagents._plugins.embedding import Host
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from ohm_subagents._plugins.suites import JsonObject
 
@@ -16,15 +17,19 @@ class MemoryHost(Host):
     """The reference `Host`: remembers what it is told. Pass it as `Ohm.open(host=...)`.
 
     `calls` are the names and arguments of everything it was told, in order; `statuses` and `widgets` are what stands
-    on the screen now, by key. `branch` and `tools` are the session and the tools that it pretends to have.
+    on the screen now, by key. `branch` and `tools` are the session and the tools that it pretends to have, `file` is
+    where it pretends to keep the session.
     """
 
-    def __init__(self, *, branch: Iterable[JsonObject] = (), tools: Iterable[str] = ()) -> None:
+    def __init__(
+        self, *, branch: Iterable[JsonObject] = (), tools: Iterable[str] = (), file: Path | None = None
+    ) -> None:
         self.calls: list[tuple[object, ...]] = []
         self.statuses: dict[str, str] = {}
         self.widgets: dict[str, tuple[str, ...]] = {}
         self._branch = list(branch)
         self._tools = tuple(tools)
+        self._file = file
 
     def append_entry(self, kind: str, data: JsonObject) -> None:
         """Keep the entry; `branch` gives it back."""
@@ -63,3 +68,7 @@ class MemoryHost(Host):
     def active_tools(self) -> Sequence[str]:
         """The tools that it was given."""
         return self._tools
+
+    def session_file(self) -> Path | None:
+        """The file that it was given."""
+        return self._file
