@@ -24,7 +24,11 @@ ENTRY = "pi-subagents"
 EPOCH_MS = 1_750_000_000_000
 DELEGATE, OUTPUT, SESSION = "delegate_to_subagents", "get_subagent_output", "get_subagent_session"
 
-HOUSE: Mapping[str, tuple[str, ...]] = {"delegate": ("delegate",), "ohm": ("task", "primary")}
+HOUSE: Mapping[str, tuple[str, ...]] = {
+    "delegate": ("delegate",),
+    "devkit": ("single",),
+    "ohm": ("task", "primary"),
+}
 """Our names of the suites of the file."""
 
 
@@ -90,10 +94,13 @@ class World:
         self.setup = case.setup
         self.place = place
         self.case = case
-        queued = [*self.setup.get("child_runs", []), *([self.setup["child"]] if "child" in self.setup else [])]
-        self.children = ScriptedChildren(self.setup.get("children", {}), queued)
+        self.children = ScriptedChildren(self.setup.get("children", {}), self.setup.get("child_runs", ()))
+        if "child" in self.setup:
+            self.children.every(self.setup["child"])
         self.host = self._new_host()
         self.warnings = Warnings()
+        self.env = dict(self.setup.get("env", {}))
+        self.level = int(self.env.pop("PI_SUBAGENT_DEPTH", 0)) if self.setup.get("call_executor_directly") else 0
         self._group = group
         self._begun = anyio.current_time()
         self._stamp: int | None = None
@@ -221,7 +228,7 @@ async def opened(case: Case, root: Path, suites: tuple[str, ...]) -> AsyncGenera
         async with Ohm.open(
             cwd=place.cwd,
             config={"subagentBackend": BACKEND_ID},
-            env=place.env(case.setup.get("env", {})),
+            env=place.env(world.env),
             plugins=[world.children],
             suites=suites,
             clock=world.now_ms,
@@ -231,6 +238,8 @@ async def opened(case: Case, root: Path, suites: tuple[str, ...]) -> AsyncGenera
         ) as ohm:
             world.ohm = ohm
             await world.know_sessions()
+            if case.setup.get("call_executor_directly"):
+                place.configure_devkit(case.setup)
             with world.warnings.listening():
                 yield world
             group.cancel_scope.cancel()

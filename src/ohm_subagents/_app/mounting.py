@@ -51,7 +51,6 @@ def mount_all(
     offered = [name for name, spec in specs.items() if spec.audience == "child"]
     chosen = [name for name in (config.suites if suites is None else suites) if name not in offered]
     redacted = config.subagents.redact
-    reserved = dict.fromkeys(CHILD_TOOLS, "ohm-subagents")
-    child = mount(offered, specs, context, reserved=reserved, redacted=redacted)
+    child = mount(offered, specs, context, reserved=dict.fromkeys(CHILD_TOOLS, "ohm-subagents"), redacted=redacted)
     parent = mount(chosen, specs, context, kept={TASK: TASK}, redacted=redacted)
     return MountedSuites(parent=parent.tools, child=child.tools, diagnostics=(*child.diagnostics, *parent.diagnostics))
