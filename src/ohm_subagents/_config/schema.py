@@ -168,8 +168,7 @@ class Subagents(Section):
     )
     redact: AllOrNames = Field(
         default=False,
-        description="The tool suites whose results hold no secrets, `single` aside, which never does; not for project "
-        "files.",
+        description="Suites whose results hold no secrets, as those of `single` never do; not for project files.",
     )
     permissions: Annotated[
         InstanceOf[Permissions],
