@@ -195,6 +195,17 @@ async def refused_items(*items):
         return (await surface.engine.execute(Start(items=items))).items[1].error
 
 
+async def unknown_session():
+    task = {"name": "a", "prompt": "Go on.", "resume": "a3f7b9c2d1e8f4a1"}
+    async with Ohm.open(env=HERMETIC, suites=["delegate"]) as ohm:
+        told = await ohm.call("delegate_to_subagents", {"tasks": [task]})
+    return {
+        "error_code": told.details["errorCode"],
+        "error_category": ErrorCode(told.details["errorCode"]).category,
+        "error_message": told.text,
+    }
+
+
 def agent_refused(keys):
     """A task for an agent profile of these keys."""
 
@@ -243,6 +254,7 @@ TRIGGERS = {
     ErrorCode.TASK_EXPIRED: lambda: called(
         "task", {"op": "cancel", "id": "task_0_0001"}, START, START, config={"taskMaxEntries": 1}, clock=lambda: 0
     ),
+    ErrorCode.SESSION_NOT_FOUND: unknown_session,
     ErrorCode.SESSION_BUSY: lambda: refused_items(*[item(session_id="a3f7b9c2d1e8f4a1")] * 2),
     ErrorCode.NOT_RESUMABLE: lambda: called(
         "task", {"op": "send", "id": "task_0_0001", "prompt": "and?"}, START, clock=lambda: 0

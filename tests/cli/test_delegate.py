@@ -125,7 +125,7 @@ def test_ctrl_c_ends_the_children_and_tells_what_there_is(ohm, delegate, options
     if options:
         assert [window["status"] for window in json.loads(stdout)["windows"]] == ["completed", "error"]
     else:
-        told = re.escape("✗ hang: error — Aborted before it was done.")
+        told = re.escape("✗ hang: error — The caller stopped waiting.")
         assert re.fullmatch(rf"✓ answer: completed {SESSION}\n{told} {SESSION}\n", stdout.decode())
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)

@@ -31,7 +31,7 @@ from ohm_subagents.contract import (
     Usage,
     UsageAdded,
 )
-from ohm_subagents.plugin import Backend, BackendSpec, Options, RunOutput, RunRequest, Sink, hookimpl
+from ohm_subagents.plugin import Backend, BackendSpec, Capability, Options, RunOutput, RunRequest, Sink, hookimpl
 
 BACKEND_ID = "scripted-children"
 NOTHING = {"exitCode": 0}
@@ -80,7 +80,7 @@ def _in_events(events: Iterable[Json]) -> list[Json]:
 
 
 class ScriptedChildren:
-    """Plays `scripts` by task name, then `queued` one a run, then one for `every` child; notes what it is asked and told.
+    """Plays `scripts` by task name, `queued` one a run, then one for `every` child; notes what it is asked and told.
 
     `signals` are what a process would have got, with the second since the first child began: SIGTERM when the engine
     cancels the run, SIGKILL when the engine goes on without a child that does not end. `peak` is how many ran at once.
@@ -90,7 +90,8 @@ class ScriptedChildren:
         self._scripts = {name: script(content) for name, content in scripts.items()}
         self._queued = [script(content) for content in queued]
         self._default = script(NOTHING)
-        self._running = 0
+        self._alive: list[RunRequest] = []
+        self._all_gone = anyio.Event()
         self._begun: float | None = None
         self._settled: set[str] = set()
         self._given_up: dict[str, anyio.Event] = {}
@@ -108,12 +109,25 @@ class ScriptedChildren:
         self._default = script(content)
 
     def forget(self) -> None:
-        """What was so far does not count any more."""
-        self.requests, self.signals, self.peak, self._begun = [], [], 0, None
+        """What was so far does not count any more, nor what becomes of those that still run."""
+        self.requests, self.signals, self.peak, self._begun, self._alive = [], [], 0, None, []
+
+    async def gone(self) -> None:
+        """Wait for those that nobody else waits for any more."""
+        if self._alive:
+            with anyio.move_on_after(MUCH_LATER_S):
+                await self._all_gone.wait()
 
     @hookimpl
     def ohm_backends(self) -> Iterable[BackendSpec]:
-        return (BackendSpec(id=BACKEND_ID, summary="Scripted children.", options=Options, open=self._open),)
+        spec = BackendSpec(
+            id=BACKEND_ID,
+            summary="Scripted children.",
+            options=Options,
+            open=self._open,
+            capabilities=frozenset({Capability.AGENT_OPTIONS}),
+        )
+        return (spec,)
 
     @hookimpl
     def ohm_observers(self) -> Iterable["ScriptedChildren"]:
@@ -138,17 +152,20 @@ class ScriptedChildren:
             self._begun = anyio.current_time()
         self.ever.append(request)
         self.requests.append(request)
-        self._running += 1
-        self.peak = max(self.peak, self._running)
+        self._alive.append(request)
+        self.peak = max(self.peak, len(self._alive))
         try:
             return await self._play(child, sink)
         except anyio.get_cancelled_exc_class():
-            self._signalled("SIGTERM")
+            self._signalled("SIGTERM", request)
             with anyio.CancelScope(shield=True):
                 await self._end(child, request)
             raise
         finally:
-            self._running -= 1
+            self._alive = [one for one in self._alive if one is not request]
+            if not self._alive:
+                self._all_gone.set()
+                self._all_gone = anyio.Event()
 
     async def _play(self, child: Json, sink: Sink) -> Result[RunOutput, OhmError]:
         await checkpoint()
@@ -182,11 +199,11 @@ class ScriptedChildren:
                 await anyio.sleep(ShellOptions().grace_s)
             else:
                 await self._given_up.setdefault(request.task_id, anyio.Event()).wait()
-            self._signalled("SIGKILL")
+            self._signalled("SIGKILL", request)
 
-    def _signalled(self, name: str) -> None:
-        assert self._begun is not None
-        self.signals.append([name, round(anyio.current_time() - self._begun, 3)])
+    def _signalled(self, name: str, request: RunRequest) -> None:
+        if self._begun is not None and any(one is request for one in self._alive):
+            self.signals.append([name, round(anyio.current_time() - self._begun, 3)])
 
 
 def told(messages: Iterable[Json]) -> Iterator[RunEvent]:

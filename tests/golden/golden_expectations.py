@@ -274,6 +274,12 @@ def equal_paths(expected: Any, ours: Any) -> str | None:
     return _if_not(not apart, apart, ours)
 
 
+def kept_runs(expected: Any, ours: Any) -> str | None:
+    """Of each session the names of its runs, or how many there are."""
+    counted = {key: len(ours.get(key, ())) if isinstance(one, int) else ours.get(key) for key, one in expected.items()}
+    return exact(expected, counted)
+
+
 def truth(expected: Any, ours: Any) -> str | None:
     """Whether there is any, or which there are."""
     return (
@@ -354,7 +360,7 @@ PLAIN: Mapping[str, tuple[str, Check]] = {
     "appended_fields": ("appended", subset),
     "appended_count": ("appended", length),
     "store": ("store", subset),
-    "store_runs": ("store_runs", subset),
+    "store_runs": ("runs", kept_runs),
     "store_ids": ("store_ids", as_set),
     "runs": ("runs", subset),
     "present": ("store_ids", superset),

@@ -152,8 +152,8 @@ async def load_setting(world: World, call: Json) -> Outcome:
 
 
 async def register_sessions(world: World, call: Json) -> Outcome:
-    """Sessions that were run before, one after the other; each run says its name, so that it can be told by it."""
-    await world.learn([_named(run) for one in call["args"] for run in _runs(one)])
+    """Sessions that were run before, one after the other."""
+    await world.learn([run for one in call["args"] for run in _runs(one)])
     return Outcome()
 
 
@@ -169,11 +169,6 @@ def _runs(content: Any) -> Iterator[Json]:
         yield content
     else:
         yield from _runs([{"id": session_id, **one} for session_id, one in content.items()])
-
-
-def _named(run: Json) -> Json:
-    said = {"role": "assistant", "content": [{"type": "text", "text": run["taskName"]}]}
-    return {"prompt": "p", **run, "messages": run.get("messages") or [said]}
 
 
 # Views

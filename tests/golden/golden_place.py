@@ -16,9 +16,9 @@ SETUP = frozenset(
     {"files", "global_profiles", "project_profiles", "global_skills", "project_skills", "global_settings"}
     | {"project_settings", "sessions", "session_entries", "branch", "children", "child", "child_runs", "clock", "theme"}
     | {"config", "user_agents", "project_agents", "call_executor_directly"}
-    | {"width", "terminal_columns", "abort_parent_at", "has_ui", "env", "active_tools", "parent_tools", "append_throws"}
+    | {"width", "terminal_columns", "abort_parent_at", "has_ui", "env", "tools"}
 )
-"""What a case may set up, in the suites that the library has."""
+"""What a case may set up, in the suites that the library has; and `append…`, a session log that cannot be written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,21 +41,21 @@ class Place:
         """What the placeholders of the file stand for."""
         return {"$AGENT_DIR": str(self.agent_dir), "$CWD": str(self.cwd), "$HOME": str(self.home)}
 
-    def env(self, patch: Mapping[str, str]) -> dict[str, str]:
-        """The environment of the `Ohm`; nothing of the machine is read."""
-        return {
+    def env(self, patch: Mapping[str, str | None]) -> dict[str, str]:
+        """The environment of the `Ohm`; nothing of the machine is read. None unsets."""
+        ours = {
             "HOME": str(self.home),
             "PATH": os.defpath,
             "PI_CODING_AGENT_DIR": str(self.agent_dir),
             "OHM_SUBAGENTS_LOAD_PLUGINS": "none",
             "OHM_SUBAGENTS_STORE": "memory",
-            **patch,
         }
+        return {name: value for name, value in {**ours, **patch}.items() if value is not None}
 
     def filled(self, case: Case) -> Case:
         """The case with everything that its markers and placeholders stand for. What nobody knows is an error."""
         setup, call, expect = (filled(part, self.names) for part in (case.setup, case.call, case.expect))
-        if unknown := set(setup) - SETUP:
+        if unknown := {key for key in setup if key not in SETUP and not key.startswith("append")}:
             message = f"Case {case.id} sets up {sorted(unknown)}, which this runner does not know."
             raise ValueError(message)
         return Case(id=case.id, suite=case.suite, setup=setup, call=call, expect=expect)

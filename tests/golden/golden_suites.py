@@ -11,7 +11,7 @@ from golden_recording import Json
 
 HERE = Path(__file__).parent
 DEFAULT = HERE / "suites.json"
-MORE = HERE / "suites-more.json"
+FURTHER = HERE / "suites-more.json"
 
 PENDING = {
     "todos": "the todo tools",
@@ -33,6 +33,14 @@ class Case:
     setup: Json
     call: Json
     expect: Json
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def fault(self) -> str | None:
+        """Why nobody could play it."""
+        if self.unknown or not (self.call and self.expect):
+            return f"it has the unknown parts {[*self.unknown]}, or calls nothing, or expects nothing"
+        return None
 
     @property
     def why_skipped(self) -> str | None:
@@ -45,23 +53,25 @@ def suite_file() -> Path:
 
 
 def cases(file: Path) -> list[Case]:
+    """The cases of a file."""
+    return [case(one) for one in json.loads(file.read_text(encoding="utf-8"))["cases"]]
+
+
+def chosen(file: Path) -> list[Case]:
     """The cases of a file, of one suite if OHM_GOLDEN_SUITE names one."""
-    found = [case(one) for one in json.loads(file.read_text(encoding="utf-8"))["cases"]]
-    only = os.environ.get("OHM_GOLDEN_SUITE")
-    if only and only not in (suites := {one.suite for one in found}) and file != MORE:
+    found, only = cases(file), os.environ.get("OHM_GOLDEN_SUITE")
+    if only and only not in (suites := {one.suite for one in found}):
         message = f"OHM_GOLDEN_SUITE is {only!r}; {file.name} has the suites {', '.join(sorted(suites))}."
         raise ValueError(message)
-    return [one for one in found if not only or one.suite == only]
+    return [one for one in found if only in (None, "", one.suite)]
 
 
 def case(content: Json) -> Case:
-    """A case with all its parts; a part that nobody knows is an error."""
-    parts = {"id", "suite", "setup", "call", "expect"}
-    unknown = set(content) - parts - ABOUT
-    if unknown or not content.get("expect"):
-        message = f"Case {content.get('id')} has unknown parts {sorted(unknown)}, or expects nothing."
-        raise ValueError(message)
-    return Case(**{"setup": {}, **{name: content[name] for name in parts & set(content)}})
+    """A case with all its parts."""
+    parts = {"setup": {}, "call": {}, "expect": {}, **content}
+    unknown = set(parts) - {"id", "suite", "setup", "call", "expect"} - ABOUT
+    kept = {name: one for name, one in parts.items() if name not in unknown | ABOUT}
+    return Case(**kept, unknown=tuple(sorted(unknown)))
 
 
 def filled(value: Any, places: Mapping[str, str]) -> Any:

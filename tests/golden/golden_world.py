@@ -1,7 +1,7 @@
 """An open `Ohm` as a suite case wants it: its host, its scripted children, its clock, and the sessions it knows."""
 
 import logging
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -112,8 +112,8 @@ class World:
             entry(run) for known in self.setup.get("sessions", {}).values() for run in known["runs"] if not running(run)
         ]
         branch = [*settled, *self.setup.get("session_entries", []), *self.setup.get("branch", [])]
-        tools = [*self.setup.get("active_tools", []), *self.setup.get("parent_tools", [])]
-        return (ForgetfulHost if self.setup.get("append_throws") else MemoryHost)(branch=branch, tools=tools)
+        is_broken = any(key.startswith("append") and value for key, value in self.setup.items())
+        return (ForgetfulHost if is_broken else MemoryHost)(branch=branch, tools=self.setup.get("tools", []))
 
     def now_ms(self) -> int:
         if self._stamp is not None:
@@ -162,12 +162,18 @@ class World:
     # What is kept
 
     async def kept(self) -> dict[str, list[Json]]:
-        """The sessions that can be retrieved, of all that this case ever named, each with what is told of its runs."""
+        """The sessions that can be retrieved, of all that this case ever named, each with its runs.
+
+        What the tool tells of a run stands above the record of it, which has the rest.
+        """
+        _context, sessions, _told = self.ohm.tools[SESSION].execute.args
         found = {}
         for session_id in self._named():
             told = await self.ohm.call(SESSION, {"sessionId": session_id})
             if not told.is_error:
-                found[session_id] = told_runs(told.text, told.details)
+                records = [run.payload() for run in await sessions.find(session_id)]
+                runs = zip(records, told_runs(told.text, told.details), strict=True)
+                found[session_id] = [{**record, **run} for record, run in runs]
         return found
 
     def _named(self) -> list[str]:
@@ -199,11 +205,11 @@ def _precedes(one: Json, run: Json) -> bool:
 
 
 def told_runs(text: str, details: Json) -> list[Json]:
-    """What `get_subagent_session` tells of each run; the names and exit codes of earlier runs are not told."""
-    blocks = [text]
+    """What `get_subagent_session` tells of each run, most of it of the latest."""
+    blocks: Sequence[str] = [text]
     if details["runCount"] > 1:
-        blocks = [block.partition("\n")[2] for block in f"\n---\n{text}".split("\n---\n=== Run ")[1:]]
-        heads = [block.partition("\n")[0] for block in f"\n---\n{text}".split("\n---\n=== Run ")[1:]]
+        headed = f"\n---\n{text}".split("\n---\n=== Run ")[1:]
+        heads, blocks = zip(*(block.partition("\n")[::2] for block in headed), strict=True)
         runs: list[Json] = [{"status": head[head.index("(") + 1 : head.index(")")]} for head in heads]
     else:
         runs = [{"status": details["status"]}]
@@ -212,7 +218,7 @@ def told_runs(text: str, details: Json) -> list[Json]:
         if last.startswith("[Error: ") and last.endswith("]"):
             run["errorMessage"] = last[len("[Error: ") : -1]
         run["text"] = block
-    runs[-1] |= {key: details.get(key) for key in ("status", "taskName", "exitCode", "model")}
+    runs[-1] |= {key: details[key] for key in ("status", "taskName", "exitCode", "model") if key in details}
     return runs
 
 
@@ -224,7 +230,6 @@ async def opened(case: Case, root: Path, suites: tuple[str, ...]) -> AsyncGenera
     place.prepare(case.setup)
     async with passing_time(), anyio.create_task_group() as group:
         world = World(case, place, group)
-        options: dict[str, Any] = {"new_uuid": world.new_uuid}
         async with Ohm.open(
             cwd=place.cwd,
             config={"subagentBackend": BACKEND_ID},
@@ -234,7 +239,7 @@ async def opened(case: Case, root: Path, suites: tuple[str, ...]) -> AsyncGenera
             clock=world.now_ms,
             host=world.host,
             logger=world.warnings,
-            **options,
+            new_uuid=world.new_uuid,
         ) as ohm:
             world.ohm = ohm
             await world.know_sessions()

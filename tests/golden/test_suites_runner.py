@@ -1,6 +1,7 @@
 """The runner of the suite cases: what it reads, what it lets pass, and what it never lets pass."""
 
 import pytest
+from golden_calls import play
 from golden_children import ScriptedChildren, ended, script, told
 from golden_expectations import differences
 from golden_suites import PENDING, case, filled
@@ -10,6 +11,12 @@ from ohm_subagents.contract import Err, Ok, TextDelta, ToolEnded, ToolStarted, U
 pytestmark = pytest.mark.anyio
 
 PLACES = {"$CWD": "/work", "$AGENT_DIR": "/agent"}
+FINE = {
+    "id": "X-1",
+    "suite": "delegate",
+    "call": {"tool": "list_subagent_profiles"},
+    "expect": {"details": {"count": 0}},
+}
 ASSISTANT = {"role": "assistant", "content": [{"type": "text", "text": "hi"}]}
 
 
@@ -68,10 +75,36 @@ def test_a_marker_that_nobody_knows_is_an_error():
         filled({"$never": 1}, {})
 
 
-@pytest.mark.parametrize("wrong", [{"expects": {}}, {"expect": {}}])
-def test_a_case_with_an_unknown_part_or_without_an_expectation_is_an_error(wrong):
-    with pytest.raises(ValueError, match="X-1"):
-        case({"id": "X-1", "suite": "delegate", "call": {"tool": "t"}, "expect": {"text": "x"}} | wrong)
+@pytest.mark.parametrize("wrong", [{"expects": {}}, {"expect": {}}, {"call": {}}])
+async def test_a_case_with_an_unknown_part_or_without_a_needed_one_fails(wrong, tmp_path):
+    assert len(await play(case(FINE | wrong), tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"setup": {"weather": "fine"}},
+        {"setup": {"children": {"t": {"exits_at": 3}}}},
+        {"call": {"summon": "a", "args": {}}},
+        {"call": FINE["call"] | {"repeat": 3}},
+        {"call": {"fn": "never_heard_of", "args": []}},
+    ],
+)
+async def test_a_setup_or_a_call_that_nobody_knows_fails(wrong, tmp_path):
+    with pytest.raises((ValueError, ExceptionGroup)):
+        await play(case(FINE | wrong), tmp_path)
+
+
+async def test_a_case_is_played_and_what_differs_is_told(tmp_path):
+    assert await play(case(FINE), tmp_path) == []
+
+
+async def test_a_throw_that_was_not_expected_fails_whatever_else_is_right(tmp_path):
+    throws = case(
+        FINE | {"call": {"tool": "get_subagent_output", "args": {"sessionId": "x"}}, "expect": {"spawned": 0}}
+    )
+    (said,) = await play(throws, tmp_path)
+    assert said.startswith("it threw")
 
 
 def test_only_a_suite_that_is_to_come_is_skipped():

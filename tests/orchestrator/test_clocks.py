@@ -75,6 +75,12 @@ def says(*pauses, event=WORD):
     return act
 
 
+def call(sink, number):
+    """One like no other."""
+    sink.emit(ToolStarted(call_id=f"{number}", tool="read", args=f"{number}"))
+    sink.emit(ToolEnded(call_id=f"{number}", tool="read", status="success", text=f"{number}"))
+
+
 async def hangs(request, sink):
     await anyio.sleep_forever()
 
@@ -189,9 +195,8 @@ async def test_limits_that_nobody_set_are_all_finite():
 class TestTheRuleOf000:
     """soft = its timeout, then an idle timer that every tool call restarts; nothing else does."""
 
-    LIMITS = Limits(
-        soft_ms=300_000, extend_ms=30_000, extension="calls", idle_ms=10**9, tool_ms=10**9, cap_ms=86_400_000
-    )
+    DAY = dict.fromkeys(("idle_ms", "tool_ms", "cap_ms"), 86_400_000)
+    LIMITS = Limits(soft_ms=300_000, extend_ms=30_000, extension="calls", **DAY)
 
     async def test_without_tool_calls_the_extension_runs_once(self):
         run = await ended(says(290, 20), limits=self.LIMITS)
@@ -209,6 +214,89 @@ class TestTheRuleOf000:
         run = await ended(act, limits=self.LIMITS)
 
         assert (run.clock, run.seconds) == ("soft", 395 + 30)
+
+    async def test_calls_before_the_timeout_do_not_matter(self):
+        run = await ended(says(100, 100, 99.5, event=CALL), limits=self.LIMITS)
+
+        assert (run.clock, run.seconds) == ("soft", 330)
+
+    @pytest.mark.parametrize(
+        "event", [TextDelta(text="."), ThinkingDelta(text="hm"), FileChanged(path="f"), UsageAdded(usage=Usage())]
+    )
+    @pytest.mark.parametrize("at", [310, 100])
+    async def test_what_is_no_call_does_not_restart_it_not_even_as_a_first_word(self, event, at):
+        run = await ended(says(at, 320 - at, event=event), limits=self.LIMITS)
+
+        assert (run.clock, run.seconds) == ("soft", 330)
+
+    async def test_a_tool_in_flight_is_no_reason_to_wait_nor_is_its_end(self):
+        async def act(request, sink):
+            await anyio.sleep(310)
+            sink.emit(CALL)
+            await anyio.sleep(25)
+            sink.emit(ToolUpdated(call_id="1", tool="read", text="still"))
+            sink.emit(END)
+            await anyio.sleep_forever()
+
+        run = await ended(act, limits=self.LIMITS)
+
+        assert (run.clock, run.seconds) == ("soft", 340)
+
+    async def test_who_ends_in_the_extension_has_succeeded(self):
+        async def act(request, sink):
+            await anyio.sleep(320)
+            sink.emit(CALL)
+            await anyio.sleep(29)
+            return "late but fine"
+
+        run = await ended(act, limits=self.LIMITS)
+
+        assert (run.error, run.envelope.output, run.seconds) == (None, "late but fine", 349)
+
+    async def test_a_day_is_the_end_of_the_hardest_worker(self):
+        async def act(request, sink):
+            for number in range(100):
+                await anyio.sleep(9_999)
+                call(sink, number)
+
+        run = await ended(act, limits=Limits(extend_ms=10_000_000).over(self.LIMITS))
+
+        assert (run.clock, run.seconds) == ("cap", 86_400)
+
+    @pytest.mark.parametrize(
+        ("extend_ms", "pauses", "asked_at", "seconds"),
+        [
+            (30_000, (20,) * 40, [824], 830),
+            (30_000, (295, 20, 20, 20), [379], 385),
+            (30_000, (10,), [324], 330),
+            (300_000, (10,), [570], 600),
+            (0, (100, 100, 99), [], 300),
+        ],
+        ids=[
+            "worked far beyond it",
+            "worked a little beyond it",
+            "fell silent early",
+            "a long extension",
+            "no extension",
+        ],
+    )
+    async def test_it_is_asked_to_answer_only_while_it_makes_no_calls_after_the_timeout(
+        self, extend_ms, pauses, asked_at, seconds
+    ):
+        asked = []
+
+        async def act(request, sink):
+            with request.inbox.steered_by(lambda _prompt: True, lambda text: not asked.append(anyio.current_time())):
+                for number, pause in enumerate(pauses):
+                    await anyio.sleep(pause)
+                    call(sink, number)
+                await anyio.sleep_forever()
+
+        begun = anyio.current_time()
+        limits = Limits(extend_ms=extend_ms).over(self.LIMITS)
+        run = await ended(act, limits=limits, capabilities=frozenset({Capability.STEERING}))
+
+        assert ([at - begun for at in asked], run.seconds) == (asked_at, seconds)
 
     async def test_without_an_extension_the_timeout_is_the_end(self):
         limits = Limits(extend_ms=0).over(self.LIMITS)

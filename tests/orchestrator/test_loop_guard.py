@@ -5,7 +5,7 @@ import pytest
 from acting import ActingBackend
 
 from ohm_subagents import ErrorCode, LoopPolicy, Ohm
-from ohm_subagents.contract import Start, StartItem, ToolEnded, ToolStarted
+from ohm_subagents.contract import Checkpointed, Start, StartItem, TextDelta, ToolEnded, ToolStarted
 from ohm_subagents.plugin import Capability
 from ohm_subagents.testing import HERMETIC
 
@@ -148,6 +148,78 @@ async def test_a_suite_may_bring_a_policy_of_its_own_that_stops_at_once_with_its
     task, _ = await played(run, loop=policy)
 
     assert (task.error.message, run.made, run.nudged, run.finished) == (words, 4, [], [])
+
+
+WORDS = "Loop detected: sub-agent is repeating the same tool calls"
+
+
+def rule_of_000(count):
+    return LoopPolicy(identical_calls=count, alternations=0, same_results=0, steps=("stop",), message=WORDS)
+
+
+def called(*names):
+    return [ToolStarted(call_id=f"{n}", tool=name, args=PATH) for n, name in enumerate(names)]
+
+
+def told(*events, answer="done"):
+    """Tells all of it at once, as of one message, and answers."""
+
+    async def act(request, sink):
+        await anyio.lowlevel.checkpoint()
+        for event in events:
+            sink.emit(event)
+        return answer
+
+    run = Run([])
+    run.act = act
+    return run
+
+
+class TestTheRuleOf000:
+    """So many identical calls in a row end the run at once, wherever they are made; nothing else does."""
+
+    @pytest.mark.parametrize("count", [1, 2, 5, 50])
+    async def test_the_last_of_so_many_calls_of_one_message_ends_it(self, count):
+        task, envelope = await played(told(*called(*["read"] * count)), loop=rule_of_000(count))
+
+        assert (task.status, task.error.code, task.error.message) == ("failed", ErrorCode.LOOP_DETECTED, WORDS)
+        assert (envelope.stopped_by, task.output) == ("loop", "")
+
+    @pytest.mark.parametrize(
+        "names",
+        [["read"] * 4, [*["read"] * 4, "ls", *["read"] * 4], ["read", "ls"] * 20],
+        ids=["one too few", "interrupted", "taking turns"],
+    )
+    async def test_fewer_in_a_row_do_not(self, names):
+        task, envelope = await played(told(*called(*names)), loop=rule_of_000(5))
+
+        assert (task.output, envelope.diagnostics) == ("done", None)
+
+    async def test_calls_of_several_messages_count_together(self):
+        def act_of(calls):
+            return [event for call in calls for event in (call, TextDelta(text="."))]
+
+        task, _ = await played(told(*act_of(called(*["read"] * 3))), loop=rule_of_000(3))
+
+        assert task.error.message == WORDS
+
+    async def test_the_same_result_is_no_loop_and_zero_is_off(self):
+        task, _ = await played(Run(SAME, results="same"), loop=rule_of_000(0))
+
+        assert task.output == "done"
+
+    async def test_what_is_said_after_it_is_ignored_but_how_open_calls_end(self):
+        first, second, third, late = called("read", "read", "read", "ls")
+        end = ToolEnded(call_id=second.call_id, tool="read", status="success", text="x")
+        after = ToolEnded(call_id=late.call_id, tool="ls", status="success", text="y")
+        state = Checkpointed(state="{}")
+        events = (first, second, third, late, TextDelta(text="Hm."), end, after, state)
+        task, _ = await played(told(*events), loop=rule_of_000(3))
+
+        recorded = [each.event for each in task.events]
+        assert recorded[:4] == [first, second, third, end]
+        assert [(one.kind, one.status) for one in recorded[4:]] == [("tool_ended", "interrupted")] * 2
+        assert (task.text, task.checkpoint) == ("", "{}")
 
 
 async def test_calls_that_are_made_at_once_take_one_step_together():

@@ -20,7 +20,7 @@ FULL = AgentOptions(
     no_extensions=True,
     extensions=("a.ts",),
     no_skills=True,
-    skill_paths=("/s.md",),
+    skill_paths=("s.md",),
     no_context_files=True,
     extra_args=("--x",),
 )

@@ -147,6 +147,16 @@ def test_a_bad_item_of_a_list_costs_only_itself():
     assert diagnostics == ["agent-profiles/p.md:5: 'tools.1' is 5, but has to be a text; it is ignored."]
 
 
+@pytest.mark.parametrize("tools", ["[]", "' , '"])
+def test_a_list_without_a_tool_in_it_is_none_and_says_so(tools):
+    profile, diagnostics = ignored(f"tools: {tools}")
+    assert profile.tools == ToolPolicy()
+    assert diagnostics == [
+        "agent-profiles/p.md:3: 'tools' names none, which counts as not given. For no tools at all, write "
+        "'noTools: true'."
+    ]
+
+
 def test_an_unknown_key_is_named_with_those_that_there_are():
     _, diagnostics = ignored("toolz: read")
     assert len(diagnostics) == 1

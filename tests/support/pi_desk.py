@@ -39,7 +39,7 @@ class Desk:
     @property
     def env(self):
         ours = {"HOME": str(self.home), "PATH": os.environ["PATH"], "ACME_KEY": "sk-acme", "PI_OFFLINE": "1"}
-        return HERMETIC | FOREIGN | ours
+        return HERMETIC | FOREIGN | ours | {"PI_CODING_AGENT_DIR": str(self.agent)}
 
     def config(self, server, **options):
         shell = {"command": list(self.pi.command), "graceMs": GRACE_MS, **options}

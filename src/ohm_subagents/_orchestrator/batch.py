@@ -48,9 +48,12 @@ class Batch:
         self._claimed.add(session)
         return planned
 
-    def enrolled(self, enrol: Callable[[Plan], Result[LiveTask, OhmError]]) -> list[Admitted]:
-        """The items as tasks, and those that are refused in their places."""
-        return [self._enrolled(planned, enrol) for planned in self._plans]
+    def enrolled(
+        self, enrol: Callable[[Plan], Result[LiveTask, OhmError]], keep: Callable[[Refused], Refused]
+    ) -> list[Admitted]:
+        """The items as tasks, and those that are refused in their places, as they are kept."""
+        admitted = (self._enrolled(planned, enrol) for planned in self._plans)
+        return [keep(each) if isinstance(each, Refused) else each for each in admitted]
 
     def _enrolled(
         self, planned: Result[Plan, Refused], enrol: Callable[[Plan], Result[LiveTask, OhmError]]

@@ -33,7 +33,10 @@ class Deadlines:
     Times are seconds of the event loop's clock. While a request is held, only `cap` and `wall` count.
     """
 
-    __slots__ = ("_begun", "_calls", "_clocks", "_held_at", "_holds", "_last", "_soft_at", "_wall_at", "can_finish")
+    __slots__ = (
+        *("_begun", "_called_at", "_calls", "_clocks", "_held_at", "_holds", "_last", "_soft_at", "_wall_at"),
+        "can_finish",
+    )
 
     def __init__(self, clocks: Clocks, *, begun: float, wall_at: float = math.inf) -> None:
         self._clocks = clocks
@@ -41,10 +44,15 @@ class Deadlines:
         self._soft_at = begun + clocks.soft_ms / 1000
         self._wall_at = wall_at
         self._last: float | None = None
+        self._called_at = -math.inf
         self._calls: dict[str, float] = {}
         self._holds = 0
         self._held_at = 0.0
         self.can_finish = False
+
+    @property
+    def _is_extended_by_calls(self) -> bool:
+        return self._clocks.extension == "calls"
 
     @property
     def is_silent(self) -> bool:
@@ -58,7 +66,7 @@ class Deadlines:
 
     def call_started(self, call_id: str, now: float) -> None:
         """A tool call is in flight."""
-        self._last = now
+        self._last = self._called_at = now
         self._calls[call_id] = now
 
     def call_ended(self, call_id: str, now: float) -> None:
@@ -81,13 +89,15 @@ class Deadlines:
         self._soft_at += waited
         if self._last is not None:
             self._last = min(self._last + waited, now)
+        self._called_at = min(self._called_at + waited, now)
         self._calls = {call_id: min(begun + waited, now) for call_id, begun in self._calls.items()}
 
     def next(self) -> Ring:
         """What comes next: the end of the run, or before it the wish to finish.
 
         A run is asked to finish by the clocks that count work. A model that says nothing cannot be asked, but where
-        silence and the soft limit end together, as they do by default, it is the soft limit that asks.
+        silence and the soft limit end together, as they do by default, it is the soft limit that asks. Where calls
+        extend the time (000), whoever makes them is not asked: only who makes none after the soft limit.
         """
         ends = self._ends()
         clock = min(ends, key=ends.__getitem__)
@@ -102,6 +112,10 @@ class Deadlines:
 
     def _lead(self, clock: ClockName | Literal["wall"]) -> float:
         match clock:
+            case "soft" if self._is_extended_by_calls:
+                whole = self._clocks.extend_ms / 1000
+            case "cap" if self._is_extended_by_calls:
+                whole = 0.0
             case "soft":
                 whole = min(self._clocks.soft_ms, self._clocks.extend_ms or self._clocks.soft_ms) / 1000
             case "cap":
@@ -127,8 +141,8 @@ class Deadlines:
 
     def _soft(self) -> float:
         extend_s = self._clocks.extend_ms / 1000
-        if self._clocks.extension == "calls":
-            return max(self._soft_at, self._last or 0.0) + extend_s
+        if self._is_extended_by_calls:
+            return max(self._soft_at, self._called_at) + extend_s
         if self._calls:
             return math.inf
         return self._soft_at if self._last is None else max(self._soft_at, self._last + extend_s)

@@ -20,6 +20,7 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Cancelled, DiagnosticRaised, Failed, RunStarted, Succeeded
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.text import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,7 +112,7 @@ class Driver:
         return outcome
 
     async def _guarded(self, live: LiveTask, message: Message, guard: RunGuard) -> Result[RunOutput, OhmError] | None:
-        """What the backend returned; None if the guard, or whoever sent the message, stopped it."""
+        """What the backend returned; None if the guard, or whoever sent the message, stopped it in time."""
         refused = guard.begin()
         if refused is not None:
             return Err(refused)
@@ -123,7 +124,7 @@ class Driver:
         finally:
             live.guard = None
             guard.end(is_counted=message.plan.counts_usage)
-        return result
+        return None if guard.is_deaf else result
 
     async def _ask(self, live: LiveTask, message: Message, guard: RunGuard) -> Result[RunOutput, OhmError]:
         """One call of the backend; a raising one fails its own run only."""
@@ -148,23 +149,18 @@ class Driver:
         match answer:
             case Ok(RunOutput(text=str(text)) as output):
                 summary = output.summary or message.plan.summary_of(message.prompt, live.task)
-                return Ok(replace(output, text=_unicode(text), summary=summary))
+                return Ok(replace(output, text=encodable(text), summary=summary))
             case Err(OhmError() as error):
                 return Err(error)
             case _:
                 return Err(_crashed(live, f"it returned {type(answer).__name__}, not a Result of a RunOutput"))
 
 
-def _unicode(text: str) -> str:
-    """The text, with a mark for whatever could not be written out as Unicode."""
-    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
-
-
 async def _assembled(plan: Plan) -> str:
     """What the backend is asked; the record has the prompt as it was given. A disk that hangs costs this run only."""
     if not plan.item.files:
-        return _unicode(assembled(plan.item, plan.cwd))
-    return _unicode(await to_thread.run_sync(assembled, plan.item, plan.cwd, abandon_on_cancel=True))
+        return encodable(assembled(plan.item, plan.cwd))
+    return encodable(await to_thread.run_sync(assembled, plan.item, plan.cwd, abandon_on_cancel=True))
 
 
 def _request(live: LiveTask, message: Message, prompt: str, guard: RunGuard) -> RunRequest:

@@ -51,7 +51,8 @@ class RunGuard:
     """Hears every event of one run.
 
     When it stops the run, `error` says why and `scope` is cancelled (whoever withdraws the message does that too); a
-    run that is still there after `GRACE_S` is left to itself, and its task is over all the same.
+    run that is still there after `GRACE_S` is left to itself, and its task is over all the same. `is_deaf`: it went in
+    circles, and nothing that it still says counts (000).
     """
 
     def __init__(self, live: LiveTask, message: Message, *, alarm: Alarm, throttle: Throttle) -> None:
@@ -69,6 +70,7 @@ class RunGuard:
         self._loops = LoopWatch(plan.loop)
         self._waits = False
         self._is_over = False
+        self.is_deaf = False
         self._given_up_at = math.inf
 
     # Around the run
@@ -121,6 +123,14 @@ class RunGuard:
                 pass  # the engine's own doing, or the backend's; the model has said nothing by them
             case ToolUpdated() | FileChanged() | AgentEnded():
                 self._progress(now)
+
+    def ignores(self, event: RunEvent) -> bool:
+        """Whether the event is more of what the run was stopped for; how its open calls end is not."""
+        if not self.is_deaf:
+            return False
+        if isinstance(event, ToolUpdated | ToolEnded):
+            return all(call.call_id != event.call_id for call in self._live.task.open_calls)
+        return isinstance(event, TextDelta | ThinkingDelta | ToolStarted)
 
     def _progress(self, now: float) -> None:
         first = self._deadlines.is_silent
@@ -193,6 +203,7 @@ class RunGuard:
                     "name a tool that is meant to repeat in the polling list of the subagent.",
                 )
                 self._stop("loop", error)
+                self.is_deaf = self.error is error
 
     def _check(self, spent: Spent | None) -> None:
         if spent is not None:

@@ -278,7 +278,7 @@ class RunSink:
         if not is_sound(event):
             wrong = f"Sink.emit takes texts where texts are declared: {event!r:.200}"
             raise TypeError(wrong)
-        if self._live is not None:
+        if self._live is not None and not self._guard.ignores(event):
             self._live.record(event)
             self._guard.heard(event)
 

@@ -130,7 +130,8 @@ class Orchestrator:
         observers = onlookers.of(reply)
         lineage = self._place(world, command.max_depth).child(command.budget, whose="the call")
         admitted += batch.enrolled(
-            lambda planned: self._running.enrol(planned, (*world.host.observers(), *observers), lineage)
+            lambda planned: self._running.enrol(planned, (*world.host.observers(), *observers), lineage),
+            self._running.keep,
         )
         started = [entry for entry in admitted if isinstance(entry, LiveTask)]
         usual = world.config.subagents.task_max_concurrency if command.parallel else 1
@@ -183,7 +184,8 @@ class Orchestrator:
                 if is_over and world.config.subagents.send_to_finished != "resume":
                     return refused(error=refusals.not_resumable(task), invocation=task.invocation)
                 asked = live.item if live else world.as_before(task)
-                item = replace(asked, profile=task.profile, prompt=command.prompt, files=(), context="")
+                named = asked.profile if asked.catalog == "agents" else task.profile
+                item = replace(asked, profile=named, prompt=command.prompt, files=(), context="")
                 match plan(item, world):
                     case Err(Refused(error=error, profile=profile)):
                         return refused(error=error, invocation=task.invocation if profile else None)

@@ -18,7 +18,7 @@ from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.policy import PermissionRequest
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.task import Route, Task
+from ohm_subagents.contract.task import UNAVAILABLE, Route, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -174,12 +174,38 @@ def _is_readable(cwd: Path) -> bool:
     return cwd.is_dir() and os.access(cwd, os.R_OK | os.X_OK)
 
 
+def refused_task(task_id: TaskId, refused: Refused, now_ms: int) -> Task:
+    """A task of an item that was not admitted, before anybody says why."""
+    item = refused.item
+    profile = refused.profile or item.profile
+    return Task(
+        id=task_id,
+        session_id=item.session_id or _own_session(task_id),
+        profile=profile,
+        name=profile,
+        description=item.description.strip(),
+        prompt=item.prompt.strip(),
+        invocation=item.invocation,
+        backend=UNAVAILABLE,
+        route=Route(runtime=UNAVAILABLE, route=UNAVAILABLE),
+        created_ms=now_ms,
+        updated_ms=now_ms,
+        catalog=item.catalog,
+        cwd=None if item.cwd is None else str(item.cwd),
+        summary=refused.error.message,
+    )
+
+
+def _own_session(task_id: TaskId) -> SessionId:
+    return SessionId(f"session_{task_id.removeprefix('task_')}")
+
+
 def new_task(task_id: TaskId, admitted: Plan, now_ms: int, *, parent: TaskId | None) -> Task:
     """A task as it is when its item has been admitted; what it stores of the texts is trimmed (004)."""
     item = admitted.item
     return Task(
         id=task_id,
-        session_id=item.session_id or SessionId(f"session_{task_id.removeprefix('task_')}"),
+        session_id=item.session_id or _own_session(task_id),
         profile=admitted.profile.id,
         name=admitted.profile.name,
         description=item.description.strip(),
@@ -191,5 +217,7 @@ def new_task(task_id: TaskId, admitted: Plan, now_ms: int, *, parent: TaskId | N
         updated_ms=now_ms,
         max_events=admitted.max_events,
         parent=parent,
+        catalog=item.catalog,
+        cwd=None if item.cwd is None else str(item.cwd),
         summary=f"Queued {admitted.profile.name}: {item.description}",
     )

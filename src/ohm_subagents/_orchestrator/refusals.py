@@ -76,11 +76,10 @@ def not_resumable(task: Task) -> OhmError:
 
 
 def busy(session_id: SessionId) -> OhmError:
-    """A task of the session is not over."""
+    """A task of the session is not over. The words are 000's."""
     return OhmError(
         code=ErrorCode.SESSION_BUSY,
-        message=f"Session '{session_id}' is still running.",
-        advice="Wait until its task is over, or start a new session.",
+        message=f'Cannot resume: session "{session_id}" is still running. Wait for it to complete before resuming.',
     )
 
 

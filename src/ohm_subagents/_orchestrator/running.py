@@ -12,9 +12,11 @@ from ohm_subagents._orchestrator.alarm import Alarm
 from ohm_subagents._orchestrator.drive import Driver
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.observe import Audience
-from ohm_subagents._orchestrator.plan import new_task
+from ohm_subagents._orchestrator.plan import new_task, refused_task
+from ohm_subagents.contract.events import Failed, TaskQueued, TaskSettled
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.task import apply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._store.protocol import Store
+    from ohm_subagents.contract.commands import Refused
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import Clock, SessionId
     from ohm_subagents.contract.task import Run, Task
@@ -122,6 +125,16 @@ class RunningTasks:
         if parent is not None:
             self._adopt(parent, live)
         return Ok(live)
+
+    def keep(self, refused: Refused) -> Refused:
+        """Keep an item that was never admitted as a failed task, if it names its session: who reads that, finds it."""
+        if refused.item.session_id is None:
+            return refused
+        task = refused_task(TaskId(self._new_task_id()), refused, self._clock())
+        for event in (TaskQueued(), TaskSettled(outcome=Failed(error=replace(refused.error, task_id=task.id)))):
+            task = apply(task, event, at_ms=task.created_ms)
+            self._store.save(task, event)
+        return replace(refused, task_id=task.id)
 
     def begin(self, tasks: Sequence[LiveTask], *, workers: int) -> None:
         """Queue all of them, then run them in order, at most `workers` at once."""

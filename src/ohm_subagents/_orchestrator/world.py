@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ohm_subagents._orchestrator import refusals
@@ -19,7 +20,6 @@ from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from ohm_subagents._config.schema import OhmConfig, ProfileSettings
     from ohm_subagents._plugins.host import PluginHost
@@ -128,7 +128,15 @@ class World:
     def as_before(self, task: Task) -> StartItem:
         """How a task was asked for, as far as its record tells: on the same backend, if that is still there."""
         same = (spec.id for spec in self.backends.values() if task.backend in {spec.label, spec.id})
-        return StartItem(profile=task.profile, description=task.description, prompt="", backend=next(same, None))
+        is_wishless = task.catalog == "agents" and task.profile == WISHLESS.id
+        return StartItem(
+            profile="" if is_wishless else task.profile,
+            catalog=task.catalog,
+            cwd=None if task.cwd is None else Path(task.cwd),
+            description=task.description,
+            prompt="",
+            backend=next(same, None),
+        )
 
     def visible_ids(self) -> tuple[str, ...]:
         """What a caller may be told of, sorted."""

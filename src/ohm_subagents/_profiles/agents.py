@@ -75,6 +75,9 @@ def parse_agent_profile(text: str, *, source: str, is_local: bool) -> AgentFile:
         found.append(place(("apiKey",)).diagnostic(told))
     kept, ignored = accepted(AgentMatter, cast("dict[str, JsonValue]", values), place, complete=True)
     matter = AgentMatter.model_validate(kept, by_alias=True, by_name=False)
+    if matter.tools == () and not matter.no_tools:
+        told = "'tools' names none, which counts as not given. For no tools at all, write 'noTools: true'."
+        found.append(place(("tools",)).diagnostic(told))
     profile = matter.profile(prompt=fenced.body, source=source, is_local=is_local)
     in_order = sorted((*found, *ignored), key=lambda one: one.line or 0)
     return AgentFile(profile=profile, diagnostics=tuple(in_order))

@@ -18,6 +18,7 @@ from ohm_subagents.contract.events import (
     ToolStarted,
     UsageAdded,
 )
+from ohm_subagents.contract.text import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -106,8 +107,8 @@ class MessageLog:
         if not self._takes_calls:
             self._close()
         self._end_text()
-        arguments = arguments_in(event.args)
-        self._parts.append({"type": "toolCall", "id": event.call_id, "name": event.tool, "arguments": arguments})
+        call = {"id": encodable(event.call_id), "name": encodable(event.tool)}
+        self._parts.append({"type": "toolCall", **call, "arguments": arguments_in(encodable(event.args))})
         self._has_calls = True
 
     def _ask(self, prompt: str) -> None:
@@ -177,7 +178,7 @@ def _parts(content: JsonValue) -> Iterator[dict[str, JsonValue]]:
 
 
 def _text_part(text: str) -> JsonValue:
-    return {"type": "text", "text": text}
+    return {"type": "text", "text": encodable(text)}
 
 
 def _message(role: str, parts: list[JsonValue]) -> Message:
@@ -186,7 +187,8 @@ def _message(role: str, parts: list[JsonValue]) -> Message:
 
 def _result(event: ToolEnded) -> Message:
     result = _message("toolResult", [_text_part(event.text)])
-    result |= {"toolCallId": event.call_id, "toolName": event.tool, "isError": event.status != "success"}
+    call = {"toolCallId": encodable(event.call_id), "toolName": encodable(event.tool)}
+    result |= {**call, "isError": event.status != "success"}
     return result
 
 

@@ -88,8 +88,13 @@ def _print(result: ToolResult, *, is_live: bool, as_json: bool) -> None:
         complain(result.text)
     if as_json:
         print_json(result.details)
+    elif is_live and not result.is_error:
+        print_styled(result.render(width=width(), theme=terminal_theme()))
     elif not result.is_error:
-        print_styled(result.render(width=width(), theme=terminal_theme()) if is_live else result.text)
+        print_styled(result.text)
+        for window in Windows.model_validate(result.details).windows:
+            for note in window.notes or ():
+                complain(f"{window.name}: {note}")
 
 
 def _code(result: ToolResult) -> int:

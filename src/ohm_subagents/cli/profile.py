@@ -76,7 +76,9 @@ def new(
     load_skills: Annotated[str | None, typer.Option("--load-skills", help="Skills that it is given whole.")] = None,
     no_skills: Annotated[bool, typer.Option("--no-skills")] = False,
     no_context_files: Annotated[bool, typer.Option("--no-context-files")] = False,
-    extra_args: Annotated[str | None, typer.Option("--extra-args", help="Further arguments of pi.")] = None,
+    extra_args: Annotated[
+        str | None, typer.Option("--extra-args", help="Further arguments of pi, with commas between.")
+    ] = None,
     cwd: Cwd = HERE,
 ) -> None:
     """Write the file of a new agent profile. A key is for you to add: what is typed here, others can read."""

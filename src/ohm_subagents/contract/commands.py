@@ -112,12 +112,16 @@ Command = Start | Look | Wait | Send | Cancel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """An item that was never admitted. `profile` is the id of its profile once that was found."""
+    """An item that was never admitted. `profile` is the id of its profile once that was found.
+
+    One that was to be in a session of its own choice is kept there, as the failed task `task_id`.
+    """
 
     item: StartItem
     error: OhmError
     profile: str | None = None
     invocation: Invocation | None = None
+    task_id: TaskId | None = None
     kind: Literal["refused"] = "refused"
 
 

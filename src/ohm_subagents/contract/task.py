@@ -40,10 +40,8 @@ from ohm_subagents.contract.usage import NOTHING_USED, Usage
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 Invocation = Literal["task-routed", "primary-tool"]
-UNAVAILABLE = "unavailable"
-MAX_EVENTS = 120
-_TOLD_APART = "\n\n"
-"""Between the texts of two turns, which a tool call or a new run separates."""
+UNAVAILABLE, MAX_EVENTS = "unavailable", 120
+_TOLD_APART = "\n\n"  # between the texts of two turns, which a tool call or a new run separates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +87,8 @@ class Task:
     them that are about tools, so that a long answer does not push out what was done for it. `said` are the pieces of
     `text`. `files` are the files written. `checkpoint` is the newest conversation state of the backend. `progress_ms`
     is when the backend last told of anything. A task that continues a settled one names it in `resumed_from` and has
-    its runs in `inherited`; one that a subagent started names that task in `parent`.
+    its runs in `inherited`; one that a subagent started names that task in `parent`. `catalog` and `cwd` are those of
+    its item.
     """
 
     id: TaskId
@@ -110,6 +109,8 @@ class Task:
     ended_ms: int | None = None
     runs: tuple[Run, ...] = ()
     parent: TaskId | None = None
+    catalog: Literal["subagents", "agents"] = "subagents"
+    cwd: str | None = None
     resumed_from: TaskId | None = None
     inherited: tuple[Run, ...] = ()
     events: tuple[Recorded, ...] = ()

@@ -38,7 +38,7 @@ def opened(place):
     """An `Ohm` whose sub-agents do what a function says."""
 
     @asynccontextmanager
-    async def ohm(act=None, *, host=None, config=None, backend=None, store="memory"):
+    async def ohm(act=None, *, host=None, config=None, backend=None, store="memory", suites=("delegate",)):
         acting = backend or ActingBackend(act or answered)
         agents = str(place / "agent")
         own = {"HOME": str(place), "PI_CODING_AGENT_DIR": agents, "PI_CONFIG_DIR": agents, "OHM_SUBAGENTS_STORE": store}
@@ -46,7 +46,7 @@ def opened(place):
             cwd=place / "work",
             env=HERMETIC | own,
             config=ACTING | (config or {}),
-            suites=["delegate"],
+            suites=suites,
             plugins=[acting],
             host=host,
         ) as opened:
@@ -131,6 +131,9 @@ async def test_a_call_from_a_deny_rule_is_refused_alone(opened, place):
         ({"tasks": [{"name": "a"}]}, "'tasks.0.prompt' is missing; it is required."),
         ({"tasks": [{"name": 1, "prompt": "p"}]}, "'tasks.0.name' is 1; allowed: a text."),
         ({"tasks": tasks("a", timeout="soon")}, "allowed: a number of seconds, 1 or more."),
+        ({"tasks": tasks("a", timeout=float("inf"))}, "allowed: a number of seconds, 1 or more."),
+        ({"tasks": tasks("a", files=[{"path": "x", "head": 1, "tail": 1}])}, "start and end, or head, or tail."),
+        ({"tasks": tasks("a", files=[{"path": "x", "foot": 1}])}, "the keys path, start, end, head and tail."),
         ([], "The arguments must be a JSON object, not []."),
         ({"tasks": tasks("a", cwd="src")}, "cwd must be an absolute path"),
         ({"tasks": tasks("a", cwd="/a/../b")}, "cwd must not contain '..' path segments"),
@@ -371,6 +374,126 @@ async def test_without_a_host_a_new_process_knows_the_sessions_of_the_store(open
     assert there.text == here.text == '→ read: {"path":"a.ts"}\n[tool result]: content\nAnswer to Do a.'
     assert there.details == here.details
     assert "Tool Call: read(a.ts)\nTool Result: content\nAssistant: Answer to Do a." in backend.requests[-1].prompt
+
+
+async def test_what_was_refused_is_in_the_store_too(opened):
+    async with opened(store="sqlite") as ohm:
+        (session_id,) = (await delegated(ohm, *tasks("a", profile="nobody"))).details["sessionIds"]
+    async with opened(store="sqlite") as ohm:
+        told = await ohm.call("get_subagent_session", {"sessionId": session_id})
+    assert told.text == '[Error: Unknown profile: "nobody". Available profiles: (none)]'
+    assert told.details["status"] == "error"
+
+
+async def test_what_another_process_adds_to_a_session_is_seen(opened):
+    async with opened(store="sqlite") as ours, opened(store="sqlite") as theirs:
+        (session_id,) = (await delegated(ours, *tasks("a"))).details["sessionIds"]
+        await delegated(theirs, *tasks("b", resume=session_id))
+        output = await ours.call("get_subagent_output", {"sessionId": session_id})
+    assert (output.details["taskName"], output.details["runCount"]) == ("b", 2)
+
+
+async def test_readers_at_the_same_time_see_the_same(opened):
+    async with opened(store="sqlite") as ohm:
+        (session_id,) = (await delegated(ohm, *tasks("a"))).details["sessionIds"]
+    counts = []
+
+    async def read(ohm):
+        counts.append((await ohm.call("get_subagent_session", {"sessionId": session_id})).details["runCount"])
+
+    async with opened(store="sqlite") as ohm, anyio.create_task_group() as group:
+        for _ in range(3):
+            group.start_soon(read, ohm)
+    assert counts == [1, 1, 1]
+
+
+async def test_a_host_that_gives_nonsense_loses_only_that(opened):
+    host = MemoryHost()
+    async with opened(host=host) as ohm:
+        (session_id,) = (await delegated(ohm, *tasks("a"))).details["sessionIds"]
+    branch = [None, 5, {"type": "custom", "customType": "pi-subagents"}, *host.branch(), "x"]
+    async with opened(host=MemoryHost(branch=branch)) as ohm:
+        await ohm.emit("session_start", {"reason": "resume"})
+        told = await ohm.call("get_subagent_output", {"sessionId": session_id})
+    assert told.text == "Answer to Do a."
+
+
+async def test_a_session_that_goes_on_is_known_after_the_log_was_read_again(opened):
+    gate, host = anyio.Event(), MemoryHost()
+
+    async def act(_request, _sink):
+        await gate.wait()
+        return "done"
+
+    results = []
+    async with opened(act, host=host) as ohm, anyio.create_task_group() as group:
+
+        async def call():
+            results.append(await delegated(ohm, *tasks("a")))
+
+        group.start_soon(call)
+        await anyio.wait_all_tasks_blocked()
+        await ohm.emit("session_start", {"reason": "resume"})
+        gate.set()
+        while not results:
+            await anyio.wait_all_tasks_blocked()
+        (session_id,) = results[0].details["sessionIds"]
+        assert (await ohm.call("get_subagent_output", {"sessionId": session_id})).text == "done"
+
+
+async def test_a_profile_that_nobody_has_is_told_at_once(opened):
+    frames, gate = [], anyio.Event()
+
+    async def act(_request, sink):
+        sink.emit(TextDelta(text="Working."))
+        await gate.wait()
+        return "done"
+
+    def seen(frame):
+        frames.append(frame.text)
+        gate.set()
+
+    async with opened(act) as ohm:
+        asked = {"tasks": [*tasks("a"), *tasks("b", profile="nobody")]}
+        await ohm.call("delegate_to_subagents", asked, on_update=seen)
+    assert frames[0] == "1 running, 1 error"
+
+
+async def test_a_key_that_means_nothing_is_told(opened):
+    async with opened() as ohm:
+        done = await delegated(ohm, *tasks("a", timout=10))
+    assert done.details["windows"][0]["notes"] == ["Ignored unknown key 'timout'."]
+
+
+async def test_half_a_character_of_a_model_breaks_nothing(opened):
+    async def act(_request, sink):
+        sink.emit(TextDelta(text="half \ud83d"))
+        sink.emit(ToolStarted(call_id="1", tool="bash", args="\ud83d"))
+        return "half \ud83d"
+
+    async with opened(act, host=(host := MemoryHost())) as ohm:
+        done = await delegated(ohm, *tasks("a"))
+    assert json.dumps([done.details, host.calls], ensure_ascii=False).encode()
+
+
+async def test_a_name_cannot_fake_the_line_of_another(opened):
+    async with opened() as ohm:
+        done = await delegated(ohm, *tasks("a\n✓ b\x1b[2J"))
+    assert len(done.text.splitlines()) == 1
+    assert "\x1b" not in done.text
+
+
+async def test_a_follow_up_to_one_goes_to_the_same_profile(opened, place):
+    agent(place / "agent", "task", "noTools: true\n", body="You have no tools.")
+    backend = ActingBackend(answered)
+    config = {"subagents": {"sendToFinished": "resume"}}
+    async with opened(backend=backend, config=config, suites=["delegate", "task"]) as ohm:
+        await delegated(ohm, *tasks("a", profile="task"), *tasks("b"))
+        kept = {request.description: request.task_id for request in backend.requests}
+        for name in ("a", "b"):
+            await ohm.call("task", {"op": "send", "id": kept[name], "prompt": "More."})
+    assert {request.tools for request in backend.requests if request.description == "a"} == {()}
+    assert {request.instructions for request in backend.requests if request.description == "b"} == {""}
 
 
 async def test_options_that_are_not_understood_cost_the_suite_and_are_told(opened):

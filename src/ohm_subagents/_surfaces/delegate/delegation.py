@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._surfaces.delegate.details import SessionRun, Window, Windows
+from ohm_subagents._surfaces.delegate.inputs import MAX_TASKS
 from ohm_subagents._surfaces.delegate.live_window import LiveWindow
 from ohm_subagents._surfaces.delegate.outcome import LOOP, Ending, ending, failure, timed_out
 from ohm_subagents._surfaces.delegate.transcripts import resume_text
 from ohm_subagents._views.agent_profiles import profile_summary
 from ohm_subagents.contract.agent import AgentOptions
-from ohm_subagents.contract.commands import Refused, Start, StartItem
+from ohm_subagents.contract.commands import Refused, Start, Started, StartItem
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import RunStarted, TaskSettled
 from ohm_subagents.contract.ids import SessionId
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from ohm_subagents._surfaces.delegate.inputs import DelegateFields, TaskFields
     from ohm_subagents._surfaces.delegate.options import DelegateOptions
     from ohm_subagents._surfaces.delegate.sessions import Sessions
-    from ohm_subagents.contract.commands import Started
+    from ohm_subagents.contract.commands import Reply
     from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
 
@@ -53,6 +55,7 @@ class SubAgent:
     created_ms: int
     ended: Ending = field(default_factory=lambda: Ending(status="running"))
     is_known: bool = False
+    task_id: TaskId | None = None
 
     def record(self) -> SessionRun:
         """The run as it is kept, and as the host's log gets it."""
@@ -129,7 +132,7 @@ class Delegation:
     async def _session(self, task: TaskFields) -> tuple[str, str, OhmError | None]:
         """The session of a task, what was said in it before, and what stands against going on with it."""
         if task.resume is None:
-            return self._context.new_uuid().hex[:16], "", None
+            return self._new_id(), "", None
         runs = await self._sessions.find(task.resume)
         if not runs:
             why = "not found. The session may have expired or the ID is incorrect."
@@ -138,6 +141,11 @@ class Delegation:
             why = "is still running. Wait for it to complete before resuming."
             return task.resume, "", _cannot_resume(ErrorCode.SESSION_BUSY, task.resume, why)
         return task.resume, resume_text(runs), None
+
+    def _new_id(self) -> str:
+        """16 hex digits that no other task of the call has."""
+        ids = (self._context.new_uuid().hex[:16] for _ in range(MAX_TASKS * MAX_TASKS))
+        return next(one for one in ids if one not in self._subagents)
 
     def _subagent(self, task: TaskFields, session_id: str, name: str | None) -> SubAgent:
         profile = self._agents.get(name or "")
@@ -148,7 +156,7 @@ class Delegation:
             profile_name=name,
             profile_info=name if profile is None else profile_summary(profile),
             timeout=task.timeout,
-            tool_count=_tool_count(profile, self._context.parent_tools()),
+            tool_count=_tool_count(name, profile, self._context.parent_tools()),
             file_count=len(task.files or ()),
             provider=agent.provider,
             model=agent.model,
@@ -172,23 +180,23 @@ class Delegation:
     def notify(self, task: Task, event: Event) -> None:
         """What happened to one of the tasks."""
         subagent = self._subagents[task.session_id]
-        self._know(subagent)
+        self._know(subagent, task.id)
         subagent.window.add(event)
         if isinstance(event, RunStarted):
             subagent.window.change(started_at=self._context.clock())
         elif isinstance(event, TaskSettled):
             self._end(subagent, ending(task))
 
-    def refuse(self, started: Started) -> None:
-        """The tasks that were never begun: they fail alone, with a session of their own (000)."""
+    def _refuse(self, started: Started) -> None:
+        """The tasks that are not begun fail alone and at once, with a session of their own (000)."""
         for subagent, reply in zip(self._subagents.values(), started.items, strict=True):
-            if isinstance(reply, Refused):
-                self._know(subagent)
+            if isinstance(reply, Refused) and not subagent.is_known:
+                self._know(subagent, reply.task_id)
                 self._end(subagent, failure(reply.error))
 
-    def _know(self, subagent: SubAgent) -> None:
+    def _know(self, subagent: SubAgent, task_id: TaskId | None) -> None:
         if not subagent.is_known:
-            subagent.is_known = True
+            subagent.is_known, subagent.task_id = True, task_id
             self._sessions.add(subagent.session_id, subagent)
 
     def _end(self, subagent: SubAgent, ended: Ending) -> None:
@@ -198,13 +206,15 @@ class Delegation:
             exit_code=ended.exit_code,
             stop_reason=ended.stop_reason,
             error_message=ended.error_message,
-            notes=ended.notes or None,
+            notes=(*subagent.fields.ignored, *ended.notes) or None,
             completed_at=self._context.clock(),
         )
         self._sessions.persist(subagent.record())
 
-    def windows(self) -> Windows:
+    def seen(self, reply: Reply) -> Windows:
         """All sub-agents as they are now."""
+        if isinstance(reply, Started):
+            self._refuse(reply)
         seen = tuple(subagent.window.window() for subagent in self._subagents.values())
         return Windows(
             windows=seen,
@@ -218,10 +228,10 @@ def _cannot_resume(code: ErrorCode, session_id: str, why: str) -> OhmError:
     return OhmError(code=code, message=f'Cannot resume: session "{session_id}" {why}')
 
 
-def _tool_count(profile: Profile | None, parent_tools: tuple[str, ...]) -> int:
+def _tool_count(name: str | None, profile: Profile | None, parent_tools: tuple[str, ...]) -> int:
     """How many tools a header tells of: those that are allowed, else the parent's."""
     if profile is None:
-        return len(parent_tools)
+        return 0 if name else len(parent_tools)
     if profile.tools.allowed is not None:
         return len(profile.tools.allowed)
     return len([tool for tool in parent_tools if tool not in profile.tools.denied])

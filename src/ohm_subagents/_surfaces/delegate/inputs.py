@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_TASKS: Final = 16
 DEFAULT_TIMEOUT_S: Final = 600
+MAX_TIMEOUT_S: Final = 10**9
 
 
 def _whole(value: object) -> object:
@@ -33,7 +34,7 @@ def _seconds(value: object) -> float:
     """Less than a second is one, as it is for whoever does not check the schema."""
     if value is None:
         return DEFAULT_TIMEOUT_S
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, int | float) and not isinstance(value, bool) and value <= MAX_TIMEOUT_S:
         return max(1, value)
     raise PydanticCustomError("not_seconds", "a number of seconds, 1 or more")
 
@@ -52,13 +53,22 @@ class _Fields(BaseModel):
 
 
 class FileFields(_Fields):
-    """A file, or lines of it."""
+    """A file, or lines of it: a range, the head or the tail."""
+
+    model_config = ConfigDict(extra="forbid")
 
     path: Text
     start: Whole = None
     end: Whole = None
     head: Whole = None
     tail: Whole = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        ways = [self.start is not None or self.end is not None, self.head is not None, self.tail is not None]
+        if sum(ways) > 1:
+            raise PydanticCustomError("not_one_way", "start and end, or head, or tail")
+        return self
 
     def attachment(self) -> Attachment:
         """As the engine takes it."""
@@ -68,6 +78,8 @@ class FileFields(_Fields):
 class TaskFields(_Fields):
     """One sub-agent to start. `timeout` is in seconds."""
 
+    model_config = ConfigDict(extra="allow")
+
     name: Text
     prompt: Text
     cwd: Text | None = None
@@ -75,6 +87,11 @@ class TaskFields(_Fields):
     timeout: Annotated[float, BeforeValidator(_seconds)] = DEFAULT_TIMEOUT_S
     resume: Text | None = None
     files: tuple[Annotated[FileFields, BeforeValidator(_file)], ...] | None = None
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """What was said that means nothing to us: a misspelt key starts something else than was asked for."""
+        return tuple(f"Ignored unknown key '{key}'." for key in self.model_extra or ())
 
     @property
     def attachments(self) -> tuple[Attachment, ...]:
@@ -123,6 +140,7 @@ _ALLOWED: Final = {
     "model_type": "an object",
     "model_attributes_type": "an object",
     "string_type": "a text",
+    "extra_forbidden": "the keys path, start, end, head and tail",
 }
 
 

@@ -19,6 +19,7 @@ from ohm_subagents.contract.events import (
     UsageAdded,
 )
 from ohm_subagents.contract.task import UNAVAILABLE
+from ohm_subagents.contract.text import encodable
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class LiveWindow:
     def _pending(self) -> tuple[Line, ...]:
         """The line that is being written, if it says anything yet."""
         self._pieces = ["".join(self._pieces)]
-        text = self._pieces[0].rstrip()
+        text = encodable(self._pieces[0].rstrip())
         if not text:
             return ()
         cut = truncate(text, MAX_LINE_CHARS)
@@ -146,5 +147,5 @@ class LiveWindow:
             self.change(todo_total=self._todos.total, todo_completed=self._todos.completed)
 
     def _show_tool(self, text: str) -> None:
-        self._lines.append(Line(text=text, kind="tool"))
+        self._lines.append(Line(text=encodable(text), kind="tool"))
         self._is_stale = True

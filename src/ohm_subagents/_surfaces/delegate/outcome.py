@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._surfaces.delegate.details import SessionRun, SessionStatus, Window, Windows
+from ohm_subagents._views.cells import printable
 from ohm_subagents._views.messages import messages_of
 from ohm_subagents.contract.errors import ErrorCode
+from ohm_subagents.contract.events import Cancelled
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 INTERRUPTED: Final = "Session was interrupted (main agent session ended unexpectedly)"
 LOOP: Final = "Loop detected: sub-agent is repeating the same tool calls"
 SPAWN_FAILED: Final = "Failed to spawn sub-agent process"
-ABORTED: Final = "Aborted before it was done."
+ABORTED: Final = "Aborted before it was begun."
 _SHORTER: Final = {
     ErrorCode.REHYDRATED_INCOMPLETE: INTERRUPTED,
     ErrorCode.LOOP_DETECTED: LOOP,
@@ -55,7 +57,9 @@ def ending(task: Task) -> Ending:
         case "succeeded":
             return Ending(status="completed", exit_code=0, stop_reason="stop", notes=notes)
         case "cancelled":
-            return Ending(status="error", exit_code=1, stop_reason="aborted", error_message=ABORTED, notes=notes)
+            outcome = task.runs[0].outcome if task.runs else None
+            why = outcome.reason if isinstance(outcome, Cancelled) else ABORTED
+            return Ending(status="error", exit_code=1, stop_reason="aborted", error_message=why, notes=notes)
         case "failed":
             return failure(task.error, notes=notes)
 
@@ -95,10 +99,11 @@ def result_text(seen: Windows) -> str:
 
 
 def _result_line(window: Window) -> str:
+    name = " ".join(printable(window.name).split())
     if window.status == "completed":
-        told = f"✓ {window.name}: completed"
+        told = f"✓ {name}: completed"
     else:
         why = f" — {window.error_message}" if window.error_message else ""
-        told = f"✗ {window.name}: error{why}"
+        told = f"✗ {name}: error{why}"
     profile = f" ({window.profile_info})" if window.profile_info else ""
     return f"{told} (session: {window.session_id}){profile}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol, TypeGuard
 
 from pydantic import ValidationError
 
@@ -14,6 +15,7 @@ from ohm_subagents.contract.ids import SessionId
 
 if TYPE_CHECKING:
     from ohm_subagents._plugins.suites import JsonObject, SuiteContext
+    from ohm_subagents.contract.ids import TaskId
 
 ENTRY: Final = "pi-subagents"
 """The type of our entries in a host's session log."""
@@ -27,26 +29,33 @@ logger = logging.getLogger(PROJECT)
 class KeptRun(Protocol):
     """A run of a session as it is now; one that goes on changes."""
 
+    @property
+    def task_id(self) -> TaskId | None:
+        """The task that it is to the engine, if that has it."""
+        ...
+
     def record(self) -> SessionRun:
         """What is known of it."""
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class Settled:
-    """A run that is over."""
+    """A run that is over, from a host's log."""
 
-    def __init__(self, run: SessionRun) -> None:
-        self._run = run
+    run: SessionRun
+    task_id: TaskId | None = None
 
     def record(self) -> SessionRun:
         """The run, which does not change any more."""
-        return self._run
+        return self.run
 
 
 class Sessions:
     """Sessions by id, each with its newest runs, oldest first; of the sessions that are over the oldest make room.
 
-    Without a host, what is not known here is asked of the engine, whose store outlives the process.
+    Without a host, the engine is asked each time for what is not known here: its store outlives this process, and is
+    shared with others.
     """
 
     def __init__(self, context: SuiteContext) -> None:
@@ -55,14 +64,12 @@ class Sessions:
 
     async def find(self, session_id: str) -> tuple[SessionRun, ...]:
         """The runs of a session; none if nobody knows it."""
-        if session_id not in self._runs and self._context.host is None:
-            kept = await self._context.executor.read_session(SessionId(session_id))
-            runs = tuple(kept_run(session_id, one) for one in kept)[-MAX_RUNS:]
-            if any(run.status == "running" for run in runs):  # of another process, and so not ours to remember
-                return runs
-            for run in runs:
-                self.add(session_id, Settled(run))
-        return tuple(run.record() for run in self._runs.get(session_id, ()))
+        kept = () if self._context.host else await self._context.executor.read_session(SessionId(session_id))
+        known = self._runs.get(session_id, ())
+        ours = {run.task_id for run in known}
+        runs = [kept_run(session_id, one) for one in kept if one.task.id not in ours]
+        runs += [run.record() for run in known]
+        return tuple(sorted(runs, key=lambda run: run.started_at)[-MAX_RUNS:])
 
     def add(self, session_id: str, run: KeptRun) -> None:
         """A new run, perhaps of a new session."""
@@ -77,12 +84,22 @@ class Sessions:
         self._runs.clear()
 
     def replay(self) -> None:
-        """Know exactly what the host's log tells. An entry that cannot be understood is left out (000)."""
+        """Know what the host's log tells, and what goes on. An entry that cannot be understood is left out (000)."""
+        told = [run for entry in self._log() if (run := _told(entry)) is not None]
+        running = {key: [run for run in runs if _is_running(run)] for key, runs in self._runs.items()}
         self.clear()
-        for entry in () if self._context.host is None else self._context.host.branch():
-            run = _told(entry)
-            if run is not None:
-                self.add(run.session_id, Settled(run))
+        for run in told:
+            self.add(run.session_id, Settled(run))
+        for session_id, runs in running.items():
+            for each in runs:
+                self.add(session_id, each)
+
+    def _log(self) -> tuple[JsonObject, ...]:
+        try:
+            return () if self._context.host is None else tuple(self._context.host.branch())
+        except Exception:
+            logger.warning("The session log could not be read.", exc_info=True)
+            return ()
 
     def persist(self, run: SessionRun) -> None:
         """Tell the host's log of a run that is over; it costs nobody anything if that fails."""
@@ -91,7 +108,7 @@ class Sessions:
         try:
             self._context.host.append_entry(ENTRY, run.payload())
         except Exception:
-            logger.exception("A session entry could not be appended.")
+            logger.warning("A session entry could not be appended.", exc_info=True)
 
     def _make_room(self) -> None:
         """For one more; a session with a run that goes on is never the one to leave."""
@@ -106,20 +123,26 @@ def _is_running(run: KeptRun) -> bool:
     return run.record().status == "running"
 
 
-def _told(entry: JsonObject) -> SessionRun | None:
+def _told(entry: object) -> SessionRun | None:
     """The run that an entry of ours tells of."""
+    if not _is_object(entry):
+        return None
     data = entry.get("data")
-    if entry.get("type") != "custom" or entry.get("customType") != ENTRY or not isinstance(data, dict):
+    if entry.get("type") != "custom" or entry.get("customType") != ENTRY or not _is_object(data):
         return None
     messages = data.get("messages")
     if not isinstance(messages, list) or len(messages) > MAX_MESSAGES:
         return None
-    if not all(isinstance(message, dict) and isinstance(message.get("role"), str) for message in messages):
+    if not all(_is_object(message) and isinstance(message.get("role"), str) for message in messages):
         return None
     run = _validated(data)
     if run is None or run.status != "running":
         return run
     return run.model_copy(update={"status": "error", "error_message": run.error_message or INTERRUPTED})
+
+
+def _is_object(value: object) -> TypeGuard[JsonObject]:
+    return isinstance(value, dict)
 
 
 def _validated(data: JsonObject) -> SessionRun | None:

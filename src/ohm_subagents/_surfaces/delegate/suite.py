@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.suites import Tool, ToolResult, ToolSuiteSpec
 from ohm_subagents._surfaces.delegate import windows
-from ohm_subagents._surfaces.delegate.delegation import Delegation
+from ohm_subagents._surfaces.delegate.delegation import ABORT_ON, Delegation
 from ohm_subagents._surfaces.delegate.inputs import (
     DELEGATE_SCHEMA,
     EMPTY_SCHEMA,
@@ -22,7 +22,7 @@ from ohm_subagents._surfaces.delegate.sessions import Sessions
 from ohm_subagents._surfaces.delegate.transcripts import output_text, session_text
 from ohm_subagents._surfaces.tool import followed
 from ohm_subagents._views.agent_profiles import profile_summary
-from ohm_subagents.contract.commands import Rejected, Started
+from ohm_subagents.contract.commands import Rejected
 from ohm_subagents.contract.pi_settings import PiSettings
 from ohm_subagents.contract.result import Err, Ok
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.commands import Reply
 
 NAME: Final = "delegate"
+INVALID: Final = "invalid_arguments"
 THROTTLE_MS: Final = 50
 BEAT_MS: Final = 1000
 DEFAULT_LINES: Final = PiSettings().max_lines_per_window
@@ -114,21 +115,16 @@ async def _delegate(context: SuiteContext, sessions: Sessions, options: Delegate
         case Ok(asked):
             delegation = Delegation(asked, context, sessions, options)
 
-    def frame(_reply: Reply) -> ToolResult:
-        seen = delegation.windows()
-        text = windows.summary_text([window.status for window in seen.windows])
-        return _with_windows(context, text, seen.payload())
+    def frame(reply: Reply) -> ToolResult:
+        seen = delegation.seen(reply)
+        return _with_windows(context, windows.summary_text([window.status for window in seen.windows]), seen.payload())
 
     def result(reply: Reply) -> ToolResult:
-        match reply:
-            case Started():
-                delegation.refuse(reply)
-                seen = delegation.windows()
-                return _with_windows(context, result_text(seen), seen.payload())
-            case Rejected(error=error):
-                return _refused(error.message)
-            case _:
-                raise AssertionError("A start has a reply of its own.")
+        if isinstance(reply, Rejected):
+            error = reply.error
+            return _refused(error.message if error.code in ABORT_ON else str(error), error.code)
+        seen = delegation.seen(reply)
+        return _with_windows(context, result_text(seen), seen.payload())
 
     command = await delegation.command()
     return await followed(
@@ -143,8 +139,9 @@ async def _delegate(context: SuiteContext, sessions: Sessions, options: Delegate
     )
 
 
-def _refused(message: str) -> ToolResult:
-    return ToolResult(text=message, details={}, is_error=True)
+def _refused(message: str, code: str = INVALID) -> ToolResult:
+    """What a host that knows exceptions raises; machines get the code as well."""
+    return ToolResult(text=message, details={"errorCode": code, "errorMessage": message}, is_error=True)
 
 
 def _with_windows(context: SuiteContext, text: str, details: JsonObject) -> ToolResult:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.messages import calls_of, text_of
+from ohm_subagents.contract.text import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,25 +24,25 @@ _MAX_RESULT: Final = 500
 def resume_text(runs: Sequence[SessionRun]) -> str:
     """What a sub-agent reads before its prompt: every run so far, and that its instructions follow."""
     told = ["\n".join(_retold(number, run)) for number, run in enumerate(runs, start=1)]
-    return _sound("\n\n".join(["Previously:", *told, "Instructions:"]))
+    return encodable("\n\n".join(["Previously:", *told, "Instructions:"]))
 
 
 def session_text(runs: Sequence[SessionRun]) -> str:
     """What the sub-agent said and did in all runs; numbered if there are several."""
     if len(runs) == 1:
-        return _sound("\n".join(_done(runs[0]))) or NO_MESSAGES
+        return encodable("\n".join(_done(runs[0]))) or NO_MESSAGES
     of = len(runs)
     headed = (
         "\n".join([f"=== Run {number}/{of} ({run.status}) ===", *_done(run)])
         for number, run in enumerate(runs, start=1)
     )
-    return _sound("\n---\n".join(headed)) or NO_MESSAGES
+    return encodable("\n---\n".join(headed)) or NO_MESSAGES
 
 
 def output_text(run: SessionRun) -> str:
     """The last message of the assistant that says something."""
     said = (text_of(message) for message in reversed(run.messages) if message.get("role") == "assistant")
-    return _sound(next((text for text in said if text.strip()), NO_OUTPUT))
+    return encodable(next((text for text in said if text.strip()), NO_OUTPUT))
 
 
 def _retold(number: int, run: SessionRun) -> Iterator[str]:
@@ -103,8 +104,3 @@ def _compact(arguments: JsonValue) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _MAX_RESULT else f"{text[:_MAX_RESULT]}..."
-
-
-def _sound(text: str) -> str:
-    """With a mark for whatever no encoding can write."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def users_directory(env: Mapping[str, str]) -> Path:
     """The user's own directory."""
-    named = env.get("PI_CODING_AGENT_DIR", "").strip()
+    named = env.get("PI_CODING_AGENT_DIR", "").strip() or env.get("PI_AGENT_DIR", "").strip()
     home = Path(env.get("HOME", "") or os.devnull)
     if named == "~" or named.startswith("~/"):
         return home / named[2:]
