@@ -27,27 +27,29 @@ _FLAGS: Final = re.IGNORECASE | re.ASCII
 _NAME: Final = r"(?:api[_-]?(?:key|token)|auth[_-]?token|access[_-]?token|secret[_-]?key)"
 _AWS: Final = r"AWS[_-]?(?:ACCESS[_-]?KEY[_-]?ID|SECRET[_-]?ACCESS[_-]?KEY)"
 _PROVIDER: Final = r"(?:STRIPE(?:[_-](?:SECRET|PUBLISHABLE|API))?[_-]?KEY|(?:OPENAI|ANTHROPIC)[_-]?API[_-]?KEY)"
-_IS: Final = r"""["']?\s*+[:=]\s*+["']?"""
+_QUOTE: Final = r"""(?:\\{0,3}["'])?"""
+"""One or none, escaped perhaps: arguments of tools are shown as JSON."""
+_IS: Final = rf"{_QUOTE}\s*+[:=]\s*+{_QUOTE}"
 _SECRET_KEY: Final = re.compile(rf"{_NAME}|{_AWS}|{_PROVIDER}|authorization", _FLAGS)
 
 
 def _assigned(name: str, value: str) -> tuple[re.Pattern[str], str]:
     """`NAME=[REDACTED]`, quotes included, with the name as it is written."""
-    return re.compile(rf"""({name}){_IS}[{value}]{{20,}}+["']?""", _FLAGS), rf"\1={REDACTED}"
+    return re.compile(rf"({name}){_IS}[{value}]{{20,}}+{_QUOTE}", _FLAGS), rf"\1={REDACTED}"
 
 
 _BEFORE_FRAMES: Final = (
     _assigned(_NAME, r"\w-"),
     (re.compile(r"Bearer\s++(?!\[REDACTED\])[\w.~+/=:-]++", _FLAGS), f"Bearer {REDACTED}"),
     (
-        re.compile(r"""Authorization["']?\s*+:\s*+["']?(?:Basic\s++(?=\w))?+[^\s"']++""", _FLAGS),
+        re.compile(rf"""Authorization{_QUOTE}\s*+:\s*+{_QUOTE}(?:Basic\s++(?=\w))?+[^\s"']++""", _FLAGS),
         f"Authorization: {REDACTED}",
     ),
     _assigned(_AWS, r"\w/+=-"),
     (re.compile(r"gh[pousr]_[A-Za-z0-9_]{36,}+", re.ASCII), "[GITHUB_TOKEN_REDACTED]"),
     _assigned(_PROVIDER, r"\w-"),
     (
-        re.compile(r"""(?:\A|\n)[ \t]*+export[ \t]++\w++=(?:"[^"\n]{20,}+"|'[^'\n]{20,}+'|[^\s"']{20,}+)""", _FLAGS),
+        re.compile(r"""(?:\A|\n|\\n)[ \t]*+export[ \t]++\w++=(?:"[^"\n]{20,}+"|'[^'\n]{20,}+'|[^\s"']{20,}+)""", _FLAGS),
         "[ENV_VAR_REDACTED]",
     ),
 )
