@@ -1,12 +1,14 @@
 """The call forms of the suite cases, each through a public seam, and what can be seen of a call afterwards."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 import jsonschema
 import pytest
+from golden_devkit import DEVKIT_FUNCTIONS
 from golden_expectations import MISSING, at, differences
 from golden_functions import FUNCTIONS
 from golden_nested_pi import arguments_of, environment_of
@@ -16,6 +18,8 @@ from golden_suites import Case
 from golden_todos import state, told
 from golden_world import ENTRY, HOUSE, World, opened
 
+from ohm_subagents._orchestrator.lineage import CURRENT, rooted
+from ohm_subagents.contract import Budget
 from ohm_subagents.plugin import ToolResult
 
 WIDTH = 120
@@ -81,7 +85,7 @@ async def _tool(world: World, call: Json) -> Outcome:
     async with anyio.create_task_group() as group:
         if "abort_parent_at" in world.setup:
             group.start_soon(_abort, abort, world.setup["abort_parent_at"])
-        result = await world.ohm.call(
+        result = await (world.ohm.call if not world.level else partial(deep_inside, world))(
             call["tool"],
             call.get("args", {}),
             on_update=lambda frame: updates.append(_payload(frame)),
@@ -91,6 +95,15 @@ async def _tool(world: World, call: Json) -> Outcome:
     await world.children.gone()
     facts = {"text": result.text, "details": result.details, "updates": updates}
     return Outcome(facts=facts, error=result.text if result.is_error else None)
+
+
+async def deep_inside(world: World, *call: Any, **options: Any) -> ToolResult:
+    """A call that one of so many subagents makes, each started by the one before."""
+    place = CURRENT.set(rooted(Budget(depth=1), level=world.level))
+    try:
+        return await world.ohm.call(*call, **options)
+    finally:
+        CURRENT.reset(place)
 
 
 async def _abort(event: anyio.Event, after_s: float) -> None:
@@ -139,7 +152,9 @@ async def _render_result(world: World, call: Json) -> Outcome:
     details = call.get("details", {})
     if "windows" in details:
         details = {**details, "windows": [stamped(window, world.now_ms()) for window in details["windows"]]}
-    result = ToolResult(text=call.get("content", ""), details=details)
+    content = call.get("content", "")
+    text = content if isinstance(content, str) else "\n".join(part["text"] for part in content)
+    result = ToolResult(text=text, details=details)
     shown = world.ohm.tools[name].render_result(
         result,
         expanded=call.get("expanded", False),
@@ -155,7 +170,7 @@ async def _render_message(world: World, call: Json) -> Outcome:
 
 
 async def _function(world: World, call: Json) -> Outcome:
-    function = FUNCTIONS.get(call["fn"])
+    function = {**FUNCTIONS, **DEVKIT_FUNCTIONS}.get(call["fn"])
     if function is None:
         message = f"The runner knows no function {call['fn']!r} of the library."
         raise ValueError(message)
@@ -199,7 +214,7 @@ FORMS: Mapping[str, tuple[Play, frozenset[str]]] = {
     "render_result": (_render_result, frozenset({"content", "details", "expanded"})),
     "render_message": (_render_message, frozenset({"content"})),
     "tool_definitions": (_definitions, frozenset()),
-    "fn": (_function, frozenset({"args", "task", "content", "scope", "bypass_schema"})),
+    "fn": (_function, frozenset({"args", "task", "content", "scope", "bypass_schema", "cwd", "jsonl"})),
 }
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import asynccontextmanager
+from decimal import Decimal
 from itertools import count
 from typing import Any
 
@@ -12,6 +13,7 @@ from golden_recording import Json
 
 from ohm_subagents._backends.shell.options import ShellOptions
 from ohm_subagents.contract import (
+    AgentEnded,
     Err,
     ErrorCode,
     Event,
@@ -36,10 +38,11 @@ NOTHING = {"exitCode": 0}
 """A child that no case wrote a script for: it says nothing and ends well."""
 
 MUCH_LATER_S = 3600.0
+CHUNK = 65_536
 
 KEYS = frozenset(
     {"messages", "events", "final", "exitCode", "hang", "exit_at", "tool_calls_at", "spawn_error", "ignore_sigterm"}
-    | {"exit_after_sigterm"}
+    | {"exit_after_sigterm", "stderr", "raw_stdout_bytes"}
 )
 
 
@@ -59,16 +62,25 @@ def script(content: Any) -> Json:
 
 
 def _in_events(events: Iterable[Json]) -> list[Json]:
-    """The messages that a stream of pi tells of; the end of a turn repeats them."""
+    """The messages that a stream of pi tells of; the end of a turn repeats them. An error is one that ends it all."""
     told: list[Json] = []
     for event in events:
-        if event["type"] in {"message", "message_end", "turn_end"}:
-            told += [one for one in (event["message"], *event.get("toolResults", [])) if one not in told[-8:]]
+        match event["type"]:
+            case "message" | "message_end" | "turn_end":
+                told += [one for one in (event["message"], *event.get("toolResults", [])) if one not in told[-8:]]
+            case "result":
+                told.append({"role": "assistant", "content": event["output"]})
+            case "error":
+                error = event["error"]
+                text = error if isinstance(error, str) else f"{error['code']}: {error['message']}"
+                told.append({"role": "assistant", "content": "", "stopReason": "error", "errorMessage": text})
+            case _:
+                pass
     return told
 
 
 class ScriptedChildren:
-    """Plays `scripts` by task name, then `queued` one a run, then nothing at all; notes what it is asked and told.
+    """Plays `scripts` by task name, `queued` one a run, then one for `every` child; notes what it is asked and told.
 
     `signals` are what a process would have got, with the second since the first child began: SIGTERM when the engine
     cancels the run, SIGKILL when the engine goes on without a child that does not end. `peak` is how many ran at once.
@@ -77,6 +89,7 @@ class ScriptedChildren:
     def __init__(self, scripts: Json, queued: Iterable[Any] = ()) -> None:
         self._scripts = {name: script(content) for name, content in scripts.items()}
         self._queued = [script(content) for content in queued]
+        self._default = script(NOTHING)
         self._alive: list[RunRequest] = []
         self._all_gone = anyio.Event()
         self._begun: float | None = None
@@ -90,6 +103,10 @@ class ScriptedChildren:
     def add(self, name: str, content: Json) -> None:
         """One more script."""
         self._scripts[name] = script(content)
+
+    def every(self, content: Json) -> None:
+        """The script of every child that has none of its own."""
+        self._default = script(content)
 
     def forget(self) -> None:
         """What was so far does not count any more, nor what becomes of those that still run."""
@@ -130,7 +147,7 @@ class ScriptedChildren:
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         child = self._scripts.get(request.description)
         if child is None:
-            child = self._queued.pop(0) if self._queued else script(NOTHING)
+            child = self._queued.pop(0) if self._queued else self._default
         if self._begun is None:
             self._begun = anyio.current_time()
         self.ever.append(request)
@@ -157,6 +174,11 @@ class ScriptedChildren:
         for event in told(child["messages"]):
             sink.emit(event)
             await checkpoint()  # a loop stops it in the middle of what it says
+        for _ in range(child.get("raw_stdout_bytes", 0) // CHUNK + 1 if "raw_stdout_bytes" in child else 0):
+            sink.emit(TextDelta(text="x" * CHUNK))
+            await checkpoint()
+        if _is_final(child):
+            sink.emit(AgentEnded())
         began = anyio.current_time()
         for number, second in enumerate(child.get("tool_calls_at", [])):
             await anyio.sleep_until(began + second)
@@ -217,12 +239,33 @@ def _assistant(
                 yield ThinkingDelta(text=part["thinking"])
             case _:
                 pass
-    yield UsageAdded(usage=Usage(requests=1))  # which ends what was said, as it does with every backend
+    yield UsageAdded(
+        usage=_usage(message.get("usage") or {})
+    )  # which ends what was said, as it does with every backend
     for part in parts:
         if part["type"] == "toolCall":
             call_id = part.get("id") or f"call_{next(numbers)}"
             open_calls[call_id] = part["name"]
             yield ToolStarted(call_id=call_id, tool=part["name"], args=_compact(part.get("arguments")))
+
+
+def _usage(counted: Json) -> Usage:
+    cost = counted.get("cost") or 0
+    read, written = counted.get("cacheRead", 0), counted.get("cacheWrite", 0)
+    return Usage(
+        requests=1,
+        input_tokens=counted.get("input", 0) + read + written,
+        output_tokens=counted.get("output", 0),
+        cached_tokens=read,
+        cache_write_tokens=written,
+        cost_usd=Decimal(str(cost["total"] if isinstance(cost, dict) else cost)),
+    )
+
+
+def _is_final(child: Json) -> bool:
+    """Whether the last thing that was said is an answer."""
+    spoken = [message for message in child["messages"] if message["role"] == "assistant"]
+    return bool(spoken) and spoken[-1].get("stopReason", "stop") == "stop" and bool(_text(spoken[-1]))
 
 
 def tool_call(call_id: str, tool: str, arguments: Json) -> Iterator[RunEvent]:
@@ -240,7 +283,8 @@ def ended(child: Json) -> Result[RunOutput, OhmError]:
         texts = [text for message in spoken if (text := _text(message))]
         return Ok(RunOutput(text=texts[-1] if texts else ""))
     why = ErrorCode.TASK_ABORTED if stop == "aborted" else ErrorCode.BACKEND_FAILED
-    return Err(OhmError(code=why, message=last.get("errorMessage", ""), exit_code=code))
+    told = last.get("errorMessage", "") or child.get("stderr", "").strip()
+    return Err(OhmError(code=why, message=told, exit_code=code))
 
 
 def _text(message: Json) -> str:

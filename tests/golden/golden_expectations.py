@@ -326,6 +326,7 @@ SUBJECTS = frozenset(
         "plain",
         "plain_lines",
         "themed",
+        "agent",
     }
     | {"schema_valid", "spawned", "runs", "max_concurrency", "signals", "signals_names", "sigterm_at", "sigkill_at"}
     | {
@@ -344,6 +345,11 @@ SUBJECTS = frozenset(
 
 PLAIN: Mapping[str, tuple[str, Check]] = {
     "details": ("details", subset),
+    "agent": ("agent", subset),
+    "names": ("names", exact),
+    "sources": ("sources", subset),
+    "tools": ("tools", subset),
+    "all_readonly": ("all_readonly", exact),
     "details_paths": ("details", paths),
     "details_equal_paths": ("details", equal_paths),
     "details_keys_superset": ("details", keys),

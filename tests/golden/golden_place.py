@@ -10,11 +10,13 @@ from typing import Any
 from golden_recording import Json
 from golden_suites import Case, filled
 
+from ohm_subagents._config.devkit_settings import FILE
+
 SETUP = frozenset(
     {"files", "global_profiles", "project_profiles", "global_skills", "project_skills", "global_settings"}
     | {"project_settings", "sessions", "session_entries", "branch", "children", "child", "child_runs", "clock", "theme"}
     | {"width", "terminal_columns", "abort_parent_at", "has_ui", "env", "tools", "active_tools", "parent_tools"}
-    | {"todos", "send_throws", "widget_throws"}
+    | {"todos", "send_throws", "widget_throws", "config", "user_agents", "project_agents", "call_executor_directly"}
 )
 """What a case may set up, in the suites that the library has; and `append…`, a session log that cannot be written."""
 
@@ -67,13 +69,22 @@ class Place:
             "project_profiles": local / "agent-profiles",
             "global_skills": self.agent_dir / "skills",
             "project_skills": local / "skills",
+            "user_agents": self.agent_dir / "agents",
+            "project_agents": local / "agents",
         }.items():
             for name, content in setup.get(key, {}).items():
                 _write(folder, name, content)
+        if not setup.get("call_executor_directly"):
+            self.configure_devkit(setup)
         for key, folder in {"global_settings": self.agent_dir, "project_settings": local}.items():
             if key in setup:
                 content = setup[key]
                 _write(folder, "settings.json", content if isinstance(content, str | bytes) else json.dumps(content))
+
+    def configure_devkit(self, setup: Json) -> None:
+        """Write the settings of 001, if the case has any. A tool that is there before then meets them in its calls."""
+        if "config" in setup:
+            _write(self.agent_dir, str(FILE), json.dumps(setup["config"]))
 
 
 def _write(folder: Path, name: str, content: Any) -> None:

@@ -14,7 +14,6 @@ DEFAULT = HERE / "suites.json"
 FURTHER = HERE / "suites-more.json"
 
 PENDING = {
-    "devkit": "the tool for a single subagent",
     "sticky": "subagents that keep their context",
     "core": "all suites mounted together",
 }

@@ -26,7 +26,12 @@ ENTRY = "pi-subagents"
 EPOCH_MS = 1_750_000_000_000
 DELEGATE, OUTPUT, SESSION = "delegate_to_subagents", "get_subagent_output", "get_subagent_session"
 
-HOUSE: Mapping[str, tuple[str, ...]] = {"delegate": ("delegate",), "todos": ("todos",), "ohm": ("task", "primary")}
+HOUSE: Mapping[str, tuple[str, ...]] = {
+    "delegate": ("delegate",),
+    "devkit": ("single",),
+    "todos": ("todos",),
+    "ohm": ("task", "primary"),
+}
 """Our names of the suites of the file."""
 
 
@@ -109,10 +114,13 @@ class World:
         self.setup = case.setup
         self.place = place
         self.case = case
-        queued = [*self.setup.get("child_runs", []), *([self.setup["child"]] if "child" in self.setup else [])]
-        self.children = ScriptedChildren(self.setup.get("children", {}), queued)
+        self.children = ScriptedChildren(self.setup.get("children", {}), self.setup.get("child_runs", ()))
+        if "child" in self.setup:
+            self.children.every(self.setup["child"])
         self.host = self._new_host()
         self.warnings = Warnings()
+        self.env = dict(self.setup.get("env", {}))
+        self.level = int(self.env.pop("PI_SUBAGENT_DEPTH", 0)) if self.setup.get("call_executor_directly") else 0
         self._group = group
         self._begun = anyio.current_time()
         self._stamp: int | None = None
@@ -249,7 +257,7 @@ async def opened(case: Case, root: Path, suites: tuple[str, ...]) -> AsyncGenera
         async with Ohm.open(
             cwd=place.cwd,
             config={"subagentBackend": BACKEND_ID},
-            env=place.env(case.setup.get("env", {})),
+            env=place.env(world.env),
             plugins=[world.children],
             suites=suites,
             clock=world.now_ms,
@@ -261,6 +269,8 @@ async def opened(case: Case, root: Path, suites: tuple[str, ...]) -> AsyncGenera
             await world.know_sessions()
             if "todos" in case.setup:
                 await set_up(ohm, world.host, case.setup["todos"])
+            if case.setup.get("call_executor_directly"):
+                place.configure_devkit(case.setup)
             with world.warnings.listening():
                 yield world
             group.cancel_scope.cancel()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._app.host_events import HostEvents
 from ohm_subagents._app.mounting import mount_all, settings_of
-from ohm_subagents._config.env import home_dir
+from ohm_subagents._app.surroundings import Surroundings
+from ohm_subagents._config.env import home_dir, nesting
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._orchestrator.throttle import Throttle
@@ -18,7 +19,7 @@ from ohm_subagents._views.status import status_line
 from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from uuid import UUID
 
     from anyio.abc import TaskGroup
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ohm_subagents._app.background import Background
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._store.protocol import Store
+    from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.pi_settings import PiSettings
     from ohm_subagents.contract.profile import Profile
 
@@ -74,6 +76,7 @@ class Engine:
 
     def _take_over(self, assembly: Assembly) -> None:
         self.assembly = assembly
+        self._surroundings = Surroundings(assembly)
         self.events = HostEvents(assembly.sources.logger)
         subagents = assembly.config.subagents
         self.mounted = mount_all(assembly.config, self._suites, assembly.host.tool_suites(), self._suite_context)
@@ -86,9 +89,18 @@ class Engine:
         """The roster: every profile that may be shown."""
         return visible(self.assembly.catalog.profiles, self.assembly.config.subagents.permissions)
 
+    def suite_diagnostics(self) -> Iterator[Diagnostic]:
+        """What of the suites could not be mounted, and what is wrong with their files."""
+        yield from self.mounted.diagnostics
+        yield from self._surroundings.diagnostics(self.assembly.config.suites if self._suites is None else self._suites)
+
     def _agents(self) -> Mapping[str, Profile]:
         roster = self.assembly.agents.roster().profiles.values()
         return {profile.name: profile for profile in visible(roster, self.assembly.config.subagents.permissions)}
+
+    def _single_agents(self) -> Mapping[str, Profile]:
+        found = self._surroundings.single_agents()
+        return {profile.name: profile for profile in visible(found, self.assembly.config.subagents.permissions)}
 
     def _pi_settings(self) -> PiSettings:
         return self.assembly.pi_settings()
@@ -110,6 +122,11 @@ class Engine:
             agents=self._agents,
             pi_settings=self._pi_settings,
             parent_tools=self._parent_tools,
+            single_agents=self._single_agents,
+            devkit_settings=self._surroundings.devkit_settings,
+            nesting=nesting(self.assembly.sources.env),
+            session_file=self._surroundings.session_file,
+            redaction=self._surroundings.redaction,
             cwd=self.assembly.sources.cwd,
             home=home_dir(self.assembly.sources.env),
             memory=self._memories.setdefault(suite, {}),

@@ -58,8 +58,9 @@ def mount_all(
     offered = [name for name, spec in specs.items() if spec.audience != "parent"]
     for_children_only = {name for name, spec in specs.items() if spec.audience == "child"}
     chosen = [name for name in (config.suites if suites is None else suites) if name not in for_children_only]
-    child = mount(offered, specs, for_children, reserved=dict.fromkeys(CHILD_TOOLS, "ohm-subagents"))
-    parent = mount(chosen, specs, context, kept={TASK: TASK})
+    redacted = config.subagents.redact
+    child = mount(offered, specs, for_children, reserved=dict.fromkeys(CHILD_TOOLS, "ohm-subagents"), redacted=redacted)
+    parent = mount(chosen, specs, context, kept={TASK: TASK}, redacted=redacted)
     return MountedSuites(parent=parent.tools, child=child.tools, diagnostics=(*child.diagnostics, *parent.diagnostics))
 
 

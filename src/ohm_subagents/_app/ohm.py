@@ -181,7 +181,7 @@ class Ohm:
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything that was not honoured as written."""
-        return (*self.assembly.diagnostics, *self._engine.mounted.diagnostics, *self._engine.store.diagnostics)
+        return (*self.assembly.diagnostics, *self._engine.suite_diagnostics(), *self._engine.store.diagnostics)
 
     @property
     def store(self) -> Store:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ohm_subagents._config.layers import Layer, Place
 from ohm_subagents._config.values import MAX_INTEGER, shown
+from ohm_subagents.contract.nesting import Nesting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +58,8 @@ DIRECTORY_VARIABLES: Final = ("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR", "PI_AGENT_
 AGENT_DIRECTORY_VARIABLES: Final = ("PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
 DEFAULT_DIRECTORY: Final = "~/.pi/agent"
 DEPTH_VARIABLE: Final = "PI_SUBAGENT_DEPTH"
+MAX_DEPTH_VARIABLE: Final = "PI_SUBAGENT_MAX_DEPTH"
+CHILD_VARIABLE: Final = "PI_SUBAGENT_CHILD"
 _DEPTH: Final = re.compile(r"[0-9]{1,6}")
 
 
@@ -97,6 +100,16 @@ def nesting_depth(env: Mapping[str, str]) -> int | None:
     """How many subagents this process is inside of; None if that cannot be read: then no task may be started."""
     text = env.get(DEPTH_VARIABLE, "").strip() or "0"
     return int(text) if _DEPTH.fullmatch(text) else None
+
+
+def nesting(env: Mapping[str, str]) -> Nesting:
+    """Where this process stands. A limit that cannot be read is none: then the configuration's holds."""
+    limit = env.get(MAX_DEPTH_VARIABLE, "").strip()
+    return Nesting(
+        depth=nesting_depth(env),
+        max_depth=int(limit) if _DEPTH.fullmatch(limit) else None,
+        is_child=env.get(CHILD_VARIABLE, "").strip() == "1",
+    )
 
 
 def environment(env: Mapping[str, str]) -> tuple[Layer, tuple[Diagnostic, ...]]:

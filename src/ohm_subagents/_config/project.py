@@ -26,6 +26,7 @@ _USERS_ALONE: Final[tuple[KeyPath, ...]] = (
     ("taskMaxExpiredEntries",),
     ("subagents", "agentProfiles"),
     ("subagents", "backends"),
+    ("subagents", "redact"),
     ("subagents", "taskRetentionMs"),
     ("subagents", "store"),
     ("subagents", "storeSync"),

@@ -166,6 +166,10 @@ class Subagents(Section):
         default=False,
         description="Which agent profiles of `agent-profiles/*.md` are subagents as well; not for project files.",
     )
+    redact: AllOrNames = Field(
+        default=False,
+        description="Suites whose results hold no secrets, as those of `single` never do; not for project files.",
+    )
     permissions: Annotated[
         InstanceOf[Permissions],
         PlainSerializer(Permissions.as_json, return_type=JsonObject),

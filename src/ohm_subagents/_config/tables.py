@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.env import (
     AGENT_DIRECTORY_VARIABLES,
+    CHILD_VARIABLE,
     DEFAULT_DIRECTORY,
     DEPTH_VARIABLE,
     DIRECTORY_VARIABLES,
+    MAX_DEPTH_VARIABLE,
     VARIABLES,
 )
 from ohm_subagents._config.schema import OhmConfig
@@ -30,6 +32,9 @@ _DEPTH: Final = (
     "How many subagents this process is inside of: `depth` of `subagents.budget` counts from there. A value that is no "
     "integer, 0 or more, counts as the limit reached."
 )
+
+_MAX_DEPTH: Final = "How many levels of subagents the suite `single` allows, in place of `maxDepth` of its config.json."
+_CHILD: Final = "`1` in a process that was started for a subagent: the suite `single` offers no tool there."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +74,8 @@ def env_table() -> str:
         for name, rank in zip(DIRECTORY_VARIABLES, ("first", "second", "third"), strict=True)
     ]
     rows.append(f"| `{DEPTH_VARIABLE}` | | `0` | {_DEPTH} |")
+    rows.append(f"| `{MAX_DEPTH_VARIABLE}` | | | {_MAX_DEPTH} |")
+    rows.append(f"| `{CHILD_VARIABLE}` | | | {_CHILD} |")
     return "\n".join(("| variable | field | default | meaning |", "| --- | --- | --- | --- |", *rows))
 
 

@@ -14,6 +14,7 @@ from ohm_subagents._orchestrator.lineage import CURRENT
 from ohm_subagents._orchestrator.live import RunSink
 from ohm_subagents._orchestrator.prompt import assembled
 from ohm_subagents._orchestrator.tracing import span
+from ohm_subagents._orchestrator.transient import is_transient
 from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -68,7 +69,7 @@ class Driver:
         """
         outcome: Outcome | None = None
         while not live.task.is_terminal and (message := live.take()) is not None:
-            ended = await self._run(live, message, begun)
+            ended = await self._tried(live, message, begun)
             live.answer(message)
             if outcome is None:
                 outcome = ended
@@ -76,6 +77,14 @@ class Driver:
                 told = Diagnostic(subject="follow-up", message=f"A follow-up failed: {ended.error.message}")
                 live.record(DiagnosticRaised(diagnostic=told))
         live.settle(outcome or OWNER_CLOSED)
+
+    async def _tried(self, live: LiveTask, message: Message, begun: Callable[[], None]) -> Outcome:
+        """Run a message; the first one again, as often as its item allows, while what it meets may pass."""
+        ended = await self._run(live, message, begun)
+        while len(live.task.runs) < message.plan.item.attempts and is_transient(ended) and not live.task.is_terminal:
+            live.begin_again()
+            ended = await self._run(live, message, begun)
+        return ended
 
     async def _run(self, live: LiveTask, message: Message, begun: Callable[[], None]) -> Outcome:
         """Give one prompt to its backend under a guard; record how that went."""
@@ -159,7 +168,8 @@ async def _assembled(plan: Plan) -> str:
 def _request(live: LiveTask, message: Message, prompt: str, guard: RunGuard) -> RunRequest:
     """The open run, as its backend sees it."""
     task, plan = live.task, message.plan
-    *earlier, _current = task.runs
+    earlier = task.runs[live.attempt : -1]
+    is_again = 0 < live.attempt == len(task.runs) - 1
     return RunRequest(
         task_id=task.id,
         session_id=task.session_id,
@@ -174,7 +184,7 @@ def _request(live: LiveTask, message: Message, prompt: str, guard: RunGuard) -> 
         model=plan.model,
         mode=plan.mode,
         history=tuple(Exchange(prompt=run.prompt, output=run.output or "") for run in (*task.inherited, *earlier)),
-        checkpoint=task.checkpoint if plan.label == task.backend else None,
+        checkpoint=task.checkpoint if plan.label == task.backend and not is_again else None,
         inbox=live if plan.can_steer else None,
         gate=guard.gate,
         is_one_shot=plan.item.is_one_shot,

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Run, Task
 
 
-_COUNTS: Final = ("requests", "input_tokens", "output_tokens", "cached_tokens", "tool_calls")
+_COUNTS: Final = (*("requests", "input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "tool_calls"),)
 RUN_EVENTS: Final[tuple[type, ...]] = get_args(RunEvent)
 
 
@@ -104,12 +104,13 @@ class Message:
 class LiveTask:
     """The only writer of a task: every event goes apply → store → observers, in that order and at once.
 
-    `scope` is there while the task is driven.
+    `scope` is there while the task is driven. `attempt` is the number of the run that decides what became of it: the
+    newest attempt at its prompt, of which the earlier ones are forgotten by the backend.
     """
 
     __slots__ = (
-        *("_clock", "_finish", "_steer", "_store", "_taken", "audience", "children", "current", "guard", "inbox"),
-        "item",
+        *("_clock", "_finish", "_steer", "_store", "_taken", "attempt", "audience", "children", "current", "guard"),
+        *("inbox", "item"),
         *("lineage", "on_settled", "origin", "scope", "settled", "task", "ticket"),
     )
 
@@ -126,6 +127,7 @@ class LiveTask:
         self.guard: RunGuard | None = None
         self.inbox = [Message(plan.item.prompt, plan)]
         self.current: Message | None = None
+        self.attempt = 0
         self._taken: list[Message] = []
         self._steer: Callable[[str], bool] | None = None
         self._finish: Callable[[str], bool] | None = None
@@ -222,6 +224,10 @@ class LiveTask:
         text, summary = ("", "") if output is None else (output.text, output.summary)
         self.record(RunEnded(outcome=outcome, output=text, summary=summary))
 
+    def begin_again(self) -> None:
+        """The next run is another attempt at the prompt, and knows nothing of the one before."""
+        self.attempt = len(self.task.runs)
+
     def close_calls(self) -> None:
         """The run was cut off: nobody else will say how the tool calls ended that it left open."""
         for call in self.task.open_calls:
@@ -235,7 +241,7 @@ class LiveTask:
     def abandon(self, outcome: Outcome) -> None:
         """End the task although its run goes on; nobody hears it any more. The first run decides what became of it."""
         if not self.task.is_terminal:
-            first = self.task.runs[0].outcome
+            first = self.task.runs[self.attempt].outcome
             self.cut_run(outcome)
             self.record(TaskSettled(outcome=first or outcome))
 

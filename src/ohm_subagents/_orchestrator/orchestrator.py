@@ -128,7 +128,7 @@ class Orchestrator:
             return Started(items=tuple(self._reply(entry) for entry in admitted), backend=backend)
 
         observers = onlookers.of(reply)
-        lineage = self._place(world).child(command.budget, whose="the call")
+        lineage = self._place(world, command.max_depth).child(command.budget, whose="the call")
         admitted += batch.enrolled(
             lambda planned: self._running.enrol(planned, (*world.host.observers(), *observers), lineage),
             self._running.keep,
@@ -245,9 +245,9 @@ class Orchestrator:
                     live.cancel(ASKED)
                 return reply()
 
-    def _place(self, world: World) -> Lineage:
+    def _place(self, world: World, max_depth: int | None = None) -> Lineage:
         """Where in the tree of tasks the caller is; a program that is no subagent is at its root."""
-        return CURRENT.get() or world.root()
+        return CURRENT.get() or world.root(max_depth)
 
     def _seen(self, ids: tuple[str, ...]) -> tuple[Accepted | Missing, ...]:
         return tuple(

@@ -70,6 +70,8 @@ class World:
 
         Returns `unknown_subagent_type`.
         """
+        if item.prepared is not None:
+            return Ok(item.prepared)
         if item.catalog == "subagents":
             found = self.catalog.find(f"{item.profile}")
             return Ok(found) if found else Err(refusals.unknown_profile(item.profile, self.visible_ids()))
@@ -125,9 +127,9 @@ class World:
             return self.terms(profile).allowance
         return allowance(profile, self.config, limits=item.limits, loop=item.loop)
 
-    def root(self) -> Lineage:
+    def root(self, max_depth: int | None = None) -> Lineage:
         """The place of a program that is no subagent, under the budget of a start from outside."""
-        budget = self.config.subagents.tree_budget()
+        budget = Budget(depth=max_depth).over(self.config.subagents.tree_budget())
         return rooted(Budget(depth=0).over(budget) if self.depth is None else budget, level=self.depth or 0)
 
     def as_before(self, task: Task) -> StartItem:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from ohm_subagents._plugins.suites import JsonObject
 
@@ -56,3 +57,7 @@ class Host(Protocol):
     def active_tools(self) -> Sequence[str]:
         """The names of the tools that the parent agent may call now."""
         ...
+
+    def session_file(self) -> Path | None:
+        """The file that holds the parent's session, if one does: records of its subagents are put beside it."""
+        return None

@@ -12,10 +12,13 @@ from pydantic import JsonValue
 
 from ohm_subagents._plugins.observer import Observer
 from ohm_subagents._views.preview import MAX_LINES, preview_lines
+from ohm_subagents._views.redaction import Redaction
 from ohm_subagents._views.theme import PLAIN, Theme, View
 from ohm_subagents.contract.commands import Command, Reply
+from ohm_subagents.contract.devkit_settings import DevkitSettings
 from ohm_subagents.contract.events import Event, Recorded
 from ohm_subagents.contract.ids import Clock, SessionId
+from ohm_subagents.contract.nesting import Nesting
 from ohm_subagents.contract.pi_settings import PiSettings
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.task import Task
@@ -170,11 +173,14 @@ class SuiteContext:
 
     `status` is the status line for frames, where no host shows it; `wording` what plugins call a tool with a payload.
     `agents` are the agent profiles of 000 that may be seen, by name, and `pi_settings` what `settings.json` says.
-    `parent_tools` are those that the parent agent may call. `host` is who embeds us, if anybody; `on` registers what is
-    to be done at an event of its session (`session_start`, …), and the answer goes back to it. `clock` stamps; `home`
-    is the user's. `memory` outlives the tools, which are built anew when the configuration changes. `spawn` starts a
-    task that the `Ohm` owns: it is cancelled when that closes, and logged if it raises. `audience` is whom the tools
-    are built for; a suite for both is built twice, with one memory, and only that of the parent hears events.
+    `single_agents` are those of 001, in the order in which a caller is told of them, `devkit_settings` what its
+    config.json says, `nesting` what the environment says of our place. `parent_tools` are those that the parent agent
+    may call. `host` is who embeds us, if anybody; `on` registers what is to be done at an event of its session
+    (`session_start`, …), and the answer goes back to it; `session_file` is where it keeps the session, if it does.
+    `clock` stamps; `home` is the user's. `redaction` cuts secrets out of what the suite writes. `memory` outlives the
+    tools, which are built anew when the configuration changes. `spawn` starts a task that the `Ohm` owns: it is
+    cancelled when that closes, and logged if it raises. `audience` is whom the tools are built for; a suite for both
+    is built twice, with one memory, and only that of the parent hears events.
     """
 
     executor: Executor
@@ -187,6 +193,11 @@ class SuiteContext:
     parent_tools: Callable[[], tuple[str, ...]] = tuple
     cwd: Path = field(default_factory=Path.cwd)
     home: Path | None = None
+    single_agents: Callable[[], Mapping[str, Profile]] = dict
+    devkit_settings: Callable[[], DevkitSettings] = DevkitSettings
+    nesting: Nesting = field(default_factory=Nesting)
+    session_file: Callable[[], Path | None] = lambda: None
+    redaction: Callable[[], Redaction] = Redaction
     memory: dict[str, object] = field(default_factory=dict[str, object])
     clock: Clock = lambda: 0
     new_uuid: Callable[[], UUID] = uuid4
@@ -201,6 +212,7 @@ class ToolSuiteSpec:
     """A tool suite that a plugin offers: `parent` tools delegate, `child` tools are given to subagents, or `both`.
 
     `message_view` shows a message that the suite sent to the host, of a kind that it knows: (kind, text, theme).
+    `redacts`: what its tools return and tell the host never holds a secret, whatever `subagents.redact` says.
     """
 
     name: str
@@ -208,3 +220,4 @@ class ToolSuiteSpec:
     build: Callable[[SuiteContext], tuple[Tool, ...]]
     audience: Literal["parent", "child", "both"] = "parent"
     message_view: Callable[[str, str, Theme], str | None] | None = None
+    redacts: bool = False

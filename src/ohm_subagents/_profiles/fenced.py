@@ -62,13 +62,13 @@ def _by_text(values: object) -> dict[str, object] | None:
     return {str(key): value for key, value in members.items() if value is not None}
 
 
-def read_folder(folder: Path) -> Iterator[tuple[Path, Result[str, str]]]:
+def read_folder(folder: Path, suffixes: Sequence[str] = (".md",)) -> Iterator[tuple[Path, Result[str, str]]]:
     """The texts of a folder's Markdown files by file name, or why one, or the folder, cannot be read.
 
     No folder, no files.
     """
     try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix == ".md")
+        paths = sorted(path for path in folder.iterdir() if path.suffix in suffixes)
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.hookspecs import PROJECT
+from ohm_subagents._surfaces.redacting import redacting_context, redacting_tool
 from ohm_subagents.contract.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ohm_subagents._plugins.suites import SuiteContext, Tool, ToolSuiteSpec
 
@@ -36,11 +37,13 @@ def mount(
     *,
     reserved: Mapping[str, str] | None = None,
     kept: Mapping[str, str] | None = None,
+    redacted: bool | Sequence[str] = False,
 ) -> Mounted:
     """Build the named suites in order. A tool name that is taken already is left out, with a diagnostic (004).
 
     `reserved` names are taken from the beginning, by the owner that each is given with; `kept` names are taken for
-    every suite but the one that each is given with, mounted or not.
+    every suite but the one that each is given with, mounted or not. Suites that are `redacted`, all or by name, and
+    those that always are, let no secret out.
     """
     taken = dict(reserved or {})
     owners = kept or {}
@@ -52,7 +55,8 @@ def mount(
         if spec is None:
             diagnostics.append(_unknown(name, specs))
             continue
-        for tool in _built(spec, context(name), diagnostics):
+        is_redacted = spec.redacts or redacted is True or (redacted is not False and name in redacted)
+        for tool in _built(spec, context(name), diagnostics, is_redacted=is_redacted):
             owner = taken.get(tool.name, owners.get(tool.name, name))
             if tool.name in taken or owner != name:
                 diagnostics.append(_collision(tool.name, name, owner))
@@ -61,9 +65,13 @@ def mount(
     return Mounted(tools=tools, suites=suites, diagnostics=tuple(diagnostics))
 
 
-def _built(spec: ToolSuiteSpec, context: SuiteContext, diagnostics: list[Diagnostic]) -> tuple[Tool, ...]:
+def _built(
+    spec: ToolSuiteSpec, context: SuiteContext, diagnostics: list[Diagnostic], *, is_redacted: bool
+) -> tuple[Tool, ...]:
     try:
-        return tuple(spec.build(context))
+        if not is_redacted:
+            return tuple(spec.build(context))
+        return tuple(redacting_tool(tool, context.redaction) for tool in spec.build(redacting_context(context)))
     except Exception as exc:  # plugin collection: a suite that cannot be built costs its own tools
         logger.exception("Suite %s could not be built.", spec.name)
         message = f"Tool suite '{spec.name}' could not be built: {type(exc).__name__}: {exc}."

@@ -24,7 +24,8 @@ class AgentOptions:
     `provider`, `model` and `thinking` are as the file writes them. `appended_prompt` follows the system prompt.
     `suggested_skills` and `load_skills` are names; once they are found, `skill_paths` has the files of the former and
     `skills` what is in them, and the text of the latter is in `appended_prompt`. `is_local`: it is from a project's
-    file.
+    file. `is_readonly`: it changes nothing (001). `has_task_argument`: a command-line agent is given the task as an
+    argument, as 001 has it, in place of standard input. `variables` are set in the environment of such an agent.
     """
 
     provider: str | None = None
@@ -42,6 +43,9 @@ class AgentOptions:
     no_context_files: bool = False
     extra_args: tuple[str, ...] = ()
     is_local: bool = False
+    is_readonly: bool = False
+    has_task_argument: bool = False
+    variables: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

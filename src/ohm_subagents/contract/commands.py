@@ -10,6 +10,7 @@ from ohm_subagents.contract.agent import Attachment
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
+from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.task import Invocation, Run, Status, Task
 
 Op = Literal["start", "status", "wait", "send", "cancel"]
@@ -24,7 +25,9 @@ class StartItem:
     `is_one_shot`: no follow-up is expected; so it is for each of several items. `cwd` is in place of the `Ohm`'s own.
     `files` and `context` stand before the prompt of the first run; with `confines_files`, those outside of `cwd` do
     not. `session_id` names the session that the task is to be in. `objection` is what the surface has against it, and
-    `timeout_message` what it calls the end of the time.
+    `timeout_message` what it calls the end of the time. `prepared` is who does the work where the surface has looked
+    for a profile itself; `profile` is then only a name. `attempts` is how often the prompt may be run while it fails
+    for a reason that may pass, such as a broken connection; every attempt begins anew.
     """
 
     profile: str
@@ -44,6 +47,8 @@ class StartItem:
     session_id: SessionId | None = None
     objection: OhmError | None = None
     timeout_message: str = ""
+    prepared: Profile | None = None
+    attempts: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +57,9 @@ class Start:
 
     `background` returns as soon as the items are admitted. A program may always ask for that (`by_program`), a model
     only if the configuration says so. `budget` is shared by all items and whatever they start. `limit` is how many run
-    at once, None as configured. Nothing starts if an item is refused with a code of `abort_on`: of several, the first
-    code there is the answer.
+    at once, None as configured. `max_depth` is how many levels of tasks there may be, for a surface with a rule of its
+    own in place of the configured number. Nothing starts if an item is refused with a code of `abort_on`: of several,
+    the first code there is the answer.
     """
 
     items: tuple[StartItem, ...]
@@ -62,6 +68,7 @@ class Start:
     by_program: bool = False
     budget: Budget | None = None
     limit: int | None = None
+    max_depth: int | None = None
     abort_on: tuple[ErrorCode, ...] = ()
     op: Literal["start"] = "start"
 

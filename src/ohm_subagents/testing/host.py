@@ -8,6 +8,7 @@ from ohm_subagents._plugins.embedding import Host
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from ohm_subagents._plugins.embedding import WidgetPlacement
     from ohm_subagents._plugins.suites import JsonObject
@@ -18,16 +19,24 @@ class MemoryHost(Host):
 
     `calls` are the names and arguments of everything it was told, in order; `statuses` and `widgets` are what stands
     on the screen now, by key. `branch`, `tools` and `has_ui` are the session, the tools and the screen that it pretends
-    to have.
+    to have, `file` is where it pretends to keep the session.
     """
 
-    def __init__(self, *, branch: Iterable[JsonObject] = (), tools: Iterable[str] = (), has_ui: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        branch: Iterable[JsonObject] = (),
+        tools: Iterable[str] = (),
+        has_ui: bool = True,
+        file: Path | None = None,
+    ) -> None:
         self.calls: list[tuple[object, ...]] = []
         self.statuses: dict[str, str] = {}
         self.widgets: dict[str, tuple[str, ...]] = {}
         self._branch = list(branch)
         self._tools = tuple(tools)
         self._has_ui = has_ui
+        self._file = file
 
     def append_entry(self, kind: str, data: JsonObject) -> None:
         """Keep the entry; `branch` gives it back."""
@@ -70,3 +79,7 @@ class MemoryHost(Host):
     def has_ui(self) -> bool:
         """As it was told."""
         return self._has_ui
+
+    def session_file(self) -> Path | None:
+        """The file that it was given."""
+        return self._file

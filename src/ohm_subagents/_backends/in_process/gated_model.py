@@ -171,5 +171,6 @@ def _usage_of(stream: StreamedResponse) -> Usage:
         input_tokens=used.input_tokens,
         output_tokens=used.output_tokens,
         cached_tokens=used.cache_read_tokens,
+        cache_write_tokens=used.cache_write_tokens,
         cost_usd=cost_of(stream),
     )

@@ -37,12 +37,13 @@ def child_environment(
 ) -> dict[str, str]:
     """The environment of a child of this run (house 9.17).
 
-    `keys` and the names in the profile's `env` list are passed on as far as they are set. `extra` has the last word;
-    None there passes on our own value.
+    `keys` and the names in the profile's `env` list are passed on as far as they are set. Above them stand the
+    variables of an agent profile. `extra` has the last word; None there passes on our own value.
     """
     ours = request.env
     extra = extra or {}
     wanted = {*ALLOWED, *keys, *request.profile.env, *(name for name, value in extra.items() if value is None)}
     passed = {name: value for name, value in ours.items() if name in wanted or name.startswith(_FAMILIES)}
     given = {name: value for name, value in extra.items() if value is not None}
-    return {**passed, CHILD: "1", DEPTH: f"{request.depth}", **given}
+    agent = request.profile.agent
+    return {**passed, CHILD: "1", DEPTH: f"{request.depth}", **dict(agent.variables if agent else ()), **given}

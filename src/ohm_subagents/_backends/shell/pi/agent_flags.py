@@ -49,6 +49,14 @@ def agent_flags(
     )
 
 
+def model_and_tools(
+    profile: Profile, *, tools: tuple[str, ...] | None, model: ModelPattern | None = None
+) -> tuple[str, ...]:
+    """The same for a profile of 001, which has these two only."""
+    own = _value("--model", (profile.agent or AgentOptions()).model)
+    return (*(own if model is None else _asked(model)), *_tools(tools))
+
+
 def with_long_prompts_in_files(profile: Profile, invocation: Invocation) -> tuple[Profile, Mapping[Path, str]]:
     """The profile, with a file in place of each prompt that cannot be an argument; and what these files hold.
 

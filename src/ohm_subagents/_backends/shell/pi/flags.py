@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ohm_subagents._backends.agent_choice import chosen_elsewhere
-from ohm_subagents._backends.shell.pi.agent_flags import agent_flags, with_long_prompts_in_files
+from ohm_subagents._backends.shell.pi.agent_flags import agent_flags, model_and_tools, with_long_prompts_in_files
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Mode: TypeAlias = Literal["json", "rpc"]
 
+MAX_TASK_CHARS: Final = 8000
+"""A longer task is no argument any more, but a file (001)."""
 TOOLS: Final = ("read", "bash", "edit", "write", "grep", "find", "ls")
 """The tools of `pi` that a subagent may have."""
 _OURS_ALONE: Final = "code_search"
@@ -38,6 +40,8 @@ def session_file(folder: Path) -> Path:
 def arguments(pi: PiVersion, invocation: Invocation, mode: Mode) -> tuple[str, ...]:
     """What follows the command. The prompt is not among it: it goes to standard input."""
     request, folder = invocation.request, invocation.folder
+    if has_task_argument(request, mode):
+        return _of_task(pi, invocation)
     if request.profile.agent is not None:
         return (
             *("--mode", mode),
@@ -54,6 +58,30 @@ def arguments(pi: PiVersion, invocation: Invocation, mode: Mode) -> tuple[str, .
         *_ALWAYS,
         *_where_known(pi),
     )
+
+
+def has_task_argument(request: RunRequest, mode: Mode) -> bool:
+    """Whether the prompt is the last argument, so that nothing is written to standard input (001)."""
+    return mode == "json" and request.profile.agent is not None and request.profile.agent.has_task_argument
+
+
+def _of_task(pi: PiVersion, invocation: Invocation) -> tuple[str, ...]:
+    """The command line of 001."""
+    request, folder = invocation.request, invocation.folder
+    in_file = _task_file(invocation)
+    return (
+        *("--mode", "json", "--session", str(session_file(folder))),
+        *_where_known(pi),
+        *model_and_tools(request.profile, tools=agent_tools(request), model=chosen_elsewhere(request)),
+        *("--system-prompt", str(_instructions_file(folder))),
+        f"Task: {request.prompt}" if in_file is None else f"@{in_file}",
+    )
+
+
+def _task_file(invocation: Invocation) -> Path | None:
+    """Where the task is, if it cannot be an argument."""
+    prompt = invocation.request.prompt
+    return invocation.folder / "task.md" if len(prompt) > MAX_TASK_CHARS or "\0" in prompt else None
 
 
 def is_forgotten(request: RunRequest, mode: Mode) -> bool:
@@ -89,7 +117,11 @@ def tools_allowed(request: RunRequest) -> tuple[str, ...]:
 
 def write_instructions(invocation: Invocation) -> None:
     """Put the system prompt where the arguments name it: `pi` reads it from there, and no process list shows it."""
-    profile = invocation.request.profile
+    profile, in_file = invocation.request.profile, _task_file(invocation)
+    if profile.agent is not None and profile.agent.has_task_argument:
+        _instructions_file(invocation.folder).write_text(profile.prompt, encoding="utf-8", errors="replace")
+        if in_file is not None:
+            in_file.write_text(f"Task: {invocation.request.prompt}", encoding="utf-8", errors="replace")
     if profile.agent is not None:
         for file, text in with_long_prompts_in_files(profile, invocation)[1].items():
             file.write_text(text, encoding="utf-8", errors="replace")

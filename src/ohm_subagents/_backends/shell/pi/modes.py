@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ohm_subagents._backends.shell.dialect import Dialect
-from ohm_subagents._backends.shell.pi.flags import arguments, of_profile, write_instructions
+from ohm_subagents._backends.shell.pi.flags import arguments, has_task_argument, of_profile, write_instructions
 from ohm_subagents._backends.shell.pi.reader import PiReader
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID, COMMAND, INSTALL, SUMMARY
 from ohm_subagents._backends.shell.pi.text import TextReader, text_arguments, text_prompt
@@ -27,7 +27,7 @@ def event_mode(mode: Mode, pi: PiVersion, home: PiHome) -> Dialect:
         command=COMMAND,
         install=INSTALL,
         arguments=partial(arguments, pi, mode=mode),
-        prompt=lambda invocation: invocation.request.prompt,
+        prompt=lambda invocation: "" if has_task_argument(invocation.request, mode) else invocation.request.prompt,
         reader=lambda invocation: event_reader(invocation.request, pi, home),
         keys=home.keys_for,
         settings=lambda invocation: home.environment(invocation.request),

@@ -77,6 +77,7 @@ def usage_in(message: Record) -> Usage:
         input_tokens=_count(counted.get("input")) + read + written,
         output_tokens=_count(counted.get("output")),
         cached_tokens=read,
+        cache_write_tokens=written,
         cost_usd=_cost(as_record(counted.get("cost")).get("total")),
     )
 

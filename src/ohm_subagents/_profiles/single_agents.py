@@ -1,0 +1,120 @@
+"""The agents of 001: five that ship, `agents/*.md` of the user, and those of the nearest project folder."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._profiles.agents import AgentRoster
+from ohm_subagents._profiles.fenced import read_folder
+from ohm_subagents.contract.agent import AgentOptions
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.model_pattern import parse_model_pattern
+from ohm_subagents.contract.profile import Profile, ToolPolicy
+from ohm_subagents.contract.result import Err
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BUILTIN: Final = ("explorer", "researcher", "reviewer", "implementer", "tester")
+"""In the order in which a caller is told of them."""
+FOLDER: Final = "agents"
+PROJECT_FOLDERS: Final = (".pi/agents", ".agents")
+SUFFIXES: Final = (".md", ".markdown")
+_FENCED: Final = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
+_LINE: Final = re.compile(r"([\w-]+)[ \t]*:(.*)", re.ASCII)
+_QUOTED: Final = re.compile(r"""(["'])(.*)\1""")
+
+
+def parse_single_agent(text: str, *, source: str, is_local: bool) -> Profile | None:
+    """The profile of a file: lines `key: value` between the first fences, and the prompt below. None without a name.
+
+    A key that is not one of `name`, `description`, `readonly`, `tools` and `model` means nothing, as 001 has it.
+    """
+    fenced = _FENCED.match(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    if fenced is None:
+        return None
+    values = _values(fenced[1])
+    name, description = values.get("name", ""), values.get("description", "")
+    if not name:
+        return None
+    model = parse_model_pattern(values.get("model", ""))
+    return Profile(
+        id=name,
+        name=name,
+        summary=description,
+        prompt=fenced[2].strip() or description,
+        model=None if isinstance(model, Err) else model.ok_value,
+        tools=ToolPolicy(allowed=_names(values.get("tools", ""))),
+        agent=AgentOptions(
+            model=values.get("model") or None,
+            is_local=is_local,
+            is_readonly=values.get("readonly") in {"true", "1"},
+            has_task_argument=True,
+        ),
+        source=source,
+    )
+
+
+def _values(matter: str) -> dict[str, str]:
+    lines = (_LINE.fullmatch(line.strip()) for line in matter.split("\n"))
+    found = ((line[1], line[2].strip()) for line in lines if line is not None)
+    return {key: quoted[2] if (quoted := _QUOTED.fullmatch(value)) else value for key, value in found}
+
+
+def _names(listed: str) -> tuple[str, ...] | None:
+    """The names of a comma-separated list, each once; None if there are none: then nothing is said about tools."""
+    return tuple(dict.fromkeys(name for part in listed.split(",") if (name := part.strip()))) or None
+
+
+@cache
+def builtin_single_agents() -> tuple[Profile, ...]:
+    """The agents that ship."""
+    folder = files("ohm_subagents._profiles").joinpath("single")
+    found: list[Profile] = []
+    for name in BUILTIN:
+        text = folder.joinpath(f"{name}.md").read_text(encoding="utf-8")
+        profile = parse_single_agent(text, source=f"builtin/{name}.md", is_local=False)
+        if profile is None:
+            raise AssertionError(name)
+        found.append(profile)
+    return tuple(found)
+
+
+def load_single_agents(*, cwd: Path, agent_dir: Path) -> AgentRoster:
+    """Every agent by name: those that ship, then the user's, then the project's; the later one stands, in its place."""
+    found = list(builtin_single_agents())
+    diagnostics: list[Diagnostic] = []
+    user, project = agent_dir / FOLDER, project_folder(cwd)
+    found += _read(user, diagnostics, is_local=False)
+    if project is not None and project.resolve() != user.resolve():
+        found += _read(project, diagnostics, is_local=True)
+    return AgentRoster(
+        profiles={profile.name: profile for profile in found}, diagnostics=tuple(diagnostics), read=tuple(found)
+    )
+
+
+def project_folder(cwd: Path) -> Path | None:
+    """The nearest folder of agents, from the working directory upward."""
+    places = (above / name for above in (cwd, *cwd.parents) for name in PROJECT_FOLDERS)
+    return next((place for place in places if place.is_dir()), None)
+
+
+def _read(folder: Path, diagnostics: list[Diagnostic], *, is_local: bool) -> Iterator[Profile]:
+    for path, text in read_folder(folder, SUFFIXES):
+        if isinstance(text, Err):
+            diagnostics.append(_left_out(path, f"cannot be read ({text.err_value})"))
+            continue
+        profile = parse_single_agent(text.ok_value, source=str(path), is_local=is_local)
+        if profile is None:
+            diagnostics.append(_left_out(path, "has no line 'name: …' between two lines '---' at its beginning"))
+        else:
+            yield profile
+
+
+def _left_out(path: Path, fact: str) -> Diagnostic:
+    message = f"The agent is left out: its file {fact}."
+    return Diagnostic(subject=path.stem, message=message, severity="error", source=str(path))

@@ -1,0 +1,107 @@
+"""Suites without secrets: whatever their tools return, show or tell the host goes through a redaction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ohm_subagents._plugins.embedding import Host
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.embedding import WidgetPlacement
+    from ohm_subagents._plugins.suites import EventHandler, JsonObject, SuiteContext, Tool, ToolCall, ToolResult
+    from ohm_subagents._views.redaction import Redaction
+    from ohm_subagents._views.theme import Theme, View
+
+    Redactions = Callable[[], Redaction]
+
+
+def redacting_context(context: SuiteContext) -> SuiteContext:
+    """The same context, where the host and its events hear nothing that is to be redacted."""
+    redaction, on = context.redaction, context.on
+
+    def register(event: str, handler: EventHandler) -> None:
+        async def redacted(payload: JsonObject) -> JsonObject | None:
+            answer = await handler(payload)
+            return None if answer is None else redaction().object(answer)
+
+        on(event, redacted)
+
+    host = None if context.host is None else RedactingHost(context.host, redaction)
+    return replace(context, host=host, on=register)
+
+
+def redacting_tool(tool: Tool, redaction: Redactions) -> Tool:
+    """The same tool: text, details, views and progress frames are redacted, and arguments where they are shown."""
+
+    async def execute(call: ToolCall) -> ToolResult:
+        watched = call.on_update
+        if watched is None:
+            return redacted_result(await tool.execute(call), redaction)
+
+        def on_update(frame: ToolResult) -> None:
+            watched(redacted_result(frame, redaction))
+
+        return redacted_result(await tool.execute(replace(call, on_update=on_update)), redaction)
+
+    def call_view(arguments: JsonValue, theme: Theme) -> str:
+        return redaction().text(tool.call_view(arguments, theme))
+
+    def result_view(result: ToolResult, view: View) -> str:
+        shown = result.render(expanded=view.expanded, width=view.width, theme=view.theme)
+        return redaction().text(shown if tool.result_view is None else tool.result_view(result, view))
+
+    return replace(tool, execute=execute, call_view=call_view, result_view=result_view)
+
+
+def redacted_result(result: ToolResult, redaction: Redactions) -> ToolResult:
+    """A result with nothing in it that is to be redacted, however it is shown."""
+    now = redaction()
+    view = None if result.view is None else partial(_redacted_view, result.view, now)
+    return replace(result, text=now.text(result.text), details=now.object(result.details), view=view)
+
+
+def _redacted_view(shown: Callable[[View], str], redaction: Redaction, view: View) -> str:
+    return redaction.text(shown(view))
+
+
+class RedactingHost(Host):
+    """Tells the host what it is told, redacted."""
+
+    def __init__(self, host: Host, redaction: Redactions) -> None:
+        self._host = host
+        self._redaction = redaction
+
+    def append_entry(self, kind: str, data: JsonObject) -> None:
+        self._host.append_entry(kind, self._redaction().object(data))
+
+    def branch(self) -> Sequence[JsonObject]:
+        return self._host.branch()
+
+    def send_message(self, kind: str, text: str, *, display: bool = True) -> None:
+        self._host.send_message(kind, self._redaction().text(text), display=display)
+
+    def send_user_message(self, text: str, *, follow_up: bool = False) -> None:
+        self._host.send_user_message(self._redaction().text(text), follow_up=follow_up)
+
+    def set_status(self, key: str, text: str | None) -> None:
+        self._host.set_status(key, None if text is None else self._redaction().text(text))
+
+    def set_widget(self, key: str, lines: Sequence[str] | None, *, placement: WidgetPlacement | None = None) -> None:
+        redacted = None if lines is None else [self._redaction().text(line) for line in lines]
+        self._host.set_widget(key, redacted, placement=placement)
+
+    def active_tools(self) -> Sequence[str]:
+        return self._host.active_tools()
+
+    def has_ui(self) -> bool:
+        return self._host.has_ui()
+
+    def session_file(self) -> Path | None:
+        return self._host.session_file()

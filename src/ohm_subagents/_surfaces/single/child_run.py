@@ -1,0 +1,160 @@
+"""One task of `subagent` from its first attempt to its end: what is seen of it, and what is kept."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING, Final, Literal
+
+from ohm_subagents._plugins.hookspecs import PROJECT
+from ohm_subagents._surfaces.single.details import Streaming, UsageCounts
+from ohm_subagents._surfaces.single.session_file import session_path, write_session
+from ohm_subagents._views.messages import MessageLog, calls_of, text_of
+from ohm_subagents.contract.events import (
+    AgentEnded,
+    GuardTripped,
+    RunEnded,
+    RunStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    ToolUpdated,
+    UsageAdded,
+)
+from ohm_subagents.contract.usage import NOTHING_USED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.suites import JsonObject, SuiteContext
+    from ohm_subagents._surfaces.single.inputs import Asked
+    from ohm_subagents._views.messages import Message
+    from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.task import Task
+
+MAX_STDOUT_BYTES: Final = 8 * 1024 * 1024
+RUNNING: Final = "(running...)"
+
+_PROVIDER_ERROR: Final = re.compile(r"\s*Error Code [\w-]+:", re.IGNORECASE)
+
+logger = logging.getLogger(PROJECT)
+
+
+class ChildRun:
+    """An observer of the task that a call starts.
+
+    Attempts are told apart: messages are those of the newest, usage is that of all. Text that is just being written is
+    not shown before it is whole, because half a secret cannot be recognised. `stop` ends a subagent that says more than
+    any answer needs.
+    """
+
+    def __init__(
+        self, asked: Asked, context: SuiteContext, *, run_id: str, folder: Path, stop: Callable[[], None]
+    ) -> None:
+        self.run_id = run_id
+        self.attempts = 0
+        self.task: Task | None = None
+        self.session_file: Path | None = None
+        self.timeout: Literal["runtime", "idle"] | None = None
+        self.is_flooded = False
+        self.has_answered = False
+        self._asked = asked
+        self._context = context
+        self._folder = folder
+        self._stop = stop
+        self._log = MessageLog(asked.task)
+        self._messages: tuple[Message, ...] = ()
+        self._usage = NOTHING_USED
+        self._told_bytes = 0
+
+    def notify(self, task: Task, event: Event) -> None:
+        """What happened to the task."""
+        self.task = task
+        if isinstance(event, RunStarted):
+            self._begin()
+        self._log.add(event)
+        match event:
+            case TextDelta(text=text) | ThinkingDelta(text=text) | ToolUpdated(text=text) | ToolEnded(text=text):
+                self._count(text)
+            case ToolStarted(args=args):
+                self._count(args)
+            case UsageAdded(usage=usage):
+                self._usage += usage
+            case AgentEnded():
+                self.has_answered = True
+            case GuardTripped(guard=guard, step="stop"):
+                self.timeout = "runtime" if guard == "cap" else "idle" if guard in {"soft", "idle", "tool"} else None
+            case RunEnded():
+                self._keep()
+            case _:
+                pass
+        if not isinstance(event, TextDelta):
+            self._messages = self._log.messages
+
+    def _begin(self) -> None:
+        self.attempts += 1
+        self.has_answered = False
+        self.timeout = None
+        self._told_bytes = 0
+        self._log = MessageLog(self._asked.task)
+
+    def _count(self, text: str) -> None:
+        self._told_bytes += len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+        if self._told_bytes > MAX_STDOUT_BYTES and not self.is_flooded:
+            self.is_flooded = True
+            self._stop()
+
+    def _keep(self) -> None:
+        """The record of the attempt; a disk that does not take it costs the record only."""
+        path = session_path(self._folder, self.attempts)
+        try:
+            write_session(path, self._context, run_id=self.run_id, cwd=self._context.cwd, messages=self._log.messages)
+        except OSError:
+            logger.exception("The record of a subagent could not be written.")
+        else:
+            self.session_file = path
+
+    @property
+    def last_text(self) -> str:
+        """What the assistant said last, or empty; the words of a provider that failed are none of it."""
+        said = (text_of(message) for message in reversed(self._messages) if message.get("role") == "assistant")
+        return next((text for text in said if text and not is_provider_error(text)), "")
+
+    @property
+    def items(self) -> tuple[JsonObject, ...]:
+        """What the assistant said and called, in order."""
+        found: list[JsonObject] = []
+        for message in self._messages:
+            if message.get("role") == "assistant":
+                text = text_of(message)
+                if text:
+                    found.append({"type": "text", "text": text})
+                found += [_call(name, arguments) for name, arguments in calls_of(message)]
+        return tuple(found)
+
+    @property
+    def usage(self) -> UsageCounts:
+        """What all attempts used."""
+        return UsageCounts.of(self._usage)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was not done as asked."""
+        return () if self.task is None else tuple(one.message for one in self.task.diagnostics)
+
+    def streaming(self) -> Streaming:
+        """How far it is."""
+        return Streaming(display_items=self.items, usage=self.usage, turn_count=self._usage.requests)
+
+
+def is_provider_error(text: str) -> bool:
+    """Whether a text is how some services tell of their failure, in the model's name."""
+    return _PROVIDER_ERROR.match(text) is not None
+
+
+def _call(name: str, arguments: JsonValue) -> JsonObject:
+    return {"type": "toolCall", "name": name, "args": arguments if isinstance(arguments, dict) else {}}

@@ -1,0 +1,56 @@
+"""The record of a subagent: its messages, one JSON object a line, without secrets."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ohm_subagents._plugins.suites import JsonObject, SuiteContext
+
+_RESULTS: Final = "results"
+
+
+def session_folder(context: SuiteContext, run_id: str) -> Path:
+    """The new folder of a run: beside the parent's session, else among the temporary results. Raises `OSError`."""
+    parent = context.session_file()
+    if parent is None:
+        results = context.memory.get(_RESULTS)
+        if not isinstance(results, Path) or not results.is_dir():
+            results = context.memory[_RESULTS] = Path(mkdtemp(prefix="ohm-subagents-"))
+    else:
+        results = parent.parent / parent.stem
+    folder = results / run_id
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def session_path(folder: Path, attempt: int) -> Path:
+    """The file of an attempt, from 1."""
+    return folder / ("session.jsonl" if attempt <= 1 else f"session-attempt-{attempt}.jsonl")
+
+
+def write_session(path: Path, context: SuiteContext, *, run_id: str, cwd: Path, messages: Iterable[JsonObject]) -> None:
+    """Write what was said and done, for the owner alone. Raises `OSError`."""
+    stamp = datetime.fromtimestamp(context.clock() / 1000, tz=UTC).isoformat(timespec="milliseconds")
+    header: JsonObject = {"type": "session", "id": run_id, "timestamp": stamp, "cwd": str(cwd)}
+    records = (header, *(_record(message) for message in messages))
+    redaction = context.redaction()
+    lines = (json.dumps(redaction.json(record), ensure_ascii=False, separators=(",", ":")) for record in records)
+    text = "".join(f"{line}\n" for line in lines)
+    with open(path, "wb", opener=_for_us_alone) as file:
+        file.write(text.encode("utf-8", "replace"))
+
+
+def _record(message: JsonObject) -> JsonObject:
+    return {"type": "message", "message": message}
+
+
+def _for_us_alone(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,189 @@
+"""The tool of 001."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from ohm_subagents._plugins.suites import Tool, ToolResult, ToolSuiteSpec
+from ohm_subagents._surfaces.single.child_prompt import child_prompt
+from ohm_subagents._surfaces.single.child_run import RUNNING, ChildRun
+from ohm_subagents._surfaces.single.details import Details, SubagentErrorCode
+from ohm_subagents._surfaces.single.inputs import SUBAGENT_SCHEMA, Asked, parse_asked
+from ohm_subagents._surfaces.single.outcome import DISABLED, not_begun, refused, result_of
+from ohm_subagents._surfaces.single.session_file import session_folder
+from ohm_subagents._surfaces.single.tool_policy import tools_of
+from ohm_subagents._surfaces.single.views import call_line, result_text
+from ohm_subagents._surfaces.tool import followed
+from ohm_subagents.contract.agent import AgentOptions
+from ohm_subagents.contract.commands import Refused, Rejected, Start, Started, StartItem
+from ohm_subagents.contract.limits import Limits
+from ohm_subagents.contract.profile import ToolPolicy
+from ohm_subagents.contract.result import Err
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.suites import SuiteContext, ToolCall
+    from ohm_subagents.contract.commands import Reply
+    from ohm_subagents.contract.devkit_settings import DevkitSettings
+    from ohm_subagents.contract.profile import Profile
+
+NAME: Final = "single"
+TOOL: Final = "subagent"
+_DAY_MS: Final = 86_400_000
+_TITLE_CHARS: Final = 60
+SNIPPET: Final = "Delegate one focused task to a specialised subagent"
+GUIDELINES: Final = (
+    "Use subagent for a focused task that needs much reading and a short answer: exploring, reviewing, researching, "
+    "planning a change or tests.",
+    "Give subagent everything it has to know in the task: it sees nothing of this conversation.",
+    "Do a small task yourself, and check what a subagent reports before you act on it.",
+)
+
+
+def single_suite() -> ToolSuiteSpec:
+    """The suite of 001."""
+    return ToolSuiteSpec(name=NAME, summary="Delegate one task to one agent.", build=_build, redacts=True)
+
+
+def _build(context: SuiteContext) -> tuple[Tool, ...]:
+    """Nothing for a subagent, and nothing where subagents are switched off."""
+    settings = context.devkit_settings()
+    if context.nesting.is_child or not settings.enabled:
+        return ()
+    text = files("ohm_subagents._surfaces.single").joinpath(f"{TOOL}.md").read_text(encoding="utf-8").rstrip()
+    return (
+        Tool(
+            name=TOOL,
+            label="Subagent",
+            description=text,
+            input_schema=SUBAGENT_SCHEMA,
+            execute=partial(_subagent, context),
+            call_view=call_line,
+            result_view=result_text,
+            prompt_snippet=SNIPPET if settings.injects_policy else "",
+            prompt_guidelines=GUIDELINES if settings.injects_policy else (),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Order:
+    """A call that may be carried out: who does what, under which settings, how deep, and how deep one may be."""
+
+    asked: Asked
+    agent: Profile
+    settings: DevkitSettings
+    depth: int
+    max_depth: int
+
+
+async def _subagent(context: SuiteContext, call: ToolCall) -> ToolResult:
+    match _ordered(context, call.arguments):
+        case _Order() as order:
+            return _viewed(await _carried_out(context, call, order))
+        case refusal:
+            return _viewed(refusal)
+
+
+def _ordered(context: SuiteContext, arguments: JsonValue) -> _Order | ToolResult:
+    """The call as an order, or why it is none; the checks are in the order of 001."""
+    settings, nesting = context.devkit_settings(), context.nesting
+    max_depth = settings.max_depth if nesting.max_depth is None else nesting.max_depth
+    if nesting.depth is None or nesting.depth >= max_depth:
+        depth = "?" if nesting.depth is None else nesting.depth
+        told = f"Subagent depth exceeded ({depth}/{max_depth}). Nested subagents are not allowed."
+        return refused(SubagentErrorCode.SUBAGENT_DEPTH_EXCEEDED, told, mode="management")
+    if not settings.enabled:
+        return refused(SubagentErrorCode.SUBAGENTS_DISABLED, DISABLED)
+    parsed = parse_asked(arguments)
+    if isinstance(parsed, Err):
+        return refused(SubagentErrorCode.INVALID_INPUT, parsed.err_value)
+    asked, agents = parsed.ok_value, context.single_agents()
+    agent = agents.get(asked.agent)
+    if agent is None:
+        told = f"Unknown agent: {asked.agent}. Available agents: {', '.join(agents) or '(none)'}"
+        return refused(SubagentErrorCode.UNKNOWN_AGENT, told)
+    return _Order(asked=asked, agent=agent, settings=settings, depth=nesting.depth + 1, max_depth=max_depth)
+
+
+async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> ToolResult:
+    run_id, asked = context.new_uuid().hex[:8], order.asked
+    try:
+        folder = session_folder(context, run_id)
+    except OSError as error:
+        why = f"Failed to create session directory: {error.strerror or error}"
+        return refused(SubagentErrorCode.SUBAGENT_FAILED, why)
+    scope = anyio.CancelScope()
+    run = ChildRun(asked, context, run_id=run_id, folder=folder, stop=scope.cancel)
+
+    def frame(_reply: Reply) -> ToolResult:
+        details = Details(run_id=run_id, streaming=run.streaming())
+        return _viewed(ToolResult(text=run.last_text or RUNNING, details=details.payload()))
+
+    def result(reply: Reply) -> ToolResult:
+        match reply:
+            case Rejected(error=error) | Started(items=(Refused(error=error),)):
+                return not_begun(error, max_depth=order.max_depth)
+            case _:
+                return result_of(run, asked, order.settings, context.redaction())
+
+    throttle_ms = context.settings().onupdate_throttle_ms
+    command = Start(items=(_item(order),), max_depth=order.max_depth)
+    with scope:
+        return await followed(command, context, call, frame=frame, result=result, observer=run, throttle_ms=throttle_ms)
+    return result_of(run, asked, order.settings, context.redaction())
+
+
+def _viewed(result: ToolResult) -> ToolResult:
+    return replace(result, view=partial(result_text, result))
+
+
+def _prepared(order: _Order) -> Profile:
+    """The agent as it does this task: with the tools that it may have, and with a prompt that says all of it."""
+    agent, settings = order.agent, order.settings
+    options = agent.agent or AgentOptions()
+    tools = tools_of(agent.tools.allowed, settings, is_readonly=options.is_readonly)
+    prompt = child_prompt(
+        agent=agent.name,
+        role=agent.prompt,
+        task=order.asked.task,
+        tools=tools,
+        is_readonly=options.is_readonly or not settings.allow_write,
+        depth=order.depth,
+        max_depth=order.max_depth,
+    )
+    variables = (
+        ("PI_SUBAGENT_MAX_DEPTH", f"{order.max_depth}"),
+        ("PI_SUBAGENT_ALLOW_LSP", "1" if settings.allow_lsp_tools else "0"),
+        ("PI_SUBAGENT_LSP_ACTIONS", ",".join(settings.allowed_lsp_actions)),
+    )
+    return replace(agent, prompt=prompt, tools=ToolPolicy(allowed=tools), agent=replace(options, variables=variables))
+
+
+def _item(order: _Order) -> StartItem:
+    asked, settings = order.asked, order.settings
+    first_line, *_ = asked.task.strip().split("\n")
+    return StartItem(
+        profile=asked.agent,
+        prepared=_prepared(order),
+        description=first_line if len(first_line) <= _TITLE_CHARS else f"{first_line[: _TITLE_CHARS - 1]}…",
+        prompt=asked.task,
+        limits=_limits(settings),
+        is_one_shot=True,
+        attempts=settings.max_attempts if settings.retries else 1,
+    )
+
+
+def _limits(settings: DevkitSettings) -> Limits:
+    """The time of an attempt, and where one is set, the time without any activity, a tool call that lasts included."""
+    total_ms, idle_ms = settings.timeout_ms, settings.idle_timeout_ms
+    if idle_ms is None:
+        long_ms = max(_DAY_MS, total_ms)
+        return Limits(soft_ms=total_ms, extend_ms=0, cap_ms=total_ms, idle_ms=long_ms, tool_ms=long_ms)
+    return Limits(soft_ms=idle_ms, extend_ms=idle_ms, cap_ms=total_ms, idle_ms=idle_ms, tool_ms=idle_ms)
