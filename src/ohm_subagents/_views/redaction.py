@@ -49,7 +49,9 @@ _BEFORE_FRAMES: Final = (
     (re.compile(r"gh[pousr]_[A-Za-z0-9_]{36,}+", re.ASCII), "[GITHUB_TOKEN_REDACTED]"),
     _assigned(_PROVIDER, r"\w-"),
     (
-        re.compile(r"""(?:\A|\n|\\n)[ \t]*+export[ \t]++\w++=(?:"[^"\n]{20,}+"|'[^'\n]{20,}+'|[^\s"']{20,}+)""", _FLAGS),
+        re.compile(
+            r"""(?:\A|\n|\\n)[ \t]*+export[ \t]++\w++=(?:"[^"\n]{20,}+"|'[^'\n]{20,}+'|[^\s"']{20,}+)""", _FLAGS
+        ),
         "[ENV_VAR_REDACTED]",
     ),
 )

@@ -92,7 +92,9 @@ async def leaky(_request, sink):
     await anyio.lowlevel.checkpoint()
     sink.emit(TextDelta(text=EVERYTHING[100:]))
     sink.emit(UsageAdded(usage=Usage(requests=1)))
-    sink.emit(ToolStarted(call_id="1", tool="grep", args=json.dumps({"pattern": EVERYTHING, FORMS["named"]: [EVERYTHING]})))
+    sink.emit(
+        ToolStarted(call_id="1", tool="grep", args=json.dumps({"pattern": EVERYTHING, FORMS["named"]: [EVERYTHING]}))
+    )
     sink.emit(ToolEnded(call_id="1", tool="grep", status="success", text=EVERYTHING))
     await anyio.lowlevel.checkpoint()
     return EVERYTHING
