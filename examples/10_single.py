@@ -27,11 +27,11 @@ async def main(folder: Path) -> None:
         tool = ohm.tools["subagent"]
         ask = {"agent": "auditor", "task": f"Is {env['ACME_TOKEN']} in a file?"}
         done = await ohm.call("subagent", ask)
-        (result,) = done.details["results"]
-        print(tool.render_call(ask), "exit code", result["exitCode"])
-        print(result["task"])
-        records = Path(result["sessionFile"]).read_text().splitlines()[1:]
-        print([json.loads(record)["message"]["role"] for record in records])
+        print(tool.render_call({"agent": "auditor"}), "->", done.details["mode"], "error" in done.details)
+        (record,) = (folder / "conversation").rglob("session.jsonl")
+        _, *messages = map(json.loads, record.read_text().splitlines())
+        print([message["message"]["role"] for message in messages])
+        print(messages[0]["message"]["content"][0]["text"])
         print(done.render().count(env["ACME_TOKEN"]))
 
         lost = await ohm.call("subagent", {"agent": "nobody", "task": "Anything."})
@@ -42,8 +42,8 @@ with TemporaryDirectory() as folder:
     anyio.run(main, Path(folder))
 
 # Prints:
-# subagent auditor exit code 0
-# Is [REDACTED] in a file?
+# subagent auditor -> single False
 # ['user', 'assistant']
+# Is [REDACTED] in a file?
 # 0
 # ✗ Unknown agent: nobody. Available agents: explorer, researcher, reviewer, implementer, tester, auditor
