@@ -113,7 +113,9 @@ class World:
         ]
         branch = [*settled, *self.setup.get("session_entries", []), *self.setup.get("branch", [])]
         is_broken = any(key.startswith("append") and value for key, value in self.setup.items())
-        return (ForgetfulHost if is_broken else MemoryHost)(branch=branch, tools=self.setup.get("tools", []))
+        return (ForgetfulHost if is_broken else MemoryHost)(
+            branch=branch, tools=self.setup.get("tools", []), file=self.place.home / "sessions" / "parent.jsonl"
+        )
 
     def now_ms(self) -> int:
         if self._stamp is not None:
