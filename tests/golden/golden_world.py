@@ -137,7 +137,8 @@ class World:
         broken = [times for key, times in self.setup.items() if key.startswith("append") and times]
         if broken:
             failing["append_throws"] = broken[0]
-        return FailingHost(failing, branch=branch, tools=tools, has_ui=self.setup.get("has_ui", True))
+        file, has_ui = self.place.home / "sessions" / "parent.jsonl", self.setup.get("has_ui", True)
+        return FailingHost(failing, branch=branch, tools=tools, has_ui=has_ui, file=file)
 
     def now_ms(self) -> int:
         if self._stamp is not None:

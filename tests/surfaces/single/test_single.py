@@ -1,6 +1,7 @@
 """`subagent` through the public doors: who is started how, what becomes of it, what is told."""
 
 import json
+import tempfile
 from contextlib import asynccontextmanager
 from decimal import Decimal
 
@@ -29,8 +30,10 @@ ASK = {"agent": "explorer", "task": "Find auth code"}
 
 
 @pytest.fixture
-def place(tmp_path):
-    (tmp_path / "work").mkdir()
+def place(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    for name in ("work", "tmp"):
+        (tmp_path / name).mkdir()
     return tmp_path
 
 

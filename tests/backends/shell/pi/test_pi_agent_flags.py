@@ -171,3 +171,40 @@ def test_a_tool_of_ours_is_missing_unless_an_extension_may_bring_one_of_its_name
     )
     run = run_of(tmp_path, policy=ToolPolicy(allowed=("todo",)), tools=("todo",))
     assert len([*left_out(replace(run.request, child_tools=(tool,)))]) == missing
+
+
+# Agents of 001
+
+
+def of_task(folder: Path, prompt: str) -> Invocation:
+    agent = AgentOptions(model="sonnet", has_task_argument=True, provider="ignored")
+    run = run_of(
+        folder, agent, prompt="You explore.", policy=ToolPolicy(allowed=("read", "lsp")), tools=("read", "lsp")
+    )
+    return replace(run, request=replace(run.request, prompt=prompt))
+
+
+def test_the_command_line_of_a_task_is_the_documented_one(tmp_path):
+    run = of_task(tmp_path, "Find it")
+    write_instructions(run)
+    assert arguments(PiVersion(version=(0, 74, 2), text="0.74.2"), run, "json") == (
+        *("--mode", "json", "--session", str(tmp_path / "session.jsonl")),
+        *("--model", "sonnet", "--tools", "read,lsp"),
+        *("--system-prompt", str(tmp_path / "instructions.md")),
+        "Task: Find it",
+    )
+    assert (tmp_path / "instructions.md").read_text() == "You explore."
+
+
+@pytest.mark.parametrize(("prompt", "in_file"), [("t" * 8000, False), ("t" * 8001, True), ("a\0b", True)])
+def test_a_task_that_is_no_argument_is_a_file(tmp_path, prompt, in_file):
+    run = of_task(tmp_path, prompt)
+    write_instructions(run)
+    last = arguments(NEW, run, "json")[-1]
+    assert last == (f"@{tmp_path / 'task.md'}" if in_file else f"Task: {prompt}")
+    assert (tmp_path / "task.md").exists() is in_file
+    assert not in_file or (tmp_path / "task.md").read_text() == f"Task: {prompt}"
+
+
+def test_where_a_session_goes_on_the_task_is_no_argument(tmp_path):
+    assert "Task: Find it" not in arguments(NEW, of_task(tmp_path, "Find it"), "rpc")
