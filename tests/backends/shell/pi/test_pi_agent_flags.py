@@ -179,7 +179,12 @@ def test_a_tool_of_ours_is_missing_unless_an_extension_may_bring_one_of_its_name
 def of_task(folder: Path, prompt: str) -> Invocation:
     agent = AgentOptions(model="sonnet", has_task_argument=True, provider="ignored")
     run = run_of(
-        folder, agent, prompt="You explore.", policy=ToolPolicy(allowed=("read", "lsp")), tools=("read", "lsp")
+        folder,
+        agent,
+        prompt="You explore.",
+        policy=ToolPolicy(allowed=("read", "lsp")),
+        tools=("read", "lsp"),
+        tools_are_bounded=True,
     )
     return replace(run, request=replace(run.request, prompt=prompt))
 
