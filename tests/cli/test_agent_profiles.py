@@ -142,6 +142,7 @@ def test_a_new_file_says_what_was_typed(ohm, folders):
     path = folders["mine"] / "Re_view-er.md"
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"Wrote the agent profile 'Re_view-er' to {path}.\n"
+    assert path.stat().st_mode & 0o077 == 0, "a key may be put into it"
     profile = parsed(path)
     assert profile.name == "Re_view-er"
     assert profile.prompt == typed["--prompt"]

@@ -183,8 +183,8 @@ class AgentShelf:
         """Write a new file, the project's or the user's; its path. Raises `OSError`, also where there is one."""
         path = self.folders[is_local] / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        path.touch(mode=0o666 if is_local else 0o600, exist_ok=False)  # the user may put a key into it
+        path.write_text(text, encoding="utf-8")
         self.refresh()
         return path
 
