@@ -15,7 +15,7 @@ from surface import item, mounted
 from ohm_subagents import ErrorCode, Limits, Ohm, OhmError
 from ohm_subagents._backends.shell.process import Launch, Supervisor
 from ohm_subagents.contract import Profile, Start, ToolEnded, ToolStarted
-from ohm_subagents.plugin import PluginInvalidError, Tool, ToolPolicy, ToolSuiteSpec, hookimpl
+from ohm_subagents.plugin import PluginInvalidError, Tool, ToolCall, ToolPolicy, ToolSuiteSpec, hookimpl
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
 
 PROFILE = Profile(id="finder", name="Finder", summary="Finds.", prompt="Find.")
@@ -150,6 +150,20 @@ async def looping():
     return await scripted(Step(events=events, gate=anyio.Event()))
 
 
+async def acted(finalize):
+    """A run whose answer has to be handed in by a tool that it is given."""
+
+    async def act(request, sink):
+        called = finalize(next(tool for tool in request.child_tools if tool.name == "subagent_finalize"))
+        if called is not None:
+            await called
+        return "done"
+
+    plugins, config = [ActingBackend(act)], {"subagentBackend": "acting"}
+    async with Ohm.open(env=HERMETIC, plugins=plugins, config=config, profiles=profile(finalize="required")) as ohm:
+        return (await ohm.run("finder", "p")).err_value
+
+
 async def nested():
     async def act(request, sink):
         return await ohm.run("finder", "p")
@@ -267,6 +281,13 @@ TRIGGERS = {
         step=Step(gate=anyio.Event()), limits=Limits(soft_ms=1), config={"subagentBackend": "scripted"}
     ),
     ErrorCode.LOOP_DETECTED: looping,
+    ErrorCode.FINALIZE_MISSING: lambda: acted(lambda tool: None),
+    ErrorCode.FINALIZED_WITH_ERROR: lambda: acted(
+        lambda tool: tool.execute(ToolCall(arguments={"status": "ERROR", "error": "No such file."}))
+    ),
+    ErrorCode.FINALIZE_UNSUPPORTED: lambda: ran(
+        profiles=profile(finalize="required"), config={"subagentBackend": "scripted"}
+    ),
     ErrorCode.BUDGET_EXCEEDED: lambda: scripted(subagents={"budget": {"wallMs": 1}}, step=Step(gate=anyio.Event())),
     ErrorCode.BUDGET_UNENFORCEABLE: lambda: scripted(subagents={"budget": {"tokens": 1}}),
     ErrorCode.DEPTH_EXCEEDED: nested,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._plugins.suites import Settings
 from ohm_subagents._surfaces.mounting import mount
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
+from ohm_subagents.contract.finalization import FINALIZE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -59,7 +60,13 @@ def mount_all(
     for_children_only = {name for name, spec in specs.items() if spec.audience == "child"}
     chosen = [name for name in (config.suites if suites is None else suites) if name not in for_children_only]
     redacted = config.subagents.redact
-    child = mount(offered, specs, for_children, reserved=dict.fromkeys(CHILD_TOOLS, "ohm-subagents"), redacted=redacted)
+    child = mount(
+        offered,
+        specs,
+        for_children,
+        reserved=dict.fromkeys((*CHILD_TOOLS, FINALIZE), "ohm-subagents"),
+        redacted=redacted,
+    )
     parent = mount(chosen, specs, context, kept={TASK: TASK}, redacted=redacted)
     return MountedSuites(parent=parent.tools, child=child.tools, diagnostics=(*child.diagnostics, *parent.diagnostics))
 

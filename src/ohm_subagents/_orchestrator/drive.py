@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
+from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted, told
 from ohm_subagents._orchestrator.guard import RunGuard
 from ohm_subagents._orchestrator.lineage import CURRENT
 from ohm_subagents._orchestrator.live import RunSink
 from ohm_subagents._orchestrator.prompt import assembled
 from ohm_subagents._orchestrator.tracing import span
 from ohm_subagents._orchestrator.transient import is_transient
+from ohm_subagents._plugins.finalization import finalize_tool
 from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -64,19 +66,25 @@ class Driver:
     async def _drain(self, live: LiveTask, begun: Callable[[], None]) -> None:
         """One run a message, until the inbox is empty: only then is the task settled.
 
-        The first run decides the outcome. A follow-up that fails is the answer of its own `send` and a diagnostic of
+        A run that did not hand in the answer that its profile demands is followed by one that is told so. The first
+        message decides the outcome. A follow-up that fails is the answer of its own `send` and a diagnostic of
         the task: what was found before is not thrown away.
         """
-        outcome: Outcome | None = None
         while not live.task.is_terminal and (message := live.take()) is not None:
             ended = await self._tried(live, message, begun)
+            lacking = correction(live.task, message.plan, ended)
+            if lacking is not None and message.attempt <= message.plan.item.corrections:
+                live.correct(message, told(message.plan, lacking))
+                continue
+            if lacking is not None:
+                ended = exhausted(message.plan, message.attempt)
             live.answer(message)
-            if outcome is None:
-                outcome = ended
+            if live.outcome is None:
+                live.outcome = ended
             elif isinstance(ended, Failed):
-                told = Diagnostic(subject="follow-up", message=f"A follow-up failed: {ended.error.message}")
-                live.record(DiagnosticRaised(diagnostic=told))
-        live.settle(outcome or OWNER_CLOSED)
+                failed = Diagnostic(subject="follow-up", message=f"A follow-up failed: {ended.error.message}")
+                live.record(DiagnosticRaised(diagnostic=failed))
+        live.settle(live.outcome or OWNER_CLOSED)
 
     async def _tried(self, live: LiveTask, message: Message, begun: Callable[[], None]) -> Outcome:
         """Run a message; the first one again, as often as its item allows, while what it meets may pass."""
@@ -95,6 +103,8 @@ class Driver:
         begun()
         guard = RunGuard(live, message, alarm=self._alarm, throttle=self._throttle)
         result = await self._guarded(live, message, guard)
+        if result is not None or guard.error is not None:  # else whoever sent the message has withdrawn it
+            result = concluded(live.task, plan, result)
         match result:
             case Ok(output):
                 if guard.error is not None:  # it answered all the same, before it could be stopped
@@ -136,7 +146,7 @@ class Driver:
                 if isinstance(opened, Err):
                     return opened
                 prompt = await _assembled(message.plan)
-                answer: object = await opened.ok_value.run(_request(live, message, prompt, guard), sink)
+                answer: object = await opened.ok_value.run(_request(live, message, prompt, guard, sink), sink)
         except Exception as exc:  # noqa: BLE001  the law says never raise; a plugin may break it, siblings may not pay
             live.log_crash(exc)
             live.close_calls()
@@ -165,22 +175,24 @@ async def _assembled(plan: Plan) -> str:
     return encodable(await to_thread.run_sync(assembled, plan.item, plan.cwd, abandon_on_cancel=True))
 
 
-def _request(live: LiveTask, message: Message, prompt: str, guard: RunGuard) -> RunRequest:
+def _request(live: LiveTask, message: Message, prompt: str, guard: RunGuard, sink: RunSink) -> RunRequest:
     """The open run, as its backend sees it."""
     task, plan = live.task, message.plan
+    profile = plan.profile
+    final = (finalize_tool(profile.result_schema, sink.emit),) if profile.finalize else ()
     earlier = task.runs[live.attempt : -1]
     is_again = 0 < live.attempt == len(task.runs) - 1
     return RunRequest(
         task_id=task.id,
         session_id=task.session_id,
-        profile=plan.profile,
+        profile=profile,
         description=plan.item.description,
         prompt=prompt,
         instructions=plan.instructions,
         cwd=plan.cwd,
         tools=plan.tools,
         tools_are_bounded=plan.tools_are_bounded,
-        child_tools=tuple(_used_in(task.session_id, tool) for tool in plan.child_tools),
+        child_tools=tuple(_used_in(task.session_id, tool) for tool in (*plan.child_tools, *final)),
         model=plan.model,
         mode=plan.mode,
         history=tuple(Exchange(prompt=run.prompt, output=run.output or "") for run in (*task.inherited, *earlier)),

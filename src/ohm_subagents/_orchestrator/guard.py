@@ -18,6 +18,7 @@ from ohm_subagents.contract.events import (
     DiagnosticRaised,
     Failed,
     FileChanged,
+    Finalized,
     GuardTripped,
     RequestReleased,
     RouteResolved,
@@ -121,7 +122,7 @@ class RunGuard:
                 self._check(self.gate.used(usage))
             case RouteResolved() | DiagnosticRaised() | Checkpointed():
                 pass  # the engine's own doing, or the backend's; the model has said nothing by them
-            case ToolUpdated() | FileChanged() | AgentEnded():
+            case ToolUpdated() | Finalized() | FileChanged() | AgentEnded():
                 self._progress(now)
 
     def ignores(self, event: RunEvent) -> bool:

@@ -13,6 +13,7 @@ from ohm_subagents.contract.events import (
     Cancelled,
     Checkpointed,
     FileChanged,
+    Finalized,
     FollowUpTaken,
     RunEnded,
     RunEvent,
@@ -57,6 +58,9 @@ _TEXTS: Final[Mapping[type, tuple[str, ...]]] = {
 
 def is_sound(event: RunEvent) -> bool:
     """Whether what is declared a text is one: plugins are not all type-checked, and a record may not break on them."""
+    if isinstance(event, Finalized):
+        said = (getattr(event, name) for name in ("result", "error"))
+        return event.status in {"SUCCESS", "ERROR"} and all(text is None or isinstance(text, str) for text in said)
     if isinstance(event, UsageAdded):
         return all(isinstance(getattr(event.usage, name, None), int) for name in _COUNTS)
     return all(isinstance(getattr(event, name), str) for name in _TEXTS.get(type(event), ()))
@@ -88,14 +92,15 @@ class Signal:
 class Message:
     """A prompt on its way to a run: who sent it waits for `answered`, and may withdraw it.
 
-    `scope` is there once a run has it.
+    `scope` is there once a run has it. `attempt` is 1, and more for each correction of what a run before it left out.
     """
 
-    __slots__ = ("answered", "plan", "prompt", "run", "scope")
+    __slots__ = ("answered", "attempt", "plan", "prompt", "run", "scope")
 
-    def __init__(self, prompt: str, plan: Plan) -> None:
+    def __init__(self, prompt: str, plan: Plan, *, attempt: int = 1) -> None:
         self.prompt = prompt
         self.plan = plan
+        self.attempt = attempt
         self.answered = Signal()
         self.run: Run | None = None
         self.scope: anyio.CancelScope | None = None
@@ -104,13 +109,13 @@ class Message:
 class LiveTask:
     """The only writer of a task: every event goes apply → store → observers, in that order and at once.
 
-    `scope` is there while the task is driven. `attempt` is the number of the run that decides what became of it: the
-    newest attempt at its prompt, of which the earlier ones are forgotten by the backend.
+    `scope` is there while the task is driven. `outcome` is what became of its first prompt, once that is known.
+    `attempt` is the number of the run from which on the backend remembers: the newest attempt at its prompt.
     """
 
     __slots__ = (
         *("_clock", "_finish", "_steer", "_store", "_taken", "attempt", "audience", "children", "current", "guard"),
-        *("inbox", "item"),
+        *("inbox", "item", "outcome"),
         *("lineage", "on_settled", "origin", "scope", "settled", "task", "ticket"),
     )
 
@@ -128,6 +133,7 @@ class LiveTask:
         self.inbox = [Message(plan.item.prompt, plan)]
         self.current: Message | None = None
         self.attempt = 0
+        self.outcome: Outcome | None = None
         self._taken: list[Message] = []
         self._steer: Callable[[str], bool] | None = None
         self._finish: Callable[[str], bool] | None = None
@@ -185,6 +191,11 @@ class LiveTask:
         self.current = self.inbox.pop(0) if self.inbox else None
         return self.current
 
+    def correct(self, message: Message, plan: Plan) -> None:
+        """Before anything else comes a prompt that asks for what is lacking; its run answers `message` as well."""
+        self._taken.append(message)
+        self.inbox.insert(0, Message(plan.item.prompt, plan, attempt=message.attempt + 1))
+
     def is_taken(self, message: Message) -> bool:
         """Whether a run has it, so that it cannot be withdrawn without stopping that run."""
         return message in self._taken
@@ -239,11 +250,10 @@ class LiveTask:
         self.end_run(outcome)
 
     def abandon(self, outcome: Outcome) -> None:
-        """End the task although its run goes on; nobody hears it any more. The first run decides what became of it."""
+        """End the task although its run goes on; nobody hears it any more. The first prompt decides about the task."""
         if not self.task.is_terminal:
-            first = self.task.runs[self.attempt].outcome
             self.cut_run(outcome)
-            self.record(TaskSettled(outcome=first or outcome))
+            self.record(TaskSettled(outcome=self.outcome or outcome))
 
     def settle(self, outcome: Outcome) -> None:
         """End the task, and the run that is still open, if any."""

@@ -15,6 +15,7 @@ from ohm_subagents.contract.events import (
     Event,
     Failed,
     FileChanged,
+    Finalized,
     FollowUpTaken,
     GuardTripped,
     RequestHeld,
@@ -110,6 +111,7 @@ LINES: Final[Mapping[type[Event], LogLine]] = {
     ToolStarted: LogLine("tool.started", "A tool call began.", ("tool", "call_id")),
     ToolEnded: LogLine("tool.ended", "A tool call ended.", ("tool", "call_id", "tool_status")),
     FileChanged: LogLine("file.changed", "A file was written.", ("path",)),
+    Finalized: LogLine("answer.finalized", "A subagent handed in its answer.", ("final_status",)),
     RequestHeld: LogLine("request.held", "A model request waits for its turn or its budget.", ("provider", "why")),
     RequestReleased: LogLine("request.released", "It goes out."),
     GuardTripped: LogLine(
@@ -176,6 +178,8 @@ def _own(task: Task, event: Event) -> dict[str, object]:
             return {"tool": event.tool, "call_id": event.call_id, "tool_status": event.status}
         case FileChanged():
             return {"path": event.path}
+        case Finalized():
+            return {"final_status": event.status}
         case RequestHeld():
             return {"provider": event.provider, "why": event.why}
         case GuardTripped():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator import refusals
+from ohm_subagents._orchestrator.finalization import unsupported
 from ohm_subagents._orchestrator.model_order import named_model
 from ohm_subagents._orchestrator.prompt import instructions
 from ohm_subagents._orchestrator.world import label
@@ -14,6 +15,7 @@ from ohm_subagents._plugins.interfaces import Capability
 from ohm_subagents._policy.agents import argument_refused, conflict
 from ohm_subagents._policy.permissions import decide
 from ohm_subagents.contract.commands import Refused, StartItem
+from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.policy import PermissionRequest
@@ -61,11 +63,16 @@ class Plan:
     counts_usage: bool
     env: Mapping[str, str] = field(repr=False)
 
+    @property
+    def headline(self) -> str:
+        """What a success is called when nobody has a better word."""
+        return f"{self.profile.name}: {_cut(self.item.description)}"
+
     def summary_of(self, prompt: str, task: Task) -> str:
         """What the success of a run is called when its backend has no better word."""
         if len(task.runs) > 1:
             return f"{self.profile.name} follow-up: {_cut(prompt)}"
-        return f"{self.profile.name}: {_cut(self.item.description)}"
+        return self.headline
 
 
 def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
@@ -99,6 +106,9 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
         return refused(model.err_value)
     backend = item.backend or terms.own.backend or profile.backend or world.config.subagent_backend
     spec = world.backends.get(backend)
+    unfinal = unsupported(profile, spec)
+    if unfinal is not None:
+        return refused(unfinal)
     if spec is not None and Capability.FILES in spec.capabilities and not _is_readable(cwd):
         return refused(refusals.unreadable(cwd))
     return Ok(
@@ -115,7 +125,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             budget=None if allowed.ok_value.budget == NO_BUDGET else allowed.ok_value.budget,
             max_events=world.config.task_max_events,
             model=None if model.ok_value is None else model.ok_value.pattern,
-            tools=tools.ok_value.names,
+            tools=(*tools.ok_value.names, FINALIZE) if profile.finalize else tools.ok_value.names,
             tools_are_bounded=tools.ok_value.are_bounded,
             child_tools=terms.child_tools,
             diagnostics=tools.ok_value.diagnostics,

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator.attachments import block
+from ohm_subagents.contract.finalization import FINALIZE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents.contract.commands import StartItem
     from ohm_subagents.contract.profile import Profile
+
+_ALONE: Final = "You work alone on one task and cannot ask back."
+_LAST_MESSAGE: Final = (
+    f"{_ALONE} Only your last message reaches the caller: make it complete, with concrete findings, and do not repeat "
+    "the task."
+)
+_HANDED_IN: Final = (
+    f"{_ALONE} Only what you hand in with {FINALIZE}, as your last action, reaches the caller: make it complete, with "
+    "concrete findings, and do not repeat the task."
+)
 
 
 def instructions(profile: Profile, cwd: Path) -> str:
@@ -26,8 +37,7 @@ def instructions(profile: Profile, cwd: Path) -> str:
         f"When to use:\n{uses}" if uses else "",
         profile.prompt.strip(),
         f"Working directory: {cwd}",
-        "You work alone on one task and cannot ask back. Only your last message reaches the caller: make it complete, "
-        "with concrete findings, and do not repeat the task.",
+        _HANDED_IN if profile.finalize else _LAST_MESSAGE,
     ]
     return "\n\n".join(section for section in sections if section)
 

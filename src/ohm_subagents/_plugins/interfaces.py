@@ -45,6 +45,9 @@ class Capability(StrEnum):
     """Takes follow-ups into the run that goes on, through `RunRequest.inbox`; without it each becomes the next run."""
     CHILD_TOOLS = "child_tools"
     """Gives the subagent the tools of `RunRequest.child_tools`."""
+    FINALIZE = "finalize"
+    """Gives the subagent `subagent_finalize` by itself, where the profile demands it, and reports `Finalized`; whoever
+    has `CHILD_TOOLS` finds the tool among those of the request."""
     USAGE = "usage"
     """Reports what it consumed as `UsageAdded`."""
     AGENT_OPTIONS = "agent_options"

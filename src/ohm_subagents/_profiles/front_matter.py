@@ -1,7 +1,7 @@
 """The keys of a profile file."""
 
 import re
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import (
     AliasChoices,
@@ -15,6 +15,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from ohm_subagents._config.json_schema import schema_fault
 from ohm_subagents._config.limits import OwnBudget, OwnLimits
 from ohm_subagents._config.schema import FEATURES
 from ohm_subagents._config.values import Line, Model, Switch, VariableName, expected
@@ -95,6 +96,17 @@ class FrontMatter(BaseModel):
     budget: OwnBudget | None = None
     polling: tuple[Line, ...] = ()
     env: tuple[VariableName, ...] = ()
+    finalize: Literal["required"] | None = None
+    result_schema: dict[str, JsonValue] | None = None
+
+    @field_validator("result_schema")
+    @classmethod
+    def _is_schema(cls, schema: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
+        fault = None if schema is None else schema_fault(schema)
+        if fault is not None:
+            msg = f"it has to be a JSON schema: {fault}"
+            raise ValueError(msg)
+        return schema
 
     @field_validator("inputs")
     @classmethod
@@ -107,6 +119,13 @@ class FrontMatter(BaseModel):
             msg = "exactly one input has to have the role 'prompt'"
             raise ValueError(msg)
         return inputs
+
+    @model_validator(mode="after")
+    def _used_schema(self) -> "FrontMatter":
+        if self.result_schema is not None and self.finalize is None:
+            msg = "'resultSchema' is of what is handed in, so 'finalize: required' has to stand beside it"
+            raise ValueError(msg)
+        return self
 
     @classmethod
     def keys(cls) -> tuple[str, ...]:
@@ -138,5 +157,7 @@ class FrontMatter(BaseModel):
             budget=None if self.budget is None else self.budget.budget()[0],
             polling=self.polling,
             env=self.env,
+            finalize=self.finalize,
+            result_schema=self.result_schema,
             source=source,
         )

@@ -19,6 +19,7 @@ from ohm_subagents.contract.events import (
     Event,
     Failed,
     FileChanged,
+    Finalized,
     FollowUpTaken,
     GuardTripped,
     Outcome,
@@ -130,5 +131,5 @@ def _told(event: Event) -> tuple[str, str] | None:  # noqa: C901  one arm an eve
             return None
         case TaskQueued() | TaskSettled() | AgentEnded() | RequestHeld() | RequestReleased():
             return None
-        case RouteResolved() | UsageAdded() | Checkpointed():
+        case RouteResolved() | UsageAdded() | Checkpointed() | Finalized():
             return None

@@ -27,7 +27,8 @@ class StartItem:
     not. `session_id` names the session that the task is to be in. `objection` is what the surface has against it, and
     `timeout_message` what it calls the end of the time. `prepared` is who does the work where the surface has looked
     for a profile itself; `profile` is then only a name. `attempts` is how often the prompt may be run while it fails
-    for a reason that may pass, such as a broken connection; every attempt begins anew.
+    for a reason that may pass, such as a broken connection; every attempt begins anew. `corrections` is how often a
+    subagent that ended without the answer that its profile demands is told so.
     """
 
     profile: str
@@ -49,6 +50,7 @@ class StartItem:
     timeout_message: str = ""
     prepared: Profile | None = None
     attempts: int = 1
+    corrections: int = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

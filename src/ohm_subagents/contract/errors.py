@@ -121,6 +121,19 @@ class ErrorCode(StrEnum):
     DUPLICATE_TASK_ID = _code("duplicate_task_id", Category.RUNTIME, "The id generator repeated itself.")
     BACKEND_FAILED = _code("task_backend_execution_failed", Category.RUNTIME, "The backend failed or raised.")
     BACKEND_TIMEOUT = _code("task_backend_timeout", Category.RUNTIME, "One of the four clocks of a run ran out.")
+    FINALIZE_MISSING = _code(
+        "task_finalize_missing",
+        Category.RUNTIME,
+        "A subagent that has to hand in its answer by `subagent_finalize` ended without, however often it was told.",
+    )
+    FINALIZED_WITH_ERROR = _code(
+        "task_finalized_with_error", Category.RUNTIME, "The subagent itself says that it could not do the task."
+    )
+    FINALIZE_UNSUPPORTED = _code(
+        "finalize_unsupported",
+        Category.RUNTIME,
+        "The profile demands `subagent_finalize`, and the backend cannot give that tool to a subagent.",
+    )
     LOOP_DETECTED = _code("task_loop_detected", Category.RUNTIME, "A run went in circles and did not stop when told.")
     BUDGET_EXCEEDED = _code("task_budget_exceeded", Category.POLICY, "A budget of the task or its tree is spent.")
     BUDGET_UNENFORCEABLE = _code(

@@ -15,6 +15,7 @@ from ohm_subagents.contract.limits import ClockName, LoopStep
 from ohm_subagents.contract.usage import Usage
 
 ToolStatus = Literal["success", "error", "interrupted"]
+FinalStatus = Literal["SUCCESS", "ERROR"]
 Guard = ClockName | Literal["loop", "requests", "tokens", "cost", "tool_calls", "wall"]
 """What may step in: a clock, the loop guard, or one of the budgets."""
 
@@ -93,6 +94,19 @@ class ToolEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Finalized:
+    """The subagent has handed in its answer by a valid call of `subagent_finalize`, which is still open.
+
+    `SUCCESS` has a `result`; `ERROR` has an `error`, and in `result` what was found all the same, if anything.
+    """
+
+    status: FinalStatus
+    result: str | None = None
+    error: str | None = None
+    kind: Literal["finalized"] = "finalized"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileChanged:
     """A file was written; `path` is relative to the working directory where it lies in it."""
 
@@ -148,6 +162,7 @@ RunEvent = (
     | ToolStarted
     | ToolUpdated
     | ToolEnded
+    | Finalized
     | FileChanged
     | RouteResolved
     | UsageAdded

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
+
+from pydantic import JsonValue
 
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.limits import Budget, Limits
@@ -44,7 +47,9 @@ class Profile:
     `limits` are of each run, `budget` is of each task with all that it starts, `polling` are tools that may repeat.
     `limits_at_most` and `budget_at_most` are what a project's file says: they only lower what stands without them;
     `overrides` is then the file that `limits` and `budget` are from. `env` names variables of our environment that a
-    command-line agent which runs the profile may see. `agent` is there for a profile of 000.
+    command-line agent which runs the profile may see. `agent` is there for a profile of 000. With `finalize`, an answer
+    only counts if it is handed in by `subagent_finalize` (003); `result_schema` is the JSON schema of its result, which
+    is a text without one.
     """
 
     id: str
@@ -67,5 +72,7 @@ class Profile:
     polling: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     agent: AgentOptions | None = None
+    finalize: Literal["required"] | None = None
+    result_schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
     source: str = ""
     overrides: str = ""

@@ -15,6 +15,7 @@ from ohm_subagents.contract.events import (
     Event,
     Failed,
     FileChanged,
+    Finalized,
     FollowUpTaken,
     Guard,
     GuardTripped,
@@ -35,7 +36,9 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
+from ohm_subagents.contract.finalization import FINALIZE, standing
 from ohm_subagents.contract.ids import SessionId, TaskId
+from ohm_subagents.contract.said import joined
 from ohm_subagents.contract.usage import NOTHING_USED, Usage
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -88,7 +91,7 @@ class Task:
     `text`. `files` are the files written. `checkpoint` is the newest conversation state of the backend. `progress_ms`
     is when the backend last told of anything. A task that continues a settled one names it in `resumed_from` and has
     its runs in `inherited`; one that a subagent started names that task in `parent`. `catalog` and `cwd` are those of
-    its item.
+    its item. `finalized` is the answer that the newest run handed in, as long as no other tool was called after it.
     """
 
     id: TaskId
@@ -123,6 +126,7 @@ class Task:
     progress_ms: int | None = None
     usage: Usage = NOTHING_USED
     checkpoint: str | None = None
+    finalized: Finalized | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     error: OhmError | None = None
 
@@ -199,12 +203,15 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
             return _changed(task, updated_ms=at_ms, diagnostics=(*task.diagnostics, event.diagnostic))
         case TextDelta():
             piece = event.text if task.is_speaking or not task.said else f"{_TOLD_APART}{event.text}"
-            return _changed(task, said=_joined(task.said, piece), is_speaking=True, **_kept(task, event, at_ms))
+            return _changed(task, said=joined(task.said, piece), is_speaking=True, **_kept(task, event, at_ms))
         case AgentEnded():
             return _changed(task, **_kept(task, event, at_ms))
         case ToolStarted():
             opened = OpenCall(call_id=event.call_id, tool=event.tool)
-            return _changed(task, open_calls=(*task.open_calls, opened), **_called(task, event, at_ms))
+            final = task.finalized if event.tool == FINALIZE else None
+            return _changed(task, finalized=final, open_calls=(*task.open_calls, opened), **_called(task, event, at_ms))
+        case Finalized():
+            return _changed(task, updated_ms=at_ms, progress_ms=at_ms, finalized=standing(event, task.calls))
         case ToolUpdated():
             return _changed(task, **_called(task, event, at_ms))
         case ToolEnded():
@@ -214,15 +221,6 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
             if event.status == "interrupted":
                 called["progress_ms"] = task.progress_ms
             return _changed(task, open_calls=still_open, usage=counted, **called)
-
-
-def _joined(said: tuple[str, ...], piece: str) -> tuple[str, ...]:
-    """`said` with one more piece: short ones are merged into their like, so that a long answer is not copied a word."""
-    kept = len(said)
-    while kept and len(said[kept - 1]) <= len(piece):
-        kept -= 1
-        piece = f"{said[kept]}{piece}"
-    return (*said[:kept], piece)
 
 
 class _Kept(TypedDict):
@@ -267,6 +265,7 @@ def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
         updated_ms=at_ms,
         status="running",
         is_speaking=False,
+        finalized=None,
         started_ms=task.started_ms or at_ms,
         runs=(*task.runs, Run(prompt=event.prompt, started_ms=at_ms)),
         summary=f"{'Continuing' if task.runs else 'Starting'} {task.name}: {task.description}",

@@ -1,0 +1,139 @@
+"""The tool by which a subagent hands in its answer, and what a valid answer is (003)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._config.json_schema import misfit
+from ohm_subagents._plugins.suites import Tool, ToolResult
+from ohm_subagents.contract.events import Finalized, FinalStatus
+from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.suites import JsonObject, ToolCall
+    from ohm_subagents._views.theme import Theme
+
+    Schema = Mapping[str, JsonValue]
+
+DESCRIPTION: Final = (
+    "Hand in the answer. This is how you end, and the last tool that you call: SUCCESS with the whole result, "
+    "or ERROR with what went wrong, and with what you found so far as the result."
+)
+GUIDELINE: Final = f"End with a call of `{FINALIZE}`: nothing else that you say reaches whoever asked you."
+HANDED_IN: Final = "The answer is handed in. Call no other tool."
+_STATUSES: Final[Mapping[str, FinalStatus]] = {"SUCCESS": "SUCCESS", "ERROR": "ERROR"}
+_SHOWN: Final = 60
+
+
+def input_schema(schema: Schema | None) -> JsonObject:
+    """What the tool takes; `schema` is that of a result which is no text."""
+    text: JsonObject = {"type": "string", "description": "The whole answer. Required with SUCCESS."}
+    return {
+        "type": "object",
+        "properties": {
+            "status": {"type": "string", "enum": [*_STATUSES], "description": "Whether the task is done."},
+            "result": text if schema is None else {**schema},
+            "error": {"type": "string", "description": "What went wrong. Required with ERROR."},
+        },
+        "required": ["status"],
+        "additionalProperties": False,
+    }
+
+
+def finalize_tool(schema: Schema | None, report: Callable[[Finalized], None]) -> Tool:
+    """The tool; a call that is valid is reported, and any other answered with what is wrong with it."""
+
+    async def execute(call: ToolCall) -> ToolResult:
+        match parse_final(call.arguments, schema):
+            case Err(wrong):
+                return ToolResult(text=wrong, details={}, is_error=True)
+            case Ok(final):
+                report(final)
+                return ToolResult(text=HANDED_IN, details=payload(final))
+
+    return Tool(
+        name=FINALIZE,
+        label="Finalize",
+        description=DESCRIPTION,
+        input_schema=input_schema(schema),
+        execute=execute,
+        call_view=_call_line,
+        prompt_guidelines=(GUIDELINE,),
+    )
+
+
+def payload(final: Finalized) -> JsonObject:
+    """The answer with the keys of 003; what it has not is not there."""
+    said = {"status": final.status, "result": final.result, "error": final.error}
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def parse_final(arguments: JsonValue, schema: Schema | None = None) -> Result[Finalized, str]:
+    """A valid answer, or what is wrong with it, in one sentence.
+
+    A result for which there is a schema becomes JSON text; one that is written as such a text already counts too.
+    """
+    given = arguments if isinstance(arguments, dict) else {}
+    named = given.get("status")
+    status = _STATUSES.get(named) if isinstance(named, str) else None
+    if status is None:
+        return Err(f"{_what('status', named)}; allowed: SUCCESS or ERROR.")
+    error = given.get("error")
+    if error is not None and not isinstance(error, str):
+        return Err(f"{_what('error', error)}; allowed: a text.")
+    if status == "ERROR":
+        return _failed(given.get("result"), error, schema)
+    read = _text(given.get("result")) if schema is None else _fitting(given.get("result"), schema)
+    return read if isinstance(read, Err) else Ok(Finalized(status=status, result=read.ok_value))
+
+
+def _failed(result: JsonValue, error: str | None, schema: Schema | None) -> Result[Finalized, str]:
+    if error is None or not error.strip():
+        return Err(f"{_what('error', error)}; ERROR requires an error that is not empty.")
+    if result is None or isinstance(result, str):
+        return Ok(Finalized(status="ERROR", error=error, result=result if result and result.strip() else None))
+    if schema is None:
+        return Err(f"{_what('result', result)}; allowed: a text.")
+    return Ok(Finalized(status="ERROR", error=error, result=_json(result)))
+
+
+def _text(result: JsonValue) -> Result[str, str]:
+    if isinstance(result, str) and result.strip():
+        return Ok(result)
+    return Err(f"{_what('result', result)}; SUCCESS requires a result: a text that is not empty.")
+
+
+def _fitting(result: JsonValue, schema: Schema) -> Result[str, str]:
+    wrong = misfit(result, schema)
+    if wrong is None:
+        return Ok(_json(result))
+    if isinstance(result, str):
+        try:
+            written: JsonValue = json.loads(result)
+        except ValueError:
+            return Err(wrong)
+        if misfit(written, schema) is None:
+            return Ok(_json(written))
+    return Err(wrong)
+
+
+def _what(name: str, value: JsonValue) -> str:
+    if value is None:
+        return f"'{name}' is missing"
+    text = _json(value)
+    return f"'{name}' is {text if len(text) <= _SHOWN else f'{text[: _SHOWN - 1]}…'}"
+
+
+def _json(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _call_line(arguments: JsonValue, theme: Theme) -> str:
+    status = arguments.get("status") if isinstance(arguments, dict) else None
+    return theme.fg("toolTitle", theme.bold(f"{FINALIZE} ")) + (status if isinstance(status, str) else "?")
