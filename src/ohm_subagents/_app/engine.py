@@ -15,11 +15,13 @@ from ohm_subagents._orchestrator.throttle import Throttle
 from ohm_subagents._plugins.interfaces import ToolRowRequest
 from ohm_subagents._plugins.suites import SuiteContext
 from ohm_subagents._policy.permissions import visible
+from ohm_subagents._profiles.sticky_prompts import load_prompts
 from ohm_subagents._views.status import status_line
-from ohm_subagents.contract.result import Ok
+from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
     from uuid import UUID
 
     from anyio.abc import TaskGroup
@@ -29,8 +31,10 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.diagnostics import Diagnostic
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.pi_settings import PiSettings
     from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.result import Result
 
 
 class Engine:
@@ -102,6 +106,12 @@ class Engine:
         found = self._surroundings.single_agents()
         return {profile.name: profile for profile in visible(found, self.assembly.config.subagents.permissions)}
 
+    def _sticky_agents(self, folders: tuple[Path, ...]) -> Mapping[str, Result[Profile, OhmError]]:
+        found = load_prompts(cwd=self.assembly.sources.cwd, folders=folders)
+        usable = (one.ok_value for one in found.values() if isinstance(one, Ok))
+        seen = {profile.name for profile in visible(usable, self.assembly.config.subagents.permissions)}
+        return {name: one for name, one in found.items() if isinstance(one, Err) or name in seen}
+
     def _pi_settings(self) -> PiSettings:
         return self.assembly.pi_settings()
 
@@ -123,6 +133,7 @@ class Engine:
             pi_settings=self._pi_settings,
             parent_tools=self._parent_tools,
             single_agents=self._single_agents,
+            sticky_agents=self._sticky_agents,
             devkit_settings=self._surroundings.devkit_settings,
             nesting=nesting(self.assembly.sources.env),
             session_file=self._surroundings.session_file,

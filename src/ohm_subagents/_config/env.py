@@ -60,6 +60,7 @@ DEFAULT_DIRECTORY: Final = "~/.pi/agent"
 DEPTH_VARIABLE: Final = "PI_SUBAGENT_DEPTH"
 MAX_DEPTH_VARIABLE: Final = "PI_SUBAGENT_MAX_DEPTH"
 CHILD_VARIABLE: Final = "PI_SUBAGENT_CHILD"
+STICKY_CHILD_VARIABLE: Final = "PI_STICKY_SUBAGENT_CHILD"
 _DEPTH: Final = re.compile(r"[0-9]{1,6}")
 
 
@@ -109,6 +110,7 @@ def nesting(env: Mapping[str, str]) -> Nesting:
         depth=nesting_depth(env),
         max_depth=int(limit) if _DEPTH.fullmatch(limit) else None,
         is_child=env.get(CHILD_VARIABLE, "").strip() == "1",
+        is_sticky_child=env.get(STICKY_CHILD_VARIABLE, "").strip() == "1",
     )
 
 

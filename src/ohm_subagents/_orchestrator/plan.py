@@ -125,7 +125,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             budget=None if allowed.ok_value.budget == NO_BUDGET else allowed.ok_value.budget,
             max_events=world.config.task_max_events,
             model=None if model.ok_value is None else model.ok_value.pattern,
-            tools=(*tools.ok_value.names, FINALIZE) if profile.finalize else tools.ok_value.names,
+            tools=_with_finalize(profile, tools.ok_value.names),
             tools_are_bounded=tools.ok_value.are_bounded,
             child_tools=terms.child_tools,
             diagnostics=tools.ok_value.diagnostics,
@@ -158,6 +158,11 @@ def _refusing_all(item: StartItem, profile: Profile | None) -> OhmError | None:
     """What of an item may refuse a whole call, and therefore is told before anything else (000)."""
     before, after = (None, None) if profile is None else (conflict(profile), argument_refused(profile))
     return before or item.objection or refusals.bad_cwd(item.cwd) or after
+
+
+def _with_finalize(profile: Profile, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Who has to hand in the answer is given the tool for that, whatever the lists say."""
+    return (*names, FINALIZE) if profile.finalize and FINALIZE not in names else names
 
 
 def _cut(text: str, limit: int = 72) -> str:

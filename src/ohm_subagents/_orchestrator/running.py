@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._store.protocol import Store
-    from ohm_subagents.contract.commands import Refused
+    from ohm_subagents.contract.commands import Refused, StartItem
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import Clock, SessionId
     from ohm_subagents.contract.task import Run, Task
@@ -109,6 +109,7 @@ class RunningTasks:
         if task_id in self._live or isinstance(self._store.get(task_id), Ok):
             return Err(refusals.duplicate(task_id))
         task = new_task(task_id, admitted, self._clock(), parent=lineage.task_id)
+        former = self._newest(admitted.item) if former is None else former
         if former is not None:
             task = replace(
                 task,
@@ -117,6 +118,8 @@ class RunningTasks:
                 inherited=_known_runs(former),
                 checkpoint=former.checkpoint if former.backend == task.backend else None,
             )
+        elif admitted.item.resumes:
+            task = replace(task, checkpoint=admitted.item.checkpoint)
         audience = Audience(observers, self._logger)
         live = LiveTask(task, admitted, clock=self._clock, store=self._store, audience=audience, lineage=lineage)
         live.on_settled = lambda: self._forget(live)
@@ -125,6 +128,14 @@ class RunningTasks:
         if parent is not None:
             self._adopt(parent, live)
         return Ok(live)
+
+    def _newest(self, item: StartItem) -> Task | None:
+        """The newest task of the session that an item goes on with, if any that has run is kept."""
+        if item.session_id is None or not item.resumes:
+            return None
+        ran = [task.id for task in self._store.session(item.session_id) if task.runs]
+        found = self._store.get(ran[-1]) if ran else None
+        return found.ok_value if isinstance(found, Ok) else None
 
     def keep(self, refused: Refused) -> Refused:
         """Keep an item that was never admitted as a failed task, if it names its session: who reads that, finds it."""

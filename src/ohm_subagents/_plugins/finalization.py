@@ -64,7 +64,6 @@ def finalize_tool(schema: Schema | None, report: Callable[[Finalized], None]) ->
         input_schema=input_schema(schema),
         execute=execute,
         call_view=_call_line,
-        prompt_guidelines=(GUIDELINE,),
     )
 
 

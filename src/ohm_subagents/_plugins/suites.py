@@ -16,11 +16,13 @@ from ohm_subagents._views.redaction import Redaction
 from ohm_subagents._views.theme import PLAIN, Theme, View
 from ohm_subagents.contract.commands import Command, Reply
 from ohm_subagents.contract.devkit_settings import DevkitSettings
+from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import Event, Recorded
 from ohm_subagents.contract.ids import Clock, SessionId
 from ohm_subagents.contract.nesting import Nesting
 from ohm_subagents.contract.pi_settings import PiSettings
 from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.result import Result
 from ohm_subagents.contract.task import Task
 
 if TYPE_CHECKING:
@@ -174,13 +176,14 @@ class SuiteContext:
     `status` is the status line for frames, where no host shows it; `wording` what plugins call a tool with a payload.
     `agents` are the agent profiles of 000 that may be seen, by name, and `pi_settings` what `settings.json` says.
     `single_agents` are those of 001, in the order in which a caller is told of them, `devkit_settings` what its
-    config.json says, `nesting` what the environment says of our place. `parent_tools` are those that the parent agent
-    may call. `host` is who embeds us, if anybody; `on` registers what is to be done at an event of its session
-    (`session_start`, …), and the answer goes back to it; `session_file` is where it keeps the session, if it does.
-    `clock` stamps; `home` is the user's. `redaction` cuts secrets out of what the suite writes. `memory` outlives the
-    tools, which are built anew when the configuration changes. `spawn` starts a task that the `Ohm` owns: it is
-    cancelled when that closes, and logged if it raises. `audience` is whom the tools are built for; a suite for both
-    is built twice, with one memory, and only that of the parent hears events.
+    config.json says; `sticky_agents` are those of 003 and of further folders, or why one is rejected. `nesting` what
+    the environment says of our place. `parent_tools` are those that the parent agent may call. `host` is who embeds us,
+    if anybody; `on` registers what is to be done at an event of its session (`session_start`, …), and the answer goes
+    back to it; `session_file` is where it keeps the session, if it does. `clock` stamps; `home` is the user's.
+    `redaction` cuts secrets out of what the suite writes. `memory` outlives the tools, which are built anew when the
+    configuration changes. `spawn` starts a task that the `Ohm` owns: it is cancelled when that closes, and logged if it
+    raises. `audience` is whom the tools are built for; a suite for both is built twice, with one memory, and only that
+    of the parent hears events.
     """
 
     executor: Executor
@@ -195,6 +198,7 @@ class SuiteContext:
     home: Path | None = None
     single_agents: Callable[[], Mapping[str, Profile]] = dict
     devkit_settings: Callable[[], DevkitSettings] = DevkitSettings
+    sticky_agents: Callable[[tuple[Path, ...]], Mapping[str, Result[Profile, OhmError]]] = lambda _folders: {}
     nesting: Nesting = field(default_factory=Nesting)
     session_file: Callable[[], Path | None] = lambda: None
     redaction: Callable[[], Redaction] = Redaction

@@ -8,6 +8,7 @@ from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._surfaces.delegate.suite import delegate_suite
 from ohm_subagents._surfaces.primary.suite import primary_suite
 from ohm_subagents._surfaces.single.suite import single_suite
+from ohm_subagents._surfaces.sticky.suite import sticky_suite
 from ohm_subagents._surfaces.task.suite import task_suite
 from ohm_subagents._surfaces.todos.suite import todos_suite
 
@@ -20,4 +21,4 @@ if TYPE_CHECKING:
 @hookimpl
 def ohm_tool_suites() -> Iterable[ToolSuiteSpec]:
     """Hand over the suites."""
-    return (task_suite(), primary_suite(), delegate_suite(), single_suite(), todos_suite())
+    return (task_suite(), primary_suite(), delegate_suite(), single_suite(), sticky_suite(), todos_suite())

@@ -28,7 +28,8 @@ class StartItem:
     `timeout_message` what it calls the end of the time. `prepared` is who does the work where the surface has looked
     for a profile itself; `profile` is then only a name. `attempts` is how often the prompt may be run while it fails
     for a reason that may pass, such as a broken connection; every attempt begins anew. `corrections` is how often a
-    subagent that ended without the answer that its profile demands is told so.
+    subagent that ended without the answer that its profile demands is told so. `resumes`: the session goes on where its
+    newest task left it; `checkpoint` is where, if no task of it is kept any more.
     """
 
     profile: str
@@ -51,6 +52,8 @@ class StartItem:
     prepared: Profile | None = None
     attempts: int = 1
     corrections: int = 2
+    resumes: bool = False
+    checkpoint: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,59 @@
+"""What became of a call, in the words of 003: a header with status and session, and what the agent handed in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._plugins.finalization import payload
+from ohm_subagents._plugins.suites import ToolResult
+from ohm_subagents.contract.commands import Accepted, Refused, Rejected, Started
+from ohm_subagents.contract.events import Finalized
+
+if TYPE_CHECKING:
+    from ohm_subagents._plugins.suites import JsonObject
+    from ohm_subagents.contract.commands import Reply
+    from ohm_subagents.contract.task import Task
+
+CANCELLED: Final = "The subagent was cancelled."
+PARTIAL: Final = "## Partial result"
+
+
+def final_of(reply: Reply) -> Finalized:
+    """What was handed in; for a task that came to nothing, the reason as an error."""
+    match reply:
+        case Started(items=(Accepted(task=task),)):
+            return _final_of_task(task)
+        case Started(items=(Refused(error=error),)) | Rejected(error=error):
+            return failed(str(error))
+        case _:
+            raise AssertionError(reply)
+
+
+def _final_of_task(task: Task) -> Finalized:
+    if task.status == "cancelled":
+        return failed(CANCELLED)
+    if task.finalized is not None:
+        return task.finalized
+    return failed(CANCELLED if task.error is None else str(task.error))
+
+
+def failed(error: str) -> Finalized:
+    """An error of our own, in the place of one that was handed in."""
+    return Finalized(status="ERROR", error=error)
+
+
+def result_of(final: Finalized, session_id: str | None = None, *, resumed: bool | None = None) -> ToolResult:
+    """The text for the model, and the same for machines; `resumed` is there where the caller has named a session."""
+    header = [f"**Status:** {final.status}", *(() if session_id is None else (f"**Session ID:** `{session_id}`",))]
+    details: JsonObject = {} if session_id is None else {"sessionId": session_id}
+    details["finalized"] = payload(final)
+    if resumed is not None:
+        details["resumed"] = resumed
+    return ToolResult(text="\n".join((*header, "", "---", "", _body(final))), details=details)
+
+
+def _body(final: Finalized) -> str:
+    if final.status == "SUCCESS":
+        return final.result or ""
+    error = final.error or ""
+    return f"{error}\n\n{PARTIAL}\n\n{final.result}" if final.result else error

@@ -1,0 +1,180 @@
+"""The tool of 003."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._plugins.finalization import GUIDELINE, finalize_tool
+from ohm_subagents._plugins.suites import Tool, ToolResult, ToolSuiteSpec
+from ohm_subagents._surfaces.sticky.inputs import SUBAGENT_SCHEMA, Asked, parse_asked
+from ohm_subagents._surfaces.sticky.options import StickyOptions, expanded, read_options
+from ohm_subagents._surfaces.sticky.outcome import failed, final_of, result_of
+from ohm_subagents._surfaces.sticky.sessions import StickySession, Turns
+from ohm_subagents._surfaces.sticky.tools import tools_of
+from ohm_subagents._surfaces.tool import followed
+from ohm_subagents.contract.agent import AgentOptions
+from ohm_subagents.contract.commands import Start, StartItem
+from ohm_subagents.contract.limits import Limits
+from ohm_subagents.contract.profile import ToolPolicy
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.suites import SuiteContext, ToolCall
+    from ohm_subagents._views.theme import Theme
+    from ohm_subagents.contract.commands import Reply
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.events import Event, Finalized
+    from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.task import Task
+
+NAME: Final = "sticky"
+TOOL: Final = "subagent"
+RUNNING: Final = "(running...)"
+_YEAR_MS: Final = 365 * 86_400_000
+_TITLE_CHARS: Final = 60
+_TAIL_CHARS: Final = 2000
+
+
+def sticky_suite() -> ToolSuiteSpec:
+    """The suite of 003."""
+    return ToolSuiteSpec(name=NAME, summary="Delegate to one agent that keeps its context.", build=_build)
+
+
+def _build(context: SuiteContext) -> tuple[Tool, ...]:
+    """For the process of an agent, only what it hands in its answer with; no other subagent is given anything."""
+    options = read_options(context.settings().options)
+    if context.nesting.is_sticky_child:
+        return (finalize_tool(None, _noted_elsewhere),)
+    if context.nesting.is_child:
+        return ()
+    turns = context.memory.setdefault("turns", Turns())
+    if not isinstance(turns, Turns):
+        raise TypeError("Somebody else has written into the memory of this suite.")
+    text = files("ohm_subagents._surfaces.sticky").joinpath(f"{TOOL}.md").read_text(encoding="utf-8").rstrip()
+    return (
+        Tool(
+            name=TOOL,
+            label="Subagent",
+            description=text,
+            input_schema=SUBAGENT_SCHEMA,
+            execute=partial(_subagent, context, options, turns),
+            call_view=_call_line,
+        ),
+    )
+
+
+def _noted_elsewhere(_final: Finalized) -> None:
+    """Whoever reads this process finds the answer in the call itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Order:
+    """A call that may be carried out; `task` is the newest of what is seen of it."""
+
+    asked: Asked
+    agent: Profile
+    options: StickyOptions
+    session_id: str
+    session: StickySession
+
+
+class _Watch:
+    """Keeps the newest state of the task that a call starts."""
+
+    def __init__(self) -> None:
+        self.task: Task | None = None
+
+    def notify(self, task: Task, event: Event) -> None:
+        del event
+        self.task = task
+
+
+async def _subagent(context: SuiteContext, options: StickyOptions, turns: Turns, call: ToolCall) -> ToolResult:
+    match parse_asked(call.arguments):
+        case Err(wrong):
+            return result_of(failed(wrong))
+        case Ok(asked):
+            pass
+    home = context.home or Path.home()
+    agents = context.sticky_agents(tuple(expanded(one, home) for one in options.prompt_dirs))
+    agent = agents.get(asked.agent)
+    if agent is None:
+        return result_of(failed(_unknown(asked.agent, agents)))
+    if isinstance(agent, Err):
+        return result_of(failed(str(agent.err_value)))
+    session_id = asked.session_id or str(context.new_uuid())
+    folder = expanded(options.sessions_dir, home)
+    session = StickySession.of(folder, cwd=context.cwd, agent=asked.agent, session_id=session_id)
+    order = _Order(asked=asked, agent=agent.ok_value, options=options, session_id=session_id, session=session)
+    async with turns.turn(session.id):
+        return await _carried_out(context, call, order)
+
+
+def _unknown(name: str, agents: Mapping[str, Result[Profile, OhmError]]) -> str:
+    return f"Unknown agent: {name}. Available agents: {', '.join(agents) or '(none)'}."
+
+
+async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> ToolResult:
+    state, watch = await order.session.read(), _Watch()
+    if state is None:
+        await order.session.write("")
+    resumed = None if order.asked.session_id is None else state is not None
+
+    def frame(_reply: Reply) -> ToolResult:
+        said = "" if watch.task is None else watch.task.text[-_TAIL_CHARS:]
+        return ToolResult(text=said or RUNNING, details={"sessionId": order.session_id})
+
+    def result(reply: Reply) -> ToolResult:
+        return result_of(final_of(reply), order.session_id, resumed=resumed)
+
+    command = Start(items=(_item(context, order, state),))
+    throttle_ms = context.settings().onupdate_throttle_ms
+    done = await followed(command, context, call, frame=frame, result=result, observer=watch, throttle_ms=throttle_ms)
+    if watch.task is not None and watch.task.checkpoint is not None:
+        await order.session.write(watch.task.checkpoint)
+    return done
+
+
+def _item(context: SuiteContext, order: _Order, state: str | None) -> StartItem:
+    asked, options = order.asked, order.options
+    first_line, *_ = asked.task.strip().split("\n")
+    return StartItem(
+        profile=asked.agent,
+        prepared=_prepared(order.agent, tools_of(order.agent.tools, context.parent_tools())),
+        description=first_line if len(first_line) <= _TITLE_CHARS else f"{first_line[: _TITLE_CHARS - 1]}…",
+        prompt=asked.task,
+        backend=options.backend,
+        limits=_limits(options.timeout_ms),
+        is_one_shot=True,
+        session_id=order.session.id,
+        resumes=state is not None,
+        checkpoint=state or None,
+        corrections=options.finalize_retries,
+    )
+
+
+def _prepared(agent: Profile, tools: tuple[str, ...]) -> Profile:
+    """The agent with the tools that it may have, told how to end."""
+    options = replace(agent.agent or AgentOptions(), appended_prompt=GUIDELINE)
+    return replace(agent, tools=ToolPolicy(allowed=tools), agent=options)
+
+
+def _limits(timeout_ms: int | None) -> Limits:
+    """The time of a run; 003 knows no other limit."""
+    total_ms = timeout_ms or _YEAR_MS
+    long_ms = max(_YEAR_MS, total_ms)
+    return Limits(soft_ms=total_ms, extend_ms=0, cap_ms=total_ms, idle_ms=long_ms, tool_ms=long_ms)
+
+
+def _call_line(arguments: JsonValue, theme: Theme) -> str:
+    agent = arguments.get("agent") if isinstance(arguments, dict) else None
+    title = theme.fg("toolTitle", theme.bold(f"{TOOL} "))
+    return title + theme.fg("accent", agent if isinstance(agent, str) and agent else "?")

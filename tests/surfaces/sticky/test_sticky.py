@@ -1,0 +1,253 @@
+"""`subagent` of 003 through the public doors: who does what, in which session, and what is told."""
+
+import re
+from contextlib import asynccontextmanager
+
+import anyio
+import anyio.lowlevel
+import pytest
+from acting import ActingBackend
+
+from ohm_subagents import Ohm
+from ohm_subagents.contract import Checkpointed, Err, ErrorCode, OhmError, ToolEnded, ToolStarted
+from ohm_subagents.plugin import ToolCall
+from ohm_subagents.testing import HERMETIC, MemoryHost
+
+pytestmark = pytest.mark.anyio
+
+FINALIZE = "subagent_finalize"
+SCOUT = "---\nname: scout\ndescription: Looks.\napproved_tools: [read, bash]\n---\nYou look.\n"
+ID = "550e8400-e29b-41d4-a716-446655440000"
+ASK = {"agent": "scout", "task": "Find auth"}
+
+
+async def hand_in(request, sink, **arguments):
+    tool = next(one for one in request.child_tools if one.name == FINALIZE)
+    sink.emit(ToolStarted(call_id="1", tool=FINALIZE))
+    result = await tool.execute(ToolCall(arguments=arguments))
+    sink.emit(ToolEnded(call_id="1", tool=FINALIZE, status="error" if result.is_error else "success", text=result.text))
+
+
+async def found(request, sink):
+    await anyio.lowlevel.checkpoint()
+    await hand_in(request, sink, status="SUCCESS", result=f"Found for {request.prompt}")
+    sink.emit(Checkpointed(state=f"{request.checkpoint or ''}{request.prompt};"))
+    return "bye"
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "work" / "prompts").mkdir(parents=True)
+    (tmp_path / "work" / "prompts" / "scout.md").write_text(SCOUT)
+    return tmp_path
+
+
+@pytest.fixture
+def opened(place):
+    """An `Ohm` whose agents do what a function says."""
+
+    @asynccontextmanager
+    async def ohm(act=found, *, options=None, host=None, env=None, cwd="work"):
+        acting = ActingBackend(act)
+        config = {"subagentBackend": "acting", "suiteOptions": {"sticky": options or {}}}
+        async with Ohm.open(
+            cwd=place / cwd,
+            env=HERMETIC | {"HOME": str(place)} | (env or {}),
+            config=config,
+            suites=["sticky"],
+            plugins=[acting],
+            host=host,
+        ) as opened:
+            opened.acting = acting
+            yield opened
+
+    return ohm
+
+
+def files(place):
+    return sorted((place / ".pi" / "subagent-sessions").glob("*/*.jsonl"))
+
+
+async def test_the_answer_has_a_header_and_the_same_for_machines(opened):
+    async with opened() as ohm:
+        result = await ohm.call("subagent", ASK | {"sessionId": ID})
+
+    assert result.text == f"**Status:** SUCCESS\n**Session ID:** `{ID}`\n\n---\n\nFound for Find auth"
+    finalized = {"status": "SUCCESS", "result": "Found for Find auth"}
+    assert result.details == {"sessionId": ID, "finalized": finalized, "resumed": False}
+
+
+async def test_an_error_is_told_with_what_was_found_all_the_same(opened):
+    async def act(request, sink):
+        await hand_in(request, sink, status="ERROR", error="No such file", result="Half of it")
+        return ""
+
+    async with opened(act) as ohm:
+        result = await ohm.call("subagent", ASK)
+
+    assert not result.is_error
+    assert result.text.partition("---\n\n")[2] == "No such file\n\n## Partial result\n\nHalf of it"
+    assert result.details["finalized"] == {"status": "ERROR", "error": "No such file", "result": "Half of it"}
+
+
+async def test_a_new_session_has_a_uuid_and_a_known_one_goes_on_after_a_restart_of_the_host(place, opened):
+    async with opened() as ohm:
+        first = await ohm.call("subagent", ASK)
+    session_id = first.details["sessionId"]
+    async with opened() as ohm:  # nothing but the file is left: the store was in memory
+        second = await ohm.call("subagent", ASK | {"task": "more", "sessionId": session_id})
+        third = await ohm.call("subagent", ASK | {"task": "even more", "sessionId": session_id})
+        states = [request.checkpoint for request in ohm.acting.requests]
+
+    assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", session_id)
+    assert "resumed" not in first.details
+    assert (second.details["resumed"], third.details["resumed"]) == (True, True)
+    assert states == ["Find auth;", "Find auth;more;"]
+    (file,) = files(place)
+    assert (file.name, file.read_text()) == (f"scout_{session_id}.jsonl", "Find auth;more;even more;")
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_session_is_of_one_agent_in_one_directory(place, opened):
+    (place / "work" / "prompts" / "planner.md").write_text(SCOUT.replace("scout", "planner"))
+    (place / "work" / "inner").mkdir()
+    states = []
+
+    async def act(request, sink):
+        states.append(request.checkpoint)
+        return await found(request, sink)
+
+    async with opened(act) as ohm:
+        await ohm.call("subagent", ASK | {"sessionId": ID})
+        await ohm.call("subagent", ASK | {"sessionId": ID, "agent": "planner"})
+    async with opened(act, cwd="work/inner", options={"promptDirs": [str(place / "work" / "prompts")]}) as ohm:
+        await ohm.call("subagent", ASK | {"sessionId": ID})
+
+    assert states == [None, None, None]
+    assert len(files(place)) == 3
+
+
+async def test_two_calls_on_one_session_come_one_after_the_other(opened):
+    gate, prompts = anyio.Event(), []
+
+    async def act(request, sink):
+        prompts.append(request.prompt)
+        await gate.wait()
+        return await found(request, sink)
+
+    async with opened(act) as ohm, anyio.create_task_group() as group:
+        results = {}
+
+        async def call(task):
+            results[task] = await ohm.call("subagent", {"agent": "scout", "task": task, "sessionId": ID})
+
+        group.start_soon(call, "a")
+        await anyio.wait_all_tasks_blocked()
+        group.start_soon(call, "b")
+        await anyio.wait_all_tasks_blocked()
+        waiting = [*prompts]
+        gate.set()
+
+    assert (waiting, prompts) == (["a"], ["a", "b"])
+    assert results["b"].details["finalized"]["status"] == "SUCCESS"
+
+
+async def test_a_child_that_hands_in_nothing_is_told_so_as_often_as_configured(opened):
+    async def silent(_request, _sink):
+        await anyio.lowlevel.checkpoint()
+        return "I am done."
+
+    async with opened(silent, options={"finalizeRetries": 1}) as ohm:
+        result = await ohm.call("subagent", ASK)
+        prompts = [request.prompt for request in ohm.acting.requests]
+
+    assert len(prompts) == 2
+    assert result.details["finalized"]["status"] == "ERROR"
+    assert FINALIZE in result.text
+    assert "2 attempts" in result.text
+
+
+async def test_what_cannot_start_is_told_at_once(opened):
+    async def absent(_request, _sink):
+        await anyio.lowlevel.checkpoint()
+        return Err(OhmError(code=ErrorCode.COMMAND_UNUSABLE, message="The command 'pi' cannot be started."))
+
+    async with opened(absent) as ohm:
+        result = await ohm.call("subagent", ASK)
+        runs = len(ohm.acting.requests)
+
+    assert (runs, result.details["finalized"]["status"]) == (1, "ERROR")
+    assert "cannot be started" in result.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"agent": "nope"}, ["nope", "scout"]),
+        ({"agent": ""}, ["'agent'"]),
+        ({"task": 3}, ["'task' is 3"]),
+        ({"sessionId": "../../x"}, ["sessionId", "../../x"]),
+        ({"cwd": "/"}, ["'cwd'", "allowed: agent, task, sessionId"]),
+    ],
+)
+async def test_a_call_that_cannot_be_carried_out_is_answered_and_nothing_is_written(place, opened, changes, said):
+    async with opened() as ohm:
+        result = await ohm.call("subagent", ASK | changes)
+        assert ohm.acting.requests == []
+
+    assert not result.is_error
+    assert result.text.startswith("**Status:** ERROR\n\n---\n\n")
+    assert all(part in result.text for part in said), result.text
+    assert files(place) == []
+
+
+async def test_a_rejected_prompt_is_answered_with_the_reason(place, opened):
+    (place / "work" / "prompts" / "both.md").write_text("---\napproved_tools:\ndenied_tools: []\n---\nx")
+    async with opened() as ohm:
+        result = await ohm.call("subagent", {"agent": "both", "task": "x"})
+        assert ohm.acting.requests == []
+
+    assert all(part in result.text for part in ("both", "approved_tools", "denied_tools"))
+
+
+@pytest.mark.parametrize(
+    ("field", "tools"),
+    [
+        ("approved_tools: [bash, subagent, read]", ("bash", "read", FINALIZE)),
+        ("allowed_tools: []", (FINALIZE,)),
+        ("denied_tools: bash", ("read", "edit", "write", FINALIZE)),
+        ("", ("read", "bash", "edit", "write", FINALIZE)),
+    ],
+)
+async def test_the_tools_are_those_of_the_list_or_of_the_parent_without_it(place, opened, field, tools):
+    (place / "work" / "prompts" / "own.md").write_text(f"---\ndescription: d\n{field}\n---\nx")
+    host = MemoryHost(tools=("read", "bash", "edit", "write", "subagent", FINALIZE))
+    async with opened(host=host) as ohm:
+        await ohm.call("subagent", {"agent": "own", "task": "x"})
+        (request,) = ohm.acting.requests
+
+    assert set(request.tools) == set(tools)
+    assert [*request.profile.tools.allowed] == [*tools]
+
+
+async def test_the_process_of_an_agent_has_only_what_it_hands_in_its_answer_with(opened):
+    async with opened(env={"PI_STICKY_SUBAGENT_CHILD": "1", "PI_SUBAGENT_CHILD": "1"}) as ohm:
+        wrong = await ohm.call(FINALIZE, {"status": "SUCCESS", "result": ""})
+        right = await ohm.call(FINALIZE, {"status": "SUCCESS", "result": "x", "error": "note"})
+        assert [*ohm.tools] == [FINALIZE]
+
+    assert wrong.is_error
+    assert right.details == {"status": "SUCCESS", "result": "x"}
+
+
+async def test_an_agent_ships():
+    async with Ohm.open(env=HERMETIC, config={"subagentBackend": "none"}, suites=["sticky"]) as ohm:
+        result = await ohm.call("subagent", {"agent": "nobody", "task": "x"})
+
+    assert "Available agents: scout." in result.text
+
+
+async def test_wrong_options_are_a_diagnostic(opened):
+    async with opened(options={"finalizeRetries": 9}) as ohm:
+        assert [*ohm.tools] == []
+        assert any("suiteOptions.sticky.finalizeRetries" in one.message for one in ohm.diagnostics)
