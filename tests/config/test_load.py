@@ -413,7 +413,7 @@ def test_a_project_cannot_turn_the_fallback_to_the_cli_on(home, user, project, i
 
 def test_a_project_cannot_decide_what_becomes_of_the_users_tasks(home):
     store = '{"store": "memory", "storeSync": "full", "taskRetentionMs": 1, "taskMaxConcurrency": 2}'
-    suite = '"suiteOptions": {"delegate": {}}'
+    suite = '"suiteOptions": {"delegate": {}, "sticky": {}}'
     home.write(
         user='{"taskMaxEntries": 50}',
         project=f'{{"taskMaxEntries": 1, "taskMaxExpiredEntries": 1, "subagents": {store}, {suite}}}',
@@ -431,6 +431,7 @@ def test_a_project_cannot_decide_what_becomes_of_the_users_tasks(home):
         "subagents.store",
         "subagents.storeSync",
         "suiteOptions.delegate",
+        "suiteOptions.sticky",
     ]
     assert home.told(loaded) == [
         f".pi/ohm.json:1: '{name}' cannot be set by a project, and is ignored; set it in the user's file."

@@ -31,6 +31,7 @@ _USERS_ALONE: Final[tuple[KeyPath, ...]] = (
     ("subagents", "store"),
     ("subagents", "storeSync"),
     ("suiteOptions", "delegate"),
+    ("suiteOptions", "sticky"),
 )
 _FEATURES: Final = "features"
 _FALLBACK: Final = ("sdkFallbackToCli",)
