@@ -286,7 +286,7 @@ TRIGGERS = {
         lambda tool: tool.execute(ToolCall(arguments={"status": "ERROR", "error": "No such file."}))
     ),
     ErrorCode.FINALIZE_UNSUPPORTED: lambda: ran(
-        profiles=profile(finalize="required"), config={"subagentBackend": "scripted"}
+        profiles=profile(finalize="required"), config={"subagentBackend": "none"}
     ),
     ErrorCode.BUDGET_EXCEEDED: lambda: scripted(subagents={"budget": {"wallMs": 1}}, step=Step(gate=anyio.Event())),
     ErrorCode.BUDGET_UNENFORCEABLE: lambda: scripted(subagents={"budget": {"tokens": 1}}),

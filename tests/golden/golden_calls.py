@@ -14,6 +14,7 @@ from golden_functions import FUNCTIONS
 from golden_nested_pi import arguments_of, environment_of
 from golden_outcome import Outcome, rendered, stamped, theme_named
 from golden_recording import Json
+from golden_sticky import FINALIZE, STICKY_FUNCTIONS, finalize, session_files
 from golden_suites import Case
 from golden_todos import state, told
 from golden_world import ENTRY, HOUSE, World, opened
@@ -40,7 +41,7 @@ async def play(case: Case, root: Path) -> list[str]:
         return [case.fault]
     async with opened(case, root, _suites(case)) as world:
         outcome = await _called(world, world.case.call, {})
-        expect = world.case.expect
+        expect = referred(world.case.expect, outcome.saved)
         found = await differences(expect, Sight(world, outcome))
         throws = any(key.startswith(("throws", "raises")) for key in expect)
         if outcome.error is not None and not throws and "abort_parent_at" not in world.setup:
@@ -80,6 +81,8 @@ def referred(value: Any, saved: Json) -> Any:
 
 
 async def _tool(world: World, call: Json) -> Outcome:
+    if call["tool"] == FINALIZE and FINALIZE not in world.ohm.tools:  # no tool of the parent's
+        return await finalize(world, call)
     updates: list[Json] = []
     abort = anyio.Event()
     async with anyio.create_task_group() as group:
@@ -170,7 +173,7 @@ async def _render_message(world: World, call: Json) -> Outcome:
 
 
 async def _function(world: World, call: Json) -> Outcome:
-    function = {**FUNCTIONS, **DEVKIT_FUNCTIONS}.get(call["fn"])
+    function = {**FUNCTIONS, **DEVKIT_FUNCTIONS, **STICKY_FUNCTIONS}.get(call["fn"])
     if function is None:
         message = f"The runner knows no function {call['fn']!r} of the library."
         raise ValueError(message)
@@ -185,6 +188,7 @@ async def _sequence(world: World, call: Json) -> Outcome:
         made = {key: value for key, value in one.items() if key != "save_as"}
         outcome = await _called(world, made, saved)
         saved[one.get("save_as", f"r{number + 1}")] = outcome.facts
+    outcome.saved = saved
     return outcome
 
 
@@ -214,7 +218,7 @@ FORMS: Mapping[str, tuple[Play, frozenset[str]]] = {
     "render_result": (_render_result, frozenset({"content", "details", "expanded"})),
     "render_message": (_render_message, frozenset({"content"})),
     "tool_definitions": (_definitions, frozenset()),
-    "fn": (_function, frozenset({"args", "task", "content", "scope", "bypass_schema", "cwd", "jsonl"})),
+    "fn": (_function, frozenset({"args", "task", "content", "file", "scope", "bypass_schema", "cwd", "jsonl"})),
 }
 
 
@@ -298,6 +302,8 @@ SEEN: Mapping[str, Callable[[World, Outcome], Any]] = {
     "messages": lambda world, _outcome: told(world.host, "send_message"),
     "message": lambda world, _outcome: told(world.host, "send_message"),
     "unique": lambda world, _outcome: len({*world.ohm.tools}) == len([*world.ohm.tools]),
+    "session_files": lambda world, _outcome: len(session_files(world)),
+    "same_session_file": lambda world, _outcome: len({one.session_id for one in world.children.requests}) == 1,
     "details_names": _names,
     "is_same_session": _is_same_session,
 }

@@ -12,6 +12,7 @@ from anyio.lowlevel import checkpoint
 from golden_recording import Json
 
 from ohm_subagents._backends.shell.options import ShellOptions
+from ohm_subagents._plugins.finalization import finalize_tool
 from ohm_subagents.contract import (
     AgentEnded,
     Err,
@@ -31,7 +32,18 @@ from ohm_subagents.contract import (
     Usage,
     UsageAdded,
 )
-from ohm_subagents.plugin import Backend, BackendSpec, Capability, Options, RunOutput, RunRequest, Sink, hookimpl
+from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.plugin import (
+    Backend,
+    BackendSpec,
+    Capability,
+    Options,
+    RunOutput,
+    RunRequest,
+    Sink,
+    ToolCall,
+    hookimpl,
+)
 
 BACKEND_ID = "scripted-children"
 NOTHING = {"exitCode": 0}
@@ -125,7 +137,7 @@ class ScriptedChildren:
             summary="Scripted children.",
             options=Options,
             open=self._open,
-            capabilities=frozenset({Capability.AGENT_OPTIONS}),
+            capabilities=frozenset({Capability.AGENT_OPTIONS, Capability.FINALIZE, Capability.SESSIONS}),
         )
         return (spec,)
 
@@ -155,7 +167,7 @@ class ScriptedChildren:
         self._alive.append(request)
         self.peak = max(self.peak, len(self._alive))
         try:
-            return await self._play(child, sink)
+            return await self._play(child, request, sink)
         except anyio.get_cancelled_exc_class():
             self._signalled("SIGTERM", request)
             with anyio.CancelScope(shield=True):
@@ -167,12 +179,14 @@ class ScriptedChildren:
                 self._all_gone.set()
                 self._all_gone = anyio.Event()
 
-    async def _play(self, child: Json, sink: Sink) -> Result[RunOutput, OhmError]:
+    async def _play(self, child: Json, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         await checkpoint()
         if child.get("spawn_error"):
             return Err(OhmError(code=ErrorCode.COMMAND_UNUSABLE, message="The command 'pi' cannot be started."))
         for event in told(child["messages"]):
             sink.emit(event)
+            if request.profile.finalize and isinstance(event, ToolStarted) and event.tool == FINALIZE:
+                await self._finalize(event, sink)
             await checkpoint()  # a loop stops it in the middle of what it says
         for _ in range(child.get("raw_stdout_bytes", 0) // CHUNK + 1 if "raw_stdout_bytes" in child else 0):
             sink.emit(TextDelta(text="x" * CHUNK))
@@ -188,6 +202,12 @@ class ScriptedChildren:
             await anyio.sleep_forever()
         await anyio.sleep_until(began + child.get("exit_at", 0))
         return ended(child)
+
+    async def _finalize(self, call: ToolStarted, sink: Sink) -> None:
+        """What the tool says to a call, at once; a result in the script comes too late."""
+        result = await finalize_tool(None, sink.emit).execute(ToolCall(arguments=json.loads(call.args or "{}")))
+        status = "error" if result.is_error else "success"
+        sink.emit(ToolEnded(call_id=call.call_id, tool=FINALIZE, status=status, text=result.text))
 
     async def _end(self, child: Json, request: RunRequest) -> None:
         """What a child does that was asked to end. Of a task that was over before, nobody waits but for the process."""

@@ -47,6 +47,8 @@ MODIFIERS = {"details_exact", "appended_any_order"}
 def _understood(key: str, expect: Json) -> tuple[str, Check | None]:
     if key == "runs" and isinstance(expect[key], int):
         return "spawned", exact
+    if key == "prompt" and isinstance(expect[key], dict):
+        return key, subset
     if key in PLAIN:
         name, check = PLAIN[key]
         if key == "details" and expect.get("details_exact"):
@@ -340,6 +342,7 @@ SUBJECTS = frozenset(
         "persisted",
     }
     | {"appended_types", "size", "present", "raises", "prompt_snippet", "prompt_guidelines", "label", "unique"}
+    | {"valid", "finalized", "rejected", "error", "all_equal", "session_files", "same_session_file"}
     | {"store_ids", "state", "ui", "widgets", "user_messages", "user_message", "messages", "message", "return"}
 )
 

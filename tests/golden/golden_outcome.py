@@ -10,10 +10,14 @@ from ohm_subagents.plugin import Theme
 
 @dataclass(kw_only=True)
 class Outcome:
-    """`facts` are what was seen, by subject; `error` is what a tool or a function threw."""
+    """`facts` are what was seen, by subject; `error` is what a tool or a function threw.
+
+    `saved` are the facts of each call of a sequence, by name.
+    """
 
     facts: Json = field(default_factory=dict)
     error: str | None = None
+    saved: Json = field(default_factory=dict)
 
 
 def rendered(text: str) -> Outcome:

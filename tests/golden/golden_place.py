@@ -17,6 +17,7 @@ SETUP = frozenset(
     | {"project_settings", "sessions", "session_entries", "branch", "children", "child", "child_runs", "clock", "theme"}
     | {"width", "terminal_columns", "abort_parent_at", "has_ui", "env", "tools", "active_tools", "parent_tools"}
     | {"todos", "send_throws", "widget_throws", "config", "user_agents", "project_agents", "call_executor_directly"}
+    | {"prompts"}
 )
 """What a case may set up, in the suites that the library has; and `append…`, a session log that cannot be written."""
 
@@ -71,6 +72,7 @@ class Place:
             "project_skills": local / "skills",
             "user_agents": self.agent_dir / "agents",
             "project_agents": local / "agents",
+            "prompts": self.cwd / "prompts",
         }.items():
             for name, content in setup.get(key, {}).items():
                 _write(folder, name, content)

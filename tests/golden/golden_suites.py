@@ -14,7 +14,6 @@ DEFAULT = HERE / "suites.json"
 FURTHER = HERE / "suites-more.json"
 
 PENDING = {
-    "sticky": "subagents that keep their context",
     "core": "all suites mounted together",
 }
 """Suites of the file that the library does not have yet, and what they come with."""

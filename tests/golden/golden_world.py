@@ -29,6 +29,7 @@ DELEGATE, OUTPUT, SESSION = "delegate_to_subagents", "get_subagent_output", "get
 HOUSE: Mapping[str, tuple[str, ...]] = {
     "delegate": ("delegate",),
     "devkit": ("single",),
+    "sticky": ("sticky",),
     "todos": ("todos",),
     "ohm": ("task", "primary"),
 }

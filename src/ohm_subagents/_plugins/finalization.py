@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._config.json_schema import misfit
 from ohm_subagents._plugins.suites import Tool, ToolResult
 from ohm_subagents.contract.events import Finalized, FinalStatus
 from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.contract.json_schema import misfit
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from ohm_subagents._config.json_schema import schema_fault
 from ohm_subagents._config.limits import OwnBudget, OwnLimits
 from ohm_subagents._config.schema import FEATURES
 from ohm_subagents._config.values import Line, Model, Switch, VariableName, expected
+from ohm_subagents.contract.json_schema import schema_fault
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy
 
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.hookspecs import PROJECT
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(PROJECT)
 PRIMARY: Final = "primary"
 """The suite whose collisions are told in the words of 004 (task-v1, 18.1)."""
+SHARED: Final = "subagent"
+SHARING: Final = frozenset({"single", "sticky"})
+"""The suites that both have a tool of this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +59,21 @@ def mount(
             diagnostics.append(_unknown(name, specs))
             continue
         is_redacted = spec.redacts or redacted is True or (redacted is not False and name in redacted)
-        for tool in _built(spec, context(name), diagnostics, is_redacted=is_redacted):
+        for built in _built(spec, context(name), diagnostics, is_redacted=is_redacted):
+            tool = _apart(built, name, taken)
             owner = taken.get(tool.name, owners.get(tool.name, name))
             if tool.name in taken or owner != name:
                 diagnostics.append(_collision(tool.name, name, owner))
             else:
                 tools[tool.name], suites[tool.name], taken[tool.name] = tool, name, name
     return Mounted(tools=tools, suites=suites, diagnostics=tuple(diagnostics))
+
+
+def _apart(tool: Tool, suite: str, taken: Mapping[str, str]) -> Tool:
+    """001 and 003 name a tool alike: the later one has its suite in its name."""
+    if tool.name == SHARED and suite in SHARING and taken.get(SHARED) in SHARING:
+        return replace(tool, name=f"{SHARED}_{suite}")
+    return tool
 
 
 def _built(

@@ -59,7 +59,7 @@ class ScriptedBackend:
             summary="Runs a script.",
             options=Options,
             open=self._open,
-            capabilities=frozenset({Capability.SESSIONS}),
+            capabilities=frozenset({Capability.SESSIONS, Capability.FINALIZE}),
         )
 
     @hookimpl

@@ -251,3 +251,18 @@ async def test_wrong_options_are_a_diagnostic(opened):
     async with opened(options={"finalizeRetries": 9}) as ohm:
         assert [*ohm.tools] == []
         assert any("suiteOptions.sticky.finalizeRetries" in one.message for one in ohm.diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("suites", "tools"),
+    [
+        (["single", "sticky"], {"subagent": "agent task", "subagent_sticky": "agent task sessionId"}),
+        (["sticky", "single"], {"subagent": "agent task sessionId", "subagent_single": "agent task"}),
+    ],
+)
+async def test_beside_the_other_tool_of_this_name_the_later_one_is_called_after_its_suite(suites, tools):
+    async with Ohm.open(env=HERMETIC, config={"subagentBackend": "none"}, suites=suites) as ohm:
+        found = {name: " ".join(tool.input_schema["properties"]) for name, tool in ohm.tools.items()}
+        assert [*ohm.diagnostics] == []
+
+    assert found == tools

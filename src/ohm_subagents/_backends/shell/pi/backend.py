@@ -14,6 +14,7 @@ from ohm_subagents._backends.shell.backend import ShellBackend, conversed, new_i
 from ohm_subagents._backends.shell.command import located
 from ohm_subagents._backends.shell.environment import child_environment
 from ohm_subagents._backends.shell.pi import failures
+from ohm_subagents._backends.shell.pi.finalizer import without_events
 from ohm_subagents._backends.shell.pi.flags import left_out, session_file, write_instructions
 from ohm_subagents._backends.shell.pi.homes import PiHomes, unused
 from ohm_subagents._backends.shell.pi.kept import KeptReader
@@ -78,6 +79,8 @@ class PiBackend:
         if isinstance(mode, OhmError):
             return Err(mode)
         if (refused := _of_a_stranger(pi.version, request)) is not None:
+            return Err(refused)
+        if mode == "text" and (refused := without_events(request)) is not None:
             return Err(refused)
         for event in (*home.refresh(request, pi.version), *unused(request)):
             sink.emit(event)

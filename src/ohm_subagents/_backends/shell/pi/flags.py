@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ohm_subagents._backends.agent_choice import chosen_elsewhere
 from ohm_subagents._backends.shell.pi.agent_flags import agent_flags, model_and_tools, with_long_prompts_in_files
+from ohm_subagents._backends.shell.pi.finalizer import finalizer_flags, write_finalizer
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
+from ohm_subagents.contract.finalization import FINALIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,12 +44,14 @@ def arguments(pi: PiVersion, invocation: Invocation, mode: Mode) -> tuple[str, .
     request, folder = invocation.request, invocation.folder
     if has_task_argument(request, mode):
         return _of_task(pi, invocation)
+    finalizer = finalizer_flags(request, folder)
     if request.profile.agent is not None:
         return (
             *("--mode", mode),
             *(("-p",) if mode == "json" else ()),
             *(("--no-session",) if is_forgotten(request, mode) else ("--session", str(session_file(folder)))),
             *of_profile(pi, invocation),
+            *finalizer,
         )
     return (
         *("--mode", mode),
@@ -57,6 +61,7 @@ def arguments(pi: PiVersion, invocation: Invocation, mode: Mode) -> tuple[str, .
         *tools_allowed(request),
         *_ALWAYS,
         *_where_known(pi),
+        *finalizer,
     )
 
 
@@ -73,6 +78,7 @@ def _of_task(pi: PiVersion, invocation: Invocation) -> tuple[str, ...]:
         *("--mode", "json", "--session", str(session_file(folder))),
         *_where_known(pi),
         *model_and_tools(request.profile, tools=agent_tools(request), model=chosen_elsewhere(request)),
+        *finalizer_flags(request, folder),
         *("--system-prompt", str(_instructions_file(folder))),
         f"Task: {request.prompt}" if in_file is None else f"@{in_file}",
     )
@@ -85,8 +91,11 @@ def _task_file(invocation: Invocation) -> Path | None:
 
 
 def is_forgotten(request: RunRequest, mode: Mode) -> bool:
-    """Whether the conversation need not be kept: it begins and ends with this run, as 000 has it."""
-    continues = request.checkpoint is not None or request.history
+    """Whether the conversation need not be kept: it begins and ends with this run, as 000 has it.
+
+    One that has to hand in its answer may have to be told so.
+    """
+    continues = request.checkpoint is not None or request.history or request.profile.finalize is not None
     return request.profile.agent is not None and mode == "json" and request.is_one_shot and not continues
 
 
@@ -111,13 +120,14 @@ def agent_tools(request: RunRequest) -> tuple[str, ...] | None:
 
 def tools_allowed(request: RunRequest) -> tuple[str, ...]:
     """The tools of the profile that `pi` has, and no others."""
-    tools = ",".join(tool for tool in TOOLS if tool in request.tools)
+    tools = ",".join(tool for tool in (*TOOLS, FINALIZE) if tool in request.tools)
     return ("--tools", tools) if tools else ("--no-tools",)
 
 
 def write_instructions(invocation: Invocation) -> None:
     """Put the system prompt where the arguments name it: `pi` reads it from there, and no process list shows it."""
     profile, in_file = invocation.request.profile, _task_file(invocation)
+    write_finalizer(invocation.request, invocation.folder)
     if profile.agent is not None and profile.agent.has_task_argument:
         _instructions_file(invocation.folder).write_text(profile.prompt, encoding="utf-8", errors="replace")
         if in_file is not None:
@@ -133,7 +143,9 @@ def write_instructions(invocation: Invocation) -> None:
 def left_out(request: RunRequest) -> Iterable[DiagnosticRaised]:
     """The tools of the profile that `pi` has not."""
     missing = [
-        tool for tool in request.tools if tool not in TOOLS and tool != _OURS_ALONE and not _may_be(request, tool)
+        tool
+        for tool in request.tools
+        if tool not in (*TOOLS, FINALIZE) and tool != _OURS_ALONE and not _may_be(request, tool)
     ]
     if missing:
         names = ", ".join(f'"{tool}"' for tool in missing)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os.path
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents._backends.shell.pi import failures, notices
+from ohm_subagents._backends.shell.pi.finalizer import handed_in
 from ohm_subagents._backends.shell.pi.records import as_record, as_text, compact, record_in, text_of, usage_in
 from ohm_subagents._plugins.interfaces import RunOutput
 from ohm_subagents.contract.events import (
@@ -20,11 +21,14 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
+from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from pydantic import JsonValue
 
     from ohm_subagents._backends.shell.dialect import Ended
     from ohm_subagents._backends.shell.pi.records import Record
@@ -76,6 +80,7 @@ class PiReader:
         self._request = request
         self._secrets = secrets
         self._settles = settles
+        self._has_to_finalize = request.profile.finalize is not None
         self._calls: dict[str, _Call] = {}
         self._last: _Turn | None = None
         self._finalized: str | None = None
@@ -237,6 +242,12 @@ class PiReader:
         result = as_record(record.get("result"))
         text = text_of(result.get("content"))
         call = self._calls.pop(call_id, _Call())
+        if self._has_to_finalize and as_text(record.get("toolName")) == FINALIZE and not is_error:
+            match handed_in(self._request, cast("JsonValue", result.get("details"))):
+                case Ok(final):
+                    yield final
+                case Err(wrong):
+                    is_error, text = True, wrong
         if call.path and not is_error:
             yield FileChanged(path=_placed(call.path, self._request.cwd))
         yield ToolEnded(

@@ -1,0 +1,54 @@
+"""The extension of `pi` by which a subagent hands in its answer."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._plugins.finalization import DESCRIPTION, input_schema, parse_final
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.interfaces import RunRequest
+    from ohm_subagents.contract.events import Finalized
+    from ohm_subagents.contract.result import Result
+
+FILE: Final = "finalize.mjs"
+
+
+def finalizer_flags(request: RunRequest, folder: Path) -> Iterator[str]:
+    """What loads the extension, if the profile demands it."""
+    if request.profile.finalize is not None:
+        yield from ("--extension", str(folder / FILE))
+
+
+def write_finalizer(request: RunRequest, folder: Path) -> None:
+    """Put the extension where the flags name it, with the schema of this profile's result in it."""
+    if request.profile.finalize is None:
+        return
+    text = files("ohm_subagents._backends.shell.pi").joinpath(FILE).read_text(encoding="utf-8")
+    told = text.replace("__DESCRIPTION__", json.dumps(DESCRIPTION))
+    schema = json.dumps(input_schema(request.profile.result_schema))
+    (folder / FILE).write_text(told.replace("__INPUT__", schema), encoding="utf-8")
+
+
+def handed_in(request: RunRequest, details: JsonValue) -> Result[Finalized, str]:
+    """What the extension tells of a call, looked at again: not every release of `pi` holds arguments to a schema."""
+    return parse_final(details, request.profile.result_schema)
+
+
+def without_events(request: RunRequest) -> OhmError | None:
+    """What stands against running a profile that demands it in a mode that tells only the last text."""
+    if request.profile.finalize is None:
+        return None
+    return OhmError(
+        code=ErrorCode.FINALIZE_UNSUPPORTED,
+        message=f"Profile '{request.profile.id}' demands subagent_finalize, which pi cannot tell of in plain text.",
+        advice="Take `mode: json` or `rpc` for backend 'interactive-shell'.",
+    )
