@@ -10,7 +10,7 @@ from ohm_subagents.contract import Err, Ok, TextDelta, ToolEnded, ToolStarted, U
 
 pytestmark = pytest.mark.anyio
 
-PLACES = {"$CWD": "/work", "$AGENT_DIR": "/agent"}
+PLACES = {"$CWD": "/desk", "$AGENT_DIR": "/agent"}
 FINE = {
     "id": "X-1",
     "suite": "delegate",
@@ -67,7 +67,7 @@ def test_sessions_and_runs_count_their_starts():
 
 
 def test_placeholders_are_filled_in_keys_and_texts():
-    assert filled({"$CWD/a": ["see $CWD/b and $AGENT_DIR"]}, PLACES) == {"/work/a": ["see /work/b and /agent"]}
+    assert filled({"$CWD/a": ["see $CWD/b and $AGENT_DIR"]}, PLACES) == {"/desk/a": ["see /desk/b and /agent"]}
 
 
 def test_a_marker_that_nobody_knows_is_an_error():

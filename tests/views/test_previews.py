@@ -7,7 +7,7 @@ from ohm_subagents._views.previews import tool_call_preview, tool_result_summary
 
 
 def preview(name: str, arguments: dict, *, width: int = 160) -> str:
-    return tool_call_preview(name, arguments, width=width, cwd="/work/app", home="/work")
+    return tool_call_preview(name, arguments, width=width, cwd="/desk/app", home="/desk")
 
 
 @pytest.mark.parametrize(
@@ -15,11 +15,11 @@ def preview(name: str, arguments: dict, *, width: int = 160) -> str:
     [
         ("ls", {"path": "src/"}, "ls → src/"),
         ("ls", {}, "ls → ."),
-        ("ls", {"path": "/work/app"}, "ls → ."),
-        ("ls", {"path": "/work/app/src/"}, "ls → src/"),
-        ("ls", {"path": "/work/other"}, "ls → ~/other"),
-        ("ls", {"path": "/work"}, "ls → ~"),
-        ("ls", {"path": "/workshop/a"}, "ls → /workshop/a"),
+        ("ls", {"path": "/desk/app"}, "ls → ."),
+        ("ls", {"path": "/desk/app/src/"}, "ls → src/"),
+        ("ls", {"path": "/desk/other"}, "ls → ~/other"),
+        ("ls", {"path": "/desk"}, "ls → ~"),
+        ("ls", {"path": "/deskshop/a"}, "ls → /deskshop/a"),
         ("find", {"pattern": "*.ts", "path": "src/"}, "find → *.ts in src/"),
         ("find", {"pattern": "*.ts"}, "find → *.ts"),
         ("find", {}, "find → ..."),
@@ -34,17 +34,17 @@ def preview(name: str, arguments: dict, *, width: int = 160) -> str:
         ("edit", {"path": "a", "edits": [{"oldText": "x\n \ny", "newText": ""}]}, "edit → a (1 edit) +0/-2"),
         ("edit", {"path": "a", "oldText": "x", "newText": "y\nz"}, "edit → a (1 edit) +2/-1"),
         ("edit", {"path": "a", "edits": []}, "edit → a"),
-        ("edit", {"filePath": "/work/app/a"}, "edit → a"),
+        ("edit", {"filePath": "/desk/app/a"}, "edit → a"),
         ("edit", {"edits": 3}, "edit → ..."),
         ("write", {"path": "a", "content": "1\n\n2\n"}, "write → a +2"),
-        ("write", {"path": "/work/app/b/c", "content": ""}, "write → b/c +0"),
+        ("write", {"path": "/desk/app/b/c", "content": ""}, "write → b/c +0"),
         ("read", {"path": "a.ts", "offset": 10, "limit": 50}, "read → a.ts:10+50 (50 lines)"),
         ("read", {"path": "a.ts", "offset": 1234567}, "read → a.ts:1234567"),
         ("read", {"path": "a.ts", "limit": 5.0}, "read → a.ts+5 (5 lines)"),
         ("read", {"path": "a.ts"}, "read → a.ts"),
         ("read", {"path": ["a"], "offset": True}, "read → ..."),
         ("grep", {"pattern": "TODO", "glob": "*.ts", "path": "src"}, "grep → /TODO/ → *.ts"),
-        ("grep", {"pattern": "TODO", "path": "/work/app/src"}, "grep → /TODO/ → src"),
+        ("grep", {"pattern": "TODO", "path": "/desk/app/src"}, "grep → /TODO/ → src"),
         ("grep", {"pattern": "TODO"}, "grep → /TODO/"),
         ("bash", {"command": "npm test\nrm x"}, "bash → npm test"),
         ("bash", {"command": None}, "bash → ..."),
