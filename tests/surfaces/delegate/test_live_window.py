@@ -24,7 +24,7 @@ from ohm_subagents.contract import (
 def live(*events: Event, max_lines: int = 15) -> LiveWindow:
     opened = Window(name="scout", session_id="s")
     folded = LiveWindow(
-        opened, prompt="Look", max_lines=max_lines, preview_width=80, cwd=Path("/desk"), home=Path("/root")
+        opened, prompt="Look", max_lines=max_lines, preview_width=80, cwd=Path("/desk"), home=Path("/home/me")
     )
     for event in events:
         folded.add(event)
@@ -64,7 +64,7 @@ def test_calls_and_listings_are_tool_lines() -> None:
         TextDelta(text="I look."),
         call("1", "ls", '{"path":"/desk/src"}'),
         back("1", "ls", "a\nb/"),
-        call("2", "find", '{"pattern":"*.py","path":"/root/x"}'),
+        call("2", "find", '{"pattern":"*.py","path":"/home/me/x"}'),
         back("2", "find", "", "error"),
         call("3", "bash", "not json"),
         back("3", "bash", "whatever"),

@@ -128,12 +128,15 @@ async def test_a_session_is_of_one_agent_in_one_directory(place, opened):
 
 
 async def test_two_calls_on_one_session_come_one_after_the_other(opened):
-    gate, prompts = anyio.Event(), []
+    begun, gate, seen = anyio.Event(), anyio.Event(), []
 
     async def act(request, sink):
-        prompts.append(request.prompt)
+        seen.append(("begins", request.prompt))
+        begun.set()
         await gate.wait()
-        return await found(request, sink)
+        answer = await found(request, sink)
+        seen.append(("ends", request.prompt))
+        return answer
 
     async with opened(act) as ohm, anyio.create_task_group() as group:
         results = {}
@@ -142,13 +145,12 @@ async def test_two_calls_on_one_session_come_one_after_the_other(opened):
             results[task] = await ohm.call("subagent", {"agent": "scout", "task": task, "sessionId": ID})
 
         group.start_soon(call, "a")
-        await anyio.wait_all_tasks_blocked()
+        await begun.wait()
         group.start_soon(call, "b")
         await anyio.wait_all_tasks_blocked()
-        waiting = [*prompts]
         gate.set()
 
-    assert (waiting, prompts) == (["a"], ["a", "b"])
+    assert seen == [("begins", "a"), ("ends", "a"), ("begins", "b"), ("ends", "b")]
     assert results["b"].details["finalized"]["status"] == "SUCCESS"
 
 

@@ -16,10 +16,11 @@ from ohm_subagents._surfaces.delegate.inputs import (
     parse_delegation,
     parse_session,
 )
-from ohm_subagents._surfaces.delegate.options import DelegateOptions, read_options
+from ohm_subagents._surfaces.delegate.options import DelegateOptions
 from ohm_subagents._surfaces.delegate.outcome import result_text
 from ohm_subagents._surfaces.delegate.sessions import Sessions
 from ohm_subagents._surfaces.delegate.transcripts import output_text, session_text
+from ohm_subagents._surfaces.suite_options import suite_options
 from ohm_subagents._surfaces.tool import followed
 from ohm_subagents._views.agent_profiles import profile_summary
 from ohm_subagents.contract.commands import Rejected
@@ -48,7 +49,7 @@ def delegate_suite() -> ToolSuiteSpec:
 
 
 def _build(context: SuiteContext) -> tuple[Tool, ...]:
-    options = read_options(context.settings().options)
+    options = suite_options(DelegateOptions, context.settings().options, suite=NAME)
     sessions = context.memory.setdefault("sessions", Sessions(context))
     if not isinstance(sessions, Sessions):
         raise TypeError("Somebody else has written into the memory of this suite.")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents._plugins.interfaces import Options
-from ohm_subagents._surfaces.arguments import complaint
 
 SESSIONS: Final = "~/.pi/subagent-sessions"
 
@@ -27,19 +26,6 @@ class StickyOptions(Options):
     finalize_retries: int = Field(default=2, ge=0, le=5)
     timeout_ms: int | None = Field(default=None, ge=1)
     backend: str | None = None
-
-
-def read_options(given: object) -> StickyOptions:
-    """The options as they are written; raises `ValueError` with one sentence about the first that is wrong."""
-    try:
-        return StickyOptions.model_validate(given)
-    except ValidationError as invalid:
-        first = invalid.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        known = ", ".join(field.alias or name for name, field in StickyOptions.model_fields.items())
-        otherwise = first["msg"].removeprefix("Input should be ")
-        wrong = complaint(first, allowed={"extra_forbidden": f"the keys {known}"}, otherwise=otherwise)
-        raise ValueError(f"'suiteOptions.sticky.{key}' {wrong}".rstrip(".")) from None
 
 
 def expanded(path: str, home: Path) -> Path:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._plugins.finalization import GUIDELINE, finalize_tool
 from ohm_subagents._plugins.suites import Tool, ToolResult, ToolSuiteSpec
 from ohm_subagents._surfaces.sticky.inputs import SUBAGENT_SCHEMA, Asked, parse_asked
-from ohm_subagents._surfaces.sticky.options import StickyOptions, expanded, read_options
+from ohm_subagents._surfaces.sticky.options import StickyOptions, expanded
 from ohm_subagents._surfaces.sticky.outcome import failed, final_of, result_of
 from ohm_subagents._surfaces.sticky.sessions import StickySession, Turns
 from ohm_subagents._surfaces.sticky.tools import tools_of
+from ohm_subagents._surfaces.suite_options import suite_options
 from ohm_subagents._surfaces.tool import followed
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.commands import Start, StartItem
@@ -50,7 +51,7 @@ def sticky_suite() -> ToolSuiteSpec:
 
 def _build(context: SuiteContext) -> tuple[Tool, ...]:
     """For the process of an agent, only what it hands in its answer with; no other subagent is given anything."""
-    options = read_options(context.settings().options)
+    options = suite_options(StickyOptions, context.settings().options, suite=NAME)
     if context.nesting.is_sticky_child:
         return (finalize_tool(None, _noted_elsewhere),)
     if context.nesting.is_child:
