@@ -28,7 +28,7 @@ from ohm_subagents.contract.pi_settings import PiSettings
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from ohm_subagents._plugins.suites import JsonObject, SuiteContext, ToolCall
     from ohm_subagents._surfaces.delegate.details import SessionRun
@@ -65,24 +65,8 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
             call_view=partial(windows.call_line, "delegate_to_subagents"),
             result_view=partial(_windows_view, context),
         ),
-        Tool(
-            name="get_subagent_output",
-            label="Get Sub-agent Output",
-            description=_description("get_subagent_output"),
-            input_schema=SESSION_SCHEMA,
-            execute=partial(_retrieve, context, sessions, _output),
-            call_view=partial(windows.call_line, "get_subagent_output"),
-            result_view=_truncated,
-        ),
-        Tool(
-            name="get_subagent_session",
-            label="Get Sub-agent Session",
-            description=_description("get_subagent_session"),
-            input_schema=SESSION_SCHEMA,
-            execute=partial(_retrieve, context, sessions, _session),
-            call_view=partial(windows.call_line, "get_subagent_session"),
-            result_view=_truncated,
-        ),
+        _retrieval("get_subagent_output", "Get Sub-agent Output", partial(_retrieve, context, sessions, _output)),
+        _retrieval("get_subagent_session", "Get Sub-agent Session", partial(_retrieve, context, sessions, _session)),
         Tool(
             name="list_subagent_profiles",
             label="List Sub-agent Profiles",
@@ -92,6 +76,18 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
             call_view=partial(windows.call_line, "list_subagent_profiles"),
             result_view=_whole,
         ),
+    )
+
+
+def _retrieval(name: str, label: str, execute: Callable[[ToolCall], Awaitable[ToolResult]]) -> Tool:
+    return Tool(
+        name=name,
+        label=label,
+        description=_description(name),
+        input_schema=SESSION_SCHEMA,
+        execute=execute,
+        call_view=partial(windows.call_line, name),
+        result_view=_truncated,
     )
 
 
