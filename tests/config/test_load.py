@@ -162,7 +162,7 @@ WRONG = [
     (
         '{"subagents": {"finder": {"modle": "a/b"}}}',
         "'subagents.finder.modle' is not a known key, and is ignored. "
-        "Known here: backend, budget, limits, loop, model, tools.",
+        "Known here: backend, budget, limits, loop, model, primary, tools.",
     ),
     (
         '{"providers": {"acme": {"baseUrl": "http://x", "models": [{"id": "m", "thinking": true}]}}}',

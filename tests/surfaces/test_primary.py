@@ -96,6 +96,21 @@ async def test_the_schema_has_the_fields_of_the_profile_and_the_legacy_one():
     }
 
 
+@pytest.mark.parametrize(
+    ("entries", "tools"),
+    [
+        ({}, ["librarian"]),
+        ({"oracle": {"primary": True}, "Finder": {"primary": True}}, ["librarian", "oracle", "finder"]),
+        ({"librarian": {"primary": False}}, []),
+        ({"librarian": {"model": "local/search"}, "oracle": {"primary": None}}, ["librarian"]),
+    ],
+)
+async def test_ohm_json_says_which_subagents_are_direct_tools(entries, tools):
+    async with Ohm.open(env=HERMETIC, config={"subagents": entries}) as ohm:
+        assert [name for name in ohm.tools if name != "task"] == tools
+        assert {profile.id for profile in ohm.profiles} >= {"librarian", "oracle", "finder"}
+
+
 async def test_the_description_says_when_to_use_it_and_the_other_route():
     async with opened(LIBRARIAN) as ohm:
         tool = ohm.tools["librarian"]

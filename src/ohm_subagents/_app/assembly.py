@@ -232,7 +232,13 @@ def assemble(sources: Sources, former: Assembly | None = None) -> Assembly:
     agents = AgentShelf(cwd=sources.cwd, agent_dir=agent_dir(sources.env), now=sources.clock)
     catalog = _catalog(sources, host, config, agents) if sources.profiles is None else Catalog.of(sources.profiles)
     return Assembly(
-        sources=sources, loaded=loaded, config=config, host=host, backends=backends, catalog=catalog, agents=agents
+        sources=sources,
+        loaded=loaded,
+        config=config,
+        host=host,
+        backends=backends,
+        catalog=catalog.marked(lambda profile_id: config.subagents.entry(profile_id).primary),
+        agents=agents,
     )
 
 

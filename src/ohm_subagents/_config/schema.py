@@ -16,6 +16,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.limits import CommonBudget, CommonLimits, CommonLoop, OwnBudget, OwnLimits, OwnLoop
+from ohm_subagents._config.painter import Painter
 from ohm_subagents._config.permissions import OPEN, Permissions
 from ohm_subagents._config.reserved import RESERVED
 from ohm_subagents._config.section import Section
@@ -62,29 +63,6 @@ class Features(Section):
 FEATURES: Final = tuple(to_camel(name) for name in Features.model_fields)
 
 
-class GooglePainter(Section):
-    enabled: Switch = Field(default=True, description="Whether Google's image model may be used.")
-    model: str = Field(default="gemini-2.5-flash-image-preview", description="Google's image model.")
-
-
-class OpenAIPainter(Section):
-    enabled: Switch = Field(default=True, description="Whether OpenAI's image model may be used.")
-    model: str = Field(default="gpt-image-1", description="OpenAI's image model.")
-
-
-class AzurePainter(Section):
-    enabled: Switch = Field(default=False, description="Whether an Azure image deployment may be used.")
-    deployment: str = Field(default="", description="Name of the Azure deployment.")
-    endpoint: str = Field(default="", description="Address of the Azure resource.")
-    api_version: str = Field(default="2025-04-01-preview", description="Version of the Azure API.")
-
-
-class Painter(Section):
-    google_nano_banana: GooglePainter = GooglePainter()
-    openai: OpenAIPainter = OpenAIPainter()
-    azure_openai: AzurePainter = AzurePainter()
-
-
 class SubagentEntry(Section):
     """`subagents.<id>` as it is written."""
 
@@ -98,6 +76,9 @@ class SubagentEntry(Section):
         ]
         | None
     ) = Field(default=None, description="The child tools of this subagent.")
+    primary: Switch | None = Field(
+        default=None, description="Whether this subagent is a direct tool besides; null is as its profile says."
+    )
     limits: OwnLimits = OwnLimits()
     loop: OwnLoop = OwnLoop()
     budget: OwnBudget = Field(
@@ -116,6 +97,7 @@ class ProfileSettings:
     model: ModelPattern | None = None
     backend: str | None = None
     tools: ToolRules | None = None
+    primary: bool | None = None
     limits: Limits = field(default_factory=Limits)
     limits_at_most: Limits = field(default_factory=Limits)
     loop: LoopPolicy = field(default_factory=LoopPolicy)
@@ -198,6 +180,7 @@ class Subagents(Section):
             model=written.model,
             backend=written.backend,
             tools=written.tools,
+            primary=written.primary,
             limits=limits,
             limits_at_most=limits_at_most,
             loop=self.loop.policy(written.loop),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, Self
@@ -17,7 +17,7 @@ from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from ohm_subagents.contract.profile import Profile
@@ -39,6 +39,11 @@ class Catalog:
         shelf = _Shelf()
         shelf.put(profiles)
         return cls(profiles=tuple(shelf.profiles.values()), diagnostics=tuple(shelf.diagnostics))
+
+    def marked(self, is_primary: Callable[[str], bool | None]) -> Self:
+        """The catalogue with the configuration's word, by id, on what is a direct tool; None leaves it as it is."""
+        said = ((profile, is_primary(profile.id)) for profile in self.profiles)
+        return replace(self, profiles=tuple(_as_said(profile, primary=primary) for profile, primary in said))
 
     def find(self, text: str) -> Profile | None:
         """The profile of an id as a caller types it: trimmed and folded."""
@@ -82,6 +87,10 @@ def builtin_profiles() -> tuple[Profile, ...]:
             raise AssertionError(str(parsed.err_value))  # noqa: TRY004  it is our own file that is wrong
         found.append(parsed.ok_value.profile)
     return tuple(found)
+
+
+def _as_said(profile: Profile, *, primary: bool | None) -> Profile:
+    return profile if primary in (None, profile.primary) else replace(profile, primary=primary)
 
 
 class _Shelf:
