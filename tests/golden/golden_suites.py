@@ -13,10 +13,14 @@ HERE = Path(__file__).parent
 DEFAULT = HERE / "suites.json"
 FURTHER = HERE / "suites-more.json"
 
-PENDING = {
-    "core": "all suites mounted together",
-}
-"""Suites of the file that the library does not have yet, and what they come with."""
+SHARED = "subagent"
+SHARING = frozenset({"devkit", "sticky"})
+"""The suites of the file that both have a tool of this name. The file has one tool for both of them there, a façade;
+here each keeps its own, and the later one is named after its suite: `suites-more.json` has the cases of that rule."""
+REPLACED = "no façade for two tools: each keeps its name, the later one with its suite (see suites-more.json)"
+
+CORE = "core"
+"""The suite of the cases about several suites on one host."""
 
 ABOUT = frozenset({"area", "name", "source", "basis", "note"})
 """What a case says for people only."""
@@ -41,8 +45,16 @@ class Case:
         return None
 
     @property
+    def mounted(self) -> tuple[str, ...]:
+        """The suites that its host has: those it names, else its own."""
+        named = self.call.get("mount_all") or self.call.get("mount") or self.suite
+        return (named,) if isinstance(named, str) else tuple(named)
+
+    @property
     def why_skipped(self) -> str | None:
-        return f"suite {self.suite} comes with {PENDING[self.suite]}" if self.suite in PENDING else None
+        """It is about the façade."""
+        called = [self.call.get(form) for form in ("tool", "schema", "render_call", "render_result")]
+        return REPLACED if SHARED in called and set(self.mounted) >= SHARING and self.suite == CORE else None
 
 
 def suite_file() -> Path:

@@ -32,8 +32,11 @@ HOUSE: Mapping[str, tuple[str, ...]] = {
     "sticky": ("sticky",),
     "todos": ("todos",),
     "ohm": ("task", "primary"),
+    "core": (),
 }
-"""Our names of the suites of the file."""
+"""Our names of the suites of the file; its cases about several suites name them."""
+PRIMARY = {"oracle": {"primary": True}, "finder": {"primary": True}}
+"""The subagents that have a tool of their own once they are marked: all those that the file knows are, here."""
 
 
 class FailingHost(MemoryHost):
@@ -258,7 +261,7 @@ async def opened(case: Case, root: Path, suites: tuple[str, ...]) -> AsyncGenera
         world = World(case, place, group)
         async with Ohm.open(
             cwd=place.cwd,
-            config={"subagentBackend": BACKEND_ID},
+            config={"subagentBackend": BACKEND_ID, "subagents": PRIMARY},
             env=place.env(world.env),
             plugins=[world.children],
             suites=suites,

@@ -4,7 +4,7 @@ import pytest
 from golden_calls import play
 from golden_children import ScriptedChildren, ended, script, told
 from golden_expectations import differences
-from golden_suites import PENDING, case, filled
+from golden_suites import case, filled
 
 from ohm_subagents.contract import Err, Ok, TextDelta, ToolEnded, ToolStarted, UsageAdded
 
@@ -107,10 +107,19 @@ async def test_a_throw_that_was_not_expected_fails_whatever_else_is_right(tmp_pa
     assert said.startswith("it threw")
 
 
-def test_only_a_suite_that_is_to_come_is_skipped():
-    for suite in ("delegate", *PENDING):
-        reason = case({"id": "X-1", "suite": suite, "call": {}, "expect": {"text": "x"}}).why_skipped
-        assert reason == (f"suite {suite} comes with {PENDING[suite]}" if suite in PENDING else None)
+@pytest.mark.parametrize(
+    ("suite", "call", "is_skipped"),
+    [
+        ("core", {"mount_all": ["devkit", "sticky"], "tool": "subagent"}, True),
+        ("core", {"mount_all": ["devkit", "sticky"], "tool": "subagent_sticky"}, False),
+        ("core", {"mount_all": ["delegate", "sticky"], "tool": "subagent"}, False),
+        ("core", {"mount_all": ["devkit", "sticky"]}, False),
+        ("devkit", {"tool": "subagent"}, False),
+    ],
+)
+def test_only_a_call_of_one_tool_for_two_suites_is_skipped(suite, call, is_skipped):
+    made = case({"id": "X-1", "suite": suite, "call": call, "expect": {"text": "x"}})
+    assert (made.why_skipped is not None) is is_skipped
 
 
 # Expectations
