@@ -84,7 +84,7 @@ class Engine:
         self.events = HostEvents(assembly.sources.logger)
         subagents = assembly.config.subagents
         self.mounted = mount_all(assembly.config, self._suites, assembly.host.tool_suites(), self._suite_context)
-        self._world = assembly.world(self.mounted.child)
+        self._world = assembly.world(self.mounted.child.tools)
         if isinstance(assembly.loaded, Ok):
             self._running.limit(subagents.max_running)
             self._throttle.configure(limits=subagents.max_requests, retries=subagents.request_retries)

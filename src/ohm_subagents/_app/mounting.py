@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.suites import Settings
-from ohm_subagents._surfaces.mounting import mount
+from ohm_subagents._surfaces.mounting import Mounted, mount
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.finalization import FINALIZE
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ohm_subagents._config.schema import OhmConfig
-    from ohm_subagents._plugins.suites import EventHandler, SuiteContext, Tool, ToolSuiteSpec
+    from ohm_subagents._plugins.suites import EventHandler, SuiteContext, ToolSuiteSpec
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.diagnostics import Diagnostic
 
@@ -24,11 +24,15 @@ TASK: Final = "task"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountedSuites:
-    """Tools by name, for the parent and for children."""
+    """Those for the parent, and those for children."""
 
-    parent: Mapping[str, Tool]
-    child: Mapping[str, Tool]
-    diagnostics: tuple[Diagnostic, ...]
+    parent: Mounted
+    child: Mounted
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What could not be mounted."""
+        return (*self.child.diagnostics, *self.parent.diagnostics)
 
 
 def settings_of(config: OhmConfig, suite: str) -> Settings:
@@ -68,7 +72,7 @@ def mount_all(
         redacted=redacted,
     )
     parent = mount(chosen, specs, context, kept={TASK: TASK}, redacted=redacted)
-    return MountedSuites(parent=parent.tools, child=child.tools, diagnostics=(*child.diagnostics, *parent.diagnostics))
+    return MountedSuites(parent=parent, child=child)
 
 
 def _unheard(_event: str, _handler: EventHandler) -> None:

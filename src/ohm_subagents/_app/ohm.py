@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from ohm_subagents._app.assembly import Assembly, ConfigSource
+    from ohm_subagents._app.mounting import MountedSuites
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._plugins.embedding import Host
@@ -161,12 +162,17 @@ class Ohm:
     @property
     def tools(self) -> Mapping[str, Tool]:
         """The mounted tools by name, for any agent framework."""
-        return self._engine.mounted.parent
+        return self._engine.mounted.parent.tools
 
     @property
     def child_tools(self) -> Mapping[str, Tool]:
         """The tools that plugins offer to subagents, by name."""
-        return self._engine.mounted.child
+        return self._engine.mounted.child.tools
+
+    @property
+    def mounted(self) -> MountedSuites:
+        """The same with the suite that each came from, for `ohm tools`."""
+        return self._engine.mounted
 
     @property
     def config(self) -> OhmConfig:

@@ -61,6 +61,7 @@ class Collection:
     def __init__(self, manager: pluggy.PluginManager) -> None:
         self._manager = manager
         self._problems: dict[tuple[str, str, str], Diagnostic] = {}
+        self._suite_owners: dict[str, str] = {}
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -77,7 +78,11 @@ class Collection:
 
     @cached_property
     def tool_suites(self) -> Mapping[str, ToolSuiteSpec]:
-        return self._keyed(SUITES, dict)
+        return self._keyed(SUITES, dict, self._suite_owners)
+
+    def suite_owner(self, name: str) -> str:
+        """The plugin that offers a suite which there is."""
+        return self._suite_owners[self.tool_suites[name].name]
 
     @cached_property
     def observers(self) -> tuple[Observer, ...]:
@@ -111,10 +116,15 @@ class Collection:
                 return row
         return None
 
-    def _keyed(self, kind: _Kind[T], arguments: Callable[[], Mapping[str, object]]) -> Mapping[str, T]:
-        """Offers by key. `arguments` are made for each plugin, so that none can change what the next one reads."""
+    def _keyed(
+        self, kind: _Kind[T], arguments: Callable[[], Mapping[str, object]], owners: dict[str, str] | None = None
+    ) -> Mapping[str, T]:
+        """Offers by key. `arguments` are made for each plugin, so that none can change what the next one reads.
+
+        `owners` gets the plugins by key.
+        """
         offered: dict[str, T] = {}
-        owners: dict[str, str] = {}
+        owners = {} if owners is None else owners
         for owner in self._owners(kind.hook):
             for item in self._ask(kind.hook, owner, kind.read, **arguments()).unwrap_or([]):
                 key = kind.key(item)

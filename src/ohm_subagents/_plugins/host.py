@@ -126,6 +126,10 @@ class PluginHost:
         """Tool suites by name."""
         return self._collection.tool_suites
 
+    def suite_owner(self, name: str) -> str:
+        """The plugin that offers a suite; `KeyError` for one that nobody offers."""
+        return self._collection.suite_owner(name)
+
     def observers(self) -> tuple[Observer, ...]:
         """Observers of every task."""
         return self._collection.observers

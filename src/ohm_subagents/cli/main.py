@@ -139,6 +139,17 @@ def plugins(cwd: Cwd = HERE, config: Config = None) -> None:
 
 
 @app.command()
+def tools(cwd: Cwd = HERE, config: Config = None) -> None:
+    """List the tools that are mounted, with the suite and the plugin of each."""
+    from ohm_subagents.cli.inspection import inspect
+    from ohm_subagents.cli.place import directory
+    from ohm_subagents.cli.tools import print_tools
+
+    place = directory(cwd)
+    finish(lambda: inspect(print_tools, cwd=place, config=config))
+
+
+@app.command()
 def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
     """Check the installation: configuration, keys, models, backends, plugins."""
     from ohm_subagents.cli.doctor import doctor
