@@ -98,6 +98,7 @@ async def test_tools_that_are_not_here_are_named_and_those_of_plugins_are_not():
         _, told = await asks(server, AgentOptions(), own=None, model=ACME, **tools)
     assert told == ['There is no tool "web" here; the subagent works without it.']
     assert sorted(server.requests[0].tool_names) == ["read", "shout"]
+    assert system_of(server.requests[0]).endswith("You do not have these tools, whatever is said above: web.")
 
 
 async def test_what_only_pi_can_do_is_said_once_each():

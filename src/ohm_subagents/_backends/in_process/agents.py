@@ -24,7 +24,17 @@ def told(request: RunRequest) -> str:
     agent = request.profile.agent
     if agent is None:
         return request.instructions
-    return full_instructions(full_instructions(request.instructions, agent.appended_prompt), skill_list(request, agent))
+    told = full_instructions(full_instructions(request.instructions, agent.appended_prompt), skill_list(request, agent))
+    missing = ", ".join(_foreign(request))
+    return full_instructions(
+        told, f"You do not have these tools, whatever is said above: {missing}." if missing else ""
+    )
+
+
+def _foreign(request: RunRequest) -> tuple[str, ...]:
+    """The tools of the profile that nobody provides here."""
+    ours = {*CHILD_TOOLS, *(tool.name for tool in request.child_tools)}
+    return tuple(tool for tool in request.tools if tool not in ours)
 
 
 def with_level(pattern: ModelPattern, request: RunRequest) -> ModelPattern:
@@ -40,10 +50,8 @@ def unhonoured(request: RunRequest, pattern: ModelPattern) -> Iterator[Diagnosti
     if agent is None:
         return
     yield from _other_model(request, agent, pattern)
-    ours = {*CHILD_TOOLS, *(tool.name for tool in request.child_tools)}
-    foreign = [tool for tool in request.tools if tool not in ours]
-    if foreign:
-        names = ", ".join(f'"{tool}"' for tool in foreign)
+    names = ", ".join(f'"{tool}"' for tool in _foreign(request))
+    if names:
         yield Diagnostic(subject="tools", message=f"There is no tool {names} here; the subagent works without it.")
     yield from unread_skills(agent)
     if agent.extensions:

@@ -146,12 +146,18 @@ def test_a_prompt_that_no_argument_can_hold_is_in_a_file(tmp_path):
     assert (tmp_path / "appended.md").read_text() == named
 
 
-def test_a_tool_that_an_extension_may_bring_is_not_told_as_missing(tmp_path):
-    run = run_of(tmp_path, policy=ToolPolicy(allowed=("todo",)), tools=("todo",))
-    assert list(left_out(run.request)) == []
+def extended(folder, agent=None):
+    """A request for the tool `todo` where the user has an extension."""
+    (folder / "home" / "extensions").mkdir(parents=True, exist_ok=True)
+    (folder / "home" / "extensions" / "todo.ts").touch()
+    env = {"PI_CODING_AGENT_DIR": str(folder / "home")}
+    return run_of(folder, agent, policy=ToolPolicy(allowed=("todo",)), tools=("todo",), env=env).request
 
-    alone = run_of(tmp_path, AgentOptions(no_extensions=True), policy=ToolPolicy(allowed=("todo",)), tools=("todo",))
-    [told] = left_out(alone.request)
+
+def test_a_tool_that_an_extension_may_bring_is_not_told_as_missing(tmp_path):
+    assert list(left_out(extended(tmp_path))) == []
+
+    [told] = left_out(extended(tmp_path, AgentOptions(no_extensions=True)))
     assert 'no tool "todo"' in told.diagnostic.message
 
 
@@ -169,8 +175,7 @@ def test_a_tool_of_ours_is_missing_unless_an_extension_may_bring_one_of_its_name
         call_view=lambda _arguments, _theme: "",
         only_if_named=only_if_named,
     )
-    run = run_of(tmp_path, policy=ToolPolicy(allowed=("todo",)), tools=("todo",))
-    assert len([*left_out(replace(run.request, child_tools=(tool,)))]) == missing
+    assert len([*left_out(replace(extended(tmp_path), child_tools=(tool,)))]) == missing
 
 
 # Agents of 001

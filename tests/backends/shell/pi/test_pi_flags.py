@@ -8,6 +8,7 @@ from pi_streams import pattern, request
 from ohm_subagents._backends.shell.dialect import Invocation
 from ohm_subagents._backends.shell.pi.flags import arguments, left_out, session_file, write_instructions
 from ohm_subagents._backends.shell.pi.probe import PiVersion
+from ohm_subagents.contract import AgentOptions, Profile
 
 OLD = PiVersion(version=(0, 74, 2), text="0.74.2", flags=frozenset({"--no-extensions", "--tools"}))
 NEW = PiVersion(version=(1, 5, 2), text="1.5.2", flags=frozenset({"--no-mcp", "--no-approve", "--tools"}))
@@ -62,3 +63,28 @@ def test_a_tool_that_pi_has_not_is_told_except_for_code_search():
 
     assert told.diagnostic.message == 'pi has no tool "paint"; the subagent works without it.'
     assert list(left_out(request(tools=("read", "code_search")))) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "content"),
+    [
+        ("home/extensions/web.ts", ""),
+        ("home/settings.json", '{"packages": ["npm:web"]}'),
+        ("home/settings.json", '{"extensions": ["web.ts"]}'),
+        ("project/.pi/extensions/web.ts", ""),
+    ],
+)
+def test_of_an_agent_a_tool_is_told_too_unless_some_extension_may_bring_it(tmp_path, place, content):
+    def told(agent):
+        profile = Profile(id="a", name="a", summary="", prompt="", agent=agent)
+        env = {"PI_CODING_AGENT_DIR": str(tmp_path / "home")}
+        return [*left_out(request(tools=("read", "lsp"), profile=profile, env=env, cwd=tmp_path / "project"))]
+
+    assert [one.diagnostic.message for one in told(AgentOptions())] == [
+        'pi has no tool "lsp"; the subagent works without it.'
+    ]
+    (tmp_path / place).parent.mkdir(parents=True)
+    (tmp_path / place).write_text(content)
+    assert told(AgentOptions()) == []
+    assert len(told(AgentOptions(no_extensions=True))) == 1
+    assert told(AgentOptions(no_extensions=True, extensions=("lsp.ts",))) == []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from ohm_subagents._backends.agent_choice import chosen_elsewhere
 from ohm_subagents._backends.shell.pi.agent_flags import agent_flags, model_and_tools, with_long_prompts_in_files
 from ohm_subagents._backends.shell.pi.finalizer import finalizer_flags, write_finalizer
+from ohm_subagents._backends.shell.pi.home_files import has_extensions, users_directory
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 from ohm_subagents.contract.finalization import FINALIZE
@@ -156,8 +157,11 @@ def left_out(request: RunRequest) -> Iterable[DiagnosticRaised]:
 def _may_be(request: RunRequest, tool: str) -> bool:
     """Whether an extension of `pi` may bring the tool; no plugin of ours is one, but the todo tools are one's too."""
     agent = request.profile.agent
-    has_extensions = agent is not None and (not agent.no_extensions or bool(agent.extensions))
-    return has_extensions and all(tool != ours.name for ours in request.child_tools if not ours.only_if_named)
+    if agent is None:
+        return False
+    places = () if agent.no_extensions else (users_directory(request.env), request.cwd / ".pi")
+    is_extended = bool(agent.extensions) or any(has_extensions(place) for place in places)
+    return is_extended and all(tool != ours.name for ours in request.child_tools if not ours.only_if_named)
 
 
 def _where_known(pi: PiVersion) -> Iterable[str]:

@@ -25,6 +25,16 @@ def users_directory(env: Mapping[str, str]) -> Path:
     return Path(named) if named else home / ".pi" / "agent"
 
 
+def has_extensions(directory: Path) -> bool:
+    """Whether a configuration directory has an extension or a package that may bring tools."""
+    settings = record_in(content_of(directory / "settings.json") or b"")
+    try:
+        is_filled = any((directory / "extensions").iterdir())
+    except OSError:
+        is_filled = False
+    return is_filled or any(as_list(settings.get(key)) for key in ("extensions", "packages"))
+
+
 def stamp_of(file: Path) -> object:
     try:
         known = file.stat()
