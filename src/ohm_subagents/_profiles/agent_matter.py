@@ -7,6 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.values import SECRET, expected
+from ohm_subagents._profiles.answer_keys import Finalize, ResultSchema
 from ohm_subagents._views.agent_profiles import profile_summary
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.model_pattern import ModelPattern, Thinking, parse_model_pattern
@@ -71,6 +72,8 @@ class AgentMatter(BaseModel):
     load_skills: Listed = ()
     no_context_files: Literally = False
     extra_args: Listed = ()
+    finalize: Finalize = None
+    result_schema: ResultSchema = None
 
     def profile(self, *, prompt: str, source: str, is_local: bool) -> Profile:
         """The same record as every other profile's; `noTools` stands above both lists."""
@@ -104,6 +107,8 @@ class AgentMatter(BaseModel):
                 model=_pattern(agent),
                 tools=tools,
                 agent=agent,
+                finalize=self.finalize,
+                result_schema=self.result_schema,
                 source=source,
             )
 

@@ -1,7 +1,7 @@
 """The keys of a profile file."""
 
 import re
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import (
     AliasChoices,
@@ -18,7 +18,7 @@ from pydantic.alias_generators import to_camel
 from ohm_subagents._config.limits import OwnBudget, OwnLimits
 from ohm_subagents._config.schema import FEATURES
 from ohm_subagents._config.values import Line, Model, Switch, VariableName, expected
-from ohm_subagents.contract.json_schema import schema_fault
+from ohm_subagents._profiles.answer_keys import Finalize, ResultSchema
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy
 
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -96,17 +96,8 @@ class FrontMatter(BaseModel):
     budget: OwnBudget | None = None
     polling: tuple[Line, ...] = ()
     env: tuple[VariableName, ...] = ()
-    finalize: Literal["required"] | None = None
-    result_schema: dict[str, JsonValue] | None = None
-
-    @field_validator("result_schema")
-    @classmethod
-    def _is_schema(cls, schema: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
-        fault = None if schema is None else schema_fault(schema)
-        if fault is not None:
-            msg = f"it has to be a JSON schema: {fault}"
-            raise ValueError(msg)
-        return schema
+    finalize: Finalize = None
+    result_schema: ResultSchema = None
 
     @field_validator("inputs")
     @classmethod
@@ -119,13 +110,6 @@ class FrontMatter(BaseModel):
             msg = "exactly one input has to have the role 'prompt'"
             raise ValueError(msg)
         return inputs
-
-    @model_validator(mode="after")
-    def _used_schema(self) -> "FrontMatter":
-        if self.result_schema is not None and self.finalize is None:
-            msg = "'resultSchema' is of what is handed in, so 'finalize: required' has to stand beside it"
-            raise ValueError(msg)
-        return self
 
     @classmethod
     def keys(cls) -> tuple[str, ...]:

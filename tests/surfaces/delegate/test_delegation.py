@@ -11,6 +11,7 @@ from acting import ActingBackend
 
 from ohm_subagents import Err, Ohm
 from ohm_subagents.contract import ErrorCode, OhmError, TextDelta, ToolEnded, ToolStarted
+from ohm_subagents.plugin import ToolCall
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio
@@ -530,3 +531,35 @@ class TestFiles:
         assert "a secret" not in backend.requests[0].prompt
         denied = f"[access denied: path outside project directory: {place / 'secret'}]"
         assert denied in backend.requests[0].prompt
+
+
+STRUCTURED = """finalize: required
+resultSchema: {type: object, required: [files], properties: {files: {type: array, items: {type: string}}}}
+"""
+
+
+async def test_a_profile_may_demand_a_structured_result(opened, place):
+    agent(place / "agent", "scout", STRUCTURED)
+    told = []
+
+    async def hands_in(request, _sink):
+        (tool,) = (one for one in request.child_tools if one.name == "subagent_finalize")
+        for result in ('{"files": "a.py"}', '{"files": ["a.py"]}'):
+            call = ToolCall(arguments={"status": "SUCCESS", "result": result})
+            told.append(await tool.execute(call))
+        return "and so on"
+
+    async with opened(hands_in) as ohm:
+        done = await delegated(ohm, *tasks("look", profile="scout"))
+        output = await ohm.call("get_subagent_output", {"sessionId": done.text.partition("(session: ")[2][:16]})
+    assert [one.is_error for one in told] == [True, False], told
+    assert output.text == '{"files":["a.py"]}'
+
+
+async def test_a_result_schema_without_its_rule_is_said_and_does_not_count(opened, place):
+    agent(place / "agent", "scout", "resultSchema: {type: object}\n")
+    async with opened() as ohm:
+        done = await delegated(ohm, *tasks("look", profile="scout"))
+        (wrong,) = (one.message for one in ohm.diagnostics)
+    assert done.text.startswith("✓ look: completed")
+    assert "'finalize: required' has to stand beside it" in wrong

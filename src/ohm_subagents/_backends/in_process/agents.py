@@ -25,10 +25,8 @@ def told(request: RunRequest) -> str:
     if agent is None:
         return request.instructions
     told = full_instructions(full_instructions(request.instructions, agent.appended_prompt), skill_list(request, agent))
-    missing = ", ".join(_foreign(request))
-    return full_instructions(
-        told, f"You do not have these tools, whatever is said above: {missing}." if missing else ""
-    )
+    names = ", ".join(_foreign(request))
+    return full_instructions(told, f"You do not have these tools, whatever is said above: {names}." if names else "")
 
 
 def _foreign(request: RunRequest) -> tuple[str, ...]:

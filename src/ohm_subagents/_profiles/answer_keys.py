@@ -1,0 +1,27 @@
+"""`finalize` and `resultSchema`: keys of any profile's file, about how its answer is handed in."""
+
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import AfterValidator, JsonValue, ValidationInfo
+
+from ohm_subagents.contract.json_schema import schema_fault
+
+FINALIZE_KEY: Final = "finalize"
+
+
+def _of_what_is_handed_in(schema: dict[str, JsonValue] | None, info: ValidationInfo) -> dict[str, JsonValue] | None:
+    """It stands below `finalize`, as a field too: fields are read in their order."""
+    if schema is None:
+        return None
+    fault = schema_fault(schema)
+    if fault is not None:
+        msg = f"it has to be a JSON schema: {fault}"
+        raise ValueError(msg)
+    if info.data.get(FINALIZE_KEY) is None:
+        msg = "'resultSchema' is of what is handed in, so 'finalize: required' has to stand beside it"
+        raise ValueError(msg)
+    return schema
+
+
+Finalize: TypeAlias = Literal["required"] | None
+ResultSchema: TypeAlias = Annotated[dict[str, JsonValue] | None, AfterValidator(_of_what_is_handed_in)]
