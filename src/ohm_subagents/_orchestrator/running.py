@@ -10,9 +10,9 @@ from ohm_subagents._orchestrator import refusals
 from ohm_subagents._orchestrator.admission import Admission
 from ohm_subagents._orchestrator.alarm import Alarm
 from ohm_subagents._orchestrator.drive import Driver
-from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.observe import Audience
 from ohm_subagents._orchestrator.plan import new_task, refused_task
+from ohm_subagents._orchestrator.redacted import live_task, redacted_task
 from ohm_subagents.contract.events import Failed, TaskQueued, TaskSettled
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from ohm_subagents._orchestrator.lineage import Lineage
+    from ohm_subagents._orchestrator.live import LiveTask
     from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.throttle import Throttle
@@ -121,7 +122,7 @@ class RunningTasks:
         elif admitted.item.resumes:
             task = replace(task, checkpoint=admitted.item.checkpoint)
         audience = Audience(observers, self._logger)
-        live = LiveTask(task, admitted, clock=self._clock, store=self._store, audience=audience, lineage=lineage)
+        live = live_task(task, admitted, clock=self._clock, store=self._store, audience=audience, lineage=lineage)
         live.on_settled = lambda: self._forget(live)
         self._live[task_id] = live
         parent = None if lineage.task_id is None else self._live.get(lineage.task_id)
@@ -141,7 +142,8 @@ class RunningTasks:
         """Keep an item that was never admitted as a failed task, if it names its session: who reads that, finds it."""
         if refused.item.session_id is None:
             return refused
-        task = refused_task(TaskId(self._new_task_id()), refused, self._clock())
+        made = refused_task(TaskId(self._new_task_id()), refused, self._clock())
+        task = redacted_task(made, refused.item.redaction)
         for event in (TaskQueued(), TaskSettled(outcome=Failed(error=replace(refused.error, task_id=task.id)))):
             task = apply(task, event, at_ms=task.created_ms)
             self._store.save(task, event)

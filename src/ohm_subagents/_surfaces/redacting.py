@@ -1,4 +1,4 @@
-"""Suites without secrets: whatever their tools return, show or tell the host goes through a redaction."""
+"""Suites without secrets: their tasks are redacted as they happen, and whatever their tools return, show or tell."""
 
 from __future__ import annotations
 
@@ -7,23 +7,38 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ohm_subagents._plugins.embedding import Host
+from ohm_subagents.contract.commands import Start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    import anyio
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.embedding import WidgetPlacement
-    from ohm_subagents._plugins.suites import EventHandler, JsonObject, SuiteContext, Tool, ToolCall, ToolResult
+    from ohm_subagents._plugins.observer import Observer
+    from ohm_subagents._plugins.suites import (
+        EventHandler,
+        Executor,
+        JsonObject,
+        KeptTask,
+        Progress,
+        SuiteContext,
+        Tool,
+        ToolCall,
+        ToolResult,
+    )
     from ohm_subagents._views.redaction import Redaction
     from ohm_subagents._views.theme import Theme, View
+    from ohm_subagents.contract.commands import Command, Reply
+    from ohm_subagents.contract.ids import SessionId
 
     Redactions = Callable[[], Redaction]
 
 
 def redacting_context(context: SuiteContext) -> SuiteContext:
-    """The same context, where the host and its events hear nothing that is to be redacted."""
+    """The same context, where nothing that is to be redacted is recorded of a task, nor told to the host."""
     redaction, on = context.redaction, context.on
 
     def register(event: str, handler: EventHandler) -> None:
@@ -34,7 +49,33 @@ def redacting_context(context: SuiteContext) -> SuiteContext:
         on(event, redacted)
 
     host = None if context.host is None else RedactingHost(context.host, redaction)
-    return replace(context, host=host, on=register)
+    executor = RedactingExecutor(context.executor, redaction)
+    return replace(context, executor=executor, host=host, on=register)
+
+
+class RedactingExecutor:
+    """The engine, where every task that is started is redacted."""
+
+    def __init__(self, executor: Executor, redaction: Redactions) -> None:
+        self._executor = executor
+        self._redaction = redaction
+
+    async def execute(
+        self,
+        command: Command,
+        *,
+        observer: Observer | None = None,
+        progress: Progress | None = None,
+        abort: anyio.Event | None = None,
+    ) -> Reply:
+        if isinstance(command, Start):
+            redaction = self._redaction()
+            items = tuple(replace(item, redaction=redaction) for item in command.items)
+            command = replace(command, items=items)
+        return await self._executor.execute(command, observer=observer, progress=progress, abort=abort)
+
+    async def read_session(self, session_id: SessionId) -> tuple[KeptTask, ...]:
+        return await self._executor.read_session(session_id)
 
 
 def redacting_tool(tool: Tool, redaction: Redactions) -> Tool:

@@ -99,6 +99,10 @@ class Redaction:
             text = pattern.sub(replacement, text)
         return _folded(text)
 
+    def broken_off(self, text: str) -> str:
+        """The same of a text that has no end."""
+        return self.text(text)
+
     def json(self, value: JsonValue) -> JsonValue:
         """The same of every text in a JSON value, keys included; a text under the name of a secret goes whole."""
         match value:

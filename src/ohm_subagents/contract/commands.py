@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +11,7 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.redaction import Redactor
 from ohm_subagents.contract.task import Invocation, Run, Status, Task
 
 Op = Literal["start", "status", "wait", "send", "cancel"]
@@ -29,7 +30,9 @@ class StartItem:
     for a profile itself; `profile` is then only a name. `attempts` is how often the prompt may be run while it fails
     for a reason that may pass, such as a broken connection; every attempt begins anew. `corrections` is how often a
     subagent that ended without the answer that its profile demands is told so. `resumes`: the session goes on where its
-    newest task left it; `checkpoint` is where, if no task of it is kept any more.
+    newest task left it; `checkpoint` is where, if no task of it is kept any more. `redaction`: nothing is recorded of
+    the task before it has gone through this, so no store, view, observer or result ever holds a secret of it; a task
+    that is also `is_one_shot` keeps no conversation state.
     """
 
     profile: str
@@ -54,6 +57,7 @@ class StartItem:
     corrections: int = 2
     resumes: bool = False
     checkpoint: str | None = None
+    redaction: Redactor | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,24 @@
+"""What cuts secrets out of texts, as the engine sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+
+class Redactor(Protocol):
+    """Takes secrets out of whole texts: a half of one cannot be recognised. What it gives back stays as it is."""
+
+    def text(self, text: str) -> str:
+        """The text without secrets."""
+        ...
+
+    def json(self, value: JsonValue) -> JsonValue:
+        """The same of every text in a JSON value."""
+        ...
+
+    def broken_off(self, text: str) -> str:
+        """The same of a text that has no end: what may be the beginning of a secret goes too."""
+        ...

@@ -1,0 +1,147 @@
+"""A task that is redacted: no secret of it is recorded, so nobody can show, keep or log one."""
+
+import json
+import logging
+
+import anyio
+import pytest
+from acting import ActingBackend
+
+from ohm_subagents import Ohm
+from ohm_subagents.contract import (
+    Checkpointed,
+    Diagnostic,
+    DiagnosticRaised,
+    Err,
+    FileChanged,
+    OhmError,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    ToolUpdated,
+)
+from ohm_subagents.testing import HERMETIC, MemoryHost
+
+pytestmark = pytest.mark.anyio
+
+KEY = "qzxv-9911-abcd-7788"
+CONFIG = {"subagentBackend": "acting", "uiMode": "verbose", "subagents": {"redact": True, "store": "sqlite"}}
+
+
+class Seen:
+    """Everything that can be seen of a call, in one text."""
+
+    def __init__(self, place):
+        self.place = place
+        self.host = MemoryHost()
+        self.frames = []
+        self.task = None
+        self.result = None
+
+    def everything(self):
+        kept = [file.read_bytes().decode("utf-8", "replace") for file in self.place.rglob("*") if file.is_file()]
+        told = (self.result.text, self.result.details, self.result.render(expanded=True))
+        return "\n".join(map(str, (*told, *self.frames, *self.host.calls, self.task, *kept)))
+
+
+async def called(act, place, *, prompt=f"Use {KEY}.", **more):
+    seen = Seen(place)
+    env = HERMETIC | {"ACME_KEY": KEY, "PI_CONFIG_DIR": str(place), "OHM_SUBAGENTS_STORE": "sqlite"}
+    async with Ohm.open(
+        env=env, config=CONFIG, suites=["task"], plugins=[ActingBackend(act)], host=seen.host, cwd=place
+    ) as ohm:
+        asked = {"op": "start", "subagent_type": "task", "description": f"With {KEY}", "prompt": prompt}
+        seen.result = await ohm.call("task", asked, on_update=lambda frame: seen.frames.append(frame.details), **more)
+        seen.task = ohm.task(seen.result.details["task_id"])
+    return seen
+
+
+async def test_the_subagent_is_asked_with_the_secret_and_the_record_has_none(tmp_path):
+    prompts = []
+
+    async def act(request, sink):
+        prompts.append(request.prompt)
+        sink.emit(ToolStarted(call_id="1", tool="read", args=json.dumps({"api_key": ["A" * 30], "of": KEY})))
+        sink.emit(ToolUpdated(call_id="1", tool="read", text=KEY[:10]))
+        sink.emit(ToolUpdated(call_id="1", tool="read", text=KEY[10:]))
+        sink.emit(ToolEnded(call_id="1", tool="read", status="success", text=f"It is {KEY}"))
+        sink.emit(FileChanged(path=f"{KEY}.txt"))
+        sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="key", message=f"{KEY} is old")))
+        sink.emit(Checkpointed(state="so far"))
+        return f"The key is {KEY}."
+
+    seen = await called(act, tmp_path)
+    assert prompts == [f"Use {KEY}."]
+    assert seen.task.output == "The key is [REDACTED]."
+    assert seen.task.prompt == "Use [REDACTED]."
+    assert KEY not in seen.everything()
+    assert "A" * 30 not in seen.everything()
+    assert [call[0] for call in seen.host.calls].count("set_widget") > 0
+
+
+async def test_a_secret_that_comes_in_pieces_is_one_whatever_comes_in_between(tmp_path):
+    async def act(_request, sink):
+        sink.emit(TextDelta(text=f"It is {KEY[:7]}"))
+        sink.emit(ThinkingDelta(text=KEY[:5]))
+        sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="x", message="Hm.")))
+        sink.emit(TextDelta(text=KEY[7:]))
+        sink.emit(ThinkingDelta(text=KEY[5:]))
+        return ""
+
+    seen = await called(act, tmp_path)
+    assert seen.task.text == "It is [REDACTED]"
+    assert KEY[:7] not in seen.everything()
+
+
+@pytest.mark.parametrize("end", ["fails", "raises", "is aborted"])
+async def test_what_may_be_the_beginning_of_a_secret_goes_when_a_run_breaks_off(end, tmp_path, caplog):
+    abort = anyio.Event()
+
+    async def act(_request, sink):
+        sink.emit(TextDelta(text=f"I found this: {KEY[:12]}"))
+        if end == "raises":
+            raise ValueError(KEY)
+        if end == "is aborted":
+            abort.set()
+            await anyio.sleep_forever()
+        return Err(OhmError(code="acme_down", message=f"{KEY} was refused.", advice=f"Renew {KEY}."))
+
+    with caplog.at_level(logging.DEBUG):
+        seen = await called(act, tmp_path, abort=abort)
+    assert seen.task.text.startswith("I found this:")
+    assert seen.task.status in {"failed", "cancelled"}
+    assert KEY[:6] not in seen.everything() + caplog.text
+
+
+async def test_a_text_without_end_is_recorded_by_whole_lines(tmp_path):
+    texts = []
+
+    async def act(_request, sink):
+        for number in range(3000):
+            sink.emit(TextDelta(text=f"{number:04} {'x' * 40} {KEY[:9]}"))
+            sink.emit(TextDelta(text=f"{KEY[9:]}\n"))
+        texts.append(len(ohm_of["task"]().text))
+        return "done"
+
+    ohm_of = {}
+    async with Ohm.open(
+        env=HERMETIC | {"ACME_KEY": KEY}, config=CONFIG, suites=["task"], plugins=[ActingBackend(act)], cwd=tmp_path
+    ) as ohm:
+        ohm_of["task"] = lambda: next(iter(ohm.store.tasks()))
+        asked = {"op": "start", "subagent_type": "task", "description": "d", "prompt": "p"}
+        result = await ohm.call("task", asked)
+        task = ohm.task(result.details["task_id"])
+    assert texts[0] > 100_000
+    assert KEY not in task.text
+    assert task.text.count("[REDACTED]\n") == 3000
+
+
+async def test_a_task_of_a_program_is_not_redacted(tmp_path):
+    async def act(request, _sink):
+        return f"{request.prompt}!"
+
+    async with Ohm.open(
+        env=HERMETIC | {"ACME_KEY": KEY}, config=CONFIG, plugins=[ActingBackend(act)], cwd=tmp_path
+    ) as ohm:
+        assert (await ohm.run("task", KEY)).unwrap().output == f"{KEY}!"
