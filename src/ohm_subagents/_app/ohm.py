@@ -122,7 +122,7 @@ class Ohm:
                     store=registry,
                     new_task_id=new_task_id or task_ids(now, first=registry.first_sequence),
                     new_uuid=new_uuid or uuid4,
-                    suites=None if suites is None else tuple(suites),
+                    suites=None if suites is None else (suites,) if isinstance(suites, str) else tuple(suites),
                     background=of_suites,
                 )
                 ohm = cls(engine)
