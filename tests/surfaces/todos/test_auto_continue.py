@@ -208,6 +208,19 @@ async def test_a_last_word_that_cannot_be_said_is_logged_and_the_next_event_is_h
         assert answer["message"]["customType"] == "til-done-context"
 
 
+async def test_a_host_that_cannot_say_whether_it_has_a_screen_is_told_to_go_on():
+    class Broken(MemoryHost):
+        def has_ui(self):
+            raise OSError("no idea")
+
+    host = Broken()
+    async with opened(host) as ohm:
+        await written(ohm, "a")
+        await ohm.emit("agent_end", STOPPED)
+        await anyio.sleep(3.1)
+        assert [name for name, *_ in host.calls] == ["send_user_message"]
+
+
 async def test_without_a_host_nothing_is_awaited():
     async with opened(None) as ohm:
         await written(ohm, "a")

@@ -58,8 +58,13 @@ class Screen:
         return True
 
     def _seen(self) -> Host | None:
+        """Who has a screen; one that cannot say has none."""
         host = self._host()
-        return host if host is not None and host.has_ui() else None
+        try:
+            return host if host is not None and host.has_ui() else None
+        except Exception:
+            logger.exception("Whether the host has a screen could not be learnt.")
+            return None
 
 
 def _progress(todos: TodoList) -> str | None:
