@@ -72,8 +72,12 @@ class ParentTodos:
         """What the branch of the session says; whatever was awaited belongs to another."""
         self._countdown.stop()
         host = self._host()
-        branch = () if host is None else host.branch()
-        self.replace(None, TodoList(todos=last_todos(branch)))
+        try:
+            found = () if host is None else last_todos(host.branch())
+        except Exception:
+            logger.exception("The session could not be read; its list of todos is empty.")
+            found = ()
+        self.replace(None, TodoList(todos=found))
 
     async def _remind(self, _event: JsonObject) -> JsonObject | None:
         """The list, for the model alone. Somebody began a turn, which is what interrupts a countdown."""
