@@ -1,5 +1,7 @@
 """Answers that have to be handed in: what counts, what is corrected, and how it ends (003)."""
 
+from dataclasses import replace
+
 import anyio
 import pytest
 from acting import ActingBackend
@@ -216,9 +218,38 @@ SCHEMA = {"type": "object", "required": ["files"], "properties": {"files": {"typ
 
 @pytest.mark.parametrize("files", [{"files": ["a"]}, '{"files": ["a"]}'], ids=["as JSON", "as a text"])
 async def test_a_result_that_has_a_schema_fits_it_and_is_handed_on_as_json(files):
-    profile = Profile(**{name: getattr(SCOUT, name) for name in SCOUT.__slots__} | {"result_schema": SCHEMA})
+    profile = replace(SCOUT, result_schema=SCHEMA)
     script = Script([final(status="SUCCESS", result={"paths": []}), final(status="SUCCESS", result=files)])
     task = await task_of(script, profile=profile)
 
     assert "'files' is a required property" in script.answers[0]
     assert task.output == '{"files":["a"]}'
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"result_schema": {"type": "nothing"}}, "'nothing' is not valid"),
+        ({"result_schema": {"$ref": "http://127.0.0.1:9/s.json"}}, "nothing is fetched"),
+        ({"result_schema": {"$ref": "#/$defs/nope"}}, "leads nowhere"),
+        ({"result_schema": {"$ref": "#"}}, "in a circle"),
+        ({"result_schema": SCHEMA, "finalize": None}, "not handed in"),
+    ],
+)
+async def test_a_profile_made_in_python_is_judged_before_anything_runs(changes, said):
+    backend = ActingBackend(Script(["a"]))
+    profile, config = replace(SCOUT, **changes), {"subagentBackend": "acting"}
+    async with Ohm.open(env=HERMETIC, plugins=[backend], profiles=[profile], config=config) as ohm:
+        error = (await ohm.run("scout", "look")).err_value
+
+    assert (error.code, backend.requests) == (ErrorCode.PROFILE_INVALID, [])
+    assert said in error.message
+    assert "'scout'" in error.message
+
+
+async def test_what_the_last_run_failed_of_is_told():
+    down = OhmError(code="acme_down", message="The service is down.", advice="Try later.")
+    task = await task_of(Script([down]))
+
+    assert task.error.code == ErrorCode.FINALIZE_MISSING
+    assert str(task.error).endswith("in 3 attempts. The last one failed: The service is down. Try later.")

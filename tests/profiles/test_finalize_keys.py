@@ -26,6 +26,8 @@ def test_the_result_may_have_a_schema():
     [
         (["finalize: maybe"], ["scout.md:3", "'finalize'", "required"]),
         (["finalize: required", "resultSchema: {type: nothing}"], ["resultSchema", "JSON schema", "nothing"]),
+        (["finalize: required", "resultSchema: {$ref: 'file:///etc/passwd'}"], ["resultSchema", "nothing is fetched"]),
+        (["finalize: required", "resultSchema: {$ref: '#'}"], ["resultSchema", "in a circle"]),
         (["resultSchema: {type: object}"], ["resultSchema", "finalize: required"]),
     ],
 )

@@ -9,6 +9,7 @@ from ohm_subagents._plugins.interfaces import Capability, RunOutput
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Failed, Succeeded, ToolEnded, ToolStarted
 from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.contract.json_schema import schema_fault
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -31,6 +32,23 @@ _FRUITLESS: Final = frozenset(
     }
 )
 """What nobody can correct by a word: the run could not begin, or the engine itself has ended it."""
+
+
+def unfit(profile: Profile) -> OhmError | None:
+    """What is wrong with what a profile says of its answer; a profile that was made in Python was not read by anyone.
+
+    Returns `profile_invalid`.
+    """
+    if profile.result_schema is None:
+        return None
+    fault = schema_fault(profile.result_schema)
+    if fault is not None:
+        fact, advice = f"has a result_schema that is no JSON schema: {fault}.", "Mend the schema, or leave it out."
+    elif profile.finalize is None:
+        fact, advice = "has a result_schema, but its answer is not handed in.", "Set `finalize='required'` beside it."
+    else:
+        return None
+    return OhmError(code=ErrorCode.PROFILE_INVALID, message=f"Profile '{profile.id}' {fact}", advice=advice)
 
 
 def unsupported(profile: Profile, spec: BackendSpec | None) -> OhmError | None:
@@ -71,8 +89,8 @@ def correction(task: Task, plan: Plan, ended: Outcome) -> str | None:
     )
 
 
-def exhausted(plan: Plan, attempts: int) -> Failed:
-    """How a task ends whose subagent was told as often as it may be."""
+def exhausted(plan: Plan, attempts: int, last: Outcome) -> Failed:
+    """How a task ends whose subagent was told as often as it may be; what its last run failed of is not lost."""
     message = f"The subagent ended without a valid call of {FINALIZE}, in {attempts} attempts."
     if attempts == 1:
         message = f"{message.removesuffix('s.')}."
@@ -80,7 +98,9 @@ def exhausted(plan: Plan, attempts: int) -> Failed:
         error=OhmError(
             code=ErrorCode.FINALIZE_MISSING,
             message=message,
-            advice=f"Ask '{plan.profile.name}' for less, or run it on a model that calls tools reliably.",
+            advice=f"The last one failed: {last.error}"
+            if isinstance(last, Failed)
+            else f"Ask '{plan.profile.name}' for less, or run it on a model that calls tools reliably.",
         )
     )
 

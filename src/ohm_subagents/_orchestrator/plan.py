@@ -106,7 +106,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
         return refused(model.err_value)
     backend = item.backend or terms.own.backend or profile.backend or world.config.subagent_backend
     spec = world.backends.get(backend)
-    unfinal = unsupported(profile, spec)
+    unfinal = terms.fault or unsupported(profile, spec)
     if unfinal is not None:
         return refused(unfinal)
     if spec is not None and Capability.FILES in spec.capabilities and not _is_readable(cwd):

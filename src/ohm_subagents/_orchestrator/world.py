@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ohm_subagents._orchestrator import refusals
+from ohm_subagents._orchestrator.finalization import unfit
 from ohm_subagents._orchestrator.lineage import Lineage, rooted
 from ohm_subagents._orchestrator.prompt import instructions
 from ohm_subagents._plugins.suites import named_tools
@@ -35,9 +36,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What holds for every task of a profile, whatever it is asked."""
+    """What holds for every task of a profile, whatever it is asked; with a `fault` there is none."""
 
     profile: Profile
+    fault: OhmError | None
     own: ProfileSettings
     tools: Result[ResolvedTools, OhmError]
     child_tools: tuple[Tool, ...]
@@ -114,6 +116,7 @@ class World:
         names = () if isinstance(tools, Err) else tools.ok_value.names
         return Terms(
             profile=profile,
+            fault=unfit(profile),
             own=own,
             tools=tools,
             child_tools=tuple(tool for name, tool in self.child_tools.items() if name in names),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._plugins.suites import Tool, ToolResult
 from ohm_subagents.contract.events import Finalized, FinalStatus
 from ohm_subagents.contract.finalization import FINALIZE
-from ohm_subagents.contract.json_schema import misfit
+from ohm_subagents.contract.json_schema import misfit, placed
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -34,15 +34,17 @@ _SHOWN: Final = 60
 def input_schema(schema: Schema | None) -> JsonObject:
     """What the tool takes; `schema` is that of a result which is no text."""
     text: JsonObject = {"type": "string", "description": "The whole answer. Required with SUCCESS."}
+    result, definitions = (text, {}) if schema is None else placed(schema, "/properties/result")
     return {
         "type": "object",
         "properties": {
             "status": {"type": "string", "enum": [*_STATUSES], "description": "Whether the task is done."},
-            "result": text if schema is None else {**schema},
+            "result": result,
             "error": {"type": "string", "description": "What went wrong. Required with ERROR."},
         },
         "required": ["status"],
         "additionalProperties": False,
+        **definitions,
     }
 
 

@@ -1,35 +1,141 @@
-"""JSON schemas that a user writes (2020-12)."""
+"""JSON schemas that a user writes (2020-12), and values that a model writes. Nothing is ever fetched for them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import unquote
+
+from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.text import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
     from pydantic import JsonValue
 
     Schema = Mapping[str, JsonValue]
+    Node = dict[str, Any]
+
+_REFERENCES: Final = ("$ref", "$dynamicRef")
+_DEFINITIONS: Final = ("$defs", "definitions")
+_TOO_DEEP: Final = "nested too deep"
+
+
+def writable(value: JsonValue) -> Result[JsonValue, str]:
+    """A copy that JSON text can hold and any encoding can write, or why there is none."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        copy: JsonValue = json.loads(encodable(text))
+    except (TypeError, ValueError) as error:
+        return Err(f"it cannot be written as JSON: {error}")
+    except RecursionError:
+        return Err(f"it is {_TOO_DEEP}")
+    return Ok(copy)
 
 
 def misfit(value: JsonValue, schema: Schema) -> str | None:
     """What is wrong with a result that has to fit a schema, in one sentence."""
-    from jsonschema import Draft202012Validator, ValidationError, validate  # noqa: PLC0415  slow, and seldom needed
+    from jsonschema import Draft202012Validator, SchemaError, ValidationError, validate  # noqa: PLC0415  slow
+    from referencing import Registry  # noqa: PLC0415  slow
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415  slow
 
     try:
-        validate(value, {**schema}, cls=Draft202012Validator)
+        validate(value, {**schema}, cls=Draft202012Validator, registry=Registry[Any]())
     except ValidationError as error:
         where = error.json_path.removeprefix("$")
         return f"'result{where}' does not fit: {error.message.rstrip('.')}."
+    except (SchemaError, Unresolvable) as error:
+        return f"'result' has a schema that cannot be followed: {error}."
+    except RecursionError:
+        return f"'result' is {_TOO_DEEP}."
     return None
 
 
-def schema_fault(schema: Schema) -> str | None:
-    """Why this is no JSON schema."""
-    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415  as above
+def schema_fault(schema: object) -> str | None:
+    """Why this is no JSON schema that a value can be held to: every reference has to lead to a part of it."""
+    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415  slow
 
+    if not isinstance(schema, Mapping):
+        return f"it is a {type(schema).__name__}, and has to be a dict"
+    copied = writable({**cast("Schema", schema)})
+    if isinstance(copied, Err):
+        return copied.err_value
+    copy = cast("Node", copied.ok_value)
     try:
-        Draft202012Validator.check_schema({**schema})
+        Draft202012Validator.check_schema(copy)
+        return _stray(copy)
     except SchemaError as error:
         return error.message.rstrip(".")
+    except RecursionError:
+        return f"it is {_TOO_DEEP}"
+
+
+def placed(schema: Schema, pointer: str) -> tuple[Node, Node]:
+    """The schema as it is written at this place of another, such as `/properties/x`, and what the root then defines."""
+    copy: Node = json.loads(json.dumps({**schema}))
+    for node in list(_parts(copy)):
+        for key in _REFERENCES:
+            if key in node:
+                node[key] = _seen_from_root(node[key], pointer)
+    definitions: Node = {key: copy.pop(key) for key in _DEFINITIONS if key in copy}
+    return {key: value for key, value in copy.items() if key not in {"$id", "$schema"}}, definitions
+
+
+def _seen_from_root(reference: str, pointer: str) -> str:
+    """Definitions move to the root, and an anchor is known everywhere."""
+    stays = tuple(f"#/{key}/" for key in _DEFINITIONS)
+    if unquote(reference).startswith(stays) or not (reference == "#" or reference.startswith("#/")):
+        return reference
+    return f"#{pointer}{reference[1:]}"
+
+
+def _parts(schema: Node) -> Iterator[Node]:
+    """Every schema in a schema, itself first, but those that are `true` or `false`."""
+    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415  slow
+
+    waiting: list[Any] = [schema]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, bool):
+            yield node
+            waiting.extend(DRAFT202012.subresources_of(node))
+
+
+def _stray(schema: Node) -> str | None:
+    """What is wrong with the references of a schema that is none the worse otherwise."""
+    from referencing import Registry  # noqa: PLC0415  slow
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415  slow
+    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415  slow
+
+    parts = {id(node): node for node in _parts(schema)}
+    resolver = Registry[Any]().resolver_with_root(DRAFT202012.create_resource(schema))
+    targets: dict[int, list[int]] = {}
+    for node in parts.values():
+        if "$id" in node and node is not schema:
+            return f"only the whole schema may have an '$id', and a part of it has '{node['$id']}'"
+        for reference in (node[key] for key in _REFERENCES if key in node):
+            if not reference.startswith("#"):
+                return f"the reference '{reference}' leads out of the schema, and nothing is fetched; allowed: '#…'"
+            try:
+                target = resolver.lookup(reference).contents
+            except (Unresolvable, ValueError, TypeError):
+                return f"the reference '{reference}' leads nowhere"
+            if id(target) not in parts and not isinstance(target, bool):
+                return f"the reference '{reference}' leads to no schema"
+            targets.setdefault(id(node), []).append(id(target))
+    try:
+        TopologicalSorter({key: (*targets.get(key, ()), *_alongside(node)) for key, node in parts.items()}).prepare()
+    except CycleError:
+        return "its references lead round in a circle, without going into the value"
     return None
+
+
+def _alongside(schema: Node) -> Iterator[int]:
+    """The parts that the same value is held to as the whole."""
+    for key in ("allOf", "anyOf", "oneOf"):
+        yield from map(id, schema.get(key, ()))
+    yield from (id(schema[key]) for key in ("not", "if", "then", "else") if key in schema)
+    yield from map(id, schema.get("dependentSchemas", {}).values())

@@ -99,6 +99,20 @@ async def test_a_host_whose_status_bar_is_broken_costs_no_call(caplog):
     assert "The status of the todos could not be shown." in caplog.text
 
 
+async def test_a_host_that_cannot_say_whether_it_has_a_screen_has_none(caplog):
+    class Broken(MemoryHost):
+        def has_ui(self):
+            raise OSError("no idea")
+
+    host = Broken()
+    async with opened(host=host) as ohm:
+        done = await written(ohm, "a")
+        assert done.details == {"action": "write", "todos": [{"text": "a", "status": "not_started"}]}
+        await ohm.emit("agent_end", {})
+        assert host.calls == []
+    assert "Whether the host has a screen could not be learnt." in caplog.text
+
+
 async def test_a_result_is_shown_as_its_list_and_cannot_move_the_cursor():
     async with opened() as ohm:
         done = await written(ohm, "a\x1b[2Jb", "c")

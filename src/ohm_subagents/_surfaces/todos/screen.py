@@ -9,6 +9,8 @@ from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents._surfaces.todos.views import COUNTDOWN
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ohm_subagents._plugins.embedding import Host
     from ohm_subagents._surfaces.todos.todo_list import TodoList
 
@@ -24,7 +26,7 @@ class Screen:
     A host that raises is logged, and no call fails for it.
     """
 
-    def __init__(self, host: Host | None) -> None:
+    def __init__(self, host: Callable[[], Host | None]) -> None:
         self._host = host
 
     def show(self, todos: TodoList) -> None:
@@ -56,7 +58,13 @@ class Screen:
         return True
 
     def _seen(self) -> Host | None:
-        return self._host if self._host is not None and self._host.has_ui() else None
+        """Who has a screen; one that cannot say has none."""
+        host = self._host()
+        try:
+            return host if host is not None and host.has_ui() else None
+        except Exception:
+            logger.exception("Whether the host has a screen could not be learnt.")
+            return None
 
 
 def _progress(todos: TodoList) -> str | None:

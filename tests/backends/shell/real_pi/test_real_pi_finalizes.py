@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from model_server import Call, ModelServer, Say
 from real_pi import NEW, OLD
+from references import TREE, references, target
 
 from ohm_subagents import ErrorCode, Ohm
 from ohm_subagents.contract import Profile
@@ -96,6 +97,20 @@ async def test_any_profile_may_demand_a_result_of_a_schema_on_a_pi_that_stays(de
     assert output == '{"files":["a"]}'
     (given,) = (one["parameters"]["properties"]["result"] for one in tools if one["name"] == FINALIZE)
     assert given["required"] == ["files"]
+
+
+async def test_a_schema_that_refers_to_its_own_parts_is_whole_where_the_model_sees_it(desk):
+    profile = replace(PROFILE, result_schema=TREE)
+    wrong, right = {"name": "a", "child": {"name": ""}}, {"name": "a", "child": {"name": "b"}}
+    replies = [final(status="SUCCESS", result=result) for result in (wrong, right)]
+    async with ModelServer(*replies) as server:
+        async with Ohm.open(cwd=desk.work, env=desk.env, config=desk.config(server), profiles=[profile]) as ohm:
+            output = (await ohm.run("seer", "go")).ok_value.output
+        tools = [one["function"] for one in server.requests[0].body["tools"]]
+    assert output == '{"name":"a","child":{"name":"b"}}'
+    (sent,) = (one["parameters"] for one in tools if one["name"] == FINALIZE)
+    assert len(references(sent)) == len(references(TREE))
+    assert all(target(sent, reference) for reference in references(sent))
 
 
 async def test_plain_text_cannot_tell_of_it_and_says_so(desk):
