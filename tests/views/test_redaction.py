@@ -236,3 +236,20 @@ def test_hostile_text_takes_time_in_proportion(piece):
     AT_HOME.text(text)
     AT_HOME.cut_off(text)
     assert time.perf_counter() - began < 5, "a quadratic rule takes minutes for this"
+
+
+PEM = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nEFAASCBKcwggSjAgEAAoIBAQC7\nshort==\n-----END KEY-----\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("k.txt:2:MIIEvQIBADANBgkqhkiG9w0BAQ", "k.txt:2:[REDACTED]"),
+        ("    EFAASCBKcwggSjAgEAAoIBAQC7\n", "    [REDACTED]\n"),
+        ("-----BEGIN KEY-----", "-----BEGIN KEY-----"),
+        (f"x {PEM}", "x [REDACTED]"),
+        ("short==", "short=="),
+    ],
+)
+def test_a_key_of_several_lines_is_known_by_each(text, shown):
+    assert Redaction(secrets=(PEM,)).text(text) == shown

@@ -178,7 +178,7 @@ class RedactedTask(LiveTask):
 
     def _whole(self, *, is_broken: bool = False) -> Iterator[Event]:
         """What was held back."""
-        redacted = self.redactor.broken_off if is_broken else self.redactor.text
+        redacted = self.redactor.cut_off if is_broken else self.redactor.text
         thinking, said = "".join(self._thinking), "".join(self._text)
         self._thinking.clear()
         self._text.clear()

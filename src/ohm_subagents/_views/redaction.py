@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+_LEAST_LINE: Final = 16
 _LEAST_PREFIX: Final = 4
 """A shorter beginning of a known value says little of it, and is found at the end of too many texts."""
 
@@ -55,10 +56,6 @@ class Redaction:
     def remembering(self) -> Redaction:
         """One that redacts the same, each text once: for what is told many times, and whose parts make up others."""
         return _Remembering(secrets=self.secrets, homes=self.homes, plain=self)
-
-    def broken_off(self, text: str) -> str:
-        """The same of a text that has no end."""
-        return self.text(text)
 
     def json(self, value: JsonValue) -> JsonValue:
         """The same of every text in a JSON value, keys included; texts under the name of a secret go whole."""
@@ -108,7 +105,8 @@ class Redaction:
 
     @cached_property
     def _spelt(self) -> frozenset[str]:
-        return frozenset(form for secret in self.secrets if len(secret) >= LEAST_SECRET for form in _forms(secret))
+        whole = (secret for secret in self.secrets if len(secret) >= LEAST_SECRET)
+        return frozenset(form for secret in whole for part in (secret, *_lines(secret)) for form in _forms(part))
 
     @cached_property
     def _values(self) -> re.Pattern[str] | None:
@@ -140,6 +138,12 @@ class _Remembering(Redaction):
 
     def remembering(self) -> Redaction:
         return self.plain.remembering()
+
+
+def _lines(secret: str) -> Iterable[str]:
+    """The lines of a key that has several, which a search shows one by one; not those that every such key has."""
+    lines = [line.strip() for line in secret.strip().splitlines()]
+    return (line for line in lines if len(lines) > 1 and len(line) >= _LEAST_LINE and not line.startswith("-----"))
 
 
 def _forms(secret: str) -> Iterable[str]:

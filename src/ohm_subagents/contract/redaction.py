@@ -19,6 +19,6 @@ class Redactor(Protocol):
         """The same of every text in a JSON value."""
         ...
 
-    def broken_off(self, text: str) -> str:
+    def cut_off(self, text: str) -> str:
         """The same of a text that has no end: what may be the beginning of a secret goes too."""
         ...
