@@ -6,7 +6,7 @@ import anyio
 import pytest
 from acting import ActingBackend
 
-from ohm_subagents import ErrorCode, Limits, Ohm
+from ohm_subagents import Budget, ErrorCode, Limits, Ohm
 from ohm_subagents.contract import Err, OhmError, Profile, ToolEnded, ToolStarted
 from ohm_subagents.plugin import Capability, ToolCall
 from ohm_subagents.testing import HERMETIC
@@ -167,6 +167,15 @@ async def test_a_run_whose_time_is_over_is_not_tried_again_and_what_it_handed_in
 
     assert (late.error.code, len(late.runs)) == (ErrorCode.BACKEND_TIMEOUT, 1)
     assert (handed_in.status, handed_in.output) == ("succeeded", "In src/auth.ts")
+
+
+async def test_handing_in_the_answer_is_no_work_that_a_budget_is_for():
+    profile = replace(SCOUT, budget=Budget(tool_calls=1))
+    enough = await task_of(Script([("read", {}), final(**SUCCESS)]), profile=profile)
+    too_much = await task_of(Script([("read", {}), ("read", {}), anyio.Event()]), profile=profile)
+
+    assert (enough.status, enough.output) == ("succeeded", "In src/auth.ts")
+    assert too_much.error.code == ErrorCode.BUDGET_EXCEEDED
 
 
 async def test_a_follow_up_has_to_hand_in_its_answer_too_and_is_answered_once():
