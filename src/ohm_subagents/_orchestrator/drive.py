@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
-from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted, told
+from ohm_subagents._orchestrator.finalization import asking, concluded, correction, exhausted
 from ohm_subagents._orchestrator.guard import RunGuard
 from ohm_subagents._orchestrator.lineage import CURRENT
 from ohm_subagents._orchestrator.live import RunSink
@@ -72,9 +72,9 @@ class Driver:
         """
         while not live.task.is_terminal and (message := live.take()) is not None:
             ended = await self._tried(live, message, begun)
-            lacking = correction(live.task, message.plan, ended)
+            lacking = correction(live.task, message, ended)
             if lacking is not None and message.attempt <= message.plan.item.corrections:
-                live.correct(message, told(message.plan, lacking))
+                live.correct(message, asking(message.plan, lacking))
                 continue
             if lacking is not None:
                 ended = exhausted(message.plan, message.attempt)
@@ -97,6 +97,7 @@ class Driver:
     async def _run(self, live: LiveTask, message: Message, begun: Callable[[], None]) -> Outcome:
         """Give one prompt to its backend under a guard; record how that went."""
         plan = message.plan
+        message.earlier = next(reversed(live.task.calls), None)
         live.record(RunStarted(prompt=message.prompt))
         for diagnostic in plan.diagnostics:
             live.record(DiagnosticRaised(diagnostic=diagnostic))
