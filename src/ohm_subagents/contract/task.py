@@ -38,7 +38,7 @@ from ohm_subagents.contract.events import (
 )
 from ohm_subagents.contract.finalization import FINALIZE, standing
 from ohm_subagents.contract.ids import SessionId, TaskId
-from ohm_subagents.contract.said import joined
+from ohm_subagents.contract.text_pieces import extended
 from ohm_subagents.contract.usage import NOTHING_USED, Usage
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -203,14 +203,14 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
             return _changed(task, updated_ms=at_ms, diagnostics=(*task.diagnostics, event.diagnostic))
         case TextDelta():
             piece = event.text if task.is_speaking or not task.said else f"{_TOLD_APART}{event.text}"
-            return _changed(task, said=joined(task.said, piece), is_speaking=True, **_kept(task, event, at_ms))
+            return _changed(task, said=extended(task.said, piece), is_speaking=True, **_kept(task, event, at_ms))
         case AgentEnded():
             return _changed(task, **_kept(task, event, at_ms))
         case ToolStarted():
             opened = OpenCall(call_id=event.call_id, tool=event.tool)
-            final = task.finalized if event.tool == FINALIZE else None
+            final = task.finalized if event.tool == FINALIZE else None  # a call after the answer voids it
             return _changed(task, finalized=final, open_calls=(*task.open_calls, opened), **_called(task, event, at_ms))
-        case Finalized():
+        case Finalized():  # within its call: one that began since then has voided it
             return _changed(task, updated_ms=at_ms, progress_ms=at_ms, finalized=standing(event, task.calls))
         case ToolUpdated():
             return _changed(task, **_called(task, event, at_ms))
