@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ohm_subagents._surfaces.todos.todo_list import MAX_TEXT, Todo, known_status
 
@@ -13,10 +13,6 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.suites import JsonObject
     from ohm_subagents._surfaces.todos.todo_list import TodoList
-
-WRITE: Final = "write_todos"
-LIST: Final = "list_todos"
-EDIT: Final = "edit_todos"
 
 
 def snapshot(todos: TodoList) -> list[JsonValue]:

@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._surfaces.todos.snapshot import shown_todos
-from ohm_subagents._surfaces.todos.todo_list import ICONS, NONE, Status
 from ohm_subagents._views.cells import printable
+from ohm_subagents._views.todos import ICONS, NONE, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
