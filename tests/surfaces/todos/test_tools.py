@@ -3,6 +3,8 @@
 import pytest
 
 from ohm_subagents import Ohm
+from ohm_subagents._views.cells import cells
+from ohm_subagents.plugin import ToolResult
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio
@@ -120,6 +122,40 @@ async def test_a_result_is_shown_as_its_list_and_cannot_move_the_cursor():
         line = ohm.tools["write_todos"].render_call({"mode": "\x1b]0;x\x07append", "todos": []})
         assert "\x1b" not in line
         assert "\x1b" not in ohm.render_message("til-done-complete", "\x1b[31mred")
+
+
+async def test_no_text_drives_the_screen_or_forges_a_line_of_it(host):
+    drives, forges = "\x1b[2J\x1b]0;t\x07red", "a\n✓ [9] forged\r\u2028✓ [8] too"
+    async with opened(host=host) as ohm:
+        await written(ohm, drives, forges)
+        done = await ohm.call("edit_todos", {"action": "start", "indices": [0, 1]})
+        assert host.statuses["til-done-active"] == "[0] red\n[1] a ✓ [9] forged ✓ [8] too"
+        assert done.render() == "● [0] red\n● [1] a ✓ [9] forged ✓ [8] too"
+        assert done.text == f"Started [0, 1]\n\n{done.render()}"
+        assert [todo["text"] for todo in done.details["todos"]] == [drives, forges]
+        refused = await ohm.call("write_todos", {"mode": f"{drives}\n✓ [0] forged", "todos": []})
+        assert refused.render() == "Error: unknown mode 'red ✓ [0] forged'"
+        write, edit = ohm.tools["write_todos"], ohm.tools["edit_todos"]
+        line = write.render_call({"mode": "insert", "index": forges, "todos": []})
+        assert line == "write_todos insert (0 items @a ✓ [9] forged ✓ [8] too)"
+        assert edit.render_call({"action": drives, "indices": [forges, [drives]]}).isprintable()
+
+
+@pytest.mark.parametrize("width", [12, 20, 40, 79])
+async def test_a_result_keeps_within_its_width_and_loses_nothing(width):
+    async with opened() as ohm:
+        text = "very " * 30 + "w" * 90 + " 漢字" * 20
+        done = await written(ohm, text, "b")
+        lines = done.render(width=width).split("\n")
+        assert max(map(cells, lines)) <= width
+        assert lines[0].startswith("\N{EN DASH} [0] very")
+        assert lines[-1] == "\N{EN DASH} [1] b"
+        assert {line[:6] for line in lines[1:-1]} == {" " * 6}
+        assert "".join("".join(lines[:-1]).split()).removeprefix("\N{EN DASH}[0]") == "".join(text.split())
+        refused = await ohm.call("write_todos", {"mode": "w" * 200, "todos": []})
+        assert max(map(cells, refused.render(width=width).split("\n"))) <= width
+        foreign = ohm.tools["list_todos"].render_result(ToolResult(text=text, details={}), width=width)
+        assert max(map(cells, foreign.split("\n"))) <= width
 
 
 async def test_it_is_mounted_where_it_is_asked_for_and_its_tools_for_subagents_are_always_there():
