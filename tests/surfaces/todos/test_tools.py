@@ -40,6 +40,27 @@ WRONG = {
     "true as a place": ("edit_todos", {"action": "start", "indices": [True]}, "'indices.0' is true; allowed: a whole"),
     "nothing as a place": ("edit_todos", {"action": "start", "indices": [None]}, "'indices.0' is null; allowed: a"),
     "a text as a place": ("edit_todos", {"action": "start", "indices": ["0"]}, "'indices.0' is \"0\"; allowed: a"),
+    "a place far away": (
+        "write_todos",
+        {"mode": "insert", "index": 10**17, "todos": []},
+        "'index' is 100000000000000000; allowed: a whole number, 9007199254740991 or less.",
+    ),
+    "a place of 5000 digits": (
+        "edit_todos",
+        {"action": "start", "indices": [10**5000]},
+        "'indices.0' is too long to show; allowed: a whole number, 9007199254740991 or less.",
+    ),
+    "a place of 5000 digits below": (
+        "write_todos",
+        {"mode": "insert", "index": -(10**5000), "todos": []},
+        "'index' is too long to show; allowed: a whole number, -9007199254740991 or more.",
+    ),
+    "half a character": ("write_todos", {"mode": "\ud800", "todos": []}, "unknown mode '?'"),
+    "half a character as a place": (
+        "edit_todos",
+        {"action": "start", "indices": ["\ud800"]},
+        "'indices.0' is \"?\"; allowed: a whole number.",
+    ),
     "51 places": ("edit_todos", {"action": "start", "indices": [0] * 51}, "51 indices exceed maximum of 50"),
 }
 
@@ -62,6 +83,21 @@ async def test_a_whole_number_may_be_written_with_a_point():
         await written(ohm, "a")
         done = await ohm.call("edit_todos", {"action": "start", "indices": [0.0]})
         assert done.text == "Started [0]\n\n● [0] a"
+
+
+async def test_half_a_character_is_marked_so_that_everything_can_be_written_down(host):
+    async with opened(host=host) as ohm:
+        done = await written(ohm, "a\ud800b", "\udfff" * 1000)
+        assert done.details["todos"][0]["text"] == "a?b"
+        done = await ohm.call("edit_todos", {"action": "start", "indices": [0]})
+        for text in (done.text, done.render(), host.statuses["til-done-active"], await listed(ohm), str(done.details)):
+            assert text.encode()
+
+
+async def test_a_call_with_a_number_of_5000_digits_can_be_shown():
+    async with opened() as ohm:
+        line = ohm.tools["edit_todos"].render_call({"action": "start", "indices": [0, 10**5000]})
+        assert line == "edit_todos start [0, too long to show]"
 
 
 async def test_the_details_are_a_copy():

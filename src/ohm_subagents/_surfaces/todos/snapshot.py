@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ohm_subagents._surfaces.todos.todo_list import MAX_TEXT, Todo, known_status
+from ohm_subagents.contract.text import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,5 +67,5 @@ def _understood(items: list[JsonValue]) -> list[Todo]:
         fields = item if isinstance(item, dict) else {}
         text, status = fields.get("text"), known_status(fields.get("status"))
         if isinstance(text, str) and status is not None:
-            todos.append(Todo(text=text, status=status))
+            todos.append(Todo(text=encodable(text), status=status))
     return todos
