@@ -100,6 +100,29 @@ async def test_a_suite_that_is_mounted_anew_hears_an_event_once():
     assert notes.heard == [{}]
 
 
+async def test_a_suite_hears_when_a_mounting_of_it_is_over():
+    heard = []
+
+    class Numbered(Notes):
+        def _build(self, context):
+            number = len(heard) + 1
+
+            async def over(payload):
+                heard.append((number, payload))
+
+            context.on("unmounted", over)
+            return ()
+
+    async with opened(Numbered("numbered"), suites=None, config={"suites": ["numbered"]}) as ohm:
+        await ohm.reconfigure()
+        assert heard == [(1, {})]
+        await ohm.reconfigure(config={"suites": []})
+        await ohm.reconfigure()
+        assert [number for number, _ in heard] == [1, 1]
+        await ohm.reconfigure(config={"suites": ["numbered"]})
+    assert [number for number, _ in heard] == [1, 1, 3]
+
+
 async def test_a_suite_reaches_the_host_and_the_clock_and_what_ids_are_made_of():
     host, surface = MemoryHost(), Surface()
     one = uuid.UUID(int=7)

@@ -1,6 +1,13 @@
 """The README's tables come from the schema, so every field and variable has to be in them."""
 
-from ohm_subagents._config.env import CHILD_VARIABLE, DEPTH_VARIABLE, DIRECTORY_VARIABLES, MAX_DEPTH_VARIABLE, VARIABLES
+from ohm_subagents._config.env import (
+    CHILD_VARIABLE,
+    DEPTH_VARIABLE,
+    DIRECTORY_VARIABLES,
+    MAX_DEPTH_VARIABLE,
+    STICKY_CHILD_VARIABLE,
+    VARIABLES,
+)
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.tables import config_schema, config_table, env_table
 
@@ -11,7 +18,7 @@ def cells(table: str) -> list[list[str]]:
 
 def test_every_variable_has_a_row_with_its_field_its_default_and_a_meaning():
     rows = {row[0].strip("`"): row for row in cells(env_table())}
-    nesting = (DEPTH_VARIABLE, MAX_DEPTH_VARIABLE, CHILD_VARIABLE)
+    nesting = (DEPTH_VARIABLE, MAX_DEPTH_VARIABLE, CHILD_VARIABLE, STICKY_CHILD_VARIABLE)
     assert [*rows] == [*(one.name for one in VARIABLES), *DIRECTORY_VARIABLES, *nesting]
     assert rows["OHM_SUBAGENTS_OUTPUT_MAX_CHARS"][1:3] == ["`outputMaxChars`", "`8000`"]
     assert all(row[3] for row in rows.values())

@@ -275,3 +275,11 @@ async def test_a_profile_made_in_python_is_judged_before_anything_runs(changes, 
     assert (error.code, backend.requests) == (ErrorCode.PROFILE_INVALID, [])
     assert said in error.message
     assert "'scout'" in error.message
+
+
+async def test_what_the_last_run_failed_of_is_told():
+    down = OhmError(code="acme_down", message="The service is down.", advice="Try later.")
+    task = await task_of(Script([down]))
+
+    assert task.error.code == ErrorCode.FINALIZE_MISSING
+    assert str(task.error).endswith("in 3 attempts. The last one failed: The service is down. Try later.")

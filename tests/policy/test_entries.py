@@ -1,7 +1,7 @@
 """A misspelt id in ohm.json does not pass unseen."""
 
 from ohm_subagents._config.load import load_config
-from ohm_subagents._policy.entries import unmatched_backends, unmatched_entries
+from ohm_subagents._policy.entries import unmatched_backends, unmatched_entries, unmatched_suites
 from ohm_subagents.contract.result import Err
 
 
@@ -40,3 +40,18 @@ def test_options_of_a_backend_that_there_is_not_are_named_with_their_place(tmp_p
         "ohm.json: no plugin offers the backend 'x', so its options have no effect. "
         "Available: interactive-shell, none.",
     ]
+
+
+def suites(loaded) -> tuple[object, ...]:
+    return unmatched_suites(loaded, ["single", "sticky"])
+
+
+def test_options_and_redaction_of_a_suite_that_there_is_not_are_named_with_their_place(tmp_path):
+    text = '{"suiteOptions": {\n"stickie": {"timeoutMs": 5}, "single": {}},\n"subagents": {"redact": ["singel"]}}'
+    assert told(tmp_path, text, suites) == [
+        "ohm.json:2: no plugin offers the tool suite 'stickie', so its options have no effect. "
+        "Did you mean 'sticky'? Available: single, sticky.",
+        "ohm.json:3: no plugin offers the tool suite 'singel', so the name has no effect. "
+        "Did you mean 'single'? Available: single, sticky.",
+    ]
+    assert told(tmp_path, '{"subagents": {"redact": true}}', suites) == []

@@ -61,3 +61,9 @@ async def test_a_suite_of_a_plugin_never_takes_it_either(suites):
 async def test_a_direct_tool_whose_name_is_mounted_is_told_in_the_same_words():
     async with opened("greedy", "primary", plugins=[Greedy()]) as ohm:
         assert "Skipping primary tool 'painter' due to naming collision with reserved tool namespace" in said(ohm)
+
+
+async def test_one_suite_may_be_named_by_a_text():
+    async with Ohm.open(env=HERMETIC, config={}, suites="todos") as ohm:
+        assert list(ohm.tools) == ["write_todos", "list_todos", "edit_todos"]
+        assert said(ohm) == set()

@@ -23,7 +23,7 @@ from ohm_subagents._orchestrator.log import LogObserver
 from ohm_subagents._orchestrator.world import World
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginHost
-from ohm_subagents._policy.entries import unmatched_agents, unmatched_backends, unmatched_entries
+from ohm_subagents._policy.entries import unmatched_agents, unmatched_backends, unmatched_entries, unmatched_suites
 from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._policy.sources import void_ceilings
 from ohm_subagents._profiles.agents import WISHLESS, AgentShelf, chosen_agents
@@ -112,6 +112,7 @@ class Assembly:
         if isinstance(self.loaded, Ok):
             yield from unmatched_entries(self.loaded.ok_value, ruled)
             yield from unmatched_backends(self.loaded.ok_value, self.host.backends())
+            yield from unmatched_suites(self.loaded.ok_value, self.host.tool_suites())
             yield from void_ceilings(self.loaded.ok_value, self.catalog.profiles)
         yield from unmatched_agents(self.config.subagents.agent_profiles, agents.profiles)
         yield from agents.diagnostics

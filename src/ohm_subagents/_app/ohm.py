@@ -20,7 +20,7 @@ from ohm_subagents._app.mounting import message_text
 from ohm_subagents._config.env import process_env
 from ohm_subagents._orchestrator.log import HostLogger
 from ohm_subagents._plugins.pool import BackendPool
-from ohm_subagents._plugins.suites import ToolCall, ToolResult
+from ohm_subagents._plugins.suites import UNMOUNTED, ToolCall, ToolResult
 from ohm_subagents._surfaces.live_ui import LiveUi, kept_current
 from ohm_subagents._surfaces.tool import as_json, guarded, unknown_tool
 from ohm_subagents._views.projection import project_task
@@ -122,7 +122,7 @@ class Ohm:
                     store=registry,
                     new_task_id=new_task_id or task_ids(now, first=registry.first_sequence),
                     new_uuid=new_uuid or uuid4,
-                    suites=None if suites is None else tuple(suites),
+                    suites=None if suites is None else (suites,) if isinstance(suites, str) else tuple(suites),
                     background=of_suites,
                 )
                 ohm = cls(engine)
@@ -132,6 +132,7 @@ class Ohm:
                     raised = exc
                 finally:
                     engine.orchestrator.close("The Ohm that owned the task was closed.")
+                    await engine.events.emit(UNMOUNTED, _NOTHING)
         if raised is not None:
             raise raised
 
@@ -154,7 +155,9 @@ class Ohm:
             env=former.env if isinstance(env, Keep) else process_env() if env is None else env,
             profiles=former.profiles if isinstance(profiles, Keep) else None if profiles is None else tuple(profiles),
         )
+        over = self._engine.events
         self._engine.replace(assemble(changed, self.assembly))
+        await over.emit(UNMOUNTED, _NOTHING)
         if changed.live_ui is not None:
             changed.live_ui.refresh()
         await checkpoint()

@@ -13,9 +13,12 @@ _MAX_CHARS: Final = 300
 
 
 def quoted(said: str, secrets: Iterable[str]) -> str:
-    """`said`, `redacted`, on one line without its last full stop."""
+    """`said`, `redacted`, on one line without its last full stop, cut between words: half a key is like no key."""
     said = " ".join(redacted(said, secrets).split()).rstrip(".")
-    return f"{said[:_MAX_CHARS]}…" if len(said) > _MAX_CHARS else said
+    if len(said) <= _MAX_CHARS:
+        return said
+    end = said.rfind(" ", 0, _MAX_CHARS + 1)
+    return f"{said[: end if end > 0 else _MAX_CHARS].rstrip('.')}…"
 
 
 def redacted(said: str, secrets: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from ohm_subagents._config.env import (
     DEPTH_VARIABLE,
     DIRECTORY_VARIABLES,
     MAX_DEPTH_VARIABLE,
+    STICKY_CHILD_VARIABLE,
     VARIABLES,
 )
 from ohm_subagents._config.schema import OhmConfig
@@ -34,6 +35,9 @@ _DEPTH: Final = (
 )
 
 _MAX_DEPTH: Final = "How many levels of subagents the suite `single` allows, in place of `maxDepth` of its config.json."
+_STICKY_CHILD: Final = (
+    "`1` in a process that was started for an agent of the suite `sticky`, which offers no tool there."
+)
 _CHILD: Final = "`1` in a process that was started for a subagent: the suite `single` offers no tool there."
 
 
@@ -76,6 +80,7 @@ def env_table() -> str:
     rows.append(f"| `{DEPTH_VARIABLE}` | | `0` | {_DEPTH} |")
     rows.append(f"| `{MAX_DEPTH_VARIABLE}` | | | {_MAX_DEPTH} |")
     rows.append(f"| `{CHILD_VARIABLE}` | | | {_CHILD} |")
+    rows.append(f"| `{STICKY_CHILD_VARIABLE}` | | | {_STICKY_CHILD} |")
     return "\n".join(("| variable | field | default | meaning |", "| --- | --- | --- | --- |", *rows))
 
 

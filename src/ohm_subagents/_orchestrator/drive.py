@@ -77,7 +77,7 @@ class Driver:
                 live.correct(message, asking(message.plan, lacking))
                 continue
             if lacking is not None:
-                ended = exhausted(message.plan, message.attempt)
+                ended = exhausted(message.plan, message.attempt, ended)
             live.answer(message)
             if live.outcome is None:
                 live.outcome = ended

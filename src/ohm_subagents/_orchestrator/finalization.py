@@ -107,8 +107,8 @@ def correction(task: Task, message: Message, ended: Outcome) -> str | None:
     )
 
 
-def exhausted(plan: Plan, attempts: int) -> Failed:
-    """How a task ends whose subagent was told as often as it may be."""
+def exhausted(plan: Plan, attempts: int, last: Outcome) -> Failed:
+    """How a task ends whose subagent was told as often as it may be; what its last run failed of is not lost."""
     message = f"The subagent ended without a valid call of {FINALIZE}, in {attempts} attempts."
     if attempts == 1:
         message = f"{message.removesuffix('s.')}."
@@ -116,7 +116,9 @@ def exhausted(plan: Plan, attempts: int) -> Failed:
         error=OhmError(
             code=ErrorCode.FINALIZE_MISSING,
             message=message,
-            advice=f"Ask '{plan.profile.name}' for less, or run it on a model that calls tools reliably.",
+            advice=f"The last one failed: {last.error}"
+            if isinstance(last, Failed)
+            else f"Ask '{plan.profile.name}' for less, or run it on a model that calls tools reliably.",
         )
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, TypeVar
 from uuid import UUID, uuid4
 
 from pydantic import JsonValue
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 JsonObject: TypeAlias = dict[str, JsonValue]
 EventHandler: TypeAlias = Callable[[JsonObject], Awaitable[JsonObject | None]]
 """What a suite does at an event of the host's session, and what it answers."""
+UNMOUNTED: Final = "unmounted"
+"""The event that is ours: what was registered with one context is over."""
+KeptT = TypeVar("KeptT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,11 +182,12 @@ class SuiteContext:
     config.json says; `sticky_agents` are those of 003 and of further folders, or why one is rejected. `nesting` what
     the environment says of our place. `parent_tools` are those that the parent agent may call. `host` is who embeds us,
     if anybody; `on` registers what is to be done at an event of its session (`session_start`, …), and the answer goes
-    back to it; `session_file` is where it keeps the session, if it does. `clock` stamps; `home` is the user's.
-    `redaction` cuts secrets out of what the suite writes. `memory` outlives the tools, which are built anew when the
-    configuration changes. `spawn` starts a task that the `Ohm` owns: it is cancelled when that closes, and logged if it
-    raises. `audience` is whom the tools are built for; a suite for both is built twice, with one memory, and only that
-    of the parent hears events.
+    back to it; `unmounted` is told by us when this context is no longer in force: the configuration has changed, which
+    may have built the suite anew by then, or the `Ohm` closes. `session_file` is where it keeps the session, if it
+    does. `clock` stamps; `home` is the user's. `redaction` cuts secrets out of what the suite writes. `memory` outlives
+    the tools, which are built anew when the configuration changes. `spawn` starts a task that the `Ohm` owns: it is
+    cancelled when that closes, and logged if it raises. `audience` is whom the tools are built for; a suite for both is
+    built twice, with one memory, and only that of the parent hears events.
     """
 
     executor: Executor
@@ -209,6 +213,13 @@ class SuiteContext:
     on: Callable[[str, EventHandler], None] = lambda _event, _handler: None
     spawn: Callable[[Callable[[], Awaitable[None]]], None] = _without_owner
     audience: Literal["parent", "child"] = "parent"
+
+    def kept(self, name: str, new: KeptT) -> KeptT:
+        """What `memory` has under a name, else the new thing, which is kept there from now on."""
+        kept = self.memory.setdefault(name, new)
+        if not isinstance(kept, type(new)):
+            raise TypeError("Somebody else has written into the memory of this suite.")
+        return kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

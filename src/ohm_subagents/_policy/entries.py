@@ -42,6 +42,23 @@ def unmatched_backends(loaded: LoadedConfig, backend_ids: Iterable[str]) -> tupl
     )
 
 
+def unmatched_suites(loaded: LoadedConfig, suites: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """Names each suite of `suiteOptions` and of `subagents.redact` that no plugin offers."""
+    available = {suite: suite for suite in sorted(suites)}
+    redact = loaded.config.subagents.redact
+    written = [(f"suiteOptions.{suite}", suite, "its options have") for suite in loaded.config.suite_options]
+    written += [("subagents.redact", suite, "the name has") for suite in (() if isinstance(redact, bool) else redact)]
+    return tuple(
+        Diagnostic(
+            subject=key,
+            message=f"{_place(loaded, key)}: no plugin offers the tool suite '{suite}', so {what} no effect. "
+            f"{_instead(suite, available)}",
+        )
+        for key, suite, what in written
+        if suite not in available
+    )
+
+
 def unmatched_agents(chosen: bool | tuple[str, ...], names: Iterable[str]) -> tuple[Diagnostic, ...]:  # noqa: FBT001  the setting itself
     """Names each of `subagents.agentProfiles` that is no agent profile."""
     available = {name: name for name in sorted(names)}

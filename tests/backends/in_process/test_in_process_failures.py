@@ -181,7 +181,7 @@ async def test_what_breaks_while_a_run_is_cancelled_does_not_stop_the_cancellati
 
 
 async def test_what_the_provider_says_is_quoted_on_one_line_and_cut() -> None:
-    async with ModelServer(Status(400, "Bad\nfield. " + "x" * 5000)) as server, opened(acme(server)) as backend:
+    async with ModelServer(Status(400, "Bad\nfield. " + "xxx " * 1500)) as server, opened(acme(server)) as backend:
         failed = error(await backend.run(request(), EventLog()))
     assert "rejected the request (HTTP 400): Bad field. xxx" in failed.message
     assert "\n" not in failed.message

@@ -96,6 +96,104 @@ async def test_one_that_is_replaced_at_its_last_moment_is_silent():
             assert "til-done-countdown" not in host.widgets
 
 
+async def _finished(ohm):
+    await ohm.call("edit_todos", {"action": "complete", "indices": [0]})
+
+
+async def _emptied(ohm):
+    await written(ohm)
+
+
+async def _finished_and_ended(ohm):
+    await _finished(ohm)
+    await ohm.emit("agent_end", STOPPED)
+
+
+async def _aborted(ohm):
+    await ohm.emit("agent_end", {"messages": [{"role": "assistant", "stopReason": "aborted"}]})
+
+
+async def _unmounted(ohm):
+    await ohm.reconfigure(config={"suites": []})
+
+
+async def _restarted_elsewhere(ohm):
+    await ohm.emit("session_tree", {})
+
+
+OVERTAKEN = [_finished, _emptied, _finished_and_ended, _aborted, _unmounted, _restarted_elsewhere]
+
+
+@pytest.mark.parametrize("overtake", OVERTAKEN, ids=lambda one: one.__name__.strip("_"))
+@pytest.mark.parametrize("has_ui", [True, False])
+async def test_one_whose_reason_is_gone_says_nothing_and_leaves_the_screen(overtake, has_ui):
+    host = MemoryHost(has_ui=has_ui)
+    async with Ohm.open(config={"suites": ["todos"]}, env=HERMETIC, host=host) as ohm:
+        await written(ohm, "a")
+        await ohm.emit("agent_end", STOPPED)
+        await anyio.sleep(1)
+        await overtake(ohm)
+        assert host.widgets == {}
+        await anyio.sleep(10)
+        assert said(host) == []
+
+
+async def test_the_last_word_ends_the_one_that_runs():
+    host = MemoryHost()
+    async with opened(host) as ohm:
+        await written(ohm, "a")
+        for _ in range(21):
+            await ohm.emit("agent_end", STOPPED)
+        assert host.widgets == {}
+        await anyio.sleep(10)
+        assert said(host) == []
+        [limit] = [call for call in host.calls if call[0] == "send_message"]
+        assert limit[2].endswith("Take over manually.")
+
+
+async def test_it_tells_of_the_list_as_it_is_when_the_time_is_over():
+    host = MemoryHost()
+    async with opened(host) as ohm:
+        await written(ohm, "a", "b")
+        await ohm.emit("agent_end", STOPPED)
+        await anyio.sleep(1)
+        await _finished(ohm)
+        await anyio.sleep(10)
+        [(_, prompt, _)] = said(host)
+        assert "[0]" not in prompt
+        assert prompt.endswith("Next action: edit_todos with action 'start' and indices [1]")
+
+
+async def test_a_suite_that_is_mounted_no_longer_leaves_the_screen_and_is_back_on_it_with_its_list():
+    host = MemoryHost()
+    async with Ohm.open(config={"suites": ["todos"]}, env=HERMETIC, host=host) as ohm:
+        await written(ohm, "a")
+        await ohm.call("edit_todos", {"action": "start", "indices": [0]})
+        shown = dict(host.statuses)
+        assert shown == {"til-done": "📋 0/1", "til-done-active": "[0] a"}
+        await ohm.reconfigure(config={"suites": []})
+        assert (host.statuses, host.widgets, dict(ohm.tools)) == ({}, {}, {})
+        await ohm.emit("agent_end", STOPPED)
+        await anyio.sleep(10)
+        assert said(host) == []
+        await ohm.reconfigure(config={"suites": ["todos"]})
+        assert host.statuses == shown
+        await ohm.emit("agent_end", STOPPED)
+    assert (host.statuses, host.widgets) == ({}, {})
+
+
+async def test_what_is_redacted_from_now_on_is_so_in_a_list_that_is_there_already():
+    host = MemoryHost()
+    secret = "api_key=" + "k" * 24
+    async with Ohm.open(config={"suites": ["todos"]}, env=HERMETIC, host=host) as ohm:
+        await written(ohm, secret)
+        await ohm.reconfigure(config={"suites": ["todos"], "subagents": {"redact": True}})
+        await ohm.emit("agent_end", STOPPED)
+        await anyio.sleep(10)
+        [(_, prompt, _)] = said(host)
+        assert "[0] api_key=[REDACTED]" in prompt
+
+
 async def test_a_last_word_that_cannot_be_said_is_logged_and_the_next_event_is_heard(caplog):
     class Mute(MemoryHost):
         def send_message(self, kind, text, *, display=True):
@@ -108,6 +206,19 @@ async def test_a_last_word_that_cannot_be_said_is_logged_and_the_next_event_is_h
         assert "handler.raised" in caplog.text
         [answer] = await ohm.emit("before_agent_start")
         assert answer["message"]["customType"] == "til-done-context"
+
+
+async def test_a_host_that_cannot_say_whether_it_has_a_screen_is_told_to_go_on():
+    class Broken(MemoryHost):
+        def has_ui(self):
+            raise OSError("no idea")
+
+    host = Broken()
+    async with opened(host) as ohm:
+        await written(ohm, "a")
+        await ohm.emit("agent_end", STOPPED)
+        await anyio.sleep(3.1)
+        assert [name for name, *_ in host.calls] == ["send_user_message"]
 
 
 async def test_without_a_host_nothing_is_awaited():

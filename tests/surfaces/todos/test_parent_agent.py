@@ -128,6 +128,7 @@ async def test_it_works_a_list_to_its_end_through_auto_continue():
         *("📋 0/3", "📋 1/3"),
         "📋 1/3",
         *("📋 2/3", "✓ Done (3 items)"),
+        None,
     ]
     assert _calls(host, "send_message") == []
     told = [one["content"] for one in server.requests[-1].messages if one["role"] == "user"]

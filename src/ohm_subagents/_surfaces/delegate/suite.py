@@ -50,9 +50,7 @@ def delegate_suite() -> ToolSuiteSpec:
 
 def _build(context: SuiteContext) -> tuple[Tool, ...]:
     options = suite_options(DelegateOptions, context.settings().options, suite=NAME)
-    sessions = context.memory.setdefault("sessions", Sessions(context))
-    if not isinstance(sessions, Sessions):
-        raise TypeError("Somebody else has written into the memory of this suite.")
+    sessions = context.kept("sessions", Sessions(context))
     context.on("session_start", partial(_session_start, sessions))
     context.on("session_shutdown", partial(_session_shutdown, sessions))
     return (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from dataclasses import replace
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from ohm_subagents._plugins.suites import JsonObject
@@ -16,35 +17,24 @@ LIMIT_REACHED: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rest:
-    """Nothing follows."""
+class Next(Enum):
+    """What follows."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GiveUp:
+    REST = auto()
+    GIVE_UP = auto()
     """The agent was told to go on often enough."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoOn:
-    """The agent is to be told this, unless somebody interrupts."""
-
-    prompt: str
-
-
-Next: TypeAlias = Rest | GiveUp | GoOn
+    GO_ON = auto()
+    """The agent is to be told so, unless somebody interrupts or nothing is left by then."""
 
 
 def after_turn(todos: TodoList, event: JsonObject) -> tuple[TodoList, Next]:
     """The list, which counts how often that happened, and what follows."""
     if not todos.todos or _was_aborted(event):
-        return todos, Rest()
+        return todos, Next.REST
     counted = replace(todos, continuations=todos.continuations + 1)
     if counted.continuations > MAX_CONTINUATIONS:
-        return counted, GiveUp()
-    prompt = _prompt(counted)
-    return counted, Rest() if prompt is None else GoOn(prompt=prompt)
+        return counted, Next.GIVE_UP
+    return counted, Next.GO_ON if counted.open_indices else Next.REST
 
 
 def _was_aborted(event: JsonObject) -> bool:
@@ -55,8 +45,8 @@ def _was_aborted(event: JsonObject) -> bool:
     return last is not None and last.get("stopReason") == "aborted"
 
 
-def _prompt(todos: TodoList) -> str | None:
-    """None if nothing is left. The text of an item is never part of the instruction."""
+def prompt(todos: TodoList) -> str | None:
+    """What the agent is told to go on with; None if nothing is left. No text of an item is part of the instruction."""
     left = todos.open_indices
     if not left:
         return None

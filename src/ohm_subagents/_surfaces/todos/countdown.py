@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -25,8 +26,7 @@ class Countdown:
 
     def start(self, act: Callable[[], None]) -> None:
         """Act when the time is over. One that runs makes way; a screen that fails ends it."""
-        if self._scope is not None:
-            self._scope.cancel()
+        self.stop()
         self._scope = scope = anyio.CancelScope()
         if self._screen.count_down(SECONDS):
             self._spawn(partial(self._run, scope, anyio.current_time(), act))
@@ -42,12 +42,11 @@ class Countdown:
 
     async def _run(self, scope: anyio.CancelScope, began: float, act: Callable[[], None]) -> None:
         with scope:
-            for passed in range(1, SECONDS + 1):
-                await anyio.sleep_until(began + passed)
-                if self._scope is not scope:  # stopped at the last moment
+            for left in reversed(range(SECONDS)):
+                await anyio.sleep_until(began + SECONDS - left)
+                await checkpoint_if_cancelled()  # by somebody who woke in the same moment, a little earlier
+                if left and not self._screen.count_down(left):
+                    self.stop()
                     return
-                if passed < SECONDS and self._screen.count_down(SECONDS - passed):
-                    continue
-                self.stop()
-                if passed == SECONDS:
-                    act()
+            self.stop()
+            act()

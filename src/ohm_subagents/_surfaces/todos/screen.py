@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents._surfaces.todos.views import COUNTDOWN
+from ohm_subagents._views.todos import todo_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ohm_subagents._plugins.embedding import Host
     from ohm_subagents._surfaces.todos.todo_list import TodoList
 
@@ -24,7 +27,7 @@ class Screen:
     A host that raises is logged, and no call fails for it.
     """
 
-    def __init__(self, host: Host | None) -> None:
+    def __init__(self, host: Callable[[], Host | None]) -> None:
         self._host = host
 
     def show(self, todos: TodoList) -> None:
@@ -32,7 +35,9 @@ class Screen:
         host = self._seen()
         if host is None:
             return
-        active = [f"[{at}] {todo.text}" for at, todo in enumerate(todos.todos) if todo.status == "in_progress"]
+        active = [
+            f"[{at}] {todo_line(todo.text)}" for at, todo in enumerate(todos.todos) if todo.status == "in_progress"
+        ]
         try:
             host.set_status(STATUS, _progress(todos))
             host.set_status(ACTIVE, "\n".join(active) or None)
@@ -56,7 +61,13 @@ class Screen:
         return True
 
     def _seen(self) -> Host | None:
-        return self._host if self._host is not None and self._host.has_ui() else None
+        """Who has a screen; one that cannot say has none."""
+        host = self._host()
+        try:
+            return host if host is not None and host.has_ui() else None
+        except Exception:
+            logger.exception("Whether the host has a screen could not be learnt.")
+            return None
 
 
 def _progress(todos: TodoList) -> str | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ohm_subagents._plugins.hookspecs import PROJECT
-from ohm_subagents._surfaces.todos.continuation import LIMIT_REACHED, GiveUp, GoOn, Rest, after_turn, reminder
+from ohm_subagents._plugins.suites import UNMOUNTED
+from ohm_subagents._surfaces.todos.continuation import LIMIT_REACHED, Next, after_turn, prompt, reminder
 from ohm_subagents._surfaces.todos.countdown import Countdown
 from ohm_subagents._surfaces.todos.screen import Screen
 from ohm_subagents._surfaces.todos.snapshot import last_todos
@@ -14,6 +16,7 @@ from ohm_subagents._surfaces.todos.todo_list import TodoList
 from ohm_subagents._surfaces.todos.views import COMPLETE, CONTEXT
 
 if TYPE_CHECKING:
+    from ohm_subagents._plugins.embedding import Host
     from ohm_subagents._plugins.suites import JsonObject, SuiteContext
     from ohm_subagents.contract.ids import SessionId
 
@@ -24,13 +27,17 @@ class ParentTodos:
     """One list, which the host's session remembers; `hear` makes it follow that session."""
 
     def __init__(self, context: SuiteContext) -> None:
-        self._host = context.host
-        self._screen = Screen(context.host)
+        self._mounted: SuiteContext | None = None
+        self._screen = Screen(self._host)
         self._countdown = Countdown(self._screen, context.spawn)
         self._todos = TodoList()
 
     def hear(self, context: SuiteContext) -> None:
-        """Follow the events of the host's session."""
+        """Follow the events of the host's session from now on; what was awaited of an earlier mounting still is."""
+        is_back, self._mounted = self._mounted is None, context
+        if is_back and self._todos.todos:
+            self._screen.show(self._todos)
+        context.on(UNMOUNTED, partial(self._leave, context))
         context.on("session_start", self._restore)
         context.on("session_tree", self._restore)
         context.on("before_agent_start", self._remind)
@@ -45,13 +52,32 @@ class ParentTodos:
         """The list is another one from now on, which the screen shows."""
         del session_id
         self._todos = todos
+        if not todos.open_indices:
+            self._countdown.stop()
         self._screen.show(todos)
+
+    def _host(self) -> Host | None:
+        """That of the newest mounting."""
+        return None if self._mounted is None else self._mounted.host
+
+    async def _leave(self, context: SuiteContext, _event: JsonObject) -> None:
+        """Nothing of ours stays on the screen, unless the suite has been mounted again by now."""
+        if self._mounted is context:
+            self._countdown.stop()
+            if self._todos.todos:
+                self._screen.show(TodoList())
+            self._mounted = None
 
     async def _restore(self, _event: JsonObject) -> None:
         """What the branch of the session says; whatever was awaited belongs to another."""
         self._countdown.stop()
-        branch = () if self._host is None else self._host.branch()
-        self.replace(None, TodoList(todos=last_todos(branch)))
+        host = self._host()
+        try:
+            found = () if host is None else last_todos(host.branch())
+        except Exception:
+            logger.exception("The session could not be read; its list of todos is empty.")
+            found = ()
+        self.replace(None, TodoList(todos=found))
 
     async def _remind(self, _event: JsonObject) -> JsonObject | None:
         """The list, for the model alone. Somebody began a turn, which is what interrupts a countdown."""
@@ -60,28 +86,31 @@ class ParentTodos:
         return None if text is None else {"message": {"customType": CONTEXT, "content": text, "display": False}}
 
     async def _go_on(self, event: JsonObject) -> None:
-        if self._host is None:
+        self._countdown.stop()
+        host = self._host()
+        if host is None:
             return
         self._todos, following = after_turn(self._todos, event)
         match following:
-            case Rest():
+            case Next.REST:
                 return
-            case GiveUp():
-                self._host.send_message(COMPLETE, LIMIT_REACHED, display=True)
-            case GoOn(prompt=prompt):
-                self._countdown.start(lambda: self._tell(prompt))
+            case Next.GIVE_UP:
+                host.send_message(COMPLETE, LIMIT_REACHED, display=True)
+            case Next.GO_ON:
+                self._countdown.start(self._tell)
 
-    def _tell(self, prompt: str) -> None:
+    def _tell(self) -> None:
         """Say it now, or after the turn that is going on; if neither can be done, somebody else has taken over."""
-        if self._host is None:
+        host, text = self._host(), prompt(self._todos)
+        if host is None or text is None:
             return
         try:
-            self._host.send_user_message(prompt)
+            host.send_user_message(text)
         except Exception:
             logger.debug("The agent could not be told to go on; it is told after its turn.", exc_info=True)
         else:
             return
         try:
-            self._host.send_user_message(prompt, follow_up=True)
+            host.send_user_message(text, follow_up=True)
         except Exception:
             logger.debug("The agent could not be told to go on.", exc_info=True)

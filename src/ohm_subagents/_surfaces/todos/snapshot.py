@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ohm_subagents._surfaces.todos.todo_list import MAX_TEXT, Todo, known_status
+from ohm_subagents.contract.text import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,11 +14,6 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.suites import JsonObject
     from ohm_subagents._surfaces.todos.todo_list import TodoList
-
-WRITE: Final = "write_todos"
-LIST: Final = "list_todos"
-EDIT: Final = "edit_todos"
-_TOOLS: Final = frozenset({WRITE, LIST, EDIT})
 
 
 def snapshot(todos: TodoList) -> list[JsonValue]:
@@ -31,7 +27,7 @@ def shown_todos(details: JsonObject) -> tuple[Todo, ...]:
     return tuple(_understood(found)) if isinstance(found, list) else ()
 
 
-def last_todos(branch: Sequence[JsonObject]) -> tuple[Todo, ...]:
+def last_todos(branch: Sequence[JsonValue]) -> tuple[Todo, ...]:
     """The list that the newest result with one tells of; nothing if there is none.
 
     A result of `list_todos` and one of a failed call have none, and neither has that of an emptied list (002).
@@ -49,16 +45,20 @@ def last_todos(branch: Sequence[JsonObject]) -> tuple[Todo, ...]:
     return ()
 
 
-def _todos_of(entry: JsonObject) -> list[JsonValue]:
-    """What a session entry has of a list, if it is a result of ours."""
-    message = entry.get("message")
-    if entry.get("type") != "message" or not isinstance(message, dict) or message.get("role") != "toolResult":
-        return []
-    details = message.get("details")
-    if message.get("toolName") not in _TOOLS or not isinstance(details, dict):
-        return []
-    found = details.get("todos")
-    return found if isinstance(found, list) else []
+def _todos_of(entry: JsonValue) -> list[JsonValue]:
+    """What a session entry has of a list, if it is a result of ours; others may have any shape."""
+    match entry:
+        case {
+            "type": "message",
+            "message": {
+                "role": "toolResult",
+                "toolName": "write_todos" | "list_todos" | "edit_todos",
+                "details": {"todos": list(found)},
+            },
+        }:
+            return found
+        case _:
+            return []
 
 
 def _understood(items: list[JsonValue]) -> list[Todo]:
@@ -67,5 +67,5 @@ def _understood(items: list[JsonValue]) -> list[Todo]:
         fields = item if isinstance(item, dict) else {}
         text, status = fields.get("text"), known_status(fields.get("status"))
         if isinstance(text, str) and status is not None:
-            todos.append(Todo(text=text, status=status))
+            todos.append(Todo(text=encodable(text), status=status))
     return todos

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ohm_subagents._plugins.suites import Tool, ToolResult, ToolSuiteSpec
 from ohm_subagents._surfaces.todos.children import ChildTodos
 from ohm_subagents._surfaces.todos.inputs import EDIT_SCHEMA, LIST_SCHEMA, WRITE_SCHEMA, parse_edit, parse_write
 from ohm_subagents._surfaces.todos.session import ParentTodos
-from ohm_subagents._surfaces.todos.snapshot import EDIT, LIST, WRITE, snapshot
+from ohm_subagents._surfaces.todos.snapshot import snapshot
 from ohm_subagents._surfaces.todos.todo_list import apply
 from ohm_subagents._surfaces.todos.views import edit_line, list_line, message_view, result_view, write_line
+from ohm_subagents._views.todos import EDIT, LIST, WRITE
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ GUIDELINES: Final = (
     "Use list_todos to review the current todo list.",
     "Always call edit_todos with action 'start' on the next item before working on it, then 'complete' when done.",
 )
-KeeperT = TypeVar("KeeperT")
 
 
 class Keeper(Protocol):
@@ -53,18 +53,10 @@ def todos_suite() -> ToolSuiteSpec:
 
 def _build(context: SuiteContext) -> tuple[Tool, ...]:
     if context.audience == "child":
-        return _tools(_kept(context, "children", ChildTodos()))
-    parent = _kept(context, "parent", ParentTodos(context))
+        return _tools(context.kept("children", ChildTodos()))
+    parent = context.kept("parent", ParentTodos(context))
     parent.hear(context)
     return _tools(parent)
-
-
-def _kept(context: SuiteContext, name: str, new: KeeperT) -> KeeperT:
-    """What was kept when the suite was built before, else the new one."""
-    kept = context.memory.setdefault(name, new)
-    if not isinstance(kept, type(new)):
-        raise TypeError("Somebody else has written into the memory of this suite.")
-    return kept
 
 
 def _tools(keeper: Keeper) -> tuple[Tool, ...]:
