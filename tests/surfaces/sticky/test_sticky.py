@@ -127,6 +127,22 @@ async def test_a_session_is_of_one_agent_in_one_directory(place, opened):
     assert len(files(place)) == 3
 
 
+async def test_no_two_agents_share_a_session_whatever_they_and_their_ids_are_called(place, opened):
+    states = []
+
+    async def act(request, sink):
+        states.append(request.checkpoint)
+        return await found(request, sink)
+
+    async with opened(act) as ohm:
+        for agent, session_id in (("a", "b_c"), ("a_b", "c"), ("a", "b"), ("a_b", "c_")):
+            (place / "work" / "prompts" / f"{agent}.md").write_text("---\ndescription: d\n---\nx")
+            await ohm.call("subagent", {"agent": agent, "task": "x", "sessionId": session_id})
+
+    assert states == [None] * 4
+    assert [file.name for file in files(place)] == ["a_b.jsonl", "a_b_c.jsonl", "a_b_c_~3.jsonl", "a_b_c~1.jsonl"]
+
+
 async def test_two_calls_on_one_session_come_one_after_the_other(opened):
     begun, gate, seen = anyio.Event(), anyio.Event(), []
 

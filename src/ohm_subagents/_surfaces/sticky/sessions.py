@@ -36,7 +36,7 @@ class StickySession:
     @classmethod
     def of(cls, folder: Path, *, cwd: Path, agent: str, session_id: str) -> StickySession:
         """The session of an agent in a directory. The id is one that may be part of a file name. Touches no file."""
-        return cls(path=folder / cwd_key(cwd) / f"{agent}_{session_id}.jsonl")
+        return cls(path=folder / cwd_key(cwd) / f"{_stem(agent, session_id)}.jsonl")
 
     @property
     def id(self) -> SessionId:
@@ -66,6 +66,15 @@ class StickySession:
         with open(half, "wb", opener=_for_us_alone) as file:
             file.write(state.encode("utf-8", "replace"))
         half.replace(self.path)
+
+
+def _stem(agent: str, session_id: str) -> str:
+    """`<agent>_<session id>`; the last `_` divides them, and where the id has one itself, how long the agent's name is.
+
+    So no other agent and id have it: `~` is in no name and in no id.
+    """
+    stem = f"{agent}_{session_id}"
+    return f"{stem}~{len(agent)}" if "_" in session_id else stem
 
 
 def cwd_key(cwd: Path) -> str:
