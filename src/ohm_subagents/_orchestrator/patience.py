@@ -1,4 +1,4 @@
-"""Waiting: for settled tasks, or for somebody who changes their mind. Notified, never polled, but for one thing."""
+"""Waiting for settled tasks. Notified, never polled, but for one thing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import anyio
 from ohm_subagents.contract.ids import TaskId
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Iterable
 
     from ohm_subagents._orchestrator.live import LiveTask
     from ohm_subagents._store.protocol import Store
@@ -38,23 +38,3 @@ async def settled_anywhere(tasks: Iterable[LiveTask], ids: Iterable[str], store:
     await settled(tasks)
     while any(store.is_foreign(TaskId(each)) for each in ids):  # noqa: ASYNC110  another process sets no event here
         await anyio.sleep(FOREIGN_LOOK_S)
-
-
-async def either(wait: Callable[[], Awaitable[object]], abort: anyio.Event | None) -> bool:
-    """Wait until `wait` returns or `abort` is set; says whether it was `abort`."""
-    if abort is None:
-        await wait()
-        return False
-    aborted = False
-    async with anyio.create_task_group() as group:
-
-        async def watch() -> None:
-            nonlocal aborted
-            await abort.wait()
-            aborted = True
-            group.cancel_scope.cancel()
-
-        group.start_soon(watch)
-        await wait()
-        group.cancel_scope.cancel()
-    return aborted

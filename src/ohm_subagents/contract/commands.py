@@ -29,7 +29,7 @@ class StartItem:
     for a profile itself; `profile` is then only a name. `attempts` is how often the prompt may be run while it fails
     for a reason that may pass, such as a broken connection; every attempt begins anew. `corrections` is how often a
     subagent that ended without the answer that its profile demands is told so. `resumes`: the session goes on where its
-    newest task left it; `checkpoint` is where, if no task of it is kept any more.
+    newest task left it, or at `checkpoint`: whoever gives one keeps the session, and knows better.
     """
 
     profile: str

@@ -1,71 +1,17 @@
 """`subagent` of 003 through the public doors: who does what, in which session, and what is told."""
 
 import re
-from contextlib import asynccontextmanager
 
 import anyio
 import anyio.lowlevel
 import pytest
-from acting import ActingBackend
+from sticky_place import ASK, FINALIZE, ID, SCOUT, files, found, hand_in
 
 from ohm_subagents import Ohm
-from ohm_subagents.contract import Checkpointed, Err, ErrorCode, OhmError, ToolEnded, ToolStarted
-from ohm_subagents.plugin import ToolCall
+from ohm_subagents.contract import Err, ErrorCode, OhmError
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio
-
-FINALIZE = "subagent_finalize"
-SCOUT = "---\nname: scout\ndescription: Looks.\napproved_tools: [read, bash]\n---\nYou look.\n"
-ID = "550e8400-e29b-41d4-a716-446655440000"
-ASK = {"agent": "scout", "task": "Find auth"}
-
-
-async def hand_in(request, sink, **arguments):
-    tool = next(one for one in request.child_tools if one.name == FINALIZE)
-    sink.emit(ToolStarted(call_id="1", tool=FINALIZE))
-    result = await tool.execute(ToolCall(arguments=arguments))
-    sink.emit(ToolEnded(call_id="1", tool=FINALIZE, status="error" if result.is_error else "success", text=result.text))
-
-
-async def found(request, sink):
-    await anyio.lowlevel.checkpoint()
-    await hand_in(request, sink, status="SUCCESS", result=f"Found for {request.prompt}")
-    sink.emit(Checkpointed(state=f"{request.checkpoint or ''}{request.prompt};"))
-    return "bye"
-
-
-@pytest.fixture
-def place(tmp_path):
-    (tmp_path / "work" / "prompts").mkdir(parents=True)
-    (tmp_path / "work" / "prompts" / "scout.md").write_text(SCOUT)
-    return tmp_path
-
-
-@pytest.fixture
-def opened(place):
-    """An `Ohm` whose agents do what a function says."""
-
-    @asynccontextmanager
-    async def ohm(act=found, *, options=None, host=None, env=None, cwd="work"):
-        acting = ActingBackend(act)
-        config = {"subagentBackend": "acting", "suiteOptions": {"sticky": options or {}}}
-        async with Ohm.open(
-            cwd=place / cwd,
-            env=HERMETIC | {"HOME": str(place)} | (env or {}),
-            config=config,
-            suites=["sticky"],
-            plugins=[acting],
-            host=host,
-        ) as opened:
-            opened.acting = acting
-            yield opened
-
-    return ohm
-
-
-def files(place):
-    return sorted((place / ".pi" / "subagent-sessions").glob("*/*.jsonl"))
 
 
 async def test_the_answer_has_a_header_and_the_same_for_machines(opened):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.finalization import payload
@@ -42,14 +43,20 @@ def failed(error: str) -> Finalized:
     return Finalized(status="ERROR", error=error)
 
 
-def result_of(final: Finalized, session_id: str | None = None, *, resumed: bool | None = None) -> ToolResult:
-    """The text for the model, and the same for machines; `resumed` is there where the caller has named a session."""
+def result_of(final: Finalized, session_id: str | None = None) -> ToolResult:
+    """The text for the model, and the same for machines."""
     header = [f"**Status:** {final.status}", *(() if session_id is None else (f"**Session ID:** `{session_id}`",))]
     details: JsonObject = {} if session_id is None else {"sessionId": session_id}
     details["finalized"] = payload(final)
-    if resumed is not None:
-        details["resumed"] = resumed
     return ToolResult(text="\n".join((*header, "", "---", "", _body(final))), details=details)
+
+
+def noted(result: ToolResult, *, resumed: bool | None, notes: tuple[str, ...]) -> ToolResult:
+    """With `resumed`, where the caller has named a session, and with `notes`, where there is something to know."""
+    known: JsonObject = {} if resumed is None else {"resumed": resumed}
+    if notes:
+        known["notes"] = [*notes]
+    return replace(result, details={**result.details, **known})
 
 
 def _body(final: Finalized) -> str:
