@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ohm_subagents.contract.ids import TaskId
+from ohm_subagents.contract.limits import FOREVER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,13 +18,11 @@ if TYPE_CHECKING:
 
 FOREIGN_LOOK_S: Final = 0.25
 """How often a wait looks at the tasks of other processes (house 9.18)."""
-_FOREVER_MS: Final = 2**53
-"""Beyond this a number of milliseconds is no exact float any more, and in the end none at all."""
 
 
 def seconds(milliseconds: int | None) -> float:
     """How long that is; None is for ever."""
-    return math.inf if milliseconds is None or milliseconds > _FOREVER_MS else milliseconds / 1000
+    return math.inf if milliseconds is None or milliseconds > FOREVER_MS else milliseconds / 1000
 
 
 async def settled(tasks: Iterable[LiveTask]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._plugins.finalization import payload
 from ohm_subagents._plugins.suites import ToolResult
 from ohm_subagents.contract.commands import Accepted, Refused, Rejected, Started
+from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.events import Finalized
 
 if TYPE_CHECKING:
@@ -35,7 +36,10 @@ def _final_of_task(task: Task) -> Finalized:
         return failed(CANCELLED)
     if task.finalized is not None:
         return task.finalized
-    return failed(CANCELLED if task.error is None else str(task.error))
+    if task.error is None:
+        return failed(CANCELLED)
+    is_late = task.error.code == ErrorCode.BACKEND_TIMEOUT  # our message says what to change, the advice does not
+    return failed(task.error.message if is_late else str(task.error))
 
 
 def failed(error: str) -> Finalized:

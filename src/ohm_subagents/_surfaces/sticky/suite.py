@@ -23,7 +23,7 @@ from ohm_subagents._surfaces.tool import followed
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.commands import Start, StartItem
 from ohm_subagents.contract.diagnostics import UNREADABLE_SESSION
-from ohm_subagents.contract.limits import Limits
+from ohm_subagents.contract.limits import FOREVER_MS, Limits, LoopPolicy
 from ohm_subagents.contract.profile import ToolPolicy
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -43,9 +43,10 @@ if TYPE_CHECKING:
 NAME: Final = "sticky"
 TOOL: Final = "subagent"
 RUNNING: Final = "(running...)"
-_YEAR_MS: Final = 365 * 86_400_000
 _TITLE_CHARS: Final = 60
 _TAIL_CHARS: Final = 2000
+_LOOP: Final = LoopPolicy(steps=("warn",))
+"""An agent that goes in circles is told so, and goes on: 003 ends no run but for its time."""
 
 
 def sticky_suite() -> ToolSuiteSpec:
@@ -116,7 +117,7 @@ async def _subagent(context: SuiteContext, options: StickyOptions, turns: Turns,
     if isinstance(agent, Err):
         return result_of(failed(str(agent.err_value)))
     session_id = asked.session_id or str(context.new_uuid())
-    folder = expanded(options.sessions_dir, home)
+    folder = context.cwd / expanded(options.sessions_dir, home)
     session = StickySession.of(folder, cwd=context.cwd, agent=asked.agent, session_id=session_id)
     order = _Order(asked=asked, agent=agent.ok_value, options=options, session_id=session_id, session=session)
     try:
@@ -188,6 +189,9 @@ def _item(context: SuiteContext, order: _Order, state: str | None) -> StartItem:
         prompt=asked.task,
         backend=options.backend,
         limits=_limits(options.timeout_ms),
+        loop=_LOOP,
+        timeout_message=f"The subagent took longer than suiteOptions.sticky.timeoutMs of ohm.json: "
+        f"{options.timeout_ms} ms.",
         is_one_shot=True,
         session_id=order.session.id,
         resumes=state is not None,
@@ -204,9 +208,8 @@ def _prepared(agent: Profile, tools: tuple[str, ...]) -> Profile:
 
 def _limits(timeout_ms: int | None) -> Limits:
     """The time of a run; 003 knows no other limit."""
-    total_ms = timeout_ms or _YEAR_MS
-    long_ms = max(_YEAR_MS, total_ms)
-    return Limits(soft_ms=total_ms, extend_ms=0, cap_ms=total_ms, idle_ms=long_ms, tool_ms=long_ms)
+    total_ms = FOREVER_MS if timeout_ms is None else timeout_ms
+    return Limits(soft_ms=total_ms, extend_ms=0, cap_ms=total_ms, idle_ms=FOREVER_MS, tool_ms=FOREVER_MS)
 
 
 def _call_line(arguments: JsonValue, theme: Theme) -> str:
