@@ -127,8 +127,12 @@ class KeptTask:
     history: tuple[Recorded, ...]
 
 
+class ClosedError(RuntimeError):
+    """The `Ohm` is closed: nothing can be asked of it any more."""
+
+
 class Executor(Protocol):
-    """The engine as a suite sees it."""
+    """The engine as a suite sees it; every method raises `ClosedError` once the `Ohm` is closed."""
 
     async def execute(
         self,

@@ -39,9 +39,14 @@ class Fault:
     advice: str = ""
 
 
+def is_fenced(text: str) -> bool:
+    """Whether the text begins with front matter: a fence, and another one that closes it."""
+    return _FENCED.fullmatch(_plain(text)) is not None
+
+
 def read_fenced(text: str) -> Result[Fenced, Fault]:
     """Split a text at its fences and read what is between them; a key without a value is a key that is not there."""
-    fenced = _FENCED.fullmatch(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    fenced = _FENCED.fullmatch(_plain(text))
     if fenced is None:
         advice = "Begin the file with '---', the keys, and '---'."
         return Err(Fault(line=1, fact="has no front matter", advice=advice))
@@ -53,6 +58,10 @@ def read_fenced(text: str) -> Result[Fenced, Fault]:
     if values is None:
         return Err(Fault(line=2, fact="has front matter that is not a list of keys", advice="Write 'key: value'."))
     return Ok(Fenced(values=values, body=fenced.group(2).strip(), matter=read.ok_value))
+
+
+def _plain(text: str) -> str:
+    return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def _by_text(values: object) -> dict[str, object] | None:

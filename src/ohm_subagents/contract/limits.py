@@ -9,6 +9,8 @@ from typing import Final, Literal, Self
 Extension = Literal["progress", "calls"]
 ClockName = Literal["idle", "tool", "soft", "cap"]
 LoopStep = Literal["warn", "finish", "stop"]
+FOREVER_MS: Final = 2**53
+"""A clock that is set to this never strikes: beyond it a number of milliseconds is no exact float any more."""
 _STEPS: Final = ("warn", "finish", "stop")
 
 
