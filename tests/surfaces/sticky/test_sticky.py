@@ -8,7 +8,7 @@ import pytest
 from sticky_place import ASK, FINALIZE, ID, SCOUT, files, found, hand_in
 
 from ohm_subagents import Ohm
-from ohm_subagents.contract import Err, ErrorCode, OhmError, ToolEnded, ToolStarted
+from ohm_subagents.contract import Err, ErrorCode, OhmError, TextDelta, ToolEnded, ToolStarted
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio
@@ -34,6 +34,20 @@ async def test_an_error_is_told_with_what_was_found_all_the_same(opened):
     assert not result.is_error
     assert result.text.partition("---\n\n")[2] == "No such file\n\n## Partial result\n\nHalf of it"
     assert result.details["finalized"] == {"status": "ERROR", "error": "No such file", "result": "Half of it"}
+
+
+async def test_what_was_said_is_not_lost_when_nothing_was_handed_in(opened):
+    async def act(_request, sink):
+        sink.emit(TextDelta(text="It is in src/auth.ts, I think."))
+        return Err(OhmError(code="acme_down", message="The service is down."))
+
+    async with opened(act) as ohm:
+        result = await ohm.call("subagent", ASK)
+
+    error, _, said = result.text.partition("\n\n## Partial result\n\n")
+    assert "in 3 attempts. The last one failed: The service is down." in error
+    assert said.startswith("It is in src/auth.ts, I think.")
+    assert result.details["finalized"]["result"] == said
 
 
 async def test_a_new_session_has_a_uuid_and_a_known_one_goes_on_after_a_restart_of_the_host(place, opened):

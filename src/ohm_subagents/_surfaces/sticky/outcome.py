@@ -32,19 +32,17 @@ def final_of(reply: Reply) -> Finalized:
 
 
 def _final_of_task(task: Task) -> Finalized:
-    if task.status == "cancelled":
-        return failed(CANCELLED)
-    if task.finalized is not None:
+    if task.finalized is not None and task.status != "cancelled":
         return task.finalized
     if task.error is None:
-        return failed(CANCELLED)
+        return failed(CANCELLED, said=task.text)
     is_late = task.error.code == ErrorCode.BACKEND_TIMEOUT  # our message says what to change, the advice does not
-    return failed(task.error.message if is_late else str(task.error))
+    return failed(task.error.message if is_late else str(task.error), said=task.text)
 
 
-def failed(error: str) -> Finalized:
-    """An error of our own, in the place of one that was handed in."""
-    return Finalized(status="ERROR", error=error)
+def failed(error: str, *, said: str = "") -> Finalized:
+    """An error of our own, in the place of one that was handed in; what was `said` until then is not lost."""
+    return Finalized(status="ERROR", error=error, result=said.strip() or None)
 
 
 def result_of(final: Finalized, session_id: str | None = None) -> ToolResult:

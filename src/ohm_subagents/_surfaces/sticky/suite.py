@@ -61,9 +61,7 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
         return (finalize_tool(None, _noted_elsewhere),)
     if context.nesting.is_child:
         return ()
-    turns = context.memory.setdefault("turns", Turns())
-    if not isinstance(turns, Turns):
-        raise TypeError("Somebody else has written into the memory of this suite.")
+    turns = context.kept("turns", Turns())
     text = files("ohm_subagents._surfaces.sticky").joinpath(f"{TOOL}.md").read_text(encoding="utf-8").rstrip()
     return (
         Tool(
