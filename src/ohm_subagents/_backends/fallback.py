@@ -171,6 +171,9 @@ class _WatchedGate:
         self._watch.has_acted = True
         return self._gate.request(need)
 
+    def unpriced(self, need: RequestNeed) -> OhmError | None:
+        return self._gate.unpriced(need)
+
     def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
         return self._gate.throttled(provider, attempt=attempt, retry_after_s=retry_after_s)
 
