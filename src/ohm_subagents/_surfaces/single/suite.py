@@ -14,14 +14,16 @@ from ohm_subagents._surfaces.single.child_prompt import child_prompt
 from ohm_subagents._surfaces.single.child_run import RUNNING, ChildRun
 from ohm_subagents._surfaces.single.details import Details, SubagentErrorCode
 from ohm_subagents._surfaces.single.inputs import SUBAGENT_SCHEMA, Asked, parse_asked
+from ohm_subagents._surfaces.single.limits import limits_of
 from ohm_subagents._surfaces.single.outcome import DISABLED, not_begun, refused, result_of
 from ohm_subagents._surfaces.single.session_file import session_folder
 from ohm_subagents._surfaces.single.tool_policy import tools_of
+from ohm_subagents._surfaces.single.verdict import is_worth_another
 from ohm_subagents._surfaces.single.views import call_line, result_text
 from ohm_subagents._surfaces.tool import followed
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.commands import Refused, Rejected, Start, Started, StartItem
-from ohm_subagents.contract.limits import Limits
+from ohm_subagents.contract.limits import LoopPolicy
 from ohm_subagents.contract.profile import ToolPolicy
 from ohm_subagents.contract.result import Err
 
@@ -35,8 +37,9 @@ if TYPE_CHECKING:
 
 NAME: Final = "single"
 TOOL: Final = "subagent"
-_DAY_MS: Final = 86_400_000
 _TITLE_CHARS: Final = 60
+_LOOP: Final = LoopPolicy(same_results=0)
+"""001 ends nobody whose searches find nothing, and bounds a run by time and size."""
 SNIPPET: Final = "Delegate one focused task to a specialised subagent"
 GUIDELINES: Final = (
     "Use subagent for a focused task that needs much reading and a short answer: exploring, reviewing, researching, "
@@ -113,13 +116,13 @@ def _ordered(context: SuiteContext, arguments: JsonValue) -> _Order | ToolResult
 
 
 async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> ToolResult:
-    run_id, asked = context.new_uuid().hex[:8], order.asked
+    asked = order.asked
     try:
-        folder = session_folder(context, run_id)
+        folder = session_folder(context)
     except OSError as error:
         why = f"Failed to create session directory: {error.strerror or error}"
         return refused(SubagentErrorCode.SUBAGENT_FAILED, why)
-    scope = anyio.CancelScope()
+    run_id, scope = folder.name, anyio.CancelScope()
     run = ChildRun(asked, context, run_id=run_id, folder=folder, stop=scope.cancel)
 
     def frame(_reply: Reply) -> ToolResult:
@@ -174,16 +177,8 @@ def _item(order: _Order) -> StartItem:
         prepared=_prepared(order),
         description=first_line if len(first_line) <= _TITLE_CHARS else f"{first_line[: _TITLE_CHARS - 1]}…",
         prompt=asked.task,
-        limits=_limits(settings),
+        limits=limits_of(settings),
+        loop=_LOOP,
         is_one_shot=True,
-        attempts=settings.max_attempts if settings.retries else 1,
+        again=partial(is_worth_another, settings=settings),
     )
-
-
-def _limits(settings: DevkitSettings) -> Limits:
-    """The time of an attempt, and where one is set, the time without any activity, a tool call that lasts included."""
-    total_ms, idle_ms = settings.timeout_ms, settings.idle_timeout_ms
-    if idle_ms is None:
-        long_ms = max(_DAY_MS, total_ms)
-        return Limits(soft_ms=total_ms, extend_ms=0, cap_ms=total_ms, idle_ms=long_ms, tool_ms=long_ms)
-    return Limits(soft_ms=idle_ms, extend_ms=idle_ms, cap_ms=total_ms, idle_ms=idle_ms, tool_ms=idle_ms)
