@@ -276,16 +276,9 @@ def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
 def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
     if not task.runs:
         return _changed(task, updated_ms=at_ms)
-    run = task.runs[-1]
-    stopped_by = None if isinstance(event.outcome, Succeeded) else run.stopped_by
-    ended = replace(
-        run,
-        ended_ms=at_ms,
-        outcome=event.outcome,
-        output=event.output or None,
-        stopped_by=stopped_by,
-        exit_code=event.exit_code,
-    )
+    run, outcome, code = task.runs[-1], event.outcome, event.exit_code
+    stopped_by, output = None if isinstance(outcome, Succeeded) else run.stopped_by, event.output or None
+    ended = replace(run, ended_ms=at_ms, outcome=outcome, output=output, stopped_by=stopped_by, exit_code=code)
     return _changed(
         task,
         updated_ms=at_ms,

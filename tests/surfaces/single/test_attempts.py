@@ -7,6 +7,7 @@ import anyio.lowlevel
 import pytest
 from failing import broken, failing
 
+from ohm_subagents import Err
 from ohm_subagents.contract import (
     AgentEnded,
     ErrorCode,
@@ -117,6 +118,23 @@ async def test_a_provider_that_tells_of_its_failure_in_the_models_name_is_asked_
     async with opened(act) as ohm:
         done = await ohm.call("subagent", ASK)
     assert (done.text, "error" in done.details, answers) == ("fine", False, [])
+
+
+async def test_what_the_provider_told_last_is_the_error_of_a_process_that_says_nothing_itself(opened):
+    told = "Error Code internal_server_error: stream error"
+
+    async def act(_request, sink):
+        sink.emit(TextDelta(text="Let me look"))
+        sink.emit(UsageAdded(usage=Usage(requests=1)))
+        sink.emit(TextDelta(text=told))
+        sink.emit(UsageAdded(usage=Usage(requests=1)))
+        await anyio.lowlevel.checkpoint()
+        return Err(broken("", exit_code=1))
+
+    async with opened(act) as ohm:
+        done = await ohm.call("subagent", ASK)
+    start = f"Subagent failed with exit code 1.\n\nAttempts: 2.\n\nError:\n{told}\n\nPartial output:\nLet me look\n\n"
+    assert done.text.startswith(start)
 
 
 async def test_an_empty_answer_is_not_taken_from_an_attempt_before(opened):

@@ -25,7 +25,7 @@ from ohm_subagents.contract.events import (
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -124,10 +124,18 @@ class ChildRun:
             self.session_file = path
 
     @property
+    def last_said(self) -> str:
+        """What the assistant said last, or empty."""
+        return next(self._said(), "")
+
+    @property
     def last_text(self) -> str:
-        """What the assistant said last, or empty; the words of a provider that failed are none of it."""
+        """The same without the words of a provider that failed."""
+        return next((text for text in self._said() if not is_provider_error(text)), "")
+
+    def _said(self) -> Iterator[str]:
         said = (text_of(message) for message in reversed(self._messages) if message.get("role") == "assistant")
-        return next((text for text in said if text and not is_provider_error(text)), "")
+        return (text for text in said if text)
 
     @property
     def items(self) -> tuple[JsonObject, ...]:

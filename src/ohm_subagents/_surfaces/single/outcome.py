@@ -60,7 +60,7 @@ def result_of(run: ChildRun, asked: Asked, settings: DevkitSettings, redaction: 
 def _failure(run: ChildRun, settings: DevkitSettings) -> Failure | None:
     if run.flooded:
         return Failure(exit_code=1, code=SubagentErrorCode.SUBAGENT_OUTPUT_TRUNCATED, error=run.flooded)
-    return failure_of(run.task, settings)
+    return failure_of(run.task, settings, said=run.last_said)
 
 
 def _failed(run: ChildRun, asked: Asked, failure: Failure) -> ToolResult:

@@ -28,12 +28,15 @@ from ohm_subagents.contract.profile import ToolPolicy
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.suites import SuiteContext, ToolCall
     from ohm_subagents.contract.commands import Reply
     from ohm_subagents.contract.devkit_settings import DevkitSettings
     from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.task import Task
 
 NAME: Final = "single"
 TOOL: Final = "subagent"
@@ -136,8 +139,11 @@ async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> 
             case _:
                 return result_of(run, asked, order.settings, context.redaction())
 
+    def again(task: Task) -> bool:
+        return is_worth_another(task, order.settings, said=run.last_said)
+
     throttle_ms = context.settings().onupdate_throttle_ms
-    command = Start(items=(_item(order),), max_depth=order.max_depth)
+    command = Start(items=(_item(order, again),), max_depth=order.max_depth)
     with scope:
         return await followed(command, context, call, frame=frame, result=result, observer=run, throttle_ms=throttle_ms)
     return result_of(run, asked, order.settings, context.redaction())
@@ -169,7 +175,7 @@ def _prepared(order: _Order) -> Profile:
     return replace(agent, prompt=prompt, tools=ToolPolicy(allowed=tools), agent=replace(options, variables=variables))
 
 
-def _item(order: _Order) -> StartItem:
+def _item(order: _Order, again: Callable[[Task], bool]) -> StartItem:
     asked, settings = order.asked, order.settings
     first_line, *_ = asked.task.strip().split("\n")
     return StartItem(
@@ -180,5 +186,5 @@ def _item(order: _Order) -> StartItem:
         limits=limits_of(settings),
         loop=_LOOP,
         is_one_shot=True,
-        again=partial(is_worth_another, settings=settings),
+        again=again,
     )

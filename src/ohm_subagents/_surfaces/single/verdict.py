@@ -56,15 +56,16 @@ def newest_run(task: Task | None) -> Run | None:
     return None if task is None or not task.runs else task.runs[-1]
 
 
-def failure_of(task: Task | None, settings: DevkitSettings) -> Failure | None:
+def failure_of(task: Task | None, settings: DevkitSettings, *, said: str) -> Failure | None:
     """What is wrong with the newest attempt at a task, that may not be settled yet; None if it has succeeded.
 
-    A process that answers and then ends with another exit code than 0 has failed all the same.
+    `said` is what the assistant said last. A process that answers and then ends with another exit code than 0 has
+    failed all the same.
     """
     run = newest_run(task)
     error = _error_of(task, run)
     if error is not None:
-        return _failed(error, run, settings)
+        return _failed(error, run, settings, said)
     if task is None or task.status == "cancelled" or run is None or not isinstance(run.outcome, Succeeded):
         return Failure(exit_code=STOPPED, code=SubagentErrorCode.SUBAGENT_FAILED, error=CANCELLED)
     output = run.output or ""
@@ -73,11 +74,11 @@ def failure_of(task: Task | None, settings: DevkitSettings) -> Failure | None:
     return _coded(run.exit_code, "") if run.exit_code else None
 
 
-def is_worth_another(task: Task, settings: DevkitSettings) -> bool:
-    """Whether the task is to be tried once more."""
+def is_worth_another(task: Task, settings: DevkitSettings, *, said: str) -> bool:
+    """Whether the task is to be tried once more; `said` as in `failure_of`."""
     if not settings.retries or len(task.runs) >= settings.max_attempts:
         return False
-    failure = failure_of(task, settings)
+    failure = failure_of(task, settings, said=said)
     return failure is not None and failure.may_pass
 
 
@@ -87,7 +88,7 @@ def _error_of(task: Task | None, run: Run | None) -> OhmError | None:
     return run.outcome.error if run is not None and isinstance(run.outcome, Failed) else None
 
 
-def _failed(error: OhmError, run: Run | None, settings: DevkitSettings) -> Failure:
+def _failed(error: OhmError, run: Run | None, settings: DevkitSettings, said: str) -> Failure:
     timeout = None if run is None else timeout_of(run.stopped_by, settings)
     told = "" if error.is_wordless else error.cause or str(error)
     if error.code == ErrorCode.BACKEND_TIMEOUT:
@@ -95,8 +96,10 @@ def _failed(error: OhmError, run: Run | None, settings: DevkitSettings) -> Failu
         return Failure(exit_code=TIMED_OUT, code=SubagentErrorCode.SUBAGENT_TIMEOUT, error=told, timeout=timeout)
     if error.code in _NOT_STARTED:
         told = f"Failed to spawn pi: {told}"
+    provider = said.strip() if is_provider_error(said) else ""
     is_passing = error.resolved_category is Category.RUNTIME and error.code not in _LASTING
-    may_pass = is_passing and (error.retryable or _may_pass(error.message))
+    may_pass = is_passing and (error.retryable or _may_pass(provider or error.message))
+    told = provider or told
     return _coded(error.exit_code or 1, told, code_of(error.code), may_pass=may_pass)
 
 
