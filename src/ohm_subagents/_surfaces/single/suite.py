@@ -98,7 +98,7 @@ async def _subagent(context: SuiteContext, call: ToolCall) -> ToolResult:
 
 
 def _ordered(context: SuiteContext, arguments: JsonValue) -> _Order | ToolResult:
-    """The call as an order, or why it is none; the checks are in the order of 001."""
+    """The call as an order, or why it is none; the checks are in the order of 001. An unreadable depth is too deep."""
     settings, nesting = context.devkit_settings(), context.nesting
     max_depth = settings.max_depth if nesting.max_depth is None else nesting.max_depth
     if nesting.depth is None or nesting.depth >= max_depth:
