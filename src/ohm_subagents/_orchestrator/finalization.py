@@ -125,7 +125,7 @@ def exhausted(plan: Plan, attempts: int, last: Outcome) -> Failed:
 
 def asking(plan: Plan, prompt: str) -> Plan:
     """The same plan for a run that is asked only this: what came before the first prompt is in its session already."""
-    item = replace(plan.item, prompt=prompt, files=(), context="", attempts=1)
+    item = replace(plan.item, prompt=prompt, files=(), context="", again=None)
     return replace(plan, item=item)
 
 

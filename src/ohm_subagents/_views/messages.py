@@ -33,19 +33,20 @@ _PARAGRAPH: Final = "\n\n"
 
 
 class MessageLog:
-    """The messages of a task so far, from its events; of many the newest.
+    """The messages of a task so far, from its events; of many the newest, `most` of them, or with None all.
 
     `prompt` is the first message of the user, as it was given; None for the prompt that the backend got. A message of
     the assistant holds what it said, then the calls it made in the same turn: text after a report of usage is of the
     next turn, calls are not, since a model is charged for a turn before its calls are carried out.
     """
 
-    def __init__(self, prompt: str | None = None) -> None:
+    def __init__(self, prompt: str | None = None, *, most: int | None = MAX_MESSAGES) -> None:
         self._prompt = prompt
-        self._closed: deque[Message] = deque(maxlen=MAX_MESSAGES)
+        self._most = most
+        self._closed: deque[Message] = deque(maxlen=most)
         self._parts: list[JsonValue] = []
         self._pieces: list[str] = []
-        self._said: deque[str] = deque(maxlen=MAX_MESSAGES)
+        self._said: deque[str] = deque(maxlen=most)
         self._has_calls = False
         self._is_charged = False
         self._takes_calls = True
@@ -55,7 +56,8 @@ class MessageLog:
         """All that are kept, the one that is being written among them."""
         draft = [*self._parts, *([_text_part(self._text())] if self._pieces else [])]
         newest: tuple[Message, ...] = (_message("assistant", draft),) if draft else ()
-        return (*self._closed, *newest)[-MAX_MESSAGES:]
+        found = (*self._closed, *newest)
+        return found if self._most is None else found[-self._most :]
 
     def add(self, event: Event) -> None:
         """Take in what happened; an event that is no message changes nothing."""
