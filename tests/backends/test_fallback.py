@@ -94,7 +94,7 @@ async def test_what_the_first_cannot_begin_the_second_runs(code):
     assert (envelope.output, envelope.backend) == ("the answer", "first")
     assert (envelope.runtime, envelope.route) == ("pi-cli", "interactive-shell")
     assert [(one.subject, one.message) for one in task.diagnostics] == [
-        ("fallback", "Nothing to run on, so second runs the task instead of first.")
+        ("fallback", "Nothing to run on, so second gets the task instead of first.")
     ]
     other.assert_done()
 
@@ -189,15 +189,15 @@ async def test_when_the_second_fails_too_its_error_is_the_answer_and_the_first_o
     result, task = await settled(Pair(first(cannot()), second(failing)))
     assert result.err_value.message == "There is no pi."
     assert [one.message for one in task.diagnostics] == [
-        "No model for subagent, so second runs the task instead of first."
+        "No model for subagent, so second gets the task instead of first."
     ]
 
 
-async def test_when_both_cannot_begin_the_route_is_that_of_the_second_which_refused():
+async def test_when_both_cannot_begin_the_route_is_that_of_the_first_and_no_model_is_named():
     named = RouteResolved(provider="openai", model="m", runtime="pi-sdk", route="interactive-sdk")
     failing = cannot(OhmError(code=ErrorCode.COMMAND_UNUSABLE, message="There is no pi."))
     _, task = await settled(Pair(first(cannot(NO_MODEL, named)), second(failing)))
-    assert (task.route.runtime, task.route.route) == ("second", "second")
+    assert (task.route.runtime, task.route.route) == ("pi-sdk", "interactive-sdk")
     assert (task.route.provider, task.route.model) == ("unavailable", "unavailable")
 
 
@@ -212,7 +212,7 @@ async def test_a_first_that_cannot_be_opened_could_not_begin_either():
     broken._open = failing
     result, task = await settled(Pair(broken, second("the answer")))
     assert result.ok_value.output == "the answer"
-    assert "No module named 'openai', so second runs" in task.diagnostics[0].message
+    assert "No module named 'openai', so second gets" in task.diagnostics[0].message
 
 
 async def test_options_of_the_second_are_read_when_it_is_needed_and_named_by_their_place():
@@ -347,8 +347,8 @@ async def test_where_the_second_cannot_begin_either_the_first_runs_the_last_reso
     assert [call.profile.fallback_model for call in one.calls] == [None, RESORT]
     assert task.route.route == "first"
     assert [told.message for told in task.diagnostics] == [
-        "No model for subagent, so second runs the task instead of first.",
-        "There is no pi, so first runs the task with local/search instead of second.",
+        "No model for subagent, so second gets the task instead of first.",
+        "There is no pi, so first gets the task with local/search instead of second.",
     ]
 
 
@@ -399,8 +399,8 @@ class TestTheSwitch:
         assert "/nowhere/pi" in result.err_value.message
         (told,) = (one.message for one in task.diagnostics if one.subject == "fallback")
         assert told.startswith('No model for subagent "oracle"')
-        assert told.endswith(", so interactive-shell runs the task instead of interactive-sdk.")
-        assert (task.backend, task.route.route) == ("interactive-sdk", "interactive-shell")
+        assert told.endswith(", so interactive-shell gets the task instead of interactive-sdk.")
+        assert (task.backend, task.route.route) == ("interactive-sdk", "interactive-sdk")
 
     async def test_a_finder_without_key_and_without_pi_has_its_embedded_search(self, tmp_path):
         (tmp_path / "a.py").write_text("def p(): ...\n")
@@ -408,8 +408,8 @@ class TestTheSwitch:
         envelope = result.ok_value
         assert (envelope.provider, envelope.model, envelope.route) == ("local", "search", "interactive-sdk")
         assert [told.message.partition(", so ")[2] for told in task.diagnostics] == [
-            "interactive-shell runs the task instead of interactive-sdk.",
-            "interactive-sdk runs the task with local/search instead of interactive-shell.",
+            "interactive-shell gets the task instead of interactive-sdk.",
+            "interactive-sdk gets the task with local/search instead of interactive-shell.",
         ]
 
     @pytest.mark.parametrize("value", ["false", "", "enabled"])

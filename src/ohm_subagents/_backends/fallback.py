@@ -118,11 +118,12 @@ def _without_resort(request: RunRequest) -> RunRequest:
 
 
 def _hand_over(sink: Sink, giver: str, taker: str, why: OhmError, model: ModelPattern | None = None) -> None:
-    """Say that and why the other backend runs the task; its route is as that of a task which begins there."""
+    """Say that and why the other backend gets the task; the second tells its route itself, once it begins."""
     with_what = "" if model is None else f" with {model}"
-    told = f"{why.message.rstrip('.')}, so {taker} runs the task{with_what} instead of {giver}."
+    told = f"{why.message.rstrip('.')}, so {taker} gets the task{with_what} instead of {giver}."
     sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="fallback", message=told)))
-    sink.emit(RouteResolved(provider=UNAVAILABLE, model=UNAVAILABLE, runtime=taker, route=taker))
+    back = "" if model is None else taker
+    sink.emit(RouteResolved(provider=UNAVAILABLE, model=UNAVAILABLE, runtime=back, route=back))
 
 
 class _Tagging:

@@ -238,4 +238,4 @@ async def test_what_has_no_model_here_is_run_by_the_pi_that_has_one(desk):
     assert (envelope.output, envelope.provider, envelope.model) == ("From pi's own model.", "mine", "m9")
     assert (envelope.backend, envelope.route) == ("interactive-sdk", "interactive-shell")
     (told,) = envelope.diagnostics
-    assert told.endswith("so interactive-shell runs the task instead of interactive-sdk.")
+    assert told.endswith("so interactive-shell gets the task instead of interactive-sdk.")
