@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from ohm_subagents._views.known_secrets import LEAST_SECRET
 from ohm_subagents._views.secret_forms import (
+    ENDS,
     REDACTED,
     folded,
     least_under,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _LEAST_PREFIX: Final = 4
 """A shorter beginning of a known value says little of it, and is found at the end of too many texts."""
+_TAIL: Final = 4096
+"""Characters in which a secret at the end of a text has begun."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +50,12 @@ class Redaction:
     def cut_off(self, text: str) -> str:
         """The same of a text that broke off: what may be the beginning of a secret at its end goes as well."""
         return self._cut(text, is_whole=False)
+
+    def may_go_on(self, text: str) -> bool:
+        """Whether a text ends with a secret, or with what one may begin with: what follows may be the rest of it."""
+        tail = text[-_TAIL:]
+        cut = self.cut_off(tail)
+        return any(cut.endswith(end) and not tail.endswith(end) for end in ENDS)
 
     def composed(self, text: str) -> str:
         """A text that is put together from redacted ones, as it is. See `remembering`."""
@@ -130,6 +139,9 @@ class _Remembering(Redaction):
 
     def cut_off(self, text: str) -> str:
         return self.composed(self.plain.cut_off(text))
+
+    def may_go_on(self, text: str) -> bool:
+        return self.plain.may_go_on(text)
 
     def composed(self, text: str) -> str:
         return self._known.setdefault(text, text)
