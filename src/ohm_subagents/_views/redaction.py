@@ -93,7 +93,8 @@ class Redaction:
             while shown in kept:
                 seen[name] += 1
                 shown = f"{name} ({seen[name] + 1})"
-            kept[shown] = self._json(item, least=_lesser(least, least_under(key)))
+            named = value.get("name") if key == "value" else None  # as headers are listed: {"name": ..., "value": ...}
+            kept[shown] = self._json(item, least=_least(least, least_under(key), least_under(named)))
         return kept
 
     def _cut(self, text: str, *, is_whole: bool) -> str:
@@ -174,5 +175,5 @@ def _overlap(text: str, form: str) -> int:
     return 0
 
 
-def _lesser(one: int | None, other: int | None) -> int | None:
-    return min((least for least in (one, other) if least is not None), default=None)
+def _least(*found: int | None) -> int | None:
+    return min((least for least in found if least is not None), default=None)

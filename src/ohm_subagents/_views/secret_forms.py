@@ -106,9 +106,9 @@ _PLACE: Final = re.compile(r"[/\\:<.]|native")
 _STACK: Final = re.compile(r"\s+at\s|(?:Type|Reference)?Error:", re.ASCII)
 
 
-def least_under(key: str) -> int | None:
-    """From how many characters on a text under this key is secret: under `Authorization` any; None for no secret."""
-    named = _SECRET_KEY.search(key)
+def least_under(name: object) -> int | None:
+    """From how many characters on a text of this name is secret: of `Authorization` any; None for no secret."""
+    named = _SECRET_KEY.search(name) if isinstance(name, str) else None
     if named is None:
         return None
     return 0 if named.group().lower() == "authorization" else _LEAST_NAMED

@@ -1,4 +1,4 @@
-"""Whatever a subagent meets, no secret is in anything that the suite returns, shows or writes."""
+"""Whatever a subagent meets, no secret of a known form is in anything that the suite returns, shows or writes."""
 
 import json
 import tempfile
