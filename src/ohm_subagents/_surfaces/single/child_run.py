@@ -120,8 +120,10 @@ class ChildRun:
 
     def _end(self, *, is_whole: bool) -> None:
         """The record of the attempt; a disk that does not take it costs the record only."""
-        messages = self._log.whole
-        self._ended = messages = messages if is_whole else _broken_off(messages, self._redaction)
+        messages = self._log.messages
+        if not is_whole:
+            messages = _broken_off(messages, self._redaction)
+        self._ended = messages
         path = session_path(self._folder, self.attempts)
         try:
             write_session(path, self._context, run_id=self.run_id, messages=messages, redaction=self._redaction)
