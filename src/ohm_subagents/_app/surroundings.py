@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from typing import TYPE_CHECKING
 
 from ohm_subagents._config.devkit_settings import load_devkit_settings
@@ -65,7 +66,7 @@ class Surroundings:
         home = home_dir(env)
         found = Redaction(
             secrets=secrets_of(env, (*keys, *(env.get(name, "").strip() for name in named))),
-            homes=tuple(dict.fromkeys((str(home), str(home.resolve())))),
+            homes=tuple(dict.fromkeys((str(home), os.path.realpath(home)))),
         )
         if found != self._redaction:  # which knows its patterns already
             self._redaction = found

@@ -87,7 +87,7 @@ def exhausted(plan: Plan, attempts: int) -> Failed:
 
 def told(plan: Plan, prompt: str) -> Plan:
     """The same plan with this prompt, and nothing else before it."""
-    item = replace(plan.item, prompt=prompt, files=(), context="", attempts=1)
+    item = replace(plan.item, prompt=prompt, files=(), context="", again=None)
     return replace(plan, item=item)
 
 

@@ -106,7 +106,7 @@ class RunGuard:
         match event:
             case TextDelta() | ThinkingDelta():
                 self.gate.answered()
-                self._progress(now)
+                self._progress(now, is_piece=True)
             case ToolStarted(call_id=call_id, tool=tool, args=args):
                 self.gate.answered()
                 self._deadlines.call_started(call_id, now)
@@ -122,7 +122,9 @@ class RunGuard:
                 self._check(self.gate.used(usage))
             case RouteResolved() | DiagnosticRaised() | Checkpointed():
                 pass  # the engine's own doing, or the backend's; the model has said nothing by them
-            case ToolUpdated() | Finalized() | FileChanged() | AgentEnded():
+            case ToolUpdated():
+                self._progress(now, is_piece=True)
+            case Finalized() | FileChanged() | AgentEnded():
                 self._progress(now)
 
     def ignores(self, event: RunEvent) -> bool:
@@ -133,9 +135,9 @@ class RunGuard:
             return all(call.call_id != event.call_id for call in self._live.task.open_calls)
         return isinstance(event, TextDelta | ThinkingDelta | ToolStarted)
 
-    def _progress(self, now: float) -> None:
+    def _progress(self, now: float, *, is_piece: bool = False) -> None:
         first = self._deadlines.is_silent
-        self._deadlines.progress(now)
+        self._deadlines.progress(now, is_piece=is_piece)
         if first:
             self._alarm.set(self)
 

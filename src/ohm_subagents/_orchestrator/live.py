@@ -232,8 +232,10 @@ class LiveTask:
 
     def end_run(self, outcome: Outcome, output: RunOutput | None = None) -> None:
         """Close a run that its backend ended."""
-        text, summary = ("", "") if output is None else (output.text, output.summary)
-        self.record(RunEnded(outcome=outcome, output=text, summary=summary))
+        if output is None:
+            self.record(RunEnded(outcome=outcome))
+            return
+        self.record(RunEnded(outcome=outcome, output=output.text, summary=output.summary, exit_code=output.exit_code))
 
     def begin_again(self) -> None:
         """The next run is another attempt at the prompt, and knows nothing of the one before."""

@@ -33,7 +33,7 @@ _PARAGRAPH: Final = "\n\n"
 
 
 class MessageLog:
-    """The messages of a task so far, from its events; of many the newest.
+    """The messages of a task so far, from its events; of many the newest, `most` of them, or with None all.
 
     `prompt` is the first message of the user, as it was given; None for the prompt that the backend got. A message of
     the assistant holds what it said, then the calls it made in the same turn: text after a report of usage is of the
@@ -41,13 +41,20 @@ class MessageLog:
     text whether what follows must stay with it all the same.
     """
 
-    def __init__(self, prompt: str | None = None, *, goes_on: Callable[[str], bool] = lambda _text: False) -> None:
+    def __init__(
+        self,
+        prompt: str | None = None,
+        *,
+        most: int | None = MAX_MESSAGES,
+        goes_on: Callable[[str], bool] = lambda _text: False,
+    ) -> None:
         self._prompt = prompt
+        self._most = most
         self._goes_on = goes_on
-        self._closed: deque[Message] = deque(maxlen=MAX_MESSAGES)
+        self._closed: deque[Message] = deque(maxlen=most)
         self._parts: list[JsonValue] = []
         self._pieces: list[str] = []
-        self._said: deque[str] = deque(maxlen=MAX_MESSAGES)
+        self._said: deque[str] = deque(maxlen=most)
         self._has_calls = False
         self._is_charged = False
         self._takes_calls = True
@@ -99,7 +106,8 @@ class MessageLog:
     def _with(self, written: list[JsonValue]) -> tuple[Message, ...]:
         draft = [*self._parts, *written]
         newest: tuple[Message, ...] = (_message("assistant", draft),) if draft else ()
-        return (*self._closed, *newest)[-MAX_MESSAGES:]
+        found = (*self._closed, *newest)
+        return found if self._most is None else found[-self._most :]
 
     def _say(self, text: str) -> None:
         is_apart = not self._pieces or text.startswith(_PARAGRAPH)

@@ -70,7 +70,7 @@ class Run:
     """One prompt given to one backend, and the follow-ups that the run took.
 
     `output` is the whole answer, uncut; None while the run goes on. `stopped_by` is the guard that ended
-    it, if one did.
+    it, if one did. `exit_code` is that of a process that answered.
     """
 
     prompt: str
@@ -80,6 +80,7 @@ class Run:
     outcome: Outcome | None = None
     output: str | None = None
     stopped_by: Guard | None = None
+    exit_code: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,9 +276,9 @@ def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
 def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
     if not task.runs:
         return _changed(task, updated_ms=at_ms)
-    run = task.runs[-1]
-    stopped_by = None if isinstance(event.outcome, Succeeded) else run.stopped_by
-    ended = replace(run, ended_ms=at_ms, outcome=event.outcome, output=event.output or None, stopped_by=stopped_by)
+    run, outcome, code = task.runs[-1], event.outcome, event.exit_code
+    stopped_by, output = None if isinstance(outcome, Succeeded) else run.stopped_by, event.output or None
+    ended = replace(run, ended_ms=at_ms, outcome=outcome, output=output, stopped_by=stopped_by, exit_code=code)
     return _changed(
         task,
         updated_ms=at_ms,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-import re
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents._surfaces.single.details import Streaming, UsageCounts
 from ohm_subagents._surfaces.single.session_file import session_path, write_session
+from ohm_subagents._surfaces.single.truncation import size_text
+from ohm_subagents._surfaces.single.verdict import is_provider_error
 from ohm_subagents._views.messages import MessageLog, calls_of, text_of, with_texts
 from ohm_subagents.contract.events import (
     AgentEnded,
-    GuardTripped,
     RunEnded,
     RunStarted,
     Succeeded,
@@ -26,7 +26,7 @@ from ohm_subagents.contract.events import (
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
 MAX_STDOUT_BYTES: Final = 8 * 1024 * 1024
+MAX_LINES: Final = 10_000
+"""So many model requests, tool calls and results together: more is not kept of an attempt."""
 RUNNING: Final = "(running...)"
-
-_PROVIDER_ERROR: Final = re.compile(r"\s*Error Code [\w-]+:", re.IGNORECASE)
 
 logger = logging.getLogger(PROJECT)
 
@@ -51,7 +51,8 @@ class ChildRun:
 
     Attempts are told apart: messages are those of the newest, usage is that of all. Text that is just being written is
     not shown before it is whole, because half a secret cannot be recognised; what was being written when an attempt
-    broke off loses what may be one. `stop` ends a subagent that says more than any answer needs.
+    broke off loses what may be one. `stop` ends a subagent that says more than any answer needs; `flooded` then tells
+    which limit that was.
     """
 
     def __init__(
@@ -68,37 +69,35 @@ class ChildRun:
         self.attempts = 0
         self.task: Task | None = None
         self.session_file: Path | None = None
-        self.timeout: Literal["runtime", "idle"] | None = None
-        self.is_flooded = False
+        self.flooded = ""
         self.has_answered = False
         self._asked = asked
         self._context = context
         self._folder = folder
         self._redaction = redaction
         self._stop = stop
-        self._log = MessageLog(asked.task, goes_on=redaction.may_go_on)
+        self._log = MessageLog(asked.task, most=None, goes_on=redaction.may_go_on)
         self._ended: tuple[Message, ...] | None = None
         self._usage = NOTHING_USED
-        self._told_bytes = 0
+        self._told_bytes = self._lines = 0
 
     def notify(self, task: Task, event: Event) -> None:
         """What happened to the task."""
         self.task = task
         if isinstance(event, RunStarted):
             self._begin()
-        if not isinstance(event, ThinkingDelta):  # a text that goes on after it is one text
+        if not self.flooded and not isinstance(event, ThinkingDelta):  # a text that goes on after it is one text
             self._log.add(event)
         match event:
-            case TextDelta(text=text) | ThinkingDelta(text=text) | ToolUpdated(text=text) | ToolEnded(text=text):
+            case TextDelta(text=text) | ThinkingDelta(text=text) | ToolUpdated(text=text):
                 self._count(text)
-            case ToolStarted(args=args):
-                self._count(args)
+            case ToolStarted(args=text) | ToolEnded(text=text):
+                self._count(text, lines=1)
             case UsageAdded(usage=usage):
                 self._usage += usage
+                self._count("", lines=1)
             case AgentEnded():
                 self.has_answered = True
-            case GuardTripped(guard=guard, step="stop"):
-                self.timeout = "runtime" if guard == "cap" else "idle" if guard in {"soft", "idle", "tool"} else None
             case RunEnded(outcome=outcome):
                 self._end(is_whole=isinstance(outcome, Succeeded))
             case _:
@@ -107,15 +106,21 @@ class ChildRun:
     def _begin(self) -> None:
         self.attempts += 1
         self.has_answered = False
-        self.timeout = None
-        self._told_bytes = 0
-        self._log = MessageLog(self._asked.task, goes_on=self._redaction.may_go_on)
+        self._told_bytes = self._lines = 0
+        self._log = MessageLog(self._asked.task, most=None, goes_on=self._redaction.may_go_on)
         self._ended = None
 
-    def _count(self, text: str) -> None:
+    def _count(self, text: str, *, lines: int = 0) -> None:
         self._told_bytes += len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-        if self._told_bytes > MAX_STDOUT_BYTES and not self.is_flooded:
-            self.is_flooded = True
+        self._lines += lines
+        if self._told_bytes > MAX_STDOUT_BYTES:
+            self._flood(f"stdout hard limit ({size_text(MAX_STDOUT_BYTES)})")
+        elif self._lines > MAX_LINES:
+            self._flood(f"JSONL lines hard limit ({MAX_LINES})")
+
+    def _flood(self, limit: str) -> None:
+        if not self.flooded:
+            self.flooded = f"Subagent output exceeded the {limit}."
             self._stop()
 
     def _end(self, *, is_whole: bool) -> None:
@@ -137,10 +142,18 @@ class ChildRun:
         return self._log.whole if self._ended is None else self._ended
 
     @property
+    def last_said(self) -> str:
+        """What the assistant said last, or empty."""
+        return next(self._said(), "")
+
+    @property
     def last_text(self) -> str:
-        """What the assistant said last, or empty; the words of a provider that failed are none of it."""
+        """The same without the words of a provider that failed."""
+        return next((text for text in self._said() if not is_provider_error(text)), "")
+
+    def _said(self) -> Iterator[str]:
         said = (text_of(message) for message in reversed(self._messages) if message.get("role") == "assistant")
-        return next((text for text in said if text and not is_provider_error(text)), "")
+        return (text for text in said if text)
 
     @property
     def items(self) -> tuple[JsonObject, ...]:
@@ -167,11 +180,6 @@ class ChildRun:
     def streaming(self) -> Streaming:
         """How far it is."""
         return Streaming(display_items=self.items, usage=self.usage, turn_count=self._usage.requests)
-
-
-def is_provider_error(text: str) -> bool:
-    """Whether a text is how some services tell of their failure, in the model's name."""
-    return _PROVIDER_ERROR.match(text) is not None
 
 
 def _broken_off(messages: tuple[Message, ...], redaction: Redaction) -> tuple[Message, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import mkdtemp
@@ -16,10 +18,11 @@ if TYPE_CHECKING:
     from ohm_subagents._views.redaction import Redaction
 
 _RESULTS: Final = "results"
+_TRIES: Final = 8
 
 
-def session_folder(context: SuiteContext, run_id: str) -> Path:
-    """The new folder of a run: beside the parent's session, else among the temporary results.
+def session_folder(context: SuiteContext) -> Path:
+    """The new folder of a run, whose name is its id: beside the parent's session, else among the temporary results.
 
     Raises `OSError`, and `ValueError` for a path that cannot be one.
     """
@@ -30,9 +33,13 @@ def session_folder(context: SuiteContext, run_id: str) -> Path:
             results = context.memory[_RESULTS] = Path(mkdtemp(prefix="ohm-subagents-"))
     else:
         results = parent.parent / parent.stem
-    folder = results / run_id
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
+    results.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for _ in range(_TRIES):
+        folder = results / context.new_uuid().hex[:8]
+        with suppress(FileExistsError):  # so short an id comes twice now and then
+            folder.mkdir(mode=0o700)
+            return folder
+    raise FileExistsError(errno.EEXIST, "No new id was found for the run")
 
 
 def session_path(folder: Path, attempt: int) -> Path:

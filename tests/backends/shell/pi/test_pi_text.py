@@ -98,7 +98,7 @@ def test_no_secret_is_shown_of_what_pi_wrote_on_standard_error(code):
     reader = TextReader(request(), secrets=("hunter2hunter2",))
     shown = f"{[*reader.last(ended)]} {reader.outcome(ended)}"
 
-    assert shown.count("***") == 4
+    assert shown.count("***") == (7 if code else 4)
     assert "hunter2" not in shown
     assert "looks-like-one" not in shown
 

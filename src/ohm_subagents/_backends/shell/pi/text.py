@@ -147,7 +147,7 @@ class TextReader:
         if ended.code != 0:
             said = quoted(ended.stderr, self._secrets) or f"pi ended {how(ended.code)}"
             message = f"Task {self._request.task_id} backend failed: {said}"
-            return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))
+            return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message, cause=said))
         _, answer = _parted(self._text(ended))
         return Ok(RunOutput(text=answer or "(no output)"))
 
