@@ -39,6 +39,19 @@ TABLE = [
     ("C:\\Users\\Bob\\x", "~\\x"),
     ("D:\\\\Users\\\\Bob\\\\x", "~\\\\x"),
     ("G:\\work\\x", "~\\x"),
+    ("x at f (path)", "x at [REDACTED_PATH]"),
+    ("x at f (C:\\Program Files (x86)\\acme\\a.js:1) y", "x at [REDACTED_PATH] y"),
+    (" at page (app/(group)/secret/page.tsx) y", " at [REDACTED_PATH] y"),
+    (" at f (a(b)/c.js) y", " at [REDACTED_PATH] y"),
+    (" at f (a/(b.js) y", " at [REDACTED_PATH] y"),
+    ("https://x.y/#access_token=abcdefghij&b=2", "https://x.y/#access_token=[REDACTED]&b=2"),
+    ("https://x.y?a=1&amp;token=abcdefghij", "https://x.y?a=1&amp;token=[REDACTED]"),
+    ("cc -I/home/joe/include -L/Users/ann", "cc -I~/include -L~"),
+    ('{"a":"x\\n/home/joe/y\\n/home/ann"}', '{"a":"x\\n~/y\\n~"}'),
+    ('{"a":"x\\nC:\\\\Users\\\\joe\\\\y"}', '{"a":"x\\n~\\\\y"}'),
+    ("\x1b[01;35m/home/joe\x1b[m:1", "\x1b[01;35m~\x1b[m:1"),
+    ("/mnt/c/Users/joe/x /c/Users/joe/x C:/Users/joe/x", "~/x ~/x ~/x"),
+    ("/var/home/joe/x", "~/x"),
 ]
 
 
@@ -58,6 +71,10 @@ def test_each_form_of_the_table_is_cut_out_and_stays_so(text, redacted):
         "?author=abcdefghijkl",
         "/srv/people/anna/x",
         "We met at noon (or later).",
+        "We met at noon (or (much) later).",
+        "It is at f ().",
+        "src/home/page.tsx and x-I/home/page",
+        "https://x.y/home/joe",
         "the short way",
     ],
 )
@@ -100,6 +117,87 @@ def test_json_is_redacted_at_any_depth_keys_included():
     }
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("Authorization", ["Basic dXNlcjpwYXNz"]),
+        ("api_key", [KEY]),
+        ("apiKey", {"value": KEY}),
+        ("headers", {"authorization": {"values": [{"text": "x"}]}}),
+        ("headers", [{"name": "Authorization", "value": "Basic dXNlcjpwYXNz"}]),
+    ],
+)
+def test_the_name_of_a_secret_covers_what_is_nested_under_it(key, value):
+    told = json.dumps(AT_HOME.object({key: value}))
+    assert "[REDACTED]" in told
+    assert not any(secret in told for secret in (KEY, "dXNl", '"x"'))
+
+
+def test_under_the_name_of_a_secret_short_texts_and_other_values_stay():
+    value = {"api_key": {"name": "main", "uses": [7, None, True]}}
+    assert AT_HOME.object(value) == value
+
+
+def test_keys_that_are_alike_without_their_secrets_keep_their_values():
+    value = {"/home/ann": 1, "/home/bob": 2, "~ (2)": 3, "/home/eve": 4}
+    told = AT_HOME.object(value)
+    assert sorted(told.values()) == [1, 2, 3, 4]
+    assert told["~"] == 1
+    assert all(key.startswith("~") for key in told)
+
+
+BROKEN_OFF = [
+    ("the key is hunter2/", "the key is [REDACTED]"),
+    ("the key is hunt", "the key is [REDACTED]"),
+    ("it is hunter2%2F%22qu", "it is [REDACTED]"),
+    ('{"a": "hunter2/\\"quo', '{"a": "[REDACTED]'),
+    ("api_key=ABCDEFGHIJKLMNOPQR", "api_key=[REDACTED]"),
+    ("api_key=ABChunt", "api_key=[REDACTED]"),
+    ("AWS_SECRET_ACCESS_KEY: 'wJal/", "AWS_SECRET_ACCESS_KEY=[REDACTED]"),
+    ('OPENAI_API_KEY="sk-', "OPENAI_API_KEY=[REDACTED]"),
+    ("ghp_abc", "[GITHUB_TOKEN_REDACTED]"),
+    ("a\nexport FOO=abc", "a[ENV_VAR_REDACTED]"),
+    ('a\nexport FOO="some words', "a[ENV_VAR_REDACTED]"),
+    ("https://x.y?token=abc", "https://x.y?token=[REDACTED]"),
+    ("Authorization: Ba", "Authorization: [REDACTED]"),
+    ("Error: x\n    at foo (src/", "Error: x at [REDACTED_PATH]"),
+]
+
+
+@pytest.mark.parametrize(("text", "redacted"), BROKEN_OFF)
+def test_a_text_that_broke_off_loses_what_a_secret_may_begin_with(text, redacted):
+    assert AT_HOME.cut_off(text) == redacted
+    assert AT_HOME.cut_off(redacted) == redacted
+
+
+@pytest.mark.parametrize("text", ["", "All done.", "the key is hun", "api_key=short, and so on", "(at home"])
+def test_a_text_that_broke_off_elsewhere_stays(text):
+    assert AT_HOME.cut_off(text) == text
+
+
+def test_the_longest_beginning_goes_even_if_a_shorter_value_is_whole():
+    assert Redaction(secrets=("12345678", "12345678-long")).cut_off("x 12345678-lo") == "x [REDACTED]"
+
+
+def test_a_redaction_that_remembers_looks_at_each_text_once(monkeypatch):
+    looked, plain = [], Redaction.text
+    monkeypatch.setattr(Redaction, "text", lambda self, text: looked.append(text) or plain(self, text))
+    once = AT_HOME.remembering()
+    secret = f"it is {SECRET}!"
+    assert once.text(secret) == once.text(secret) == once.text("it is [REDACTED]!") == "it is [REDACTED]!"
+    assert once.object({"a": [secret]}) == {"a": ["it is [REDACTED]!"]}
+    assert looked == [secret, "a"]
+    put_together = once.composed(f"{once.cut_off('it is hunt')}\n\n{secret}")
+    assert once.text(put_together) == put_together
+    assert once.text("it is [REDACTED]") == "it is [REDACTED]"
+    assert looked == [secret, "a"]
+
+
+def test_a_redaction_shows_no_secret_when_it_is_printed():
+    assert "hunter2" not in repr(AT_HOME)
+    assert "hunter2" not in repr(AT_HOME.remembering())
+
+
 HOSTILE = [
     " ",
     "\n",
@@ -120,6 +218,15 @@ HOSTILE = [
     "Error:\n",
     "OPENAI_API_KEY ",
     "AWS_ACCESS_KEY_ID:'",
+    " at f ((a)",
+    " at f ((a(",
+    "-I/",
+    "\x1b[m/home/",
+    "/mnt/c",
+    "?token=",
+    "#token=a",
+    "\\nexport A=x",
+    "hunter2",
 ]
 
 
@@ -128,4 +235,5 @@ def test_hostile_text_takes_time_in_proportion(piece):
     text = piece * (400_000 // len(piece))
     began = time.perf_counter()
     AT_HOME.text(text)
+    AT_HOME.cut_off(text)
     assert time.perf_counter() - began < 5, "a quadratic rule takes minutes for this"

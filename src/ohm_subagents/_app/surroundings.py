@@ -6,12 +6,12 @@ import os.path
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ohm_subagents._backends.shell.pi.keys import secrets_of
 from ohm_subagents._config.devkit_settings import load_devkit_settings
 from ohm_subagents._config.env import agent_dir, home_dir
 from ohm_subagents._profiles.fresh import Fresh
 from ohm_subagents._profiles.single_agents import load_single_agents
 from ohm_subagents._profiles.sticky_prompts import load_prompts
+from ohm_subagents._views.known_secrets import secrets_of
 from ohm_subagents._views.redaction import Redaction
 
 if TYPE_CHECKING:

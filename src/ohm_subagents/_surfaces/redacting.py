@@ -1,4 +1,8 @@
-"""Suites without secrets: whatever their tools return, show or tell the host goes through a redaction."""
+"""Suites without secrets: whatever their tools return, show or tell the host is redacted, and it is here that it is.
+
+A tool redacts by itself only what never comes by here, a file that it writes, and what it cuts before: half a secret
+cannot be recognised. For that it has the redaction of its call, `ToolCall.redaction`, which looks at each text once.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.embedding import Host
+from ohm_subagents._surfaces.tool import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,7 +18,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.embedding import WidgetPlacement
+    from ohm_subagents._plugins.embedding import Host, WidgetPlacement
     from ohm_subagents._plugins.suites import EventHandler, JsonObject, SuiteContext, Tool, ToolCall, ToolResult
     from ohm_subagents._views.redaction import Redaction
     from ohm_subagents._views.theme import Theme, View
@@ -38,17 +42,21 @@ def redacting_context(context: SuiteContext) -> SuiteContext:
 
 
 def redacting_tool(tool: Tool, redaction: Redactions) -> Tool:
-    """The same tool: text, details, views and progress frames are redacted, and arguments where they are shown."""
+    """The same tool: text, details, views and progress frames are redacted, and arguments where they are shown.
+
+    What it raises is a result as well, for there may be a secret in it.
+    """
 
     async def execute(call: ToolCall) -> ToolResult:
+        once = redaction().remembering()
         watched = call.on_update
-        if watched is None:
-            return redacted_result(await tool.execute(call), redaction)
 
         def on_update(frame: ToolResult) -> None:
-            watched(redacted_result(frame, redaction))
+            if watched is not None:
+                watched(_redacted(frame, once))
 
-        return redacted_result(await tool.execute(replace(call, on_update=on_update)), redaction)
+        inner = replace(call, redaction=once, on_update=None if watched is None else on_update)
+        return _redacted(await guarded(tool, inner), once)
 
     def call_view(arguments: JsonValue, theme: Theme) -> str:
         return redaction().text(tool.call_view(arguments, theme))
@@ -60,19 +68,18 @@ def redacting_tool(tool: Tool, redaction: Redactions) -> Tool:
     return replace(tool, execute=execute, call_view=call_view, result_view=result_view)
 
 
-def redacted_result(result: ToolResult, redaction: Redactions) -> ToolResult:
+def _redacted(result: ToolResult, redaction: Redaction) -> ToolResult:
     """A result with nothing in it that is to be redacted, however it is shown."""
-    now = redaction()
-    view = None if result.view is None else partial(_redacted_view, result.view, now)
-    return replace(result, text=now.text(result.text), details=now.object(result.details), view=view)
+    view = None if result.view is None else partial(_redacted_view, result.view, redaction)
+    return replace(result, text=redaction.text(result.text), details=redaction.object(result.details), view=view)
 
 
 def _redacted_view(shown: Callable[[View], str], redaction: Redaction, view: View) -> str:
     return redaction.text(shown(view))
 
 
-class RedactingHost(Host):
-    """Tells the host what it is told, redacted."""
+class RedactingHost:
+    """Tells the host what it is told, redacted. No subclass of `Host`: it would inherit what it does not redact."""
 
     def __init__(self, host: Host, redaction: Redactions) -> None:
         self._host = host

@@ -1,76 +1,35 @@
-"""Text without secrets: the forms of the table of 001, values that are known to be secret, and home directories.
-
-Every rule takes time in proportion to the text, whatever the text is.
-"""
+"""Text without secrets: values that are known to be secret, the forms that any may have, and home directories."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
+
+from ohm_subagents._views.known_secrets import LEAST_SECRET
+from ohm_subagents._views.secret_forms import (
+    ENDS,
+    REDACTED,
+    folded,
+    least_under,
+    without_homes,
+    without_secrets,
+    without_unfinished,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pydantic import JsonValue
 
-REDACTED: Final = "[REDACTED]"
-MAX_STACK_LINES: Final = 5
-_SHOWN_OF_A_FRAME: Final = 100
-_LEAST_SECRET: Final = 8
-"""A shorter value would be found in words that have nothing to do with it."""
-
-_FLAGS: Final = re.IGNORECASE | re.ASCII
-_NAME: Final = r"(?:api[_-]?(?:key|token)|auth[_-]?token|access[_-]?token|secret[_-]?key)"
-_AWS: Final = r"AWS[_-]?(?:ACCESS[_-]?KEY[_-]?ID|SECRET[_-]?ACCESS[_-]?KEY)"
-_PROVIDER: Final = r"(?:STRIPE(?:[_-](?:SECRET|PUBLISHABLE|API))?[_-]?KEY|(?:OPENAI|ANTHROPIC)[_-]?API[_-]?KEY)"
-_QUOTE: Final = r"""(?:\\{0,3}["'])?"""
-"""One or none, escaped perhaps: arguments of tools are shown as JSON."""
-_IS: Final = rf"{_QUOTE}\s*+[:=]\s*+{_QUOTE}"
-_SECRET_KEY: Final = re.compile(rf"{_NAME}|{_AWS}|{_PROVIDER}|authorization", _FLAGS)
-
-
-def _assigned(name: str, value: str) -> tuple[re.Pattern[str], str]:
-    """`NAME=[REDACTED]`, quotes included, with the name as it is written."""
-    return re.compile(rf"({name}){_IS}[{value}]{{20,}}+{_QUOTE}", _FLAGS), rf"\1={REDACTED}"
-
-
-_BEFORE_FRAMES: Final = (
-    _assigned(_NAME, r"\w-"),
-    (re.compile(r"Bearer\s++(?!\[REDACTED\])[\w.~+/=:-]++", _FLAGS), f"Bearer {REDACTED}"),
-    (
-        re.compile(rf"""Authorization{_QUOTE}\s*+:\s*+{_QUOTE}(?:Basic\s++(?=\w))?+[^\s"']++""", _FLAGS),
-        f"Authorization: {REDACTED}",
-    ),
-    _assigned(_AWS, r"\w/+=-"),
-    (re.compile(r"gh[pousr]_[A-Za-z0-9_]{36,}+", re.ASCII), "[GITHUB_TOKEN_REDACTED]"),
-    _assigned(_PROVIDER, r"\w-"),
-    (
-        re.compile(
-            r"""(?:\A|\n|\\n)[ \t]*+export[ \t]++\w++=(?:"[^"\n]{20,}+"|'[^'\n]{20,}+'|[^\s"']{20,}+)""", _FLAGS
-        ),
-        "[ENV_VAR_REDACTED]",
-    ),
-)
-_AFTER_FRAMES: Final = (
-    (
-        re.compile(r"""([?&](?:\w{1,40}[_-])?(?:api[_-]?key|token|secret|auth)=)[^\s&#"'<>]{10,}+""", _FLAGS),
-        rf"\1{REDACTED}",
-    ),
-)
-_HOMES: Final = (
-    (re.compile(r"""(?<![\w.~-])/(?:home|Users)/[^/\s"'`<>:;,()\[\]{}|]++""", re.ASCII), "~"),
-    (re.compile(r"""(?<![\w])[A-Z]:\\{1,2}Users\\{1,2}[^\\/\s"'`<>:;,()]++""", _FLAGS), "~"),
-    (re.compile(r"""(?<![\w])G:\\{1,2}[^\\/\s"'`<>:;,()]++""", _FLAGS), "~"),
-)
-_FRAME: Final = re.compile(
-    r"(?<!\s)\s++at\s++(?:async\s++)?(?:new\s++)?[^\s()]++\s++(?:\[as [^\s\[\]()]++\]\s++)?\(", re.ASCII
-)
-_PLACE: Final = re.compile(r"[/\\:<.]|native")
-_STACK: Final = re.compile(r"\s+at\s|(?:Type|Reference)?Error:", re.ASCII)
+_LEAST_PREFIX: Final = 4
+"""A shorter beginning of a known value says little of it, and is found at the end of too many texts."""
+_TAIL: Final = 4096
+"""Characters in which a secret at the end of a text has begun."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,51 +40,115 @@ class Redaction:
     shown as `~`.
     """
 
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
     homes: tuple[str, ...] = ()
 
     def text(self, text: str) -> str:
         """The text without anything of that kind."""
-        if self._values is not None:
-            text = self._values.sub(REDACTED, text)
-        for pattern, replacement in _BEFORE_FRAMES:
-            text = pattern.sub(replacement, text)
-        text = _without_frames(text)
-        for pattern, replacement in _AFTER_FRAMES:
-            text = pattern.sub(replacement, text)
-        if self._places is not None:
-            text = self._places.sub("~", text)
-        for pattern, replacement in _HOMES:
-            text = pattern.sub(replacement, text)
-        return _folded(text)
+        return self._cut(text, is_whole=True)
+
+    def cut_off(self, text: str) -> str:
+        """The same of a text that broke off: what may be the beginning of a secret at its end goes as well."""
+        return self._cut(text, is_whole=False)
+
+    def may_go_on(self, text: str) -> bool:
+        """Whether a text ends with a secret, or with what one may begin with: what follows may be the rest of it."""
+        tail = text[-_TAIL:]
+        cut = self.cut_off(tail)
+        return any(cut.endswith(end) and not tail.endswith(end) for end in ENDS)
+
+    def composed(self, text: str) -> str:
+        """A text that is put together from redacted ones, as it is. See `remembering`."""
+        return text
+
+    def remembering(self) -> Redaction:
+        """One that redacts the same, each text once: for what is told many times, and whose parts make up others."""
+        return _Remembering(secrets=self.secrets, homes=self.homes, plain=self)
 
     def json(self, value: JsonValue) -> JsonValue:
-        """The same of every text in a JSON value, keys included; a text under the name of a secret goes whole."""
+        """The same of every text in a JSON value, keys included; texts under the name of a secret go whole."""
+        return self._json(value, least=None)
+
+    def object(self, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """The same of an object. Of keys that are alike without their secrets, the later ones get a number."""
+        return self._object(value, least=None)
+
+    def _json(self, value: JsonValue, *, least: int | None) -> JsonValue:
+        """`least`: from how many characters on a text is secret for where it stands; None if it is not."""
         match value:
             case str():
-                return self.text(value)
+                return self.text(value) if least is None or len(value) < least else REDACTED
             case list():
-                return [self.json(item) for item in value]
+                return [self._json(item, least=least) for item in value]
             case dict():
-                return self.object(value)
+                return self._object(value, least=least)
             case _:
                 return value
 
-    def object(self, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        """The same of an object."""
-        return {
-            self.text(key): REDACTED if isinstance(item, str) and _is_secret(key, item) else self.json(item)
-            for key, item in value.items()
-        }
+    def _object(self, value: dict[str, JsonValue], *, least: int | None) -> dict[str, JsonValue]:
+        kept: dict[str, JsonValue] = {}
+        seen: Counter[str] = Counter()
+        for key, item in value.items():
+            name = shown = self.text(key)
+            while shown in kept:
+                seen[name] += 1
+                shown = f"{name} ({seen[name] + 1})"
+            named = value.get("name") if key == "value" else None  # as headers are listed: {"name": ..., "value": ...}
+            kept[shown] = self._json(item, least=_least(least, least_under(key), least_under(named)))
+        return kept
+
+    def _cut(self, text: str, *, is_whole: bool) -> str:
+        if not is_whole:
+            text = self._without_beginning(without_unfinished(text))
+        if self._values is not None:
+            text = self._values.sub(REDACTED, text)
+        text = without_secrets(text, is_whole=is_whole)
+        if self._places is not None:
+            text = self._places.sub("~", text)
+        return folded(without_homes(text))
+
+    def _without_beginning(self, text: str) -> str:
+        """The text, without what a known value begins with at its end."""
+        longest = max((_overlap(text, form) for form in self._spelt), default=0)
+        return f"{text[:-longest]}{REDACTED}" if longest else text
+
+    @cached_property
+    def _spelt(self) -> frozenset[str]:
+        return frozenset(form for secret in self.secrets if len(secret) >= LEAST_SECRET for form in _forms(secret))
 
     @cached_property
     def _values(self) -> re.Pattern[str] | None:
-        forms = {form for secret in self.secrets if len(secret) >= _LEAST_SECRET for form in _forms(secret)}
-        return _any_of(forms)
+        return _any_of(self._spelt)
 
     @cached_property
     def _places(self) -> re.Pattern[str] | None:
         return _any_of({home.rstrip("/\\") for home in self.homes if len(home) > 1}, after=r"(?![\w.-])")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Remembering(Redaction):
+    """Keeps every text that it was asked for, so it must not live longer than what it is for."""
+
+    plain: Redaction
+    _known: dict[str, str] = field(default_factory=dict[str, str], init=False, repr=False, compare=False)
+
+    def text(self, text: str) -> str:
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = self.composed(self.plain.text(text))
+        return known
+
+    def cut_off(self, text: str) -> str:
+        return self.composed(self.plain.cut_off(text))
+
+    def may_go_on(self, text: str) -> bool:
+        return self.plain.may_go_on(text)
+
+    def composed(self, text: str) -> str:
+        return self._known.setdefault(text, text)
+
+    def remembering(self) -> Redaction:
+        return self.plain.remembering()
 
 
 def _forms(secret: str) -> Iterable[str]:
@@ -141,40 +164,16 @@ def _any_of(texts: Iterable[str], *, after: str = "") -> re.Pattern[str] | None:
     return re.compile(f"(?:{'|'.join(map(re.escape, longest_first))}){after}") if longest_first else None
 
 
-def _is_secret(key: str, value: str) -> bool:
-    """Whether a value is secret by its name: the value of `Authorization` always, of a key one that is long enough."""
-    named = _SECRET_KEY.search(key)
-    return named is not None and (len(value) >= 20 or named.group().lower() == "authorization")
+def _overlap(text: str, form: str) -> int:
+    """How much of the beginning of `form` the text ends with."""
+    end = text[-len(form) + 1 :]
+    at = end.find(form[:_LEAST_PREFIX])
+    while at >= 0:
+        if form.startswith(end[at:]):
+            return len(end) - at
+        at = end.find(form[:_LEAST_PREFIX], at + 1)
+    return 0
 
 
-def _without_frames(text: str) -> str:
-    """Frames of a stack without what they are of and where; blanks and lines before them go as well."""
-    kept: list[str] = []
-    done = 0
-    while (frame := _FRAME.search(text, done)) is not None:
-        end = text.find(")", frame.end())
-        if end < 0:
-            break
-        if _PLACE.search(text, frame.end(), end):
-            kept += (text[done : frame.start()], " at [REDACTED_PATH]")
-        else:  # a word in brackets, as in any sentence
-            kept.append(text[done : end + 1])
-        done = end + 1
-    return "".join((*kept, text[done:]))
-
-
-def _folded(text: str) -> str:
-    """The text with at most five lines of a stack."""
-    kept: list[str] = []
-    frames = 0
-    for line in text.split("\n"):
-        if _STACK.match(line) is None:
-            kept.append(line)
-            continue
-        frames += 1
-        if frames <= MAX_STACK_LINES:
-            kept.append(line)
-        elif frames == MAX_STACK_LINES + 1:
-            cut = line if len(line) <= _SHOWN_OF_A_FRAME else f"{line[:_SHOWN_OF_A_FRAME]}..."
-            kept += (f"    ... [{cut}]", "    [Additional stack frames truncated]")
-    return "\n".join(kept)
+def _least(*found: int | None) -> int | None:
+    return min((least for least in found if least is not None), default=None)

@@ -42,10 +42,12 @@ def not_begun(error: OhmError, *, max_depth: int) -> ToolResult:
 
 
 def result_of(run: ChildRun, asked: Asked, settings: DevkitSettings, redaction: Redaction) -> ToolResult:
-    """The result of a task that has ended. Secrets go before anything is cut: half of one could not be recognised."""
+    """The result of a task that has ended. Secrets go before anything is cut or put together: half of one could not be
+    recognised, and lines that are folded in one part are not counted in another.
+    """
     failure = _failure(run, settings)
     if failure is not None:
-        return _failed(run, asked, failure)
+        return _failed(run, asked, failure, redaction)
     output = redaction.text(_answer(run))
     shown = cut(output)
     error = None
@@ -54,7 +56,7 @@ def result_of(run: ChildRun, asked: Asked, settings: DevkitSettings, redaction: 
         error = Wrong(code=SubagentErrorCode.SUBAGENT_OUTPUT_TRUNCATED, message=told)
     one = _single(run, asked, exit_code=0, output=output)
     details = Details(run_id=run.run_id, results=(one,), error=error)
-    return ToolResult(text=output if shown is None else shown.text, details=details.payload())
+    return ToolResult(text=output if shown is None else redaction.composed(shown.text), details=details.payload())
 
 
 def _failure(run: ChildRun, settings: DevkitSettings) -> Failure | None:
@@ -63,24 +65,24 @@ def _failure(run: ChildRun, settings: DevkitSettings) -> Failure | None:
     return failure_of(run.task, settings, said=run.last_said)
 
 
-def _failed(run: ChildRun, asked: Asked, failure: Failure) -> ToolResult:
-    captured = run.last_text
+def _failed(run: ChildRun, asked: Asked, failure: Failure, redaction: Redaction) -> ToolResult:
+    captured, error = redaction.text(run.last_text), redaction.text(failure.error)
     sections = [f"Subagent failed with exit code {failure.exit_code}."]
     if run.attempts > 1:
         sections.append(f"Attempts: {run.attempts}.")
-    if failure.error:
-        sections.append(f"Error:\n{failure.error}")
-    if captured and captured != failure.error:
+    if error:
+        sections.append(f"Error:\n{error}")
+    if captured and captured != error:
         sections.append(f"{'Last captured output' if run.has_answered else 'Partial output'}:\n{captured}")
     if run.session_file is not None:
-        sections.append(f"Session file:\n{run.session_file}")
-    text = "\n\n".join(sections)
+        sections.append(f"Session file:\n{redaction.text(str(run.session_file))}")
+    text = redaction.composed("\n\n".join(sections))
     one = _single(
         run,
         asked,
         exit_code=failure.exit_code,
         output=captured or None,
-        error=failure.error or sections[0],
+        error=error or sections[0],
         timeout=failure.timeout,
     )
     details = Details(run_id=run.run_id, results=(one,), error=Wrong(code=failure.code, message=text))

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites import SuiteContext, ToolCall
     from ohm_subagents.contract.commands import Reply
     from ohm_subagents.contract.devkit_settings import DevkitSettings
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
 
@@ -72,6 +73,7 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
             execute=partial(_subagent, context),
             call_view=call_line,
             result_view=result_text,
+            failure=_raised,
             prompt_snippet=SNIPPET if settings.injects_policy else "",
             prompt_guidelines=GUIDELINES if settings.injects_policy else (),
         ),
@@ -122,11 +124,11 @@ async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> 
     asked = order.asked
     try:
         folder = session_folder(context)
-    except OSError as error:
-        why = f"Failed to create session directory: {error.strerror or error}"
+    except (OSError, ValueError) as error:
+        why = f"Failed to create session directory: {getattr(error, 'strerror', None) or error}"
         return refused(SubagentErrorCode.SUBAGENT_FAILED, why)
     run_id, scope = folder.name, anyio.CancelScope()
-    run = ChildRun(asked, context, run_id=run_id, folder=folder, stop=scope.cancel)
+    run = ChildRun(asked, context, run_id=run_id, folder=folder, redaction=call.redaction, stop=scope.cancel)
 
     def frame(_reply: Reply) -> ToolResult:
         details = Details(run_id=run_id, streaming=run.streaming())
@@ -137,7 +139,7 @@ async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> 
             case Rejected(error=error) | Started(items=(Refused(error=error),)):
                 return not_begun(error, max_depth=order.max_depth)
             case _:
-                return result_of(run, asked, order.settings, context.redaction())
+                return result_of(run, asked, order.settings, call.redaction)
 
     def again(task: Task) -> bool:
         return is_worth_another(task, order.settings, said=run.last_said)
@@ -146,7 +148,11 @@ async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> 
     command = Start(items=(_item(order, again),), max_depth=order.max_depth)
     with scope:
         return await followed(command, context, call, frame=frame, result=result, observer=run, throttle_ms=throttle_ms)
-    return result_of(run, asked, order.settings, context.redaction())
+    return result_of(run, asked, order.settings, call.redaction)
+
+
+def _raised(error: OhmError) -> ToolResult:
+    return _viewed(refused(SubagentErrorCode.SUBAGENT_FAILED, str(error)))
 
 
 def _viewed(result: ToolResult) -> ToolResult:

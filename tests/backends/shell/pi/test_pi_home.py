@@ -9,10 +9,11 @@ from pi_streams import pattern, request
 
 from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
 from ohm_subagents._backends.shell.pi.home import PiHome
-from ohm_subagents._backends.shell.pi.keys import VARIABLES, secrets_of
+from ohm_subagents._backends.shell.pi.keys import VARIABLES
 from ohm_subagents._backends.shell.pi.options import PiOptions
 from ohm_subagents._backends.shell.pi.probe import PiVersion
 from ohm_subagents._backends.shell.pi.spec import interactive_shell_spec
+from ohm_subagents._views.known_secrets import secrets_of
 from ohm_subagents.contract import ErrorCode
 
 OLD = PiVersion(version=(0, 74, 2), text="0.74.2")

@@ -22,8 +22,9 @@ from ohm_subagents._backends.shell.pi.home_files import (
     strings_in,
     users_directory,
 )
-from ohm_subagents._backends.shell.pi.keys import VARIABLES, every_key, literals_in, named_in, secrets_of
+from ohm_subagents._backends.shell.pi.keys import VARIABLES, every_key, literals_in, named_in
 from ohm_subagents._backends.shell.pi.records import as_record, record_in
+from ohm_subagents._views.known_secrets import secrets_of
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 

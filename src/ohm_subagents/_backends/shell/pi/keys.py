@@ -96,13 +96,9 @@ VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Provider of `pi` → what it reads from the environment: keys, and where its account is."""
 
-_SECRET: Final = re.compile(
-    r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)\Z|API_KEY|ACCESS_KEY|BEARER_TOKEN", re.IGNORECASE
-)
 _SECRET_MEMBER: Final = re.compile(
     r'"(?:[^"\\]*(?:key|token|secret|password|authorization)|access|refresh)"\s*:\s*"((?:[^"\\]|\\.)*)"', re.IGNORECASE
 )
-_LONG_ENOUGH: Final = 8
 _REFERENCE: Final = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 
@@ -127,9 +123,3 @@ def literals_in(text: str, env: Mapping[str, str]) -> Iterator[str]:
     for value in _SECRET_MEMBER.findall(text):
         if value not in env and not value.startswith(("$", "!")):
             yield from value.split()  # a header says `Bearer` before it
-
-
-def secrets_of(env: Mapping[str, str], literals: Iterable[str] = ()) -> tuple[str, ...]:
-    """The values that must never be shown, longest first: those of `env`, and `literals`."""
-    found = {*literals, *(value.strip() for name, value in env.items() if _SECRET.search(name))}
-    return tuple(sorted((value for value in found if len(value) >= _LONG_ENOUGH), key=len, reverse=True))

@@ -12,8 +12,8 @@ import anyio
 
 from ohm_subagents._backends.quoting import quoted
 from ohm_subagents._backends.shell.command import setting
-from ohm_subagents._backends.shell.pi.keys import secrets_of
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID, INSTALL
+from ohm_subagents._views.known_secrets import secrets_of
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 

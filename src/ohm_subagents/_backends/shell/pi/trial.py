@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._backends.shell.pi.keys import secrets_of
 from ohm_subagents._backends.shell.pi.probe import PiVersion, identity, read_version, unserved, unusable
 from ohm_subagents._backends.shell.pi.spec import INSTALL
+from ohm_subagents._views.known_secrets import secrets_of
 from ohm_subagents.contract.result import Err, Result
 
 if TYPE_CHECKING:

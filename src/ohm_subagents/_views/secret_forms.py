@@ -1,0 +1,180 @@
+"""The forms of the table of 001: what a secret looks like, wherever it stands, and stack frames and home directories.
+
+Every rule takes time in proportion to the text, whatever the text is.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Rule = tuple[re.Pattern[str], str]
+
+REDACTED: Final = "[REDACTED]"
+_GITHUB: Final = "[GITHUB_TOKEN_REDACTED]"
+_EXPORTED: Final = "[ENV_VAR_REDACTED]"
+_FRAME_CUT: Final = " at [REDACTED_PATH]"
+_HOME: Final = "~"
+ENDS: Final = (REDACTED, _GITHUB, _EXPORTED, _FRAME_CUT, _HOME)
+"""What stands for something that was cut out."""
+MAX_STACK_LINES: Final = 5
+_SHOWN_OF_A_FRAME: Final = 100
+_LEAST_NAMED: Final = 20
+
+_FLAGS: Final = re.IGNORECASE | re.ASCII
+_NAME: Final = r"(?:api[_-]?(?:key|token)|auth[_-]?token|access[_-]?token|secret[_-]?key)"
+_AWS: Final = r"AWS[_-]?(?:ACCESS[_-]?KEY[_-]?ID|SECRET[_-]?ACCESS[_-]?KEY)"
+_PROVIDER: Final = r"(?:STRIPE(?:[_-](?:SECRET|PUBLISHABLE|API))?[_-]?KEY|(?:OPENAI|ANTHROPIC)[_-]?API[_-]?KEY)"
+_QUOTE: Final = r"""(?:\\{0,3}["'])?"""
+"""One or none, escaped perhaps: arguments of tools are shown as JSON."""
+_IS: Final = rf"{_QUOTE}\s*+[:=]\s*+{_QUOTE}"
+_SECRET_KEY: Final = re.compile(rf"{_NAME}|{_AWS}|{_PROVIDER}|authorization", _FLAGS)
+
+
+def _path(first: str, goes_on: str) -> str:
+    """`first`, where a path may begin: not after what a path goes on with, but after an escape in JSON, a colour of a
+    terminal, and a flag as in `-I/home/ann`. It is looked for before what is before it, which is slow.
+    """
+    before = (r"\\[nrt]", r"\\u[0-9a-fA-F]{4}", r"[\d;\[][mK]", r"(?<![\w-])-[A-Za-z]", "-isystem", "-iquote")
+    return rf"{first}(?:(?<![{goes_on}]{first})|{'|'.join(f'(?<={one}{first})' for one in before)})"
+
+
+def _before_frames(*, named: int, github: int, exported: int) -> tuple[Rule, ...]:
+    """The rules for values that have at least as many characters."""
+
+    def assigned(name: str, value: str) -> Rule:
+        """`NAME=[REDACTED]`, quotes included, with the name as it is written."""
+        return re.compile(rf"({name}){_IS}[{value}]{{{named},}}+{_QUOTE}", _FLAGS), rf"\1={REDACTED}"
+
+    some = f"{{{exported},}}+"
+    return (
+        assigned(_NAME, r"\w-"),
+        (re.compile(r"Bearer\s++(?!\[REDACTED\])[\w.~+/=:-]++", _FLAGS), f"Bearer {REDACTED}"),
+        (
+            re.compile(rf"""Authorization{_QUOTE}\s*+:\s*+{_QUOTE}(?:Basic\s++(?=\w))?+[^\s"']++""", _FLAGS),
+            f"Authorization: {REDACTED}",
+        ),
+        assigned(_AWS, r"\w/+=-"),
+        (re.compile(rf"gh[pousr]_[A-Za-z0-9_]{{{github},}}+", re.ASCII), _GITHUB),
+        assigned(_PROVIDER, r"\w-"),
+        (
+            re.compile(
+                r"(?:\A|\n|\\n)[ \t]*+export[ \t]++\w++="
+                rf"""(?:"[^"\n]{some}"|'[^'\n]{some}'|[^\s"']{some})""",
+                _FLAGS,
+            ),
+            _EXPORTED,
+        ),
+    )
+
+
+def _after_frames(*, least: int) -> Rule:
+    """The rule for parameters of addresses that have at least as many characters."""
+    begins = r"(?:[?&#]|&amp;|\\u0026)"
+    name = r"(?:\w{1,40}[_-])?(?:api[_-]?key|token|secret|auth)"
+    return re.compile(rf"""({begins}{name}=)[^\s&#"'<>]{{{least},}}+""", _FLAGS), rf"\1{REDACTED}"
+
+
+_BEFORE_FRAMES: Final = _before_frames(named=_LEAST_NAMED, github=36, exported=20)
+_AFTER_FRAMES: Final = _after_frames(least=10)
+_UNFINISHED: Final = (
+    *_before_frames(named=1, github=0, exported=1),
+    (re.compile(r"""(?:\A|\n|\\n)[ \t]*+export[ \t]++\w++=(?:"[^"\n]*+|'[^'\n]*+)""", _FLAGS), _EXPORTED),
+    _after_frames(least=1),
+)
+"""What may become a secret when it goes on: the same with shorter values, and with a quote that is still open."""
+_HOMES: Final = (
+    re.compile(_path("[A-Z]:", r"\w") + r"""[\\/]{1,4}Users[\\/]{1,4}[^\\/\s"'`<>:;,()\x1b]++""", _FLAGS),
+    re.compile(_path("G:", r"\w") + r"""\\{1,4}[^\\/\s"'`<>:;,()\x1b]++""", _FLAGS),
+    re.compile(
+        _path("/", r"\w.~-") + "(?:(?:var|usr|export)/(?=home/)|(?:(?:mnt|cygdrive)/)?[a-z]/(?=Users/))?"
+        r"""(?:home|Users)/[^\\/\s"'`<>:;,()\[\]{}|\x1b]++""",
+        re.ASCII,
+    ),
+)
+_FRAME: Final = re.compile(
+    r"(?<!\s)\s++at\s++(?:async\s++)?(?:new\s++)?[^\s()]++\s++(?:\[as [^\s\[\]()]++\]\s++)?\(", re.ASCII
+)
+_INNER: Final = r"\((?:[^()\n]++|\([^()\n]*+\))*+\)"
+_BALANCED: Final = re.compile(rf"(?:[^()\n]++|{_INNER})*+\)")
+"""What follows the bracket of a frame, to the one that closes it: a path may have brackets, in two levels."""
+_PLACE: Final = re.compile(r"[/\\:<.]|native")
+_STACK: Final = re.compile(r"\s+at\s|(?:Type|Reference)?Error:", re.ASCII)
+
+
+def least_under(name: object) -> int | None:
+    """From how many characters on a text of this name is secret: of `Authorization` any; None for no secret."""
+    named = _SECRET_KEY.search(name) if isinstance(name, str) else None
+    if named is None:
+        return None
+    return 0 if named.group().lower() == "authorization" else _LEAST_NAMED
+
+
+def without_unfinished(text: str) -> str:
+    """The text without what may become a token or a key at its end when it goes on."""
+    for pattern, replacement in _UNFINISHED:
+        text = pattern.sub(partial(_at_the_end, replacement), text)
+    return text
+
+
+def without_secrets(text: str, *, is_whole: bool) -> str:
+    """The text without tokens, keys and the frames of stacks; of one that is not whole, an unfinished frame as well."""
+    for pattern, replacement in _BEFORE_FRAMES:
+        text = pattern.sub(replacement, text)
+    text = "".join(_without_frames(text, is_whole=is_whole))
+    pattern, replacement = _AFTER_FRAMES
+    return pattern.sub(replacement, text)
+
+
+def without_homes(text: str) -> str:
+    """The text with `~` for the home directory of any user."""
+    for pattern in _HOMES:
+        text = pattern.sub(_HOME, text)
+    return text
+
+
+def _at_the_end(replacement: str, found: re.Match[str]) -> str:
+    return found.expand(replacement) if found.end() == len(found.string) else found.group()
+
+
+def _without_frames(text: str, *, is_whole: bool) -> Iterator[str]:
+    """The pieces between frames of a stack, and what is shown of these; blanks and lines before them go as well."""
+    done = 0
+    while (frame := _FRAME.search(text, done)) is not None:
+        balanced = _BALANCED.match(text, frame.end())
+        end = text.find(")", frame.end()) + 1 if balanced is None else balanced.end()
+        if not end:
+            if not is_whole:
+                yield text[done : frame.start()]
+                yield _FRAME_CUT
+                return
+            break
+        place = text[frame.end() : end - 1]
+        if _PLACE.search(place) or re.fullmatch(r"\S+", place):
+            yield text[done : frame.start()]
+            yield _FRAME_CUT
+        else:  # words in brackets, as in any sentence
+            yield text[done:end]
+        done = end
+    yield text[done:]
+
+
+def folded(text: str) -> str:
+    """The text with at most five lines of a stack."""
+    kept: list[str] = []
+    frames = 0
+    for line in text.split("\n"):
+        if _STACK.match(line) is None:
+            kept.append(line)
+            continue
+        frames += 1
+        if frames <= MAX_STACK_LINES:
+            kept.append(line)
+        elif frames == MAX_STACK_LINES + 1:
+            cut = line if len(line) <= _SHOWN_OF_A_FRAME else f"{line[:_SHOWN_OF_A_FRAME]}..."
+            kept += (f"    ... [{cut}]", "    [Additional stack frames truncated]")
+    return "\n".join(kept)
