@@ -32,6 +32,7 @@ from ohm_subagents._plugins.suites import (
 )
 from ohm_subagents._views.theme import Theme, View
 from ohm_subagents.contract import (
+    UNREADABLE_SESSION,
     AgentEnded,
     AgentOptions,
     Attachment,
@@ -65,6 +66,7 @@ from ohm_subagents.contract import (
 )
 
 __all__ = [
+    "UNREADABLE_SESSION",
     "AgentEnded",
     "AgentOptions",
     "Attachment",

@@ -123,6 +123,30 @@ async def test_a_send_to_a_settled_task_starts_a_new_one_in_its_session_when_con
     assert again == first
 
 
+async def test_a_handle_goes_on_with_the_task_that_its_last_send_has_started():
+    backend = ScriptedBackend("one", "two", "three")
+    async with quick_ohm(backend=backend, config=RESUME) as ohm:
+        handle = await ohm.start("finder", "first")
+        await handle.wait()
+        answers = [(await handle.send(prompt)).ok_value.output for prompt in ("second", "third")]
+        final = (await handle.wait()).ok_value
+
+    assert answers == ["two", "three"]
+    assert [exchange.prompt for exchange in backend.calls[2].history] == ["first", "second"]
+    assert (final.task_id, final.resumed_from, final.output) == (handle.id, "task_2", "three")
+
+
+async def test_a_handle_goes_on_with_a_task_that_failed_but_not_with_one_that_was_refused():
+    failing = Step(error=OhmError(code=ErrorCode.PROVIDER_TIMEOUT, message="Too slow."))
+    async with quick_ohm("one", failing, config=RESUME) as ohm:
+        handle = await ohm.start("finder", "first")
+        await handle.wait()
+        assert (await handle.send("second")).err_value.task_id == handle.id == "task_2"
+        await ohm.reconfigure(config={})
+        assert (await handle.send("third")).err_value.code == ErrorCode.NOT_RESUMABLE
+        assert handle.id == "task_2"
+
+
 async def test_a_resumed_task_that_fails_says_so_and_keeps_the_former_one():
     failing = Step(error=OhmError(code=ErrorCode.PROVIDER_TIMEOUT, message="Too slow."))
     async with quick_ohm("one", failing, config=RESUME) as ohm:

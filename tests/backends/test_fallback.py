@@ -94,7 +94,7 @@ async def test_what_the_first_cannot_begin_the_second_runs(code):
     assert (envelope.output, envelope.backend) == ("the answer", "first")
     assert (envelope.runtime, envelope.route) == ("pi-cli", "interactive-shell")
     assert [(one.subject, one.message) for one in task.diagnostics] == [
-        ("fallback", "Nothing to run on, so second runs the task instead of first.")
+        ("fallback", "Nothing to run on, so second gets the task instead of first.")
     ]
     other.assert_done()
 
@@ -189,8 +189,16 @@ async def test_when_the_second_fails_too_its_error_is_the_answer_and_the_first_o
     result, task = await settled(Pair(first(cannot()), second(failing)))
     assert result.err_value.message == "There is no pi."
     assert [one.message for one in task.diagnostics] == [
-        "No model for subagent, so second runs the task instead of first."
+        "No model for subagent, so second gets the task instead of first."
     ]
+
+
+async def test_when_both_cannot_begin_the_route_is_that_of_the_first_and_no_model_is_named():
+    named = RouteResolved(provider="openai", model="m", runtime="pi-sdk", route="interactive-sdk")
+    failing = cannot(OhmError(code=ErrorCode.COMMAND_UNUSABLE, message="There is no pi."))
+    _, task = await settled(Pair(first(cannot(NO_MODEL, named)), second(failing)))
+    assert (task.route.runtime, task.route.route) == ("pi-sdk", "interactive-sdk")
+    assert (task.route.provider, task.route.model) == ("unavailable", "unavailable")
 
 
 async def test_a_first_that_cannot_be_opened_could_not_begin_either():
@@ -204,7 +212,7 @@ async def test_a_first_that_cannot_be_opened_could_not_begin_either():
     broken._open = failing
     result, task = await settled(Pair(broken, second("the answer")))
     assert result.ok_value.output == "the answer"
-    assert "No module named 'openai', so second runs" in task.diagnostics[0].message
+    assert "No module named 'openai', so second gets" in task.diagnostics[0].message
 
 
 async def test_options_of_the_second_are_read_when_it_is_needed_and_named_by_their_place():
@@ -309,14 +317,60 @@ async def test_each_is_given_only_the_conversation_that_it_wrote_itself():
     assert [call.checkpoint for call in other.calls] == [None, "of second", None]
 
 
-async def test_the_last_resort_of_a_profile_comes_after_the_second():
-    resort = ModelPattern(provider="local", model="search")
-    one, other = first(cannot()), second("the answer")
+RESORT = ModelPattern(provider="local", model="search")
+
+
+async def resorted(one, other):
+    """What became of a task whose profile has a last resort."""
     config = {"subagentBackend": "first"}
-    profiles = [replace(PROFILE, fallback_model=resort)]
+    profiles = [replace(PROFILE, fallback_model=RESORT)]
     async with Ohm.open(env=HERMETIC, plugins=[Pair(one, other)], config=config, profiles=profiles) as ohm:
-        assert (await ohm.run("finder", "p")).ok_value.output == "the answer"
-    assert [call.profile.fallback_model for call in (*one.calls, *other.calls)] == [None, resort]
+        handle = await ohm.start("finder", "p")
+        return await handle.wait(), ohm.task(handle.id)
+
+
+async def test_the_last_resort_of_a_profile_comes_after_the_second():
+    one, other = first(cannot()), second("the answer")
+    assert (await resorted(one, other))[0].ok_value.output == "the answer"
+    assert [call.profile.fallback_model for call in (*one.calls, *other.calls)] == [None, RESORT]
+
+
+ABSENT = [ErrorCode.COMMAND_UNUSABLE, ErrorCode.MODEL_MISSING, ErrorCode.MODEL_KEY_MISSING]
+
+
+@pytest.mark.parametrize("code", ABSENT)
+async def test_where_the_second_cannot_begin_either_the_first_runs_the_last_resort(code):
+    failing = cannot(OhmError(code=code, message="There is no pi."), SHELL)
+    one, other = first(cannot(), "found"), second(failing)
+    result, task = await resorted(one, other)
+    assert result.ok_value.output == "found"
+    assert [call.profile.fallback_model for call in one.calls] == [None, RESORT]
+    assert task.route.route == "first"
+    assert [told.message for told in task.diagnostics] == [
+        "No model for subagent, so second gets the task instead of first.",
+        "There is no pi, so first gets the task with local/search instead of second.",
+    ]
+
+
+@pytest.mark.parametrize("code", sorted({*ErrorCode} - {*ABSENT, ErrorCode.TASK_ABORTED}))
+async def test_any_other_error_of_the_second_is_the_answer(code):
+    one = first(cannot())
+    result, _ = await resorted(one, second(cannot(OhmError(code=code, message="So it is."))))
+    assert result.err_value.code == code
+    one.assert_done()
+
+
+async def test_the_last_resort_never_repeats_what_the_second_has_begun():
+    failing = cannot(OhmError(code=ErrorCode.COMMAND_UNUSABLE, message="It broke."), TextDelta(text="I begin"))
+    result, _ = await resorted(first(cannot()), second(failing))
+    assert result.err_value.message == "It broke."
+
+
+async def test_the_last_resort_is_for_want_of_a_model_and_of_nothing_else():
+    no_sdk = OhmError(code=ErrorCode.PROVIDER_NOT_INSTALLED, message="There is no SDK.")
+    failing = cannot(OhmError(code=ErrorCode.COMMAND_UNUSABLE, message="There is no pi."))
+    result, _ = await resorted(first(cannot(no_sdk)), second(failing))
+    assert result.err_value.message == "There is no pi."
 
 
 async def test_the_capabilities_are_those_of_the_first():
@@ -332,25 +386,35 @@ class TestTheSwitch:
     def anyio_backend(self):
         return "asyncio"  # pydantic-ai runs there only
 
-    async def run(self, cwd, **env):
+    async def run(self, cwd, profile, **env):
         backends = {"interactive-shell": {"command": ["/nowhere/pi"]}}
         async with Ohm.open(cwd=cwd, env=HERMETIC | env, config={"subagents": {"backends": backends}}) as ohm:
-            handle = await ohm.start("finder", "p")
+            handle = await ohm.start(profile, "p")
             return await handle.wait(), ohm.task(handle.id)
 
     @pytest.mark.parametrize("value", ["1", "true", "YES", " on "])
     async def test_it_is_on(self, value, tmp_path):
-        result, task = await self.run(tmp_path, OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI=value)
+        result, task = await self.run(tmp_path, "oracle", OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI=value)
         assert result.err_value.code == ErrorCode.COMMAND_UNUSABLE
         assert "/nowhere/pi" in result.err_value.message
         (told,) = (one.message for one in task.diagnostics if one.subject == "fallback")
-        assert told.startswith('No model for subagent "finder"')
-        assert told.endswith(", so interactive-shell runs the task instead of interactive-sdk.")
-        assert task.backend == "interactive-sdk"
+        assert told.startswith('No model for subagent "oracle"')
+        assert told.endswith(", so interactive-shell gets the task instead of interactive-sdk.")
+        assert (task.backend, task.route.route) == ("interactive-sdk", "interactive-sdk")
+
+    async def test_a_finder_without_key_and_without_pi_has_its_embedded_search(self, tmp_path):
+        (tmp_path / "a.py").write_text("def p(): ...\n")
+        result, task = await self.run(tmp_path, "finder", OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI="on")
+        envelope = result.ok_value
+        assert (envelope.provider, envelope.model, envelope.route) == ("local", "search", "interactive-sdk")
+        assert [told.message.partition(", so ")[2] for told in task.diagnostics] == [
+            "interactive-shell gets the task instead of interactive-sdk.",
+            "interactive-sdk gets the task with local/search instead of interactive-shell.",
+        ]
 
     @pytest.mark.parametrize("value", ["false", "", "enabled"])
     async def test_it_is_off(self, value, tmp_path):
-        result, task = await self.run(tmp_path, OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI=value)
+        result, task = await self.run(tmp_path, "finder", OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI=value)
         assert (result.ok_value.provider, result.ok_value.model) == ("local", "search")
         assert task.diagnostics == ()
 

@@ -17,11 +17,13 @@ from ohm_subagents._policy.agents import argument_refused, conflict, without_exc
 from ohm_subagents._profiles.agents import AgentFile, parse_agent_profile
 from ohm_subagents._profiles.skills import discover, equipped
 from ohm_subagents._surfaces.delegate.details import Window
+from ohm_subagents._surfaces.delegate.live_window import LiveWindow
 from ohm_subagents._surfaces.delegate.windows import global_header, summary_text, window_header
 from ohm_subagents._views.agent_profiles import profile_summary
 from ohm_subagents._views.previews import tool_call_preview, tool_result_summary
-from ohm_subagents._views.todo_count import TodoCount
-from ohm_subagents.contract import Err, Profile
+from ohm_subagents.contract import Err, Profile, ToolEnded
+from ohm_subagents.contract.ids import SessionId
+from ohm_subagents.plugin import ToolCall
 
 WIDTH = 160
 SWITCHES = {
@@ -220,13 +222,16 @@ async def update_ui(world: World, call: Json) -> Outcome:
     return Outcome()
 
 
-async def track_todos(_world: World, call: Json) -> Outcome:
-    """How far a list is after the calls of a child."""
+async def track_todos(world: World, call: Json) -> Outcome:
+    """How far a list is after the calls of a child, by what its tools answered."""
     (calls,) = call["args"]
-    count = TodoCount()
+    opened = Window(name="t", session_id="s")
+    live = LiveWindow(opened, prompt="p", max_lines=1, preview_width=WIDTH, cwd=world.place.cwd)
     for tool, arguments in calls:
-        count = count.after(tool, arguments)
-    return Outcome(facts={"value": {"todoTotal": count.total, "todoCompleted": count.completed}})
+        answer = await world.ohm.child_tools[tool].execute(ToolCall(arguments=arguments, session_id=SessionId("s")))
+        live.add(ToolEnded(call_id="1", tool=tool, status="success", text=answer.text))
+    window = live.window()
+    return Outcome(facts={"value": {"todoTotal": window.todo_total, "todoCompleted": window.todo_completed}})
 
 
 Function = Callable[[World, Json], Awaitable[Outcome]]

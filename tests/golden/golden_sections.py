@@ -294,7 +294,7 @@ def _task_ids(vector: Json) -> None:
 
 async def _backend_id(vector: Json) -> None:
     if vector["subagentBackend"] == "weird":
-        pytest.skip("an id that no plugin registered is refused by name, not replaced (issue point 12)")
+        pytest.skip("an id that no plugin registered is refused by name, not replaced")
     config = {"subagentBackend": vector["subagentBackend"]}
     async with Ohm.open(cwd="proj", config=config, env=environment({}), profiles=catalog()) as ohm:
         result = await ohm.call("task", {"op": "status", "ids": ["x"]})

@@ -5,60 +5,17 @@ import pytest
 from acting import ActingBackend
 from surface import item, mounted
 
-from ohm_subagents._orchestrator.transient import is_transient
 from ohm_subagents.contract import (
     AgentOptions,
     Checkpointed,
     Err,
     ErrorCode,
-    Failed,
     OhmError,
     Profile,
     Start,
-    Succeeded,
 )
 
 pytestmark = pytest.mark.anyio
-
-
-def failed(code=ErrorCode.BACKEND_FAILED, message="x", **fields):
-    return Failed(error=OhmError(code=code, message=message, **fields))
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "internal_server_error",
-        "Stream Error",
-        "read ECONNRESET",
-        "connect ECONNREFUSED 127.0.0.1",
-        "ETIMEDOUT",
-        "getaddrinfo ENOTFOUND",
-        "Rate limit reached",
-        "rate_limit_error",
-        "Overloaded",
-        "Temporarily unavailable",
-        "Request timeout",
-        "timed out: time-out",
-    ],
-)
-def test_known_words_tell_that_it_may_pass(message):
-    assert is_transient(failed(message=message))
-
-
-@pytest.mark.parametrize(
-    "outcome",
-    [
-        Succeeded(),
-        failed(message="no such file"),
-        failed(code=ErrorCode.BACKEND_TIMEOUT, message="timeout", retryable=True),
-        failed(code=ErrorCode.LOOP_DETECTED, message="timeout"),
-        failed(code=ErrorCode.BUDGET_EXCEEDED, message="rate limit"),
-        failed(code=ErrorCode.MODEL_UNKNOWN, message="timeout"),
-    ],
-)
-def test_everything_else_lasts(outcome):
-    assert not is_transient(outcome)
 
 
 def flaky(*failures):
@@ -76,6 +33,16 @@ BROKEN = OhmError(code=ErrorCode.PROVIDER_CONNECTION_FAILED, message="It broke."
 LASTING = OhmError(code=ErrorCode.BACKEND_FAILED, message="It is gone.")
 
 
+def until(attempts):
+    """The word of a surface: the same again after a broken connection, so often at most."""
+
+    def again(task):
+        outcome = task.runs[-1].outcome
+        return len(task.runs) < attempts and outcome.kind == "failed" and outcome.error.retryable
+
+    return again
+
+
 async def started(surface, **fields):
     (one,) = (await surface.engine.execute(Start(items=(item(**fields),)))).items
     return one.task
@@ -91,17 +58,24 @@ async def started(surface, **fields):
         ([LASTING], 3, 1, "failed"),
     ],
 )
-async def test_a_prompt_is_run_again_while_it_may_help(failures, attempts, runs, status):
+async def test_a_prompt_is_run_again_while_the_surface_says_so(failures, attempts, runs, status):
     async with mounted(backend=flaky(*failures)) as surface:
-        task = await started(surface, attempts=attempts)
+        task = await started(surface, again=until(attempts))
     assert (len(task.runs), task.status) == (runs, status)
     assert task.error is None or task.error.message == failures[-1].message
+
+
+async def test_an_answer_that_the_surface_does_not_take_is_asked_for_again():
+    backend = flaky()
+    async with mounted(backend=backend) as surface:
+        task = await started(surface, again=lambda task: len(task.runs) < 3)
+    assert (len(backend.requests), task.status) == (3, "succeeded")
 
 
 async def test_another_attempt_knows_nothing_of_the_one_before():
     backend = flaky(BROKEN)
     async with mounted(backend=backend) as surface:
-        await started(surface, attempts=2)
+        await started(surface, again=until(2))
     assert [(one.prompt, one.history, one.checkpoint) for one in backend.requests] == [("p", (), None)] * 2
 
 
@@ -118,7 +92,7 @@ async def test_a_task_is_cancelled_in_the_middle_of_its_attempts():
         return Err(BROKEN)
 
     async with mounted(backend=ActingBackend(act)) as surface:
-        (one,) = (await surface.engine.execute(Start(items=(item(attempts=5),)), abort=abort)).items
+        (one,) = (await surface.engine.execute(Start(items=(item(again=until(5)),)), abort=abort)).items
     assert (one.task.status, len(calls)) == ("cancelled", 2)
 
 

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from acting import ActingBackend
 
-from ohm_subagents import ErrorCode, Limits, Ohm
+from ohm_subagents import Budget, ErrorCode, Limits, Ohm
 from ohm_subagents.contract import Err, OhmError, Profile, ToolEnded, ToolStarted
 from ohm_subagents.plugin import Capability, ToolCall
 from ohm_subagents.testing import HERMETIC
@@ -52,10 +52,11 @@ class Script:
         sink.emit(ToolEnded(call_id=call_id, tool=name, status="error" if wrong else "success", text=text))
 
 
-async def task_of(script, *, profile=SCOUT, capabilities=frozenset(Capability), **asked):
+async def task_of(script, *, profile=SCOUT, capabilities=frozenset(Capability), clock=None, **asked):
     backend = ActingBackend(script, capabilities=capabilities)
     config = {"subagentBackend": "acting"}
-    async with Ohm.open(env=HERMETIC, plugins=[backend], profiles=[profile], config=config) as ohm:
+    options = {} if clock is None else {"clock": clock}
+    async with Ohm.open(env=HERMETIC, plugins=[backend], profiles=[profile], config=config, **options) as ohm:
         handle = await ohm.start("scout", "look", **asked)
         await handle.wait()
         return ohm.task(handle.id)
@@ -108,6 +109,26 @@ async def test_the_reason_of_an_invalid_call_is_in_the_correction():
     await task_of(script)
 
     assert 'DONE"; allowed: SUCCESS or ERROR' in script.prompts[1]
+
+
+async def test_a_correction_tells_of_its_own_run_even_if_no_time_has_passed():
+    script = Script([final(status="DONE")], ["nothing"], [final(**SUCCESS)])
+    await task_of(script, clock=lambda: 0)
+
+    assert "'status' is" in script.prompts[1]
+    assert "you did not call it at all" in script.prompts[2]
+
+
+async def test_a_call_that_never_ended_was_cut_off():
+    async def act(request, sink):
+        prompts.append(request.prompt)
+        sink.emit(ToolStarted(call_id="1", tool=FINALIZE))
+        return "" if len(prompts) == 1 else Err(OhmError(code=ErrorCode.BACKEND_FAILED, message="It broke."))
+
+    prompts = []
+    await task_of(act)
+
+    assert ["your call was cut off" in prompt for prompt in prompts] == [False, True, True]
 
 
 async def test_the_last_valid_call_counts():
@@ -167,6 +188,15 @@ async def test_a_run_whose_time_is_over_is_not_tried_again_and_what_it_handed_in
 
     assert (late.error.code, len(late.runs)) == (ErrorCode.BACKEND_TIMEOUT, 1)
     assert (handed_in.status, handed_in.output) == ("succeeded", "In src/auth.ts")
+
+
+async def test_handing_in_the_answer_is_no_work_that_a_budget_is_for():
+    profile = replace(SCOUT, budget=Budget(tool_calls=1))
+    enough = await task_of(Script([("read", {}), final(**SUCCESS)]), profile=profile)
+    too_much = await task_of(Script([("read", {}), ("read", {}), anyio.Event()]), profile=profile)
+
+    assert (enough.status, enough.output) == ("succeeded", "In src/auth.ts")
+    assert too_much.error.code == ErrorCode.BUDGET_EXCEEDED
 
 
 async def test_a_follow_up_has_to_hand_in_its_answer_too_and_is_answered_once():

@@ -45,6 +45,12 @@ def test_lists_and_other_fields_mean_nothing_and_without_a_body_the_description_
     assert (found.tools.allowed, found.prompt) == (None, "Looks.")
 
 
+def test_only_a_line_that_begins_with_its_key_counts():
+    nested = "more:\n  readonly: false\n\tmodel: y\n name: b\n"
+    found = parse(agent("a", matter=f"readonly: true\nmodel: openai/x\n{nested}"))
+    assert (found.name, found.agent.is_readonly, found.agent.model) == ("a", True, "openai/x")
+
+
 def test_five_agents_ship_and_none_of_them_writes():
     found = {one.name: one for one in builtin_single_agents()}
     assert [*found] == ["explorer", "researcher", "reviewer", "implementer", "tester"]
@@ -76,3 +82,29 @@ def test_a_file_that_is_no_agent_is_told(tmp_path):
     (told,) = load_single_agents(cwd=tmp_path, agent_dir=tmp_path).diagnostics
     assert told.subject == "broken"
     assert "name: …" in told.message
+
+
+def test_a_users_folder_that_goes_in_circles_costs_its_own_agents_only(tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "agents").symlink_to("agents")
+    write(tmp_path / "work" / ".pi" / "agents", "mine.md", agent("mine"))
+    found = load_single_agents(cwd=tmp_path / "work", agent_dir=tmp_path / "home")
+    assert [*found.profiles][-1] == "mine"
+    assert [told.source for told in found.diagnostics] == [str(tmp_path / "home" / "agents")]
+
+
+def test_a_projects_folder_that_nobody_can_look_at_is_told_and_the_next_one_stands(tmp_path):
+    write(tmp_path / ".agents", "mine.md", agent("mine"))
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / ".pi").symlink_to(".pi")
+    found = load_single_agents(cwd=work, agent_dir=tmp_path / "home")
+    assert [*found.profiles][-1] == "mine"
+    assert [told.source for told in found.diagnostics] == [str(work / ".pi" / "agents")]
+
+
+def test_a_folder_that_the_system_refuses_to_look_for_is_no_exception(tmp_path):
+    found = load_single_agents(cwd=tmp_path / ("x" * 300), agent_dir=tmp_path)
+    assert [*found.profiles] == [one.name for one in builtin_single_agents()]
+    assert all("is left out" in told.message or "are left out" in told.message for told in found.diagnostics)
+    assert len(found.diagnostics) == 2

@@ -53,6 +53,12 @@ def place(tmp_path):
     return Place(tmp_path)
 
 
+def test_an_entry_that_the_system_refuses_to_look_at_costs_itself_only(place):
+    place.skill("agent/skills/direct.md", "direct")
+    (place.agent_dir / "skills" / "endless").symlink_to("x" * 300)
+    assert place.found() == ["direct"]
+
+
 def test_markdown_files_directly_inside_and_skill_files_at_any_depth_are_skills(place):
     place.skill("agent/skills/direct.md", "direct")
     place.skill("agent/skills/a/b/c/SKILL.md", "deep")

@@ -34,8 +34,9 @@ def test_what_is_ambiguous_or_unsafe_is_rejected_with_the_reason(lines, said):
     assert all(part in agent.err_value.message for part in said), agent.err_value.message
 
 
-def test_a_file_without_front_matter_is_no_agent():
-    assert parse_prompt("# Notes\n", source="README.md", stem="README", is_local=True) is None
+@pytest.mark.parametrize("text", ["# Notes\n", "-----\n# Notes\n", "---\nname: a rule that nothing closes\n"])
+def test_a_file_without_front_matter_is_no_agent(text):
+    assert parse_prompt(text, source="README.md", stem="README", is_local=True) is None
 
 
 def test_the_later_folder_stands(tmp_path):

@@ -54,6 +54,10 @@ class FakeGate:
             self.story.append("left")
             assert anyio.get_current_task().id == entered_by, "a limiter can be released only by who has it"
 
+    def unpriced(self, need: RequestNeed) -> OhmError | None:
+        self.needs.append(need)
+        return None
+
     def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
         self.story.append("throttled")
         self.throttles.append(Throttle(provider, attempt, retry_after_s))

@@ -124,6 +124,7 @@ def test_json_is_redacted_at_any_depth_keys_included():
         ("api_key", [KEY]),
         ("apiKey", {"value": KEY}),
         ("headers", {"authorization": {"values": [{"text": "x"}]}}),
+        ("headers", [{"name": "Authorization", "value": "Basic dXNlcjpwYXNz"}]),
     ],
 )
 def test_the_name_of_a_secret_covers_what_is_nested_under_it(key, value):

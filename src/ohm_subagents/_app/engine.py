@@ -15,7 +15,6 @@ from ohm_subagents._orchestrator.throttle import Throttle
 from ohm_subagents._plugins.interfaces import ToolRowRequest
 from ohm_subagents._plugins.suites import SuiteContext
 from ohm_subagents._policy.permissions import visible
-from ohm_subagents._profiles.sticky_prompts import load_prompts
 from ohm_subagents._views.status import status_line
 from ohm_subagents.contract.result import Err, Ok
 
@@ -107,7 +106,7 @@ class Engine:
         return {profile.name: profile for profile in visible(found, self.assembly.config.subagents.permissions)}
 
     def _sticky_agents(self, folders: tuple[Path, ...]) -> Mapping[str, Result[Profile, OhmError]]:
-        found = load_prompts(cwd=self.assembly.sources.cwd, folders=folders)
+        found = self._surroundings.sticky_agents(folders)
         usable = (one.ok_value for one in found.values() if isinstance(one, Ok))
         seen = {profile.name for profile in visible(usable, self.assembly.config.subagents.permissions)}
         return {name: one for name, one in found.items() if isinstance(one, Err) or name in seen}

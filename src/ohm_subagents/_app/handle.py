@@ -81,7 +81,10 @@ def _cancelled(summary: str, task_id: str) -> OhmError:
 
 
 class Handle:
-    """`id` is the one that every tool sees; None when the start was refused, and then every answer is the refusal."""
+    """`id` is the one that every tool sees; None when the start was refused, and then every answer is the refusal.
+
+    A follow-up to a settled task becomes a new task (`sendToFinished: resume`), and the handle is then that one's.
+    """
 
     def __init__(
         self,
@@ -120,14 +123,16 @@ class Handle:
         """A follow-up; the envelope carries the answer of the run that took it."""
         if isinstance(self._started, Err):
             return self._started
-        task_id = self._started.ok_value.id
-        match await self._engine.execute(Send(id=task_id, prompt=prompt)):
+        answer = await self._engine.execute(Send(id=self._started.ok_value.id, prompt=prompt))
+        if isinstance(answer, Sent):
+            self.id, self._started = answer.task.id, Ok(answer.task)
+        match answer:
             case Sent(run=run) if run is not None and isinstance(run.outcome, Failed):
                 return Err(run.outcome.error)
             case Sent() as reply:
                 envelope = project_sent(reply, output_max_chars=self._output_max_chars)
                 if envelope.status == "cancelled":
-                    return Err(_cancelled(envelope.summary, task_id))
+                    return Err(_cancelled(envelope.summary, reply.task.id))
                 return Ok(envelope)
             case Rejected(error=error):
                 return Err(error)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os.path
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ohm_subagents._config.devkit_settings import load_devkit_settings
 from ohm_subagents._config.env import agent_dir, home_dir
 from ohm_subagents._profiles.fresh import Fresh
 from ohm_subagents._profiles.single_agents import load_single_agents
+from ohm_subagents._profiles.sticky_prompts import load_prompts
 from ohm_subagents._views.known_secrets import secrets_of
 from ohm_subagents._views.redaction import Redaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from ohm_subagents._app.assembly import Assembly
+    from ohm_subagents._profiles.sticky_prompts import Prompt
     from ohm_subagents.contract.devkit_settings import DevkitSettings
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.profile import Profile
@@ -31,7 +35,17 @@ class Surroundings:
         sources = assembly.sources
         self._agent_dir = agent_dir(sources.env)
         self._single = Fresh(lambda: load_single_agents(cwd=sources.cwd, agent_dir=self._agent_dir), sources.clock)
+        self._sticky: dict[tuple[Path, ...], Fresh[Mapping[str, Prompt]]] = {}
         self._redaction = Redaction()
+
+    def sticky_agents(self, folders: tuple[Path, ...]) -> Mapping[str, Prompt]:
+        """The agents of 003, those of these folders too, at most five seconds old."""
+        sources = self._assembly.sources
+        kept = self._sticky.get(folders)
+        if kept is None:
+            read = partial(load_prompts, cwd=sources.cwd, folders=folders)
+            kept = self._sticky[folders] = Fresh(read, sources.clock)
+        return kept()
 
     def single_agents(self) -> tuple[Profile, ...]:
         """The agents of 001, at most five seconds old."""
@@ -65,7 +79,7 @@ class Surroundings:
         home = home_dir(env)
         found = Redaction(
             secrets=secrets_of(env, (*keys, *(env.get(name, "").strip() for name in named))),
-            homes=tuple(dict.fromkeys((str(home), str(home.resolve())))),
+            homes=tuple(dict.fromkeys((str(home), os.path.realpath(home)))),
         )
         if found != self._redaction:  # which knows its patterns already
             self._redaction = found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, TypeGuard, cast
 
 import anyio
 from typing_extensions import TypeVar
@@ -18,13 +18,14 @@ from ohm_subagents.contract.result import Err, Result
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Collection
 
     from ohm_subagents._plugins.gate import Gate, Grant, RequestNeed
     from ohm_subagents._plugins.interfaces import Backend, Inbox, OptionsT, RunOutput, RunRequest, Sink
     from ohm_subagents._plugins.pool import Log
     from ohm_subagents._plugins.suites import JsonObject
     from ohm_subagents.contract.events import RunEvent
+    from ohm_subagents.contract.model_pattern import ModelPattern
 
 SecondT = TypeVar("SecondT", bound=Options, default=Options)
 BOOTSTRAP: Final = frozenset(
@@ -36,6 +37,8 @@ BOOTSTRAP: Final = frozenset(
     }
 )
 """What says that a backend could not begin, as long as nothing has happened; the last one is 004's."""
+_ABSENT: Final = frozenset({ErrorCode.COMMAND_UNUSABLE, ErrorCode.MODEL_MISSING, ErrorCode.MODEL_KEY_MISSING})
+"""What says that the second has no program, or no model."""
 
 
 def fallback_spec(
@@ -66,9 +69,10 @@ def fallback_spec(
 
 
 class FallbackBackend:
-    """Two backends of a pool: what the first cannot begin is run by the second, and a diagnostic says why.
+    """Two backends of a pool: what the first cannot begin goes to the second, and a diagnostic says why.
 
     Never after the first has done anything: asked for a model request, taken a follow-up, told of more than its route.
+    Where neither has a model, the first runs the last resort of the profile (`fallback_model`).
     """
 
     def __init__(self, pool: BackendPool, first: str, second: str) -> None:
@@ -79,28 +83,25 @@ class FallbackBackend:
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         watch = _Watch(sink)
-        result = await self._run(self._first, self._for_first(request, watch), watch)
-        if not isinstance(result, Err) or watch.has_acted or result.err_value.code not in BOOTSTRAP:
+        result = await self._run(self._first, watch.seen(self._for_first(_without_resort(request))), watch)
+        if not watch.could_not_begin(result, BOOTSTRAP):
             return result
-        why = f"{result.err_value.message.rstrip('.')}, so {self._second} runs the task instead of {self._first}."
-        sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="fallback", message=why)))
-        if watch.has_named_model:
-            sink.emit(RouteResolved(provider=UNAVAILABLE, model=UNAVAILABLE))
-        return await self._run(self._second, self._for_second(request), _Tagging(sink, self._tag))
+        is_without_model = result.err_value.code == ErrorCode.MODEL_MISSING
+        _hand_over(sink, self._first, self._second, result.err_value)
+        watch = _Watch(_Tagging(sink, self._tag))
+        result = await self._run(self._second, watch.seen(self._for_second(request)), watch)
+        resort = request.profile.fallback_model
+        if not is_without_model or resort is None or not watch.could_not_begin(result, _ABSENT):
+            return result
+        _hand_over(sink, self._second, self._first, result.err_value, resort)
+        return await self._run(self._first, self._for_first(request), sink)
 
     async def _run(self, backend_id: str, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         async with self._pool.backend(backend_id) as opened:
             return opened if isinstance(opened, Err) else await opened.ok_value.run(request, sink)
 
-    def _for_first(self, request: RunRequest, watch: _Watch) -> RunRequest:
-        """Without the profile's last resort, which comes after the second backend (house 9.6)."""
-        return replace(
-            request,
-            profile=replace(request.profile, fallback_model=None),
-            checkpoint=None if self._is_tagged(request) else request.checkpoint,
-            gate=request.gate and _WatchedGate(request.gate, watch),
-            inbox=request.inbox and _WatchedInbox(request.inbox, watch),
-        )
+    def _for_first(self, request: RunRequest) -> RunRequest:
+        return replace(request, checkpoint=None) if self._is_tagged(request) else request
 
     def _for_second(self, request: RunRequest) -> RunRequest:
         state = (request.checkpoint or "").removeprefix(self._tag) if self._is_tagged(request) else None
@@ -109,6 +110,20 @@ class FallbackBackend:
     def _is_tagged(self, request: RunRequest) -> bool:
         """Whether the second has written the checkpoint; what the first writes stays as it is."""
         return request.checkpoint is not None and request.checkpoint.startswith(self._tag)
+
+
+def _without_resort(request: RunRequest) -> RunRequest:
+    """Without the profile's last resort, which comes after the second backend (house 9.6)."""
+    return replace(request, profile=replace(request.profile, fallback_model=None))
+
+
+def _hand_over(sink: Sink, giver: str, taker: str, why: OhmError, model: ModelPattern | None = None) -> None:
+    """Say that and why the other backend gets the task; the second tells its route itself, once it begins."""
+    with_what = "" if model is None else f" with {model}"
+    told = f"{why.message.rstrip('.')}, so {taker} gets the task{with_what} instead of {giver}."
+    sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="fallback", message=told)))
+    back = "" if model is None else taker
+    sink.emit(RouteResolved(provider=UNAVAILABLE, model=UNAVAILABLE, runtime=back, route=back))
 
 
 class _Tagging:
@@ -123,19 +138,29 @@ class _Tagging:
 
 
 class _Watch:
-    """The sink of the first backend: notices whether that does anything."""
+    """The sink of a backend: notices whether that does anything."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self.has_acted = False
-        self.has_named_model = False
 
     def emit(self, event: RunEvent) -> None:
-        if isinstance(event, RouteResolved):
-            self.has_named_model |= bool(event.provider or event.model)
-        elif not isinstance(event, DiagnosticRaised):
-            self.has_acted = True
+        self.has_acted |= not isinstance(event, RouteResolved | DiagnosticRaised)
         self._sink.emit(event)
+
+    def seen(self, request: RunRequest) -> RunRequest:
+        """The request, so that what the backend asks for and takes is noticed too."""
+        return replace(
+            request,
+            gate=request.gate and _WatchedGate(request.gate, self),
+            inbox=request.inbox and _WatchedInbox(request.inbox, self),
+        )
+
+    def could_not_begin(
+        self, result: Result[RunOutput, OhmError], codes: Collection[ErrorCode]
+    ) -> TypeGuard[Err[OhmError]]:
+        """Whether the backend failed with one of these before it did anything."""
+        return isinstance(result, Err) and not self.has_acted and result.err_value.code in codes
 
 
 class _WatchedGate:
@@ -146,6 +171,9 @@ class _WatchedGate:
     def request(self, need: RequestNeed) -> AbstractAsyncContextManager[Result[Grant, OhmError]]:
         self._watch.has_acted = True
         return self._gate.request(need)
+
+    def unpriced(self, need: RequestNeed) -> OhmError | None:
+        return self._gate.unpriced(need)
 
     def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
         return self._gate.throttled(provider, attempt=attempt, retry_after_s=retry_after_s)

@@ -114,6 +114,10 @@ class Account:
             one.spend(requests=usage.requests, tokens=tokens, cost_usd=cost_usd or NOTHING)
         return self._over()
 
+    def unpriced(self, need: RequestNeed) -> OhmError | None:
+        """What stands against a request of unknown price: the first budget of money."""
+        return next((one.unpriced(need) for one in self._purses if one.budget.cost_usd is not None), None)
+
     async def changed(self) -> None:
         """Until something that was reserved is given back."""
         await self._change.wait()

@@ -59,10 +59,15 @@ class Deadlines:
         """Whether nothing was heard yet: a backend that tells nothing until it is done has no idle clock."""
         return self._last is None
 
-    def progress(self, now: float) -> None:
-        """Something was done."""
-        if self._clocks.extension == "progress" or self._last is None:
-            self._last = now
+    def progress(self, now: float, *, is_piece: bool = False) -> None:
+        """Something was done; `is_piece`: it is a part of a message that goes on."""
+        match self._clocks.extension:
+            case "messages" if is_piece:
+                return
+            case "calls" if self._last is not None:
+                return
+            case _:
+                self._last = now
 
     def call_started(self, call_id: str, now: float) -> None:
         """A tool call is in flight."""

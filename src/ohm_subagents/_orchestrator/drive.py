@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
-from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted, told
+from ohm_subagents._orchestrator.finalization import asking, concluded, correction, exhausted
 from ohm_subagents._orchestrator.guard import RunGuard
 from ohm_subagents._orchestrator.lineage import CURRENT
 from ohm_subagents._orchestrator.live import RunSink
 from ohm_subagents._orchestrator.prompt import assembled
 from ohm_subagents._orchestrator.tracing import span
-from ohm_subagents._orchestrator.transient import is_transient
 from ohm_subagents._plugins.finalization import finalize_tool
 from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -72,9 +71,9 @@ class Driver:
         """
         while not live.task.is_terminal and (message := live.take()) is not None:
             ended = await self._tried(live, message, begun)
-            lacking = correction(live.task, message.plan, ended)
+            lacking = correction(live.task, message, ended)
             if lacking is not None and message.attempt <= message.plan.item.corrections:
-                live.correct(message, told(message.plan, lacking))
+                live.correct(message, asking(message.plan, lacking))
                 continue
             if lacking is not None:
                 ended = exhausted(message.plan, message.attempt, ended)
@@ -87,9 +86,9 @@ class Driver:
         live.settle(live.outcome or OWNER_CLOSED)
 
     async def _tried(self, live: LiveTask, message: Message, begun: Callable[[], None]) -> Outcome:
-        """Run a message; the first one again, as often as its item allows, while what it meets may pass."""
-        ended = await self._run(live, message, begun)
-        while len(live.task.runs) < message.plan.item.attempts and is_transient(ended) and not live.task.is_terminal:
+        """Run a message, and again as long as its item says so."""
+        ended, again = await self._run(live, message, begun), message.plan.item.again
+        while again is not None and not live.task.is_terminal and again(live.task):
             live.begin_again()
             ended = await self._run(live, message, begun)
         return ended
@@ -97,6 +96,7 @@ class Driver:
     async def _run(self, live: LiveTask, message: Message, begun: Callable[[], None]) -> Outcome:
         """Give one prompt to its backend under a guard; record how that went."""
         plan = message.plan
+        message.earlier = next(reversed(live.task.calls), None)
         live.record(RunStarted(prompt=message.prompt))
         for diagnostic in plan.diagnostics:
             live.record(DiagnosticRaised(diagnostic=diagnostic))
@@ -223,4 +223,4 @@ def _failure(error: OhmError, live: LiveTask) -> Outcome:
 def _crashed(live: LiveTask, detail: str) -> OhmError:
     cut = detail if len(detail) <= 260 else f"{detail[:259]}…"
     message = f"Task {live.task.id} backend failed: {cut}"
-    return OhmError(code=ErrorCode.BACKEND_FAILED, message=message, task_id=live.task.id)
+    return OhmError(code=ErrorCode.BACKEND_FAILED, message=message, task_id=live.task.id, cause=cut)

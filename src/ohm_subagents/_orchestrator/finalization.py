@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.interfaces import Capability, RunOutput
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import Failed, Succeeded, ToolEnded, ToolStarted
+from ohm_subagents.contract.events import Cancelled, Failed, Succeeded, ToolEnded, ToolStarted
 from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.json_schema import schema_fault
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
+    from ohm_subagents._orchestrator.live import Message
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._plugins.interfaces import BackendSpec
-    from ohm_subagents.contract.events import Outcome
+    from ohm_subagents.contract.events import Event, Outcome
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
 
     Ended = Result[RunOutput, OhmError] | None
 
-_FRUITLESS: Final = frozenset(
+_NOT_BEGUN: Final = frozenset(
     {
         *(ErrorCode.UNSUPPORTED_BACKEND, ErrorCode.BACKEND_OPTIONS_INVALID, ErrorCode.COMMAND_UNUSABLE),
-        *(ErrorCode.EVENT_LOOP_UNSUPPORTED, ErrorCode.FINALIZE_UNSUPPORTED, ErrorCode.FINALIZED_WITH_ERROR),
+        *(ErrorCode.EVENT_LOOP_UNSUPPORTED, ErrorCode.FINALIZE_UNSUPPORTED),
         *(ErrorCode.MODEL_MISSING, ErrorCode.MODEL_UNKNOWN, ErrorCode.MODEL_KEY_MISSING),
         *(ErrorCode.PROVIDER_NOT_INSTALLED, ErrorCode.PROVIDER_AUTHENTICATION, ErrorCode.PROVIDER_QUOTA_EXCEEDED),
+    }
+)
+"""The next run would not begin either."""
+_SPENT: Final = frozenset(
+    {
         *(ErrorCode.BACKEND_TIMEOUT, ErrorCode.LOOP_DETECTED, ErrorCode.USAGE_LIMIT_EXCEEDED),
         *(ErrorCode.BUDGET_EXCEEDED, ErrorCode.BUDGET_UNENFORCEABLE, ErrorCode.CONTEXT_WINDOW_EXCEEDED),
     }
 )
-"""What nobody can correct by a word: the run could not begin, or the engine itself has ended it."""
+"""The run was given all that it may have."""
 
 
 def unfit(profile: Profile) -> OhmError | None:
@@ -65,7 +72,10 @@ def unsupported(profile: Profile, spec: BackendSpec | None) -> OhmError | None:
 
 
 def concluded(task: Task, plan: Plan, result: Ended) -> Ended:
-    """What a run came to: what was handed in counts, whatever else was said, and however the run ended."""
+    """What a run came to, of which its backend returned `result`, or nothing because it was stopped.
+
+    Where an answer has to be handed in and was, that counts, whatever else was said, and however the run ended.
+    """
     final = task.finalized if plan.profile.finalize else None
     match final:
         case None:
@@ -76,14 +86,22 @@ def concluded(task: Task, plan: Plan, result: Ended) -> Ended:
             return Err(OhmError(code=ErrorCode.FINALIZED_WITH_ERROR, message=final.error or ""))
 
 
-def correction(task: Task, plan: Plan, ended: Outcome) -> str | None:
-    """What to tell a subagent whose run ended without its answer; None if there is nothing to be told."""
-    if plan.profile.finalize is None or task.finalized is not None or task.is_terminal:
+def correction(task: Task, message: Message, ended: Outcome) -> str | None:
+    """The prompt for a subagent whose newest run, which had this message, ended without its answer.
+
+    None if it has handed one in, or need not, or if the run ended in a way that no word can correct.
+    """
+    if message.plan.profile.finalize is None or task.finalized is not None or task.is_terminal:
         return None
-    if not isinstance(ended, Succeeded) and not (isinstance(ended, Failed) and ended.error.code not in _FRUITLESS):
-        return None
+    match ended:
+        case Cancelled():
+            return None
+        case Failed(error=error) if error.code in _NOT_BEGUN | _SPENT:
+            return None
+        case Succeeded() | Failed():
+            pass
     return (
-        f"You have ended without a valid call of `{FINALIZE}`: {_reason(task)} "
+        f"You have ended without a valid call of `{FINALIZE}`: {_reason(_calls(task, message))} "
         f"Call `{FINALIZE}` now, as your last action: status SUCCESS with your whole result, "
         "or status ERROR with an error that says what went wrong."
     )
@@ -105,20 +123,28 @@ def exhausted(plan: Plan, attempts: int, last: Outcome) -> Failed:
     )
 
 
-def told(plan: Plan, prompt: str) -> Plan:
-    """The same plan with this prompt, and nothing else before it."""
-    item = replace(plan.item, prompt=prompt, files=(), context="", attempts=1)
+def asking(plan: Plan, prompt: str) -> Plan:
+    """The same plan for a run that is asked only this: what came before the first prompt is in its session already."""
+    item = replace(plan.item, prompt=prompt, files=(), context="", again=None)
     return replace(plan, item=item)
 
 
-def _reason(task: Task) -> str:
-    """Why what the run called does not count, as far as it is known."""
-    begun = task.runs[-1].started_ms if task.runs else 0
-    calls = [one.event for one in task.calls if one.at_ms >= begun]
-    finals = [event for event in calls if isinstance(event, ToolEnded) and event.tool == FINALIZE]
+def _calls(task: Task, message: Message) -> list[Event]:
+    """The facts about tools of the newest run, as far as they are kept. Stamps do not tell runs apart."""
+    newest = takewhile(lambda one: one is not message.earlier, reversed(task.calls))
+    return [one.event for one in newest][::-1]
+
+
+def _reason(calls: list[Event]) -> str:
+    """Why what a run called does not count, as far as it is known."""
+    finals = [event for event in calls if isinstance(event, ToolStarted | ToolEnded) and event.tool == FINALIZE]
     if not finals:
         return "you did not call it at all."
-    if finals[-1].status != "success":
-        return f"your call was refused. {finals[-1].text}"
-    after = [event.tool for event in calls if isinstance(event, ToolStarted) and event.tool != FINALIZE]
-    return f"you have called `{after[-1]}` after it." if after else "it did not succeed."
+    match finals[-1]:
+        case ToolStarted() | ToolEnded(status="interrupted"):
+            return "your call was cut off."
+        case ToolEnded(status="error", text=why):
+            return f"your call was refused. {why}"
+        case ToolEnded():
+            after = [event.tool for event in calls if isinstance(event, ToolStarted) and event.tool != FINALIZE]
+            return f"you have called `{after[-1]}` after it." if after else "it did not succeed."

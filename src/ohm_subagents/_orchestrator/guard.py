@@ -29,6 +29,7 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
+from ohm_subagents.contract.finalization import FINALIZE
 
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.alarm import Alarm, Entry
@@ -38,11 +39,9 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.events import Guard, RequestHeld, RunEvent
     from ohm_subagents.contract.limits import ClockName, LoopStep
 
-FINISH: Final = (
-    "Answer now with what you have found so far: say what is done, what is missing, and where to go on. "
-    "There are no tools any more."
-)
-
+_SO_FAR: Final = "with what you have found so far: say what is done, what is missing, and where to go on."
+FINISH: Final = f"Answer now {_SO_FAR} There are no tools any more."
+HAND_IN: Final = f"Call {FINALIZE} now {_SO_FAR} There is no other tool any more."
 
 GRACE_S: Final = 5.0
 """How long a backend may take to clean up when its run was stopped."""
@@ -106,13 +105,14 @@ class RunGuard:
         match event:
             case TextDelta() | ThinkingDelta():
                 self.gate.answered()
-                self._progress(now)
+                self._progress(now, is_piece=True)
             case ToolStarted(call_id=call_id, tool=tool, args=args):
                 self.gate.answered()
                 self._deadlines.call_started(call_id, now)
                 self._alarm.set(self)
                 self._obey(self._loops.called(tool, args))
-                self._check(self._account.call_tool())
+                if tool != FINALIZE:  # handing in the answer is not work that a budget is for
+                    self._check(self._account.call_tool())
             case ToolEnded(call_id=call_id, tool=tool, text=text):
                 self._deadlines.call_ended(call_id, now)
                 self._alarm.set(self)
@@ -122,7 +122,9 @@ class RunGuard:
                 self._check(self.gate.used(usage))
             case RouteResolved() | DiagnosticRaised() | Checkpointed():
                 pass  # the engine's own doing, or the backend's; the model has said nothing by them
-            case ToolUpdated() | Finalized() | FileChanged() | AgentEnded():
+            case ToolUpdated():
+                self._progress(now, is_piece=True)
+            case Finalized() | FileChanged() | AgentEnded():
                 self._progress(now)
 
     def ignores(self, event: RunEvent) -> bool:
@@ -133,9 +135,9 @@ class RunGuard:
             return all(call.call_id != event.call_id for call in self._live.task.open_calls)
         return isinstance(event, TextDelta | ThinkingDelta | ToolStarted)
 
-    def _progress(self, now: float) -> None:
+    def _progress(self, now: float, *, is_piece: bool = False) -> None:
         first = self._deadlines.is_silent
-        self._deadlines.progress(now)
+        self._deadlines.progress(now, is_piece=is_piece)
         if first:
             self._alarm.set(self)
 
@@ -211,7 +213,7 @@ class RunGuard:
             self._stop(spent.guard, spent.error)
 
     def _finish(self, guard: Guard, why: str) -> None:
-        if self._live.finish(f"{why} {FINISH}"):
+        if self._live.finish(f"{why} {HAND_IN if self._plan.profile.finalize else FINISH}"):
             self._record(guard, "finish", f"{why} The subagent was asked to answer now.")
 
     def last_request(self, guard: Guard) -> None:

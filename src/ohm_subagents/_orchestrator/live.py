@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._plugins.interfaces import RunOutput
     from ohm_subagents._store.protocol import Store
-    from ohm_subagents.contract.events import Event, Outcome
+    from ohm_subagents.contract.events import Event, Outcome, Recorded
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.task import Run, Task
 
@@ -92,10 +92,11 @@ class Signal:
 class Message:
     """A prompt on its way to a run: who sent it waits for `answered`, and may withdraw it.
 
-    `scope` is there once a run has it. `attempt` is 1, and more for each correction of what a run before it left out.
+    `scope` is there once a run has it, `earlier` is then the newest fact about tools of the runs before, if any.
+    `attempt` is 1, and more for each correction of what a run before it left out.
     """
 
-    __slots__ = ("answered", "attempt", "plan", "prompt", "run", "scope")
+    __slots__ = ("answered", "attempt", "earlier", "plan", "prompt", "run", "scope")
 
     def __init__(self, prompt: str, plan: Plan, *, attempt: int = 1) -> None:
         self.prompt = prompt
@@ -104,6 +105,7 @@ class Message:
         self.answered = Signal()
         self.run: Run | None = None
         self.scope: anyio.CancelScope | None = None
+        self.earlier: Recorded | None = None
 
 
 class LiveTask:
@@ -232,8 +234,10 @@ class LiveTask:
 
     def end_run(self, outcome: Outcome, output: RunOutput | None = None) -> None:
         """Close a run that its backend ended."""
-        text, summary = ("", "") if output is None else (output.text, output.summary)
-        self.record(RunEnded(outcome=outcome, output=text, summary=summary))
+        if output is None:
+            self.record(RunEnded(outcome=outcome))
+            return
+        self.record(RunEnded(outcome=outcome, output=output.text, summary=output.summary, exit_code=output.exit_code))
 
     def begin_again(self) -> None:
         """The next run is another attempt at the prompt, and knows nothing of the one before."""

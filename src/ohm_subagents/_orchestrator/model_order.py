@@ -35,7 +35,7 @@ def named_model(typed: str | None, profile: Profile, subagents: Subagents) -> Re
 
 def configured_model(profile: Profile, subagents: Subagents) -> NamedModel | None:
     """The model of a call that names none."""
-    own = subagents.entry(profile.id).model
+    own = subagents.entry_of(profile).model
     if own is not None:
         return NamedModel(pattern=own, by="subagent")
     if profile.model is not None:

@@ -15,10 +15,11 @@ from ohm_subagents._orchestrator.batch import Admitted, Batch
 from ohm_subagents._orchestrator.lineage import CURRENT
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.onlookers import Onlookers, watching
-from ohm_subagents._orchestrator.patience import either, seconds, settled, settled_anywhere
+from ohm_subagents._orchestrator.patience import seconds, settled, settled_anywhere
 from ohm_subagents._orchestrator.plan import plan
 from ohm_subagents._orchestrator.world import label
-from ohm_subagents._plugins.suites import KeptTask
+from ohm_subagents._plugins.abort import either
+from ohm_subagents._plugins.suites import ClosedError, KeptTask
 from ohm_subagents.contract.commands import (
     Accepted,
     Cancel,
@@ -271,7 +272,7 @@ class Orchestrator:
 
     def _check_open(self) -> None:
         if self._is_closed:
-            raise RuntimeError("This Ohm is closed; use it inside `async with Ohm.open(...)`.")
+            raise ClosedError("This Ohm is closed; use it inside `async with Ohm.open(...)`.")
 
     def stop(self, task_id: TaskId) -> bool:
         """Cancel a task for the program that started it, whatever the configuration says by now."""

@@ -1,4 +1,4 @@
-"""Waiting: for settled tasks, or for somebody who changes their mind. Notified, never polled, but for one thing."""
+"""Waiting for settled tasks. Notified, never polled, but for one thing."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ohm_subagents.contract.ids import TaskId
+from ohm_subagents.contract.limits import FOREVER_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Iterable
 
     from ohm_subagents._orchestrator.live import LiveTask
     from ohm_subagents._store.protocol import Store
 
 FOREIGN_LOOK_S: Final = 0.25
 """How often a wait looks at the tasks of other processes (house 9.18)."""
-_FOREVER_MS: Final = 2**53
-"""Beyond this a number of milliseconds is no exact float any more, and in the end none at all."""
 
 
 def seconds(milliseconds: int | None) -> float:
     """How long that is; None is for ever."""
-    return math.inf if milliseconds is None or milliseconds > _FOREVER_MS else milliseconds / 1000
+    return math.inf if milliseconds is None or milliseconds > FOREVER_MS else milliseconds / 1000
 
 
 async def settled(tasks: Iterable[LiveTask]) -> None:
@@ -38,23 +37,3 @@ async def settled_anywhere(tasks: Iterable[LiveTask], ids: Iterable[str], store:
     await settled(tasks)
     while any(store.is_foreign(TaskId(each)) for each in ids):  # noqa: ASYNC110  another process sets no event here
         await anyio.sleep(FOREIGN_LOOK_S)
-
-
-async def either(wait: Callable[[], Awaitable[object]], abort: anyio.Event | None) -> bool:
-    """Wait until `wait` returns or `abort` is set; says whether it was `abort`."""
-    if abort is None:
-        await wait()
-        return False
-    aborted = False
-    async with anyio.create_task_group() as group:
-
-        async def watch() -> None:
-            nonlocal aborted
-            await abort.wait()
-            aborted = True
-            group.cancel_scope.cancel()
-
-        group.start_soon(watch)
-        await wait()
-        group.cancel_scope.cancel()
-    return aborted

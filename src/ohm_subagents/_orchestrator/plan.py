@@ -188,7 +188,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_readable(cwd: Path) -> bool:
-    return cwd.is_dir() and os.access(cwd, os.R_OK | os.X_OK)
+    return os.path.isdir(cwd) and os.access(cwd, os.R_OK | os.X_OK)  # noqa: PTH112  pathlib's may raise
 
 
 def refused_task(task_id: TaskId, refused: Refused, now_ms: int) -> Task:

@@ -148,7 +148,7 @@ class Purse:
         if limit is None:
             return None
         if need.price is None:
-            return Spent("cost", self._unpriced(need))
+            return Spent("cost", self.unpriced(need))
         asked = need.price(need.input_tokens, 0)
         each = (need.price(need.input_tokens, 1000) - asked) / 1000
         left = limit - self.cost_usd - self.held.cost_usd - asked
@@ -182,7 +182,8 @@ class Purse:
             advice=f"What was done so far is kept; raise budget.{name}, or ask for less.",
         )
 
-    def _unpriced(self, need: RequestNeed) -> OhmError:
+    def unpriced(self, need: RequestNeed) -> OhmError:
+        """A budget of money cannot be kept when nobody knows what the model costs."""
         return OhmError(
             code=ErrorCode.BUDGET_UNENFORCEABLE,
             message=f"The budget of {self.budget.cost_usd} US dollars of {self.whose} cannot be kept: nobody knows "

@@ -209,4 +209,10 @@ class RedactedTask(LiveTask):
 
     def _error(self, error: OhmError) -> OhmError:
         text = self.redactor.text
-        return replace(error, message=text(error.message), advice=text(error.advice), summary=text(error.summary))
+        return replace(
+            error,
+            message=text(error.message),
+            advice=text(error.advice),
+            summary=text(error.summary),
+            cause=text(error.cause),
+        )

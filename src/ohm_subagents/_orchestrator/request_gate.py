@@ -83,6 +83,10 @@ class RequestGate:
                     self._held = None
                     self._account.keep(reserved)
 
+    def unpriced(self, need: RequestNeed) -> OhmError | None:
+        """A budget of money that such a request would not keep (`Gate`)."""
+        return self._account.unpriced(need)
+
     def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
         """The provider refused (`Gate`)."""
         again = self._throttle.refused(provider, attempt=attempt, retry_after_s=retry_after_s)

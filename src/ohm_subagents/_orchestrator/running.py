@@ -119,7 +119,7 @@ class RunningTasks:
                 inherited=_known_runs(former),
                 checkpoint=former.checkpoint if former.backend == task.backend else None,
             )
-        elif admitted.item.resumes:
+        if admitted.item.resumes and admitted.item.checkpoint is not None:
             task = replace(task, checkpoint=admitted.item.checkpoint)
         audience = Audience(observers, self._logger)
         live = live_task(task, admitted, clock=self._clock, store=self._store, audience=audience, lineage=lineage)

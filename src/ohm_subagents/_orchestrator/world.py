@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,7 +73,7 @@ class World:
         Returns `unknown_subagent_type`.
         """
         if item.prepared is not None:
-            return Ok(item.prepared)
+            return Ok(replace(item.prepared, is_apart=True))
         if item.catalog == "subagents":
             found = self.catalog.find(f"{item.profile}")
             return Ok(found) if found else Err(refusals.unknown_profile(item.profile, self.visible_ids()))
@@ -104,7 +104,7 @@ class World:
         return found
 
     def _terms_of(self, profile: Profile) -> Terms:
-        own = self.config.subagents.entry(profile.id)
+        own = self.config.subagents.entry_of(profile)
         is_agent = profile.agent is not None
         tools = resolve_tools(
             profile.tools,

@@ -40,7 +40,10 @@ class Host(Protocol):
         ...
 
     def set_status(self, key: str, text: str | None) -> None:
-        """Show one line in the status bar under `key`, in place of the one before; None removes it."""
+        """Show plain text in the status bar under `key`, in place of what was there; None removes it.
+
+        It is one line; `til-done-active` of the suite `todos` has one for each item that is worked on.
+        """
         ...
 
     def set_widget(self, key: str, lines: Sequence[str] | None, *, placement: WidgetPlacement | None = None) -> None:

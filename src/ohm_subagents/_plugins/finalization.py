@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._plugins.suites import Tool, ToolResult
 from ohm_subagents.contract.events import Finalized, FinalStatus
 from ohm_subagents.contract.finalization import FINALIZE
-from ohm_subagents.contract.json_schema import misfit, placed
+from ohm_subagents.contract.json_schema import misfit, placed, writable
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -76,11 +76,15 @@ def payload(final: Finalized) -> JsonObject:
 
 
 def parse_final(arguments: JsonValue, schema: Schema | None = None) -> Result[Finalized, str]:
-    """A valid answer, or what is wrong with it, in one sentence.
+    """A valid answer, or what is wrong with it, in one sentence; every text in it can be encoded.
 
     A result for which there is a schema becomes JSON text; one that is written as such a text already counts too.
+    `finalize.mjs` has the same rules, but for the schema.
     """
-    given = arguments if isinstance(arguments, dict) else {}
+    read = writable(arguments)
+    if isinstance(read, Err):
+        return Err(f"The answer does not count: {read.err_value}.")
+    given = read.ok_value if isinstance(read.ok_value, dict) else {}
     named = given.get("status")
     status = _STATUSES.get(named) if isinstance(named, str) else None
     if status is None:
@@ -90,8 +94,8 @@ def parse_final(arguments: JsonValue, schema: Schema | None = None) -> Result[Fi
         return Err(f"{_what('error', error)}; allowed: a text.")
     if status == "ERROR":
         return _failed(given.get("result"), error, schema)
-    read = _text(given.get("result")) if schema is None else _fitting(given.get("result"), schema)
-    return read if isinstance(read, Err) else Ok(Finalized(status=status, result=read.ok_value))
+    result = _text(given.get("result")) if schema is None else _fitting(given, schema)
+    return result if isinstance(result, Err) else Ok(Finalized(status=status, result=result.ok_value))
 
 
 def _failed(result: JsonValue, error: str | None, schema: Schema | None) -> Result[Finalized, str]:
@@ -110,18 +114,25 @@ def _text(result: JsonValue) -> Result[str, str]:
     return Err(f"{_what('result', result)}; SUCCESS requires a result: a text that is not empty.")
 
 
-def _fitting(result: JsonValue, schema: Schema) -> Result[str, str]:
+def _fitting(given: JsonObject, schema: Schema) -> Result[str, str]:
+    """A result of `null` is there, if the schema allows it; one that is not there is not."""
+    if "result" not in given:
+        return Err("'result' is missing; SUCCESS requires one.")
+    result = given["result"]
     wrong = misfit(result, schema)
     if wrong is None:
         return Ok(_json(result))
-    if isinstance(result, str):
-        try:
-            written: JsonValue = json.loads(result)
-        except ValueError:
-            return Err(wrong)
-        if misfit(written, schema) is None:
-            return Ok(_json(written))
-    return Err(wrong)
+    written = _written(result) if isinstance(result, str) else Err("")
+    if isinstance(written, Err) or misfit(written.ok_value, schema) is not None:
+        return Err(wrong)
+    return Ok(_json(written.ok_value))
+
+
+def _written(text: str) -> Result[JsonValue, str]:
+    try:
+        return writable(json.loads(text))
+    except (ValueError, RecursionError):
+        return Err("it is no JSON text")
 
 
 def _what(name: str, value: JsonValue) -> str:

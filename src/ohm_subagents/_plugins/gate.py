@@ -50,6 +50,13 @@ class Gate(Protocol):
         """
         ...
 
+    def unpriced(self, need: RequestNeed) -> OhmError | None:
+        """What stands against a request that nobody knows the price of: a budget of money. Reserves nothing.
+
+        For a backend that cannot ask before each request, because somebody else makes them.
+        """
+        ...
+
     def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
         """The provider refused a request: it is overloaded, or asked to slow down. Whether to ask again.
 

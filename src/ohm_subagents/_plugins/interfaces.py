@@ -115,10 +115,14 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutput:
-    """The whole answer, uncut. `summary` replaces the engine's `<Name>: <description>` when given."""
+    """The whole answer, uncut. `summary` replaces the engine's `<Name>: <description>` when given.
+
+    `exit_code` is that of the process that gave the answer, if it has ended by itself.
+    """
 
     text: str
     summary: str = ""
+    exit_code: int | None = None
 
 
 class Sink(Protocol):

@@ -64,13 +64,15 @@ OnUpdate: TypeAlias = Callable[[ToolResult], None]
 class ToolCall:
     """A call of a tool: arguments as the model wrote them, where progress frames go, and how the host aborts it.
 
-    `session_id` is the session of the subagent that calls; None for the parent agent.
+    `session_id` is the session of the subagent that calls; None for the parent agent. `redaction` is for what the tool
+    writes or cuts itself; the result of a suite that redacts goes through the same one, which redacts no text twice.
     """
 
     arguments: JsonValue
     on_update: OnUpdate | None = None
     abort: anyio.Event | None = None
     session_id: SessionId | None = None
+    redaction: Redaction = field(default_factory=Redaction, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,7 @@ class Tool:
     """A tool of a suite, for any host: name, texts, JSON schema, and `execute`, which never raises for bad input.
 
     `call_view` shows a call; `result_view` shows a result of old, of which there are the text and the details.
+    `failure` is the result of a call that raised all the same; without it that is an envelope of task.v1.
     `prompt_snippet` and `prompt_guidelines` are for the system prompt of whoever may call the tool. One that is
     `only_if_named` is given to a subagent only if its profile, or ohm.json, names it.
     """
@@ -89,6 +92,7 @@ class Tool:
     execute: Callable[[ToolCall], Awaitable[ToolResult]]
     call_view: Callable[[JsonValue, Theme], str]
     result_view: Callable[[ToolResult, View], str] | None = None
+    failure: Callable[[OhmError], ToolResult] | None = None
     prompt_snippet: str = ""
     prompt_guidelines: tuple[str, ...] = ()
     only_if_named: bool = False
@@ -127,8 +131,12 @@ class KeptTask:
     history: tuple[Recorded, ...]
 
 
+class ClosedError(RuntimeError):
+    """The `Ohm` is closed: nothing can be asked of it any more."""
+
+
 class Executor(Protocol):
-    """The engine as a suite sees it."""
+    """The engine as a suite sees it; every method raises `ClosedError` once the `Ohm` is closed."""
 
     async def execute(
         self,
@@ -184,10 +192,10 @@ class SuiteContext:
     if anybody; `on` registers what is to be done at an event of its session (`session_start`, …), and the answer goes
     back to it; `unmounted` is told by us when this context is no longer in force: the configuration has changed, which
     may have built the suite anew by then, or the `Ohm` closes. `session_file` is where it keeps the session, if it
-    does. `clock` stamps; `home` is the user's. `redaction` cuts secrets out of what the suite writes. `memory` outlives
-    the tools, which are built anew when the configuration changes. `spawn` starts a task that the `Ohm` owns: it is
-    cancelled when that closes, and logged if it raises. `audience` is whom the tools are built for; a suite for both is
-    built twice, with one memory, and only that of the parent hears events.
+    does. `clock` stamps; `home` is the user's. `redaction` cuts secrets out of what the suite writes outside of calls.
+    `memory` outlives the tools, which are built anew when the configuration changes. `spawn` starts a task that the
+    `Ohm` owns: it is cancelled when that closes, and logged if it raises. `audience` is whom the tools are built for; a
+    suite for both is built twice, with one memory, and only that of the parent hears events.
     """
 
     executor: Executor

@@ -49,7 +49,7 @@ def allowance(
     What a project's files say lowers all of it but the call's own word. The budget of a call is no concern of a
     profile: it is held beside this one. Returns `task_config_load_failed` where nobody knows what may be spent.
     """
-    own = config.subagents.entry(profile.id)
+    own = config.subagents.entry_of(profile)
     if own.budget_unclear:
         return Err(OhmError(code=ErrorCode.CONFIG_INVALID, message=own.budget_unclear))
     heard = voices(profile, config)
@@ -65,7 +65,7 @@ def allowance(
 
 def loop_policy(profile: Profile, config: OhmConfig) -> LoopPolicy:
     """When a run of a profile goes in circles; the tools that may repeat are all that anybody names."""
-    loop = config.subagents.entry(profile.id).loop
+    loop = config.subagents.entry_of(profile).loop
     if not profile.polling:
         return loop
     return replace(loop, polling=tuple(dict.fromkeys((*loop.polling, *profile.polling))))
@@ -73,7 +73,7 @@ def loop_policy(profile: Profile, config: OhmConfig) -> LoopPolicy:
 
 def voices(profile: Profile, config: OhmConfig) -> tuple[Voice, ...]:
     """Who says something about a profile: the first word counts, then whatever lowers it."""
-    own = config.subagents.entry(profile.id)
+    own = config.subagents.entry_of(profile)
     return (
         Voice(by="subagent", limits=own.limits, budget=own.budget),
         Voice(by="profile", limits=profile.limits or _NO_LIMITS, budget=profile.budget or _NO_BUDGET),

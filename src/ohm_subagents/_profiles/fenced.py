@@ -39,20 +39,27 @@ class Fault:
     advice: str = ""
 
 
+def split(text: str) -> tuple[str, str] | None:
+    """What stands between the first two lines `---`, and the trimmed text below; None without them."""
+    fenced = _FENCED.fullmatch(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    return None if fenced is None else (fenced[1], fenced[2].strip())
+
+
 def read_fenced(text: str) -> Result[Fenced, Fault]:
     """Split a text at its fences and read what is between them; a key without a value is a key that is not there."""
-    fenced = _FENCED.fullmatch(text.removeprefix("\ufeff").replace("\r\n", "\n"))
-    if fenced is None:
+    parts = split(text)
+    if parts is None:
         advice = "Begin the file with '---', the keys, and '---'."
         return Err(Fault(line=1, fact="has no front matter", advice=advice))
-    read = parse_yaml(fenced.group(1))
+    matter, body = parts
+    read = parse_yaml(matter)
     if isinstance(read, Err):
         fault = read.err_value
         return Err(Fault(line=fault.line + 1, fact=fault.fact, advice=fault.advice))
     values = _by_text(read.ok_value.values)
     if values is None:
         return Err(Fault(line=2, fact="has front matter that is not a list of keys", advice="Write 'key: value'."))
-    return Ok(Fenced(values=values, body=fenced.group(2).strip(), matter=read.ok_value))
+    return Ok(Fenced(values=values, body=body, matter=read.ok_value))
 
 
 def _by_text(values: object) -> dict[str, object] | None:
@@ -72,7 +79,7 @@ def read_folder(folder: Path, suffixes: Sequence[str] = (".md",)) -> Iterator[tu
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        yield folder, Err(_problem(error))
+        yield folder, Err(problem(error))
         return
     for path in paths:
         yield path, read_text(path)
@@ -85,9 +92,10 @@ def read_text(path: Path) -> Result[str, str]:
     except UnicodeDecodeError:
         return Err("it is not UTF-8 text")
     except OSError as error:
-        return Err(_problem(error))
+        return Err(problem(error))
 
 
-def _problem(error: OSError) -> str:
+def problem(error: OSError) -> str:
+    """What the system says, as part of a sentence."""
     problem = error.strerror or type(error).__name__
     return f"{problem[:1].lower()}{problem[1:]}"

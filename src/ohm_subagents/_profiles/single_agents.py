@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import stat
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._config.regular_file import is_one_place
 from ohm_subagents._profiles.agents import AgentRoster
-from ohm_subagents._profiles.fenced import read_folder
+from ohm_subagents._profiles.fenced import problem, read_folder, split
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.model_pattern import parse_model_pattern
@@ -24,7 +26,6 @@ BUILTIN: Final = ("explorer", "researcher", "reviewer", "implementer", "tester")
 FOLDER: Final = "agents"
 PROJECT_FOLDERS: Final = (".pi/agents", ".agents")
 SUFFIXES: Final = (".md", ".markdown")
-_FENCED: Final = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
 _LINE: Final = re.compile(r"([\w-]+)[ \t]*:(.*)", re.ASCII)
 _QUOTED: Final = re.compile(r"""(["'])(.*)\1""")
 
@@ -34,10 +35,11 @@ def parse_single_agent(text: str, *, source: str, is_local: bool) -> Profile | N
 
     A key that is not one of `name`, `description`, `readonly`, `tools` and `model` means nothing, as 001 has it.
     """
-    fenced = _FENCED.match(text.removeprefix("\ufeff").replace("\r\n", "\n"))
-    if fenced is None:
+    parts = split(text)
+    if parts is None:
         return None
-    values = _values(fenced[1])
+    matter, body = parts
+    values = _values(matter)
     name, description = values.get("name", ""), values.get("description", "")
     if not name:
         return None
@@ -46,7 +48,7 @@ def parse_single_agent(text: str, *, source: str, is_local: bool) -> Profile | N
         id=name,
         name=name,
         summary=description,
-        prompt=fenced[2].strip() or description,
+        prompt=body or description,
         model=None if isinstance(model, Err) else model.ok_value,
         tools=ToolPolicy(allowed=_names(values.get("tools", ""))),
         agent=AgentOptions(
@@ -60,7 +62,8 @@ def parse_single_agent(text: str, *, source: str, is_local: bool) -> Profile | N
 
 
 def _values(matter: str) -> dict[str, str]:
-    lines = (_LINE.fullmatch(line.strip()) for line in matter.split("\n"))
+    """Key by key; a line that is indented belongs to something else than this file's own keys."""
+    lines = (_LINE.fullmatch(line) for line in matter.split("\n"))
     found = ((line[1], line[2].strip()) for line in lines if line is not None)
     return {key: quoted[2] if (quoted := _QUOTED.fullmatch(value)) else value for key, value in found}
 
@@ -88,31 +91,47 @@ def load_single_agents(*, cwd: Path, agent_dir: Path) -> AgentRoster:
     """Every agent by name: those that ship, then the user's, then the project's; the later one stands, in its place."""
     found = list(builtin_single_agents())
     diagnostics: list[Diagnostic] = []
-    user, project = agent_dir / FOLDER, project_folder(cwd)
+    user, project = agent_dir / FOLDER, _project_folder(cwd, diagnostics)
     found += _read(user, diagnostics, is_local=False)
-    if project is not None and project.resolve() != user.resolve():
+    if project is not None and not is_one_place(project, user):
         found += _read(project, diagnostics, is_local=True)
     return AgentRoster(
         profiles={profile.name: profile for profile in found}, diagnostics=tuple(diagnostics), read=tuple(found)
     )
 
 
-def project_folder(cwd: Path) -> Path | None:
-    """The nearest folder of agents, from the working directory upward."""
-    places = (above / name for above in (cwd, *cwd.parents) for name in PROJECT_FOLDERS)
-    return next((place for place in places if place.is_dir()), None)
+def _project_folder(cwd: Path, diagnostics: list[Diagnostic]) -> Path | None:
+    """The nearest folder of agents, from the working directory upward; one that nobody can look at is told."""
+    for place in (above / name for above in (cwd, *cwd.parents) for name in PROJECT_FOLDERS):
+        try:
+            is_folder = stat.S_ISDIR(place.stat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            diagnostics.append(_unread(place, problem(error), folder=place))
+            continue
+        if is_folder:
+            return place
+    return None
 
 
 def _read(folder: Path, diagnostics: list[Diagnostic], *, is_local: bool) -> Iterator[Profile]:
     for path, text in read_folder(folder, SUFFIXES):
         if isinstance(text, Err):
-            diagnostics.append(_left_out(path, f"cannot be read ({text.err_value})"))
+            diagnostics.append(_unread(path, text.err_value, folder=folder))
             continue
         profile = parse_single_agent(text.ok_value, source=str(path), is_local=is_local)
         if profile is None:
             diagnostics.append(_left_out(path, "has no line 'name: …' between two lines '---' at its beginning"))
         else:
             yield profile
+
+
+def _unread(path: Path, why: str, *, folder: Path) -> Diagnostic:
+    if path != folder:
+        return _left_out(path, f"cannot be read ({why})")
+    message = f"The agents of the folder '{folder}' are left out: it cannot be read ({why})."
+    return Diagnostic(subject=path.name, message=message, severity="error", source=str(path))
 
 
 def _left_out(path: Path, fact: str) -> Diagnostic:

@@ -7,7 +7,7 @@ from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents._config.values import shown
-from ohm_subagents._profiles.fenced import read_fenced, read_folder
+from ohm_subagents._profiles.fenced import read_fenced, read_folder, split
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import Profile, ToolPolicy
@@ -34,11 +34,12 @@ def parse_prompt(text: str, *, source: str, stem: str, is_local: bool) -> tuple[
     A whitelist is `ToolPolicy.allowed`; a blacklist, or nothing, is `denied`. Returns `profile_invalid` for a file that
     has both, a name that is not safe in a path, or a list that is none.
     """
+    if split(text) is None:
+        return None
     read = read_fenced(text)
     if isinstance(read, Err):
         fault = read.err_value
-        is_agent = text.removeprefix("\ufeff").startswith("---")
-        return (stem, _rejected(stem, source, f"{fault.fact}. {fault.advice}")) if is_agent else None
+        return stem, _rejected(stem, source, f"{fault.fact}. {fault.advice}")
     fenced = read.ok_value
     name = fenced.values.get("name", stem)
     if not isinstance(name, str) or not _NAME.fullmatch(name):

@@ -104,7 +104,7 @@ def _completed(run: Run, entries: list[Entry]) -> list[Entry]:
     follow_ups = (Recorded(at_ms=run.started_ms, event=FollowUpTaken(prompt=prompt)) for prompt in untold)
     whole: list[Entry] = [started, *follow_ups, *(_answered(entry, run) for entry in entries)]
     if run.outcome is not None and not _has(whole, RunEnded):
-        ended = RunEnded(outcome=run.outcome, output=run.output or "")
+        ended = RunEnded(outcome=run.outcome, output=run.output or "", exit_code=run.exit_code)
         whole.append(Recorded(at_ms=run.ended_ms or run.started_ms, event=ended))
     return whole
 

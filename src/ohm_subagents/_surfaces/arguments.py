@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import PydanticCustomError
 
+from ohm_subagents.contract.text import encodable
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,7 +28,10 @@ def complaint(error: ErrorDetails, *, allowed: Mapping[str, str], otherwise: str
 
 def shown(value: object) -> str:
     """A value as JSON, cut at 60 characters."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        text = encodable(json.dumps(value, ensure_ascii=False, default=str))
+    except ValueError:  # a number with more digits than Python writes out
+        return "too long to show"
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 

@@ -24,6 +24,15 @@ SHARING: Final = frozenset({"single", "sticky"})
 """The suites that both have a tool of this name."""
 
 
+def apart(suite: str) -> str:
+    """What the tool of one of them is called beside that of the other."""
+    return f"{SHARED}_{suite}"
+
+
+STARTING: Final = frozenset({SHARED, *map(apart, SHARING)})
+"""Every name that one of these tools may have."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mounted:
     """Tools by name, the suite that each came from, and what could not be mounted."""
@@ -72,7 +81,7 @@ def mount(
 def _apart(tool: Tool, suite: str, taken: Mapping[str, str]) -> Tool:
     """001 and 003 name a tool alike: the later one has its suite in its name."""
     if tool.name == SHARED and suite in SHARING and taken.get(SHARED) in SHARING:
-        return replace(tool, name=f"{SHARED}_{suite}")
+        return replace(tool, name=apart(suite))
     return tool
 
 

@@ -1,4 +1,8 @@
-"""Suites without secrets: their tasks are redacted as they happen, and whatever their tools return, show or tell."""
+"""Suites without secrets: their tasks are redacted as they happen, and what their tools return, show or tell is here.
+
+A tool redacts by itself only what never comes by here, a file that it writes, and what it cuts before: half a secret
+cannot be recognised. For that it has the redaction of its call, `ToolCall.redaction`, which looks at each text once.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.embedding import Host
+from ohm_subagents._surfaces.tool import guarded
 from ohm_subagents.contract.commands import Start
 
 if TYPE_CHECKING:
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
     import anyio
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.embedding import WidgetPlacement
+    from ohm_subagents._plugins.embedding import Host, WidgetPlacement
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import (
         EventHandler,
@@ -79,17 +83,21 @@ class RedactingExecutor:
 
 
 def redacting_tool(tool: Tool, redaction: Redactions) -> Tool:
-    """The same tool: text, details, views and progress frames are redacted, and arguments where they are shown."""
+    """The same tool: text, details, views and progress frames are redacted, and arguments where they are shown.
+
+    What it raises is a result as well, for there may be a secret in it.
+    """
 
     async def execute(call: ToolCall) -> ToolResult:
+        once = redaction().remembering()
         watched = call.on_update
-        if watched is None:
-            return redacted_result(await tool.execute(call), redaction)
 
         def on_update(frame: ToolResult) -> None:
-            watched(redacted_result(frame, redaction))
+            if watched is not None:
+                watched(_redacted(frame, once))
 
-        return redacted_result(await tool.execute(replace(call, on_update=on_update)), redaction)
+        inner = replace(call, redaction=once, on_update=None if watched is None else on_update)
+        return _redacted(await guarded(tool, inner), once)
 
     def call_view(arguments: JsonValue, theme: Theme) -> str:
         return redaction().text(tool.call_view(arguments, theme))
@@ -101,19 +109,18 @@ def redacting_tool(tool: Tool, redaction: Redactions) -> Tool:
     return replace(tool, execute=execute, call_view=call_view, result_view=result_view)
 
 
-def redacted_result(result: ToolResult, redaction: Redactions) -> ToolResult:
+def _redacted(result: ToolResult, redaction: Redaction) -> ToolResult:
     """A result with nothing in it that is to be redacted, however it is shown."""
-    now = redaction()
-    view = None if result.view is None else partial(_redacted_view, result.view, now)
-    return replace(result, text=now.text(result.text), details=now.object(result.details), view=view)
+    view = None if result.view is None else partial(_redacted_view, result.view, redaction)
+    return replace(result, text=redaction.text(result.text), details=redaction.object(result.details), view=view)
 
 
 def _redacted_view(shown: Callable[[View], str], redaction: Redaction, view: View) -> str:
     return redaction.text(shown(view))
 
 
-class RedactingHost(Host):
-    """Tells the host what it is told, redacted."""
+class RedactingHost:
+    """Tells the host what it is told, redacted. No subclass of `Host`: it would inherit what it does not redact."""
 
     def __init__(self, host: Host, redaction: Redactions) -> None:
         self._host = host

@@ -136,9 +136,10 @@ def as_json(arguments: object) -> JsonValue:
 
 
 async def guarded(tool: Tool, call: ToolCall) -> ToolResult:
-    """Execute a tool; one of a plugin that raises answers with its error, and nothing else is lost."""
+    """Execute a tool; one that raises answers with its error, and nothing else is lost."""
     try:
         return await tool.execute(call)
     except Exception as exc:
         logger.exception("Tool %s raised.", tool.name)
-        return _failed(OhmError(code=ErrorCode.TOOL_FAILED, message=f"Tool '{tool.name}' failed: {exc}."))
+        error = OhmError(code=ErrorCode.TOOL_FAILED, message=f"Tool '{tool.name}' failed: {exc}.")
+        return _failed(error) if tool.failure is None else tool.failure(error)

@@ -21,7 +21,7 @@ from ohm_subagents.contract.events import (
 from ohm_subagents.contract.text import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from ohm_subagents.contract.events import Event, Recorded
 
@@ -33,19 +33,28 @@ _PARAGRAPH: Final = "\n\n"
 
 
 class MessageLog:
-    """The messages of a task so far, from its events; of many the newest.
+    """The messages of a task so far, from its events; of many the newest, `most` of them, or with None all.
 
     `prompt` is the first message of the user, as it was given; None for the prompt that the backend got. A message of
     the assistant holds what it said, then the calls it made in the same turn: text after a report of usage is of the
-    next turn, calls are not, since a model is charged for a turn before its calls are carried out.
+    next turn, calls are not, since a model is charged for a turn before its calls are carried out. `goes_on` says of a
+    text whether what follows must stay with it all the same.
     """
 
-    def __init__(self, prompt: str | None = None) -> None:
+    def __init__(
+        self,
+        prompt: str | None = None,
+        *,
+        most: int | None = MAX_MESSAGES,
+        goes_on: Callable[[str], bool] = lambda _text: False,
+    ) -> None:
         self._prompt = prompt
-        self._closed: deque[Message] = deque(maxlen=MAX_MESSAGES)
+        self._most = most
+        self._goes_on = goes_on
+        self._closed: deque[Message] = deque(maxlen=most)
         self._parts: list[JsonValue] = []
         self._pieces: list[str] = []
-        self._said: deque[str] = deque(maxlen=MAX_MESSAGES)
+        self._said: deque[str] = deque(maxlen=most)
         self._has_calls = False
         self._is_charged = False
         self._takes_calls = True
@@ -53,9 +62,12 @@ class MessageLog:
     @property
     def messages(self) -> tuple[Message, ...]:
         """All that are kept, the one that is being written among them."""
-        draft = [*self._parts, *([_text_part(self._text())] if self._pieces else [])]
-        newest: tuple[Message, ...] = (_message("assistant", draft),) if draft else ()
-        return (*self._closed, *newest)[-MAX_MESSAGES:]
+        return self._with([_text_part(self._text())] if self._pieces else [])
+
+    @property
+    def whole(self) -> tuple[Message, ...]:
+        """The same without the text that is being written."""
+        return self._with([])
 
     def add(self, event: Event) -> None:
         """Take in what happened; an event that is no message changes nothing."""
@@ -91,8 +103,15 @@ class MessageLog:
         answer = _squeezed(output)
         return bool(answer) and answer not in {_squeezed("".join(said[-1:])), _squeezed("".join(said))}
 
+    def _with(self, written: list[JsonValue]) -> tuple[Message, ...]:
+        draft = [*self._parts, *written]
+        newest: tuple[Message, ...] = (_message("assistant", draft),) if draft else ()
+        found = (*self._closed, *newest)
+        return found if self._most is None else found[-self._most :]
+
     def _say(self, text: str) -> None:
-        if self._is_charged:
+        is_apart = not self._pieces or text.startswith(_PARAGRAPH)
+        if self._is_charged and (is_apart or not self._goes_on(self._text())):
             self._close()
             text = text.removeprefix(_PARAGRAPH)  # a backend sets two turns apart by one
         if text:
@@ -162,6 +181,15 @@ def calls_of(message: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]
         name = part.get("name")
         if part.get("type") == "toolCall" and isinstance(name, str):
             yield name, part.get("arguments")
+
+
+def with_texts(message: Message, changed: Callable[[str], str]) -> Message:
+    """The message with other text parts."""
+    content: list[JsonValue] = [
+        part | {"text": changed(text)} if isinstance(text := part.get("text"), str) else part
+        for part in _parts(message.get("content"))
+    ]
+    return {**message, "content": content}
 
 
 def _texts(content: JsonValue) -> Iterator[str]:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from ohm_subagents._views.known_secrets import LEAST_SECRET
 from ohm_subagents._views.secret_forms import (
+    ENDS,
     REDACTED,
     folded,
     least_under,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 _LEAST_LINE: Final = 16
 _LEAST_PREFIX: Final = 4
 """A shorter beginning of a known value says little of it, and is found at the end of too many texts."""
+_TAIL: Final = 4096
+"""Characters in which a secret at the end of a text has begun."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +51,12 @@ class Redaction:
     def cut_off(self, text: str) -> str:
         """The same of a text that broke off: what may be the beginning of a secret at its end goes as well."""
         return self._cut(text, is_whole=False)
+
+    def may_go_on(self, text: str) -> bool:
+        """Whether a text ends with a secret, or with what one may begin with: what follows may be the rest of it."""
+        tail = text[-_TAIL:]
+        cut = self.cut_off(tail)
+        return any(cut.endswith(end) and not tail.endswith(end) for end in ENDS)
 
     def composed(self, text: str) -> str:
         """A text that is put together from redacted ones, as it is. See `remembering`."""
@@ -85,7 +94,8 @@ class Redaction:
             while shown in kept:
                 seen[name] += 1
                 shown = f"{name} ({seen[name] + 1})"
-            kept[shown] = self._json(item, least=_lesser(least, least_under(key)))
+            named = value.get("name") if key == "value" else None  # as headers are listed: {"name": ..., "value": ...}
+            kept[shown] = self._json(item, least=_least(least, least_under(key), least_under(named)))
         return kept
 
     def _cut(self, text: str, *, is_whole: bool) -> str:
@@ -133,6 +143,9 @@ class _Remembering(Redaction):
     def cut_off(self, text: str) -> str:
         return self.composed(self.plain.cut_off(text))
 
+    def may_go_on(self, text: str) -> bool:
+        return self.plain.may_go_on(text)
+
     def composed(self, text: str) -> str:
         return self._known.setdefault(text, text)
 
@@ -170,5 +183,5 @@ def _overlap(text: str, form: str) -> int:
     return 0
 
 
-def _lesser(one: int | None, other: int | None) -> int | None:
-    return min((least for least in (one, other) if least is not None), default=None)
+def _least(*found: int | None) -> int | None:
+    return min((least for least in found if least is not None), default=None)

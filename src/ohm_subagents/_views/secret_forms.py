@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     Rule = tuple[re.Pattern[str], str]
 
 REDACTED: Final = "[REDACTED]"
+_GITHUB: Final = "[GITHUB_TOKEN_REDACTED]"
+_EXPORTED: Final = "[ENV_VAR_REDACTED]"
+_FRAME_CUT: Final = " at [REDACTED_PATH]"
+_HOME: Final = "~"
+ENDS: Final = (REDACTED, _GITHUB, _EXPORTED, _FRAME_CUT, _HOME)
+"""What stands for something that was cut out."""
 MAX_STACK_LINES: Final = 5
 _SHOWN_OF_A_FRAME: Final = 100
 _LEAST_NAMED: Final = 20
@@ -53,7 +59,7 @@ def _before_frames(*, named: int, github: int, exported: int) -> tuple[Rule, ...
             f"Authorization: {REDACTED}",
         ),
         assigned(_AWS, r"\w/+=-"),
-        (re.compile(rf"gh[pousr]_[A-Za-z0-9_]{{{github},}}+", re.ASCII), "[GITHUB_TOKEN_REDACTED]"),
+        (re.compile(rf"gh[pousr]_[A-Za-z0-9_]{{{github},}}+", re.ASCII), _GITHUB),
         assigned(_PROVIDER, r"\w-"),
         (
             re.compile(
@@ -61,7 +67,7 @@ def _before_frames(*, named: int, github: int, exported: int) -> tuple[Rule, ...
                 rf"""(?:"[^"\n]{some}"|'[^'\n]{some}'|[^\s"']{some})""",
                 _FLAGS,
             ),
-            "[ENV_VAR_REDACTED]",
+            _EXPORTED,
         ),
     )
 
@@ -77,7 +83,7 @@ _BEFORE_FRAMES: Final = _before_frames(named=_LEAST_NAMED, github=36, exported=2
 _AFTER_FRAMES: Final = _after_frames(least=10)
 _UNFINISHED: Final = (
     *_before_frames(named=1, github=0, exported=1),
-    (re.compile(r"""(?:\A|\n|\\n)[ \t]*+export[ \t]++\w++=(?:"[^"\n]*+|'[^'\n]*+)""", _FLAGS), "[ENV_VAR_REDACTED]"),
+    (re.compile(r"""(?:\A|\n|\\n)[ \t]*+export[ \t]++\w++=(?:"[^"\n]*+|'[^'\n]*+)""", _FLAGS), _EXPORTED),
     _after_frames(least=1),
 )
 """What may become a secret when it goes on: the same with shorter values, and with a quote that is still open."""
@@ -100,9 +106,9 @@ _PLACE: Final = re.compile(r"[/\\:<.]|native")
 _STACK: Final = re.compile(r"\s+at\s|(?:Type|Reference)?Error:", re.ASCII)
 
 
-def least_under(key: str) -> int | None:
-    """From how many characters on a text under this key is secret: under `Authorization` any; None for no secret."""
-    named = _SECRET_KEY.search(key)
+def least_under(name: object) -> int | None:
+    """From how many characters on a text of this name is secret: of `Authorization` any; None for no secret."""
+    named = _SECRET_KEY.search(name) if isinstance(name, str) else None
     if named is None:
         return None
     return 0 if named.group().lower() == "authorization" else _LEAST_NAMED
@@ -127,7 +133,7 @@ def without_secrets(text: str, *, is_whole: bool) -> str:
 def without_homes(text: str) -> str:
     """The text with `~` for the home directory of any user."""
     for pattern in _HOMES:
-        text = pattern.sub("~", text)
+        text = pattern.sub(_HOME, text)
     return text
 
 
@@ -144,13 +150,13 @@ def _without_frames(text: str, *, is_whole: bool) -> Iterator[str]:
         if not end:
             if not is_whole:
                 yield text[done : frame.start()]
-                yield " at [REDACTED_PATH]"
+                yield _FRAME_CUT
                 return
             break
         place = text[frame.end() : end - 1]
         if _PLACE.search(place) or re.fullmatch(r"\S+", place):
             yield text[done : frame.start()]
-            yield " at [REDACTED_PATH]"
+            yield _FRAME_CUT
         else:  # words in brackets, as in any sentence
             yield text[done:end]
         done = end

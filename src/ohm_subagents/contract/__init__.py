@@ -22,7 +22,7 @@ from ohm_subagents.contract.commands import (
     Wait,
     WaitStatus,
 )
-from ohm_subagents.contract.diagnostics import Diagnostic, Severity
+from ohm_subagents.contract.diagnostics import UNREADABLE_SESSION, Diagnostic, Severity
 from ohm_subagents.contract.envelope import (
     ADDITIONS,
     AnyEnvelope,
@@ -83,6 +83,7 @@ from ohm_subagents.contract.usage import Usage
 __all__ = [
     "ADDITIONS",
     "THINKING_LEVELS",
+    "UNREADABLE_SESSION",
     "Accepted",
     "AgentEnded",
     "AgentOptions",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -27,12 +28,13 @@ class StartItem:
     `files` and `context` stand before the prompt of the first run; with `confines_files`, those outside of `cwd` do
     not. `session_id` names the session that the task is to be in. `objection` is what the surface has against it, and
     `timeout_message` what it calls the end of the time. `prepared` is who does the work where the surface has looked
-    for a profile itself; `profile` is then only a name. `attempts` is how often the prompt may be run while it fails
-    for a reason that may pass, such as a broken connection; every attempt begins anew. `corrections` is how often a
-    subagent that ended without the answer that its profile demands is told so. `resumes`: the session goes on where its
-    newest task left it; `checkpoint` is where, if no task of it is kept any more. `redaction`: nothing is recorded of
-    the task before it has gone through this, so no store, view, observer or result ever holds a secret of it; a task
-    that is also `is_one_shot` keeps no conversation state.
+    for a profile itself; `profile` is then only a name, and no subagent of ohm.json is meant by it. `again` is asked
+    after each run of the prompt whether it is to be run once more, from the beginning, as long as the task is not
+    settled. `corrections` is how often a subagent that ended without the answer that its profile demands is told so.
+    `resumes`: the session goes on where its newest task left it, or at `checkpoint`: whoever gives one keeps the
+    session, and knows better. `redaction`: nothing is recorded of the task before it has gone through this, so
+    no store, view, observer or result ever holds a secret of it; if it is also `is_one_shot`, no conversation state is
+    kept.
     """
 
     profile: str
@@ -53,7 +55,7 @@ class StartItem:
     objection: OhmError | None = None
     timeout_message: str = ""
     prepared: Profile | None = None
-    attempts: int = 1
+    again: Callable[[Task], bool] | None = None
     corrections: int = 2
     resumes: bool = False
     checkpoint: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Severity = Literal["error", "warning", "info"]
 
@@ -25,3 +25,11 @@ class Diagnostic:
         """`file:line: message`, or just the message."""
         place = "" if self.source is None else f"{self.source}:{self.line}: " if self.line else f"{self.source}: "
         return f"{place}{self.message}"
+
+
+UNREADABLE_SESSION: Final = Diagnostic(
+    subject="session",
+    message="The stored conversation of this session cannot be read; "
+    "the run continues from its prompts and answers alone.",
+)
+"""What a backend says of a checkpoint that it cannot continue from."""

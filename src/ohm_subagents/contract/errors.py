@@ -179,7 +179,8 @@ class OhmError:
     `message` is one sentence of fact that quotes the offending value; `advice` says what is allowed and what to do;
     `summary` is a shorter form of the message where a document fixes one. A plugin may bring its own `code`: without a
     `category` it gets the one its name tells (004's rule). `task_id` names the task that holds the partial work.
-    `exit_code` is that of the process that failed, where there was one.
+    `exit_code` is that of the process that failed, where there was one; `cause` what whoever failed said itself, where
+    the message is about more than that.
     """
 
     code: str
@@ -190,6 +191,7 @@ class OhmError:
     retryable: bool = False
     task_id: str | None = None
     exit_code: int | None = None
+    cause: str = ""
 
     def __post_init__(self) -> None:
         """Never leave the message empty."""

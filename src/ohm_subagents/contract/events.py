@@ -189,11 +189,15 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnded:
-    """The backend returned, failed or was stopped; closes the run, not the task."""
+    """The backend returned, failed or was stopped; closes the run, not the task.
+
+    `exit_code` is that of the process that answered, if it ended by itself; one that failed has it in its error.
+    """
 
     outcome: Outcome
     output: str = ""
     summary: str = ""
+    exit_code: int | None = None
     kind: Literal["run_ended"] = "run_ended"
 
 

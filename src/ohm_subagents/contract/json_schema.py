@@ -38,9 +38,9 @@ def writable(value: JsonValue) -> Result[JsonValue, str]:
 
 def misfit(value: JsonValue, schema: Schema) -> str | None:
     """What is wrong with a result that has to fit a schema, in one sentence."""
-    from jsonschema import Draft202012Validator, SchemaError, ValidationError, validate  # noqa: PLC0415  slow
-    from referencing import Registry  # noqa: PLC0415  slow
-    from referencing.exceptions import Unresolvable  # noqa: PLC0415  slow
+    from jsonschema import Draft202012Validator, SchemaError, ValidationError, validate  # noqa: PLC0415  slow, and seldom needed
+    from referencing import Registry  # noqa: PLC0415  slow, and seldom needed
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415  slow, and seldom needed
 
     try:
         validate(value, {**schema}, cls=Draft202012Validator, registry=Registry[Any]())
@@ -56,7 +56,7 @@ def misfit(value: JsonValue, schema: Schema) -> str | None:
 
 def schema_fault(schema: object) -> str | None:
     """Why this is no JSON schema that a value can be held to: every reference has to lead to a part of it."""
-    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415  slow
+    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415  slow, and seldom needed
 
     if not isinstance(schema, Mapping):
         return f"it is a {type(schema).__name__}, and has to be a dict"
@@ -94,7 +94,7 @@ def _seen_from_root(reference: str, pointer: str) -> str:
 
 def _parts(schema: Node) -> Iterator[Node]:
     """Every schema in a schema, itself first, but those that are `true` or `false`."""
-    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415  slow
+    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415  slow, and seldom needed
 
     waiting: list[Any] = [schema]
     while waiting:
@@ -106,9 +106,9 @@ def _parts(schema: Node) -> Iterator[Node]:
 
 def _stray(schema: Node) -> str | None:
     """What is wrong with the references of a schema that is none the worse otherwise."""
-    from referencing import Registry  # noqa: PLC0415  slow
-    from referencing.exceptions import Unresolvable  # noqa: PLC0415  slow
-    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415  slow
+    from referencing import Registry  # noqa: PLC0415  slow, and seldom needed
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415  slow, and seldom needed
+    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415  slow, and seldom needed
 
     parts = {id(node): node for node in _parts(schema)}
     resolver = Registry[Any]().resolver_with_root(DRAFT202012.create_resource(schema))

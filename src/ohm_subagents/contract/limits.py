@@ -6,9 +6,11 @@ from dataclasses import dataclass, fields, replace
 from decimal import Decimal, InvalidOperation
 from typing import Final, Literal, Self
 
-Extension = Literal["progress", "calls"]
+Extension = Literal["progress", "messages", "calls"]
 ClockName = Literal["idle", "tool", "soft", "cap"]
 LoopStep = Literal["warn", "finish", "stop"]
+FOREVER_MS: Final = 2**53
+"""A clock that is set to this never strikes: beyond it a number of milliseconds is no exact float any more."""
 _STEPS: Final = ("warn", "finish", "stop")
 
 
@@ -65,7 +67,8 @@ class Limits(_Partial):
     model may say nothing, once it has said something and no tool is in flight. `tool_ms`: how long one tool call may be
     in flight. `soft_ms`: how long the run may take without progress at its end; later than that, it goes on for
     `extend_ms` after each progress. `cap_ms`: how long it may take in any case. `extension`: `progress` is every
-    event, and a tool in flight has its own clock; with `calls` the soft deadline starts an extension of its own, and
+    event, and a tool in flight has its own clock; with `messages` a piece of a message or of what a tool says is none
+    (001); with `calls` the soft deadline starts an extension of its own, and
     only a new tool call starts another (000).
     """
 

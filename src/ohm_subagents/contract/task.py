@@ -38,7 +38,7 @@ from ohm_subagents.contract.events import (
 )
 from ohm_subagents.contract.finalization import FINALIZE, standing
 from ohm_subagents.contract.ids import SessionId, TaskId
-from ohm_subagents.contract.said import joined
+from ohm_subagents.contract.text_pieces import extended
 from ohm_subagents.contract.usage import NOTHING_USED, Usage
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -70,7 +70,7 @@ class Run:
     """One prompt given to one backend, and the follow-ups that the run took.
 
     `output` is the whole answer, uncut; None while the run goes on. `stopped_by` is the guard that ended
-    it, if one did.
+    it, if one did. `exit_code` is that of a process that answered.
     """
 
     prompt: str
@@ -80,6 +80,7 @@ class Run:
     outcome: Outcome | None = None
     output: str | None = None
     stopped_by: Guard | None = None
+    exit_code: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,14 +204,14 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
             return _changed(task, updated_ms=at_ms, diagnostics=(*task.diagnostics, event.diagnostic))
         case TextDelta():
             piece = event.text if task.is_speaking or not task.said else f"{_TOLD_APART}{event.text}"
-            return _changed(task, said=joined(task.said, piece), is_speaking=True, **_kept(task, event, at_ms))
+            return _changed(task, said=extended(task.said, piece), is_speaking=True, **_kept(task, event, at_ms))
         case AgentEnded():
             return _changed(task, **_kept(task, event, at_ms))
         case ToolStarted():
             opened = OpenCall(call_id=event.call_id, tool=event.tool)
-            final = task.finalized if event.tool == FINALIZE else None
+            final = task.finalized if event.tool == FINALIZE else None  # a call after the answer voids it
             return _changed(task, finalized=final, open_calls=(*task.open_calls, opened), **_called(task, event, at_ms))
-        case Finalized():
+        case Finalized():  # within its call: one that began since then has voided it
             return _changed(task, updated_ms=at_ms, progress_ms=at_ms, finalized=standing(event, task.calls))
         case ToolUpdated():
             return _changed(task, **_called(task, event, at_ms))
@@ -275,9 +276,9 @@ def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
 def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
     if not task.runs:
         return _changed(task, updated_ms=at_ms)
-    run = task.runs[-1]
-    stopped_by = None if isinstance(event.outcome, Succeeded) else run.stopped_by
-    ended = replace(run, ended_ms=at_ms, outcome=event.outcome, output=event.output or None, stopped_by=stopped_by)
+    run, outcome, code = task.runs[-1], event.outcome, event.exit_code
+    stopped_by, output = None if isinstance(outcome, Succeeded) else run.stopped_by, event.output or None
+    ended = replace(run, ended_ms=at_ms, outcome=outcome, output=output, stopped_by=stopped_by, exit_code=code)
     return _changed(
         task,
         updated_ms=at_ms,

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import anyio
 import pytest
 
-from ohm_subagents._plugins.gate import Grant, RequestNeed
 from ohm_subagents._plugins.interfaces import BackendSpec, Capability, Exchange, Options, RunOutput
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import Checkpointed, RunEvent, TextDelta, ToolEnded, ToolStarted, UsageAdded
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.testing.refusal import Refusal
 from ohm_subagents.testing.scenarios import NOTE, Scenarios, note_tool, request_for
 
 if TYPE_CHECKING:
@@ -44,26 +43,6 @@ class Recorder:
             self.events.append(event)
         else:
             self.strays.append(event)
-
-
-class Refusal:
-    """A gate that lets nothing through."""
-
-    error = OhmError(code="refused_by_the_gate", message="The budget is spent.")
-
-    def __init__(self) -> None:
-        self.needs: list[RequestNeed] = []
-
-    @asynccontextmanager
-    async def request(self, need: RequestNeed) -> AsyncGenerator[Result[Grant, OhmError]]:
-        """Say no."""
-        self.needs.append(need)
-        yield Err(self.error)
-
-    def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
-        """Never again."""
-        del provider, attempt, retry_after_s
-        return False
 
 
 class BackendConformance:

@@ -26,7 +26,11 @@ def opened(tmp_path):
         script = tmp_path / "pi.py"
         script.write_text(FAKE.replace("{version}", version))
         shell = {"command": [sys.executable, str(script)], **options}
-        config = {"subagentBackend": "interactive-shell", "subagents": {"backends": {"interactive-shell": shell}}}
+        config = {
+            "subagentBackend": "interactive-shell",
+            "subagents": {"backends": {"interactive-shell": shell}},
+            "providers": {"acme": {"baseUrl": "http://127.0.0.1:9/v1", "models": [{"id": "m1"}]}},
+        }
         return Ohm.open(cwd=tmp_path, config=config, env={**HERMETIC, "HOME": str(tmp_path)})
 
     return open_
@@ -44,6 +48,25 @@ async def test_a_budget_that_the_text_mode_could_not_keep_is_refused(opened):
         failed = await ohm.run("finder", "where?", budget=Budget(cost_usd=1))
     assert isinstance(failed, Err)
     assert failed.err_value.code == ErrorCode.BUDGET_UNENFORCEABLE
+
+
+async def test_a_budget_of_money_refuses_a_model_of_ohm_json_before_a_pi_asks_it(opened):
+    async with opened() as ohm:
+        handle = await ohm.start("finder", "break", model="acme/m1", budget=Budget(cost_usd=1))
+        failed = await handle.wait()
+        task = ohm.task(handle.id)
+    assert isinstance(failed, Err)
+    assert failed.err_value.code == ErrorCode.BUDGET_UNENFORCEABLE
+    assert failed.err_value.message.endswith("cannot be kept: nobody knows what 'acme/m1' costs.")
+    assert task.stopped_by == "cost"
+
+
+@pytest.mark.parametrize("budget", [Budget(tokens=10**9), Budget(requests=1), None])
+async def test_any_other_budget_has_nothing_against_it(opened, budget):
+    async with opened() as ohm:
+        failed = await ohm.run("finder", "break", model="acme/m1", budget=budget)
+    assert isinstance(failed, Err)
+    assert (failed.err_value.code, failed.err_value.exit_code) == (ErrorCode.BACKEND_FAILED, 4)
 
 
 async def test_a_run_in_text_mode_is_counted_as_a_request(opened):

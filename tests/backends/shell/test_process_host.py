@@ -3,6 +3,7 @@
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -120,7 +121,9 @@ def test_on_asyncio_the_kernel_asks_the_child_to_end_without_a_guardian(host, st
         one.guardian.kill()
         one.kill()
         assert gone(one.child)
+        assert one.secret.exists(), "nobody was left to remove it"
     remains.end(started.mark)
+    shutil.rmtree(one.secret.parent)
 
 
 def test_the_guardian_sees_the_end_of_a_host_whose_fork_lives_on(host, started):

@@ -77,22 +77,24 @@ def test_calls_and_listings_are_tool_lines() -> None:
     ]
 
 
-def test_todos_are_counted_from_calls_that_succeeded() -> None:
-    write = '{"mode":"replace","todos":[{"text":"a"},{"text":"b"}]}'
-    complete = '{"action":"complete","indices":[0]}'
-    folded = live(call("1", "write_todos", write))
+def test_todos_are_counted_from_the_answers_of_calls_that_succeeded() -> None:
+    folded = live(call("1", "write_todos"))
     assert folded.window().todo_total is None
     for event in (
-        back("1", "write_todos"),
-        call("2", "edit_todos", complete),
-        back("2", "edit_todos"),
-        call("3", "edit_todos", '{"action":"complete","indices":[1]}'),
-        back("3", "edit_todos", status="error"),
-        call("4", "edit_todos", '{"action":"complete","indices":[1]}'),
+        back("1", "write_todos", "Wrote 2 todo item(s)\n\n\N{EN DASH} [0] a\n\N{EN DASH} [1] b"),
+        back("2", "edit_todos", "Completed [0]\n\n✓ [0] a\n\N{EN DASH} [1] b"),
+        back("3", "edit_todos", "✓ [0] a\n✓ [1] b", status="error"),
         back("4", "edit_todos", "Error: no todos exist"),
+        back("5", "bash", "✓ [0] a"),
     ):
         folded.add(event)
     assert (folded.window().todo_completed, folded.window().todo_total) == (1, 2)
+
+
+def test_the_list_of_a_conversation_that_goes_on_is_known_from_the_first_answer() -> None:
+    answer = "Completed [1]\n\n✓ [0] a\n✓ [1] b\n\N{EN DASH} [2] c"
+    window = live(call("1", "edit_todos", '{"action":"complete","indices":[1.0]}'), back("1", "edit_todos", answer))
+    assert (window.window().todo_completed, window.window().todo_total) == (2, 3)
 
 
 def test_the_model_is_the_one_that_does_the_work() -> None:

@@ -1,15 +1,33 @@
-"""Whatever a subagent meets, no secret is in anything that the suite returns, shows or writes."""
+"""Whatever a subagent meets, no secret of a known form is in anything that the suite returns, shows or writes."""
 
 import json
 import tempfile
 
+import anyio
 import anyio.lowlevel
 import pytest
 from acting import ActingBackend
 from model_server import Call, ModelServer, Say
 
 from ohm_subagents import Err, Ohm
-from ohm_subagents.contract import ErrorCode, OhmError, TextDelta, ToolEnded, ToolStarted, Usage, UsageAdded
+from ohm_subagents._surfaces.redacting import RedactingHost
+from ohm_subagents._views import redaction
+from ohm_subagents._views.secret_forms import without_secrets
+from ohm_subagents.contract import (
+    AgentEnded,
+    Diagnostic,
+    DiagnosticRaised,
+    ErrorCode,
+    OhmError,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    ToolUpdated,
+    Usage,
+    UsageAdded,
+)
+from ohm_subagents.plugin import Host, Tool, ToolSuiteSpec, hookimpl
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio
@@ -38,6 +56,7 @@ FORMS = {
 PLANTED = (LONG, *IN_ENVIRONMENT.values(), 'quoted\\" token', "somebody")
 EVERYTHING = "\n".join(FORMS.values())
 ASK = {"agent": "explorer", "task": EVERYTHING}
+ASK_PLAIN = {"agent": "explorer", "task": "Find auth code"}
 
 
 def leaks(*texts):
@@ -160,7 +179,234 @@ class TestWithAModel:
         assert leaks(*told, *written(place / "tmp")) == []
 
 
+# Half a secret
+
+KEY = "qzxv-9911-abcd-7788"
+SHORT = "api_key=ABCDEFGHIJKLMNOPQR"
+
+
+def halves(*texts):
+    """Which pieces of the key are in any of the texts."""
+    return sorted({half for half in (KEY[:7], KEY[-7:], "ABCDEF") for text in texts if half in text})
+
+
+def opened_with_key(place, act, **options):
+    env = HERMETIC | {"HOME": str(place / "home"), "QUX_TOKEN": KEY}
+    return opened(place, ActingBackend(act), env=env, **options)
+
+
+def broken_off(said, *, how):
+    async def act(_request, sink):
+        sink.emit(TextDelta(text=said))
+        await anyio.lowlevel.checkpoint()
+        match how:
+            case "drop":
+                return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message="connection lost"))
+            case "raise":
+                raise RuntimeError("connection lost")
+            case "provider error":
+                sink.emit(UsageAdded(usage=Usage(requests=1)))
+                sink.emit(TextDelta(text="\n\nError Code 500: x"))
+                return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message="gone"))
+            case _:
+                return await anyio.sleep_forever()
+
+    return act
+
+
+class TestATextThatBreaksOff:
+    @pytest.fixture
+    def anyio_backend(self, virtual_time):
+        return virtual_time
+
+    @pytest.mark.parametrize("how", ["drop", "raise", "provider error", "timeout", "abort"])
+    @pytest.mark.parametrize(("said", "shown"), [(f"the key is {KEY[:7]}", "the key is"), (f"so: {SHORT}", "so:")])
+    async def test_in_the_middle_of_a_secret_shows_nothing_of_it(self, place, said, shown, how):
+        frames, abort = [], anyio.Event()
+        async with opened_with_key(place, broken_off(said, how=how)) as ohm, anyio.create_task_group() as group:
+            if how == "abort":
+                group.start_soon(self.set_later, abort)
+            done = await ohm.call("subagent", ASK_PLAIN, on_update=frames.append, abort=abort)
+            told = [*seen(done, ohm.tools["subagent"], frames)]
+        assert done.details["error"]
+        assert shown in done.text, "the rest of it is kept"
+        assert "[REDACTED]" in done.text
+        assert halves(*told, *written(place / "tmp")) == []
+
+    async def set_later(self, event):
+        await anyio.sleep(1)
+        event.set()
+
+    async def test_elsewhere_is_shown_as_it_is(self, place):
+        async with opened_with_key(place, broken_off("The keyhole is", how="drop")) as ohm:
+            done = await ohm.call("subagent", ASK_PLAIN)
+        assert "Partial output:\nThe keyhole is\n" in done.text
+
+
+BETWEEN = {
+    "a note": DiagnosticRaised(diagnostic=Diagnostic(subject="x", message="note")),
+    "thinking": ThinkingDelta(text="hm"),
+    "usage": UsageAdded(usage=Usage(requests=1)),
+    "what a tool says": ToolUpdated(call_id="1", tool="t", text="x"),
+    "the end of the agent": AgentEnded(),
+}
+
+
+@pytest.mark.parametrize("between", BETWEEN.values(), ids=BETWEEN)
+async def test_a_text_is_one_text_whatever_happens_in_its_middle(place, between):
+    async def act(_request, sink):
+        sink.emit(TextDelta(text=f"the key is {KEY[:7]}"))
+        sink.emit(between)
+        await anyio.sleep(0.01)
+        sink.emit(TextDelta(text=f"{KEY[7:]}, as I said"))
+        sink.emit(between)
+        await anyio.sleep(0.01)
+        return f"the key is {KEY}, as I said"
+
+    frames = []
+    async with opened_with_key(place, act) as ohm:
+        done = await ohm.call("subagent", ASK_PLAIN, on_update=frames.append)
+        told = [*seen(done, ohm.tools["subagent"], frames)]
+    assert done.text == "the key is [REDACTED], as I said"
+    assert done.details["results"][0]["displayItems"] == [{"type": "text", "text": done.text}]
+    assert halves(*told, *written(place / "tmp")) == []
+
+
+async def test_texts_of_two_turns_are_two_all_the_same(place):
+    async def act(_request, sink):
+        sink.emit(TextDelta(text="I look."))
+        sink.emit(UsageAdded(usage=Usage(requests=1)))
+        sink.emit(TextDelta(text="Found it."))
+        await anyio.lowlevel.checkpoint()
+        return "Found it."
+
+    async with opened_with_key(place, act) as ohm:
+        done = await ohm.call("subagent", ASK_PLAIN)
+    assert [item["text"] for item in done.details["results"][0]["displayItems"]] == ["I look.", "Found it."]
+
+
+# Once
+
+
+@pytest.fixture
+def looked_at(monkeypatch):
+    """Every text that the rules are tried on."""
+    texts = []
+
+    def counting(text, **options):
+        texts.append(text)
+        return without_secrets(text, **options)
+
+    monkeypatch.setattr(redaction, "without_secrets", counting)
+    return texts
+
+
+async def test_a_frame_costs_what_is_new(place, looked_at):
+    calls, size, costs = 40, 5_000, []
+
+    async def busy(_request, sink):
+        for number in range(calls):
+            args = json.dumps({"content": f"{number} " + "word " * (size // 5)})
+            sink.emit(ToolStarted(call_id=str(number), tool=f"write-{number}", args=args))
+            sink.emit(ToolEnded(call_id=str(number), tool=f"write-{number}", status="success", text="ok"))
+            await anyio.sleep(0.002)
+        return "done"
+
+    def watch(_frame):
+        costs.append(sum(map(len, looked_at)) - sum(costs))
+
+    async with opened(place, ActingBackend(busy)) as ohm:
+        await ohm.call("subagent", ASK_PLAIN, on_update=watch)
+    assert len(costs) > calls / 2, "it was watched"
+    assert sum(map(len, looked_at)) < 1.2 * calls * size, "each text once"
+    assert costs[-1] < size
+
+
+@pytest.mark.parametrize("act", [None, "drop"])
+async def test_a_long_answer_is_looked_at_once(place, looked_at, act):
+    long = "word " * 100_000
+
+    async def answered(_request, sink):
+        sink.emit(TextDelta(text=long))
+        await anyio.lowlevel.checkpoint()
+        return long
+
+    async with opened(place, ActingBackend(broken_off(long, how=act) if act else answered)) as ohm:
+        done = await ohm.call("subagent", ASK_PLAIN)
+    assert done.details["results"][0]["output"] == long
+    assert written(place / "tmp")
+    assert sum(map(len, looked_at)) < 1.1 * len(long)
+
+
+async def test_lines_of_a_stack_are_counted_in_what_went_wrong_not_in_the_words_around_it(place):
+    error = "\n".join(f"Error: e{number}" for number in range(5))
+
+    async def failed(_request, _sink):
+        await anyio.lowlevel.checkpoint()
+        return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=error))
+
+    async with opened(place, ActingBackend(failed)) as ohm:
+        done = await ohm.call("subagent", ASK_PLAIN)
+    assert f"Error:\n{error}" in done.text
+
+
+# What is raised
+
+
+async def test_a_session_file_that_cannot_be_one_is_a_failure_of_the_suite(place):
+    class Odd(MemoryHost):
+        def session_file(self):
+            return place / f"{FORMS['github']}\0" / "parent.jsonl"
+
+    async with opened(place, ActingBackend(leaky), host=Odd()) as ohm:
+        done = await ohm.call("subagent", ASK_PLAIN)
+    assert done.text == "Failed to create session directory: embedded null byte"
+    assert done.details["error"] == {"code": "SUBAGENT_FAILED", "message": done.text}
+
+
+async def test_an_exception_has_the_shape_of_the_suite_and_no_secret(place):
+    class Odd(MemoryHost):
+        def session_file(self):
+            class Path:
+                @property
+                def parent(self):
+                    raise RuntimeError(EVERYTHING)
+
+            return Path()
+
+    async with opened(place, ActingBackend(leaky), host=Odd()) as ohm:
+        done = await ohm.call("subagent", ASK_PLAIN)
+        assert leaks(*seen(done, ohm.tools["subagent"], ())) == []
+    assert done.details["mode"] == "single"
+    assert done.details["error"] == {"code": "SUBAGENT_FAILED", "message": done.text}
+    assert done.text.startswith("Tool 'subagent' failed: ")
+    assert done.render().startswith("✗ Tool 'subagent' failed: ")
+
+
+def test_the_host_is_told_nothing_past_the_redaction():
+    methods = {name for name in vars(Host) if not name.startswith("_")}
+    assert methods <= set(vars(RedactingHost)), "a method of Host that RedactingHost does not have"
+
+
 # Any suite
+
+
+async def test_what_another_tool_raises_holds_no_secret_either(place):
+    async def odd(_call):
+        await anyio.lowlevel.checkpoint()
+        raise RuntimeError(EVERYTHING)
+
+    tool = Tool(name="odd", label="Odd", description="x", input_schema={}, execute=odd, call_view=lambda *_: "")
+
+    class Odd:
+        @hookimpl
+        def ohm_tool_suites(self):
+            return [ToolSuiteSpec(name="odd", summary="x", build=lambda _context: (tool,), redacts=True)]
+
+    async with opened(place, ActingBackend(leaky), Odd(), suites=["odd"]) as ohm:
+        done = await ohm.call("odd", {})
+    assert done.details["error_code"] == "tool_failed"
+    assert leaks(done.text, json.dumps(done.details)) == []
 
 
 DELEGATE = {"tasks": [{"name": "t", "prompt": EVERYTHING}]}

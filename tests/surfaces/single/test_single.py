@@ -1,16 +1,15 @@
 """`subagent` through the public doors: who is started how, what becomes of it, what is told."""
 
 import json
-import tempfile
-from contextlib import asynccontextmanager
 from decimal import Decimal
+from uuid import UUID
 
 import anyio
 import anyio.lowlevel
 import pytest
-from acting import ActingBackend
+from failing import broken, failing
 
-from ohm_subagents import Err, Ohm
+from ohm_subagents import Err
 from ohm_subagents.contract import (
     AgentEnded,
     ErrorCode,
@@ -18,51 +17,15 @@ from ohm_subagents.contract import (
     TextDelta,
     ToolEnded,
     ToolStarted,
+    ToolUpdated,
     Usage,
     UsageAdded,
 )
-from ohm_subagents.testing import HERMETIC, MemoryHost
+from ohm_subagents.testing import MemoryHost
 
 pytestmark = pytest.mark.anyio
 
-CONFIG = "extensions/devkit-pi/config.json"
 ASK = {"agent": "explorer", "task": "Find auth code"}
-
-
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    for name in ("work", "tmp"):
-        (tmp_path / name).mkdir()
-    return tmp_path
-
-
-@pytest.fixture
-def opened(place):
-    """An `Ohm` whose subagents do what a function says, with the `subagents` section of a config.json."""
-
-    @asynccontextmanager
-    async def ohm(act=None, *, section=None, env=None, host=None, config=None, suites=("single",)):
-        configure(place, section)
-        acting = ActingBackend(act or answered)
-        async with Ohm.open(
-            cwd=place / "work",
-            env=HERMETIC | {"HOME": str(place), "PI_CODING_AGENT_DIR": str(place / "agent")} | (env or {}),
-            config={"subagentBackend": "acting"} | (config or {}),
-            suites=suites,
-            plugins=[acting],
-            host=host,
-        ) as opened:
-            opened.acting = acting
-            yield opened
-
-    return ohm
-
-
-def configure(place, section):
-    file = place / "agent" / CONFIG
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"subagents": section or {}}))
 
 
 def agent(place, name, matter="", body="You help.", *, local=False):
@@ -71,29 +34,8 @@ def agent(place, name, matter="", body="You help.", *, local=False):
     (folder / f"{name}.md").write_text(f"---\nname: {name}\n{matter}---\n{body}\n")
 
 
-async def answered(request, _sink):
-    await anyio.lowlevel.checkpoint()
-    return f"Answer to {request.prompt}"
-
-
 async def hung(_request, _sink):
     await anyio.sleep_forever()
-
-
-def failing(*errors, answer="at last"):
-    """A subagent whose attempts meet these errors, one after another, and then work."""
-    left = list(errors)
-
-    async def act(request, sink):
-        await anyio.lowlevel.checkpoint()
-        sink.emit(TextDelta(text=f"Attempt {len(errors) - len(left) + 1} of {request.prompt}"))
-        return Err(left.pop(0)) if left else answer
-
-    return act
-
-
-def broken(message="ECONNRESET", **fields):
-    return OhmError(code=ErrorCode.BACKEND_FAILED, message=message, **fields)
 
 
 # What a call gives
@@ -160,6 +102,14 @@ async def test_a_record_that_has_no_place_refuses_the_call(opened, place):
     assert done.text.startswith("Failed to create session directory: ")
 
 
+async def test_two_runs_never_share_a_record(opened):
+    ids = iter([UUID(int=1), UUID(int=1), UUID(int=2 << 96)])
+    async with opened(new_uuid=lambda: next(ids)) as ohm:
+        first, second = await ohm.call("subagent", ASK), await ohm.call("subagent", ASK)
+    assert (first.details["runId"], second.details["runId"]) == ("00000000", "00000002")
+    assert "00000002" in second.details["results"][0]["sessionFile"]
+
+
 async def test_progress_is_shown_message_by_message_never_word_by_word(opened):
     frames = []
 
@@ -218,6 +168,7 @@ async def test_a_call_without_an_answer_says_what_there_was_instead(opened):
         ({"task": "x"}, "Missing required parameter: agent"),
         ({"agent": " ", "task": "x"}, "Missing required parameter: agent"),
         ({"agent": "explorer"}, "Missing required parameter: task"),
+        (ASK | {"task": " \n"}, "Missing required parameter: task"),
         ({"agent": 1, "task": "x"}, "Invalid parameter: agent is 1; allowed: a text that is not empty"),
         (ASK | {"model": "x"}, "Unsupported parameter: model. Supported parameters: agent, task"),
     ],
@@ -237,9 +188,9 @@ async def test_nothing_is_offered_to_a_subagent_or_where_it_is_switched_off(open
         assert [*ohm.tools] == []
 
 
-async def test_a_switch_that_is_turned_later_counts_at_the_next_call(opened, place):
+async def test_a_switch_that_is_turned_later_counts_at_the_next_call(opened, configure):
     async with opened() as ohm:
-        configure(place, {"enabled": False})
+        configure({"enabled": False})
         done = await ohm.call("subagent", ASK)
     assert done.details["error"] == {
         "code": "SUBAGENTS_DISABLED",
@@ -384,6 +335,21 @@ class TestTime:
             assert anyio.current_time() - began == pytest.approx(10)
         assert done.details["results"][0]["timeoutReason"] == "runtime"
 
+    @pytest.mark.parametrize("piece", [TextDelta(text="w"), ToolUpdated(call_id="1", tool="bash", text="w")])
+    async def test_a_piece_of_what_goes_on_is_no_activity(self, opened, piece):
+        async def busy(_request, sink):
+            if isinstance(piece, ToolUpdated):
+                sink.emit(ToolStarted(call_id="1", tool="bash"))
+            while True:
+                sink.emit(piece)
+                await anyio.sleep(1)
+
+        async with opened(busy, section={"idleTimeoutMs": 4000}) as ohm:
+            began = anyio.current_time()
+            done = await ohm.call("subagent", ASK)
+            assert anyio.current_time() - began == pytest.approx(4)
+        assert done.details["results"][0]["timeoutReason"] == "idle"
+
     async def test_a_tool_call_that_lasts_is_no_activity(self, opened):
         async def stuck(_request, sink):
             sink.emit(ToolStarted(call_id="1", tool="grep"))
@@ -394,36 +360,7 @@ class TestTime:
         assert done.details["results"][0]["error"] == "Subagent timed out after 4000ms without activity."
 
 
-# Attempts
-
-
-async def test_what_may_pass_is_tried_again_from_the_beginning(opened):
-    async with opened(failing(broken())) as ohm:
-        done = await ohm.call("subagent", ASK)
-        first, second = ohm.acting.requests
-    assert (done.text, done.details["results"][0]["exitCode"]) == ("at last", 0)
-    assert done.details["results"][0]["sessionFile"].endswith("session-attempt-2.jsonl")
-    assert (second.prompt, second.history, second.checkpoint) == (first.prompt, (), None)
-
-
-@pytest.mark.parametrize(
-    ("section", "errors", "spawned"),
-    [
-        ({}, [broken(), broken(), broken()], 2),
-        ({"retry": {"maxAttempts": 3}}, [broken(), broken(), broken()], 3),
-        ({"retry": {"enabled": False}}, [broken()], 1),
-        ({}, [broken("no such model")], 1),
-        ({}, [broken("no such model", retryable=True), broken("x")], 2),
-        ({}, [OhmError(code=ErrorCode.PROVIDER_RATE_LIMITED, message="rate limit")] * 2, 2),
-        ({}, [OhmError(code=ErrorCode.PERMISSION_DENIED, message="rate limit")], 1),
-    ],
-)
-async def test_only_what_may_pass_is_tried_again_and_at_most_so_often(opened, section, errors, spawned):
-    async with opened(failing(*errors), section=section) as ohm:
-        done = await ohm.call("subagent", ASK)
-        assert len(ohm.acting.requests) == spawned
-    assert done.details["results"][0]["exitCode"] == 1
-    assert ("Attempts:" in done.text) is (spawned > 1)
+# Failures
 
 
 async def test_a_failure_tells_what_was_said_and_where_the_record_is(opened):
@@ -479,14 +416,3 @@ async def test_a_subagent_that_floods_is_stopped(opened):
         done = await ohm.call("subagent", ASK)
     assert (done.details["error"]["code"], done.details["results"][0]["exitCode"]) == ("SUBAGENT_OUTPUT_TRUNCATED", 1)
     assert "Subagent output exceeded the stdout hard limit (8.0MB)." in done.text
-
-
-async def test_the_words_of_a_failing_provider_are_no_answer(opened):
-    async def act(_request, _sink):
-        await anyio.lowlevel.checkpoint()
-        return "Error Code internal_server_error: stream error"
-
-    async with opened(act) as ohm:
-        done = await ohm.call("subagent", ASK)
-    assert done.details["error"]["code"] == "SUBAGENT_FAILED"
-    assert done.details["results"][0]["error"] == "Error Code internal_server_error: stream error"

@@ -4,6 +4,7 @@ import pytest
 from model_server import Call, ModelServer, Say
 
 from ohm_subagents import Ohm
+from ohm_subagents.contract import UNREADABLE_SESSION
 from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio
@@ -57,3 +58,22 @@ async def test_a_child_that_hands_in_nothing_is_corrected_and_an_invalid_call_is
     assert result.details["finalized"] == {"status": "SUCCESS", "result": "at last"}
     assert "did not call it" in asked[1].prompt
     assert "SUCCESS requires a result" in asked[2].tool_results[-1]
+
+
+async def test_a_session_that_was_cut_short_is_put_aside_and_begun_anew(tmp_path):
+    replies = [each for n in range(2) for each in (final(f"answer {n}"), Say("Bye."))]
+    async with ModelServer(*replies) as server:
+        async with opened(tmp_path, server) as ohm:
+            first = await ohm.call("subagent", {"agent": "scout", "task": "one"})
+        (file,) = (tmp_path / ".pi" / "subagent-sessions").glob("*/*.jsonl")
+        whole = file.read_text()
+        file.write_text(whole[:-20])
+        async with opened(tmp_path, server) as ohm:
+            session_id = first.details["sessionId"]
+            second = await ohm.call("subagent", {"agent": "scout", "task": "two", "sessionId": session_id})
+
+    (aside,) = file.parent.glob("*.corrupt-*")
+    assert (second.details["resumed"], second.details["finalized"]["result"]) == (False, "answer 1")
+    assert second.details["notes"] == [UNREADABLE_SESSION.message, f"It is kept as '{aside}'."]
+    assert aside.read_text() == whole[:-20]
+    assert "two" in file.read_text()

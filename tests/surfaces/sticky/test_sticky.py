@@ -1,71 +1,17 @@
 """`subagent` of 003 through the public doors: who does what, in which session, and what is told."""
 
 import re
-from contextlib import asynccontextmanager
 
 import anyio
 import anyio.lowlevel
 import pytest
-from acting import ActingBackend
+from sticky_place import ASK, FINALIZE, ID, SCOUT, files, found, hand_in
 
 from ohm_subagents import Ohm
-from ohm_subagents.contract import Checkpointed, Err, ErrorCode, OhmError, ToolEnded, ToolStarted
-from ohm_subagents.plugin import ToolCall
+from ohm_subagents.contract import Err, ErrorCode, OhmError, TextDelta, ToolEnded, ToolStarted
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio
-
-FINALIZE = "subagent_finalize"
-SCOUT = "---\nname: scout\ndescription: Looks.\napproved_tools: [read, bash]\n---\nYou look.\n"
-ID = "550e8400-e29b-41d4-a716-446655440000"
-ASK = {"agent": "scout", "task": "Find auth"}
-
-
-async def hand_in(request, sink, **arguments):
-    tool = next(one for one in request.child_tools if one.name == FINALIZE)
-    sink.emit(ToolStarted(call_id="1", tool=FINALIZE))
-    result = await tool.execute(ToolCall(arguments=arguments))
-    sink.emit(ToolEnded(call_id="1", tool=FINALIZE, status="error" if result.is_error else "success", text=result.text))
-
-
-async def found(request, sink):
-    await anyio.lowlevel.checkpoint()
-    await hand_in(request, sink, status="SUCCESS", result=f"Found for {request.prompt}")
-    sink.emit(Checkpointed(state=f"{request.checkpoint or ''}{request.prompt};"))
-    return "bye"
-
-
-@pytest.fixture
-def place(tmp_path):
-    (tmp_path / "work" / "prompts").mkdir(parents=True)
-    (tmp_path / "work" / "prompts" / "scout.md").write_text(SCOUT)
-    return tmp_path
-
-
-@pytest.fixture
-def opened(place):
-    """An `Ohm` whose agents do what a function says."""
-
-    @asynccontextmanager
-    async def ohm(act=found, *, options=None, host=None, env=None, cwd="work"):
-        acting = ActingBackend(act)
-        config = {"subagentBackend": "acting", "suiteOptions": {"sticky": options or {}}}
-        async with Ohm.open(
-            cwd=place / cwd,
-            env=HERMETIC | {"HOME": str(place)} | (env or {}),
-            config=config,
-            suites=["sticky"],
-            plugins=[acting],
-            host=host,
-        ) as opened:
-            opened.acting = acting
-            yield opened
-
-    return ohm
-
-
-def files(place):
-    return sorted((place / ".pi" / "subagent-sessions").glob("*/*.jsonl"))
 
 
 async def test_the_answer_has_a_header_and_the_same_for_machines(opened):
@@ -88,6 +34,20 @@ async def test_an_error_is_told_with_what_was_found_all_the_same(opened):
     assert not result.is_error
     assert result.text.partition("---\n\n")[2] == "No such file\n\n## Partial result\n\nHalf of it"
     assert result.details["finalized"] == {"status": "ERROR", "error": "No such file", "result": "Half of it"}
+
+
+async def test_what_was_said_is_not_lost_when_nothing_was_handed_in(opened):
+    async def act(_request, sink):
+        sink.emit(TextDelta(text="It is in src/auth.ts, I think."))
+        return Err(OhmError(code="acme_down", message="The service is down."))
+
+    async with opened(act) as ohm:
+        result = await ohm.call("subagent", ASK)
+
+    error, _, said = result.text.partition("\n\n## Partial result\n\n")
+    assert "in 3 attempts. The last one failed: The service is down." in error
+    assert said.startswith("It is in src/auth.ts, I think.")
+    assert result.details["finalized"]["result"] == said
 
 
 async def test_a_new_session_has_a_uuid_and_a_known_one_goes_on_after_a_restart_of_the_host(place, opened):
@@ -125,6 +85,23 @@ async def test_a_session_is_of_one_agent_in_one_directory(place, opened):
 
     assert states == [None, None, None]
     assert len(files(place)) == 3
+
+
+async def test_no_two_agents_share_a_session_whatever_they_and_their_ids_are_called(place, opened):
+    states = []
+
+    async def act(request, sink):
+        states.append(request.checkpoint)
+        return await found(request, sink)
+
+    for agent in ("a", "a_b"):
+        (place / "work" / "prompts" / f"{agent}.md").write_text("---\ndescription: d\n---\nx")
+    async with opened(act) as ohm:
+        for agent, session_id in (("a", "b_c"), ("a_b", "c"), ("a", "b"), ("a_b", "c_")):
+            await ohm.call("subagent", {"agent": agent, "task": "x", "sessionId": session_id})
+
+    assert states == [None] * 4
+    assert [file.name for file in files(place)] == ["a_b.jsonl", "a_b_c.jsonl", "a_b_c_~3.jsonl", "a_b_c~1.jsonl"]
 
 
 async def test_two_calls_on_one_session_come_one_after_the_other(opened):
@@ -215,7 +192,7 @@ async def test_a_rejected_prompt_is_answered_with_the_reason(place, opened):
 @pytest.mark.parametrize(
     ("field", "tools"),
     [
-        ("approved_tools: [bash, subagent, read]", ("bash", "read", FINALIZE)),
+        ("approved_tools: [bash, subagent, subagent_sticky, subagent_single, read]", ("bash", "read", FINALIZE)),
         ("allowed_tools: []", (FINALIZE,)),
         ("denied_tools: bash", ("read", "edit", "write", FINALIZE)),
         ("", ("read", "bash", "edit", "write", FINALIZE)),
@@ -249,10 +226,78 @@ async def test_an_agent_ships():
     assert "Available agents: scout." in result.text
 
 
-async def test_wrong_options_are_a_diagnostic(opened):
-    async with opened(options={"finalizeRetries": 9}) as ohm:
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("finalizeRetries", 9),
+        pytest.param("timeoutMs", 10**400, id="a timeoutMs that is no number of seconds any more"),
+        ("sessionsDir", "a\0b"),
+        ("sessionsDir", ""),
+        ("promptDirs", ["a\0b"]),
+    ],
+)
+async def test_wrong_options_are_a_diagnostic(opened, key, value):
+    async with opened(options={key: value}) as ohm:
         assert [*ohm.tools] == []
-        assert any("suiteOptions.sticky.finalizeRetries" in one.message for one in ohm.diagnostics)
+        assert any(f"suiteOptions.sticky.{key}" in one.message for one in ohm.diagnostics)
+
+
+async def test_folders_of_the_options_are_those_of_the_project(place, opened):
+    (place / "work" / "prompts").rename(place / "work" / "agents")
+    async with opened(options={"promptDirs": ["agents"], "sessionsDir": "kept"}) as ohm:
+        result = await ohm.call("subagent", ASK)
+
+    assert result.details["finalized"]["status"] == "SUCCESS"
+    assert len([*(place / "work" / "kept").glob("*/scout_*.jsonl")]) == 1
+
+
+async def test_a_prompt_is_read_again_after_five_seconds(place, opened):
+    now = 0
+    async with opened(clock=lambda: now) as ohm:
+        await ohm.call("subagent", ASK)
+        (place / "work" / "prompts" / "scout.md").write_text(SCOUT.replace("You look.", "You look again."))
+        await ohm.call("subagent", ASK)
+        now = 5000
+        await ohm.call("subagent", ASK)
+
+    assert [request.profile.prompt for request in ohm.acting.requests] == ["You look."] * 2 + ["You look again."]
+
+
+async def test_what_ohm_json_says_of_a_subagent_is_not_about_an_agent_of_that_name(place, opened):
+    (place / "work" / "prompts" / "oracle.md").write_text(SCOUT.replace("scout", "oracle"))
+    own = {"model": "acme/m1", "backend": "none", "tools": {"read": "deny"}}
+    async with opened(config={"subagents": {"oracle": own}}) as ohm:
+        await ohm.call("subagent", ASK | {"agent": "oracle"})
+        (request,) = ohm.acting.requests
+
+    assert (request.model, set(request.tools)) == (None, {"read", "bash", FINALIZE})
+
+
+async def test_an_agent_that_goes_in_circles_is_not_stopped(opened):
+    async def circling(request, sink):
+        for n in range(20):
+            sink.emit(ToolStarted(call_id=f"{n}", tool="read", args="{}"))
+            sink.emit(ToolEnded(call_id=f"{n}", tool="read", status="success", text="same"))
+        return await found(request, sink)
+
+    async with opened(circling) as ohm:
+        result = await ohm.call("subagent", ASK)
+
+    assert result.details["finalized"] == {"status": "SUCCESS", "result": "Found for Find auth"}
+
+
+async def test_the_end_of_the_time_names_the_option_that_set_it(opened):
+
+    async def endless(_request, _sink):
+        await anyio.sleep_forever()
+
+    async with opened(endless, options={"timeoutMs": 40}) as ohm:
+        result = await ohm.call("subagent", ASK)
+
+    assert result.details["finalized"] == {
+        "status": "ERROR",
+        "error": "The subagent took longer than suiteOptions.sticky.timeoutMs of ohm.json: 40 ms.",
+    }
 
 
 @pytest.mark.parametrize(

@@ -77,3 +77,7 @@ async def test_a_host_that_gives_no_branch_at_all_has_no_list():
             return None
 
     assert await restored(Silent()) == ("No todos", None)
+
+
+async def test_half_a_character_in_a_session_is_marked():
+    assert await restored(MemoryHost(branch=[told([item("a\ud800")])])) == ("\N{EN DASH} [0] a?", "📋 0/1")

@@ -3,6 +3,8 @@
 import pytest
 
 from ohm_subagents import Ohm
+from ohm_subagents._views.cells import cells
+from ohm_subagents.plugin import ToolResult
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio
@@ -38,6 +40,27 @@ WRONG = {
     "true as a place": ("edit_todos", {"action": "start", "indices": [True]}, "'indices.0' is true; allowed: a whole"),
     "nothing as a place": ("edit_todos", {"action": "start", "indices": [None]}, "'indices.0' is null; allowed: a"),
     "a text as a place": ("edit_todos", {"action": "start", "indices": ["0"]}, "'indices.0' is \"0\"; allowed: a"),
+    "a place far away": (
+        "write_todos",
+        {"mode": "insert", "index": 10**17, "todos": []},
+        "'index' is 100000000000000000; allowed: a whole number, 9007199254740991 or less.",
+    ),
+    "a place of 5000 digits": (
+        "edit_todos",
+        {"action": "start", "indices": [10**5000]},
+        "'indices.0' is too long to show; allowed: a whole number, 9007199254740991 or less.",
+    ),
+    "a place of 5000 digits below": (
+        "write_todos",
+        {"mode": "insert", "index": -(10**5000), "todos": []},
+        "'index' is too long to show; allowed: a whole number, -9007199254740991 or more.",
+    ),
+    "half a character": ("write_todos", {"mode": "\ud800", "todos": []}, "unknown mode '?'"),
+    "half a character as a place": (
+        "edit_todos",
+        {"action": "start", "indices": ["\ud800"]},
+        "'indices.0' is \"?\"; allowed: a whole number.",
+    ),
     "51 places": ("edit_todos", {"action": "start", "indices": [0] * 51}, "51 indices exceed maximum of 50"),
 }
 
@@ -60,6 +83,21 @@ async def test_a_whole_number_may_be_written_with_a_point():
         await written(ohm, "a")
         done = await ohm.call("edit_todos", {"action": "start", "indices": [0.0]})
         assert done.text == "Started [0]\n\n● [0] a"
+
+
+async def test_half_a_character_is_marked_so_that_everything_can_be_written_down(host):
+    async with opened(host=host) as ohm:
+        done = await written(ohm, "a\ud800b", "\udfff" * 1000)
+        assert done.details["todos"][0]["text"] == "a?b"
+        done = await ohm.call("edit_todos", {"action": "start", "indices": [0]})
+        for text in (done.text, done.render(), host.statuses["til-done-active"], await listed(ohm), str(done.details)):
+            assert text.encode()
+
+
+async def test_a_call_with_a_number_of_5000_digits_can_be_shown():
+    async with opened() as ohm:
+        line = ohm.tools["edit_todos"].render_call({"action": "start", "indices": [0, 10**5000]})
+        assert line == "edit_todos start [0, too long to show]"
 
 
 async def test_the_details_are_a_copy():
@@ -120,6 +158,40 @@ async def test_a_result_is_shown_as_its_list_and_cannot_move_the_cursor():
         line = ohm.tools["write_todos"].render_call({"mode": "\x1b]0;x\x07append", "todos": []})
         assert "\x1b" not in line
         assert "\x1b" not in ohm.render_message("til-done-complete", "\x1b[31mred")
+
+
+async def test_no_text_drives_the_screen_or_forges_a_line_of_it(host):
+    drives, forges = "\x1b[2J\x1b]0;t\x07red", "a\n✓ [9] forged\r\u2028✓ [8] too"
+    async with opened(host=host) as ohm:
+        await written(ohm, drives, forges)
+        done = await ohm.call("edit_todos", {"action": "start", "indices": [0, 1]})
+        assert host.statuses["til-done-active"] == "[0] red\n[1] a ✓ [9] forged ✓ [8] too"
+        assert done.render() == "● [0] red\n● [1] a ✓ [9] forged ✓ [8] too"
+        assert done.text == f"Started [0, 1]\n\n{done.render()}"
+        assert [todo["text"] for todo in done.details["todos"]] == [drives, forges]
+        refused = await ohm.call("write_todos", {"mode": f"{drives}\n✓ [0] forged", "todos": []})
+        assert refused.render() == "Error: unknown mode 'red ✓ [0] forged'"
+        write, edit = ohm.tools["write_todos"], ohm.tools["edit_todos"]
+        line = write.render_call({"mode": "insert", "index": forges, "todos": []})
+        assert line == "write_todos insert (0 items @a ✓ [9] forged ✓ [8] too)"
+        assert edit.render_call({"action": drives, "indices": [forges, [drives]]}).isprintable()
+
+
+@pytest.mark.parametrize("width", [12, 20, 40, 79])
+async def test_a_result_keeps_within_its_width_and_loses_nothing(width):
+    async with opened() as ohm:
+        text = "very " * 30 + "w" * 90 + " 漢字" * 20
+        done = await written(ohm, text, "b")
+        lines = done.render(width=width).split("\n")
+        assert max(map(cells, lines)) <= width
+        assert lines[0].startswith("\N{EN DASH} [0] very")
+        assert lines[-1] == "\N{EN DASH} [1] b"
+        assert {line[:6] for line in lines[1:-1]} == {" " * 6}
+        assert "".join("".join(lines[:-1]).split()).removeprefix("\N{EN DASH}[0]") == "".join(text.split())
+        refused = await ohm.call("write_todos", {"mode": "w" * 200, "todos": []})
+        assert max(map(cells, refused.render(width=width).split("\n"))) <= width
+        foreign = ohm.tools["list_todos"].render_result(ToolResult(text=text, details={}), width=width)
+        assert max(map(cells, foreign.split("\n"))) <= width
 
 
 async def test_it_is_mounted_where_it_is_asked_for_and_its_tools_for_subagents_are_always_there():

@@ -112,7 +112,10 @@ class InProcessBackend:
         equipment, spans = self._equip(request), traced(request)
         for diagnostic in (*facts.diagnostics, *equipment.diagnostics):
             sink.emit(DiagnosticRaised(diagnostic=diagnostic))
-        tools = ToolUse(file_changed=lambda path: sink.emit(FileChanged(path=path)))
+        tools = ToolUse(
+            file_changed=lambda path: sink.emit(FileChanged(path=path)),
+            hands_in=request.profile.finalize is not None,
+        )
         toolsets = list(equipment.toolsets)
         if request.child_tools:
             toolsets.append(FunctionToolset([offered(tool, sink) for tool in request.child_tools]))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.tools import RunContext
 from pydantic_ai.tools import Tool as UpstreamTool
+from pydantic_core import SchemaValidator, core_schema
 
 from ohm_subagents._backends.in_process.tools import refuse_if_closed
 from ohm_subagents._plugins.suites import ToolCall, ToolResult
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.interfaces import Sink
     from ohm_subagents._plugins.suites import Tool
+
+_AN_OBJECT: Final = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
+"""All that is looked at before a tool is called; arguments that are none would cost the run."""
 
 
 def guidance(tools: Sequence[Tool]) -> str:
@@ -52,10 +56,12 @@ def offered(tool: Tool, sink: Sink) -> UpstreamTool[object]:
             raise ToolFailed(result.text)
         return result.text
 
-    return UpstreamTool[object].from_schema(
+    given = UpstreamTool[object].from_schema(
         execute,
         name=tool.name,
         description=tool.description,
         json_schema=dict(tool.input_schema),
         takes_ctx=True,
     )
+    given.function_schema.validator = _AN_OBJECT
+    return given

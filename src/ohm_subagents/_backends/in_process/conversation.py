@@ -10,7 +10,7 @@ from pydantic_ai.conversation import Conversation, ConversationTypeAdapter
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart, repair_messages
 from pydantic_ai.usage import RunUsage
 
-from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.diagnostics import UNREADABLE_SESSION
 from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised
 
 if TYPE_CHECKING:
@@ -27,12 +27,7 @@ def conversation_of(request: RunRequest, sink: Sink) -> Conversation:
         try:
             stored = ConversationTypeAdapter.validate_json(request.checkpoint)
         except ValidationError:
-            unreadable = Diagnostic(
-                subject="session",
-                message="The stored conversation of this session cannot be read; "
-                "the run continues from its prompts and answers alone.",
-            )
-            sink.emit(DiagnosticRaised(diagnostic=unreadable))
+            sink.emit(DiagnosticRaised(diagnostic=UNREADABLE_SESSION))
         else:
             # Usage starts anew: it was reported by the runs that used it, and limits are per run.
             return replace(stored, messages=repair_messages(stored.messages), usage=RunUsage())

@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, ModelOverloadedError, ModelRateLimitError
-from pydantic_ai.messages import ModelRequest, UserPromptPart
+from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 
@@ -17,6 +17,7 @@ from ohm_subagents._backends.in_process.prices import cost_of
 from ohm_subagents._backends.in_process.token_estimate import TokenEstimate
 from ohm_subagents._plugins.gate import Grant, RequestNeed
 from ohm_subagents.contract.events import UsageAdded
+from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.result import Ok
 from ohm_subagents.contract.usage import Usage
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.model_pattern import ModelPattern
 
 _LAST_REQUEST: Final = "This is the last request that the budget allows: answer now with what you have, without tools."
+_LAST_CALL: Final = f"This is the last request that the budget allows: call {FINALIZE} now with what you have."
 
 
 class RefusedError(Exception):
@@ -122,21 +124,25 @@ class GatedModel(WrapperModel):
     def _closing(
         self, grant: Grant, messages: list[ModelMessage], parameters: ModelRequestParameters
     ) -> tuple[list[ModelMessage], ModelRequestParameters]:
-        """The request as it is, or without function tools and with the word that the run has to answer now.
+        """The request as it is, or with the word that the run has to answer now, and no tool but for that.
 
         The word is for this request alone: a later run of the session has its tools again.
         """
         if grant.is_last:
-            self._tools.close(_LAST_REQUEST)
+            self._tools.close(_LAST_CALL if self._tools.hands_in else _LAST_REQUEST)
         if not self._tools.closing:
             return messages, parameters
+        if _is_handed_in(messages):
+            return messages, replace(parameters, function_tools=[])
         said = UserPromptPart(self._tools.closing)
         match messages:
             case [*earlier, ModelRequest() as newest]:
                 messages = [*earlier, replace(newest, parts=[*newest.parts, said])]
             case _:
                 messages = [*messages, ModelRequest(parts=[said])]
-        return messages, replace(parameters, function_tools=[])
+        return messages, replace(
+            parameters, function_tools=[one for one in parameters.function_tools if one.name == FINALIZE]
+        )
 
     def _max_tokens(self, settings: ModelSettings | None) -> int | None:
         return (merge_model_settings(self.wrapped.settings, settings) or {}).get("max_tokens")
@@ -151,6 +157,15 @@ class GatedModel(WrapperModel):
         if self._gate is None or not _is_overload(error):
             return False
         return self._gate.throttled(self._pattern.provider, attempt=attempt, retry_after_s=error.retry_after)
+
+
+def _is_handed_in(messages: list[ModelMessage]) -> bool:
+    """Whether the answer is what the model has just handed in."""
+    match messages:
+        case [*_, ModelRequest(parts=[*_, ToolReturnPart(tool_name=name, outcome="success")])]:
+            return name == FINALIZE
+        case _:
+            return False
 
 
 def _is_overload(error: ModelAPIError) -> bool:

@@ -17,7 +17,7 @@ from ohm_subagents._backends.shell.environment import child_environment
 from ohm_subagents._backends.shell.options import ShellOptions
 from ohm_subagents._backends.shell.process import Launch, Supervisor
 from ohm_subagents._plugins.interfaces import BackendSpec, Capability
-from ohm_subagents.contract.result import Err, Result
+from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -111,12 +111,15 @@ async def conversed(child: Child, reader: Reader, sink: Sink, *, grace_s: float)
 
 
 def finished(reader: Reader, ended: Ended, sink: Sink) -> Result[RunOutput, OhmError]:
-    """The last events of a run, and what became of it; an error has the exit code of a process that ended by itself."""
+    """The last events of a run, and what became of it, with the exit code of a process that ended by itself."""
     for event in reader.last(ended):
         sink.emit(event)
+    code = None if ended.was_stopped else ended.code
     match reader.outcome(ended):
-        case Err(error) if error.exit_code is None and not ended.was_stopped:
-            return Err(replace(error, exit_code=ended.code))
+        case Err(error) if error.exit_code is None:
+            return Err(replace(error, exit_code=code))
+        case Ok(output):
+            return Ok(replace(output, exit_code=code))
         case result:
             return result
 

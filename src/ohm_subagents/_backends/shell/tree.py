@@ -19,8 +19,8 @@ class Tree:
     """A process that leads its own session, and those below it as far as they were seen.
 
     What carries our mark is found without this. It is for what does not, as far as it is below the process when that is
-    stopped: where no environment can be read, and what was started with an empty one. A pid that is another process's
-    by now is never signalled.
+    stopped: where no environment can be read, and what was started with an empty one or with another mark. Daemons are
+    below it too if the launcher has started it. A pid that is another process's by now is never signalled.
     """
 
     def __init__(self, pid: int) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._surfaces.delegate.details import Line
 from ohm_subagents._views.messages import MessageLog, arguments_in
 from ohm_subagents._views.previews import tool_call_preview, tool_result_summary
-from ohm_subagents._views.todo_count import TODO_TOOLS, TodoCount
+from ohm_subagents._views.todos import TODO_TOOLS, count_in
 from ohm_subagents.contract.events import (
     RouteResolved,
     RunEnded,
@@ -24,8 +24,6 @@ from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from pydantic import JsonValue
 
     from ohm_subagents._surfaces.delegate.details import Window
     from ohm_subagents._views.messages import Message
@@ -53,8 +51,6 @@ class LiveWindow:
         self._lines: deque[Line] = deque(maxlen=MAX_LINES)
         self._pieces: list[str] = []
         self._length = 0
-        self._todos: TodoCount | None = None
-        self._todo_calls: dict[str, dict[str, JsonValue]] = {}
         self._is_stale = False
 
     @property
@@ -94,7 +90,6 @@ class LiveWindow:
                 if self._log.is_news(output):
                     self._say(output)
                     self._end_line()
-                self._todo_calls.clear()
             case _:  # the other events are not seen in a window, and a new one is not either unless it is added above
                 pass
         self._log.add(event)
@@ -130,21 +125,17 @@ class LiveWindow:
     def _call(self, event: ToolStarted) -> None:
         self._end_line()
         arguments = arguments_in(event.args)
-        if event.tool in TODO_TOOLS:
-            self._todo_calls[event.call_id] = arguments
         preview = tool_call_preview(event.tool, arguments, width=self._preview_width, cwd=self._cwd, home=self._home)
         self._show_tool(preview)
 
     def _return(self, event: ToolEnded) -> None:
-        arguments = self._todo_calls.pop(event.call_id, None)
         if event.status != "success":
             return
         if (summary := tool_result_summary(event.tool, event.text)) is not None:
             self._end_line()
             self._show_tool(summary)
-        if arguments is not None:
-            self._todos = (self._todos or TodoCount()).after(event.tool, arguments, answer=event.text)
-            self.change(todo_total=self._todos.total, todo_completed=self._todos.completed)
+        if event.tool in TODO_TOOLS and (todos := count_in(event.text)) is not None:
+            self.change(todo_total=todos.total, todo_completed=todos.completed)
 
     def _show_tool(self, text: str) -> None:
         self._lines.append(Line(text=encodable(text), kind="tool"))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
-import re
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents._surfaces.single.details import Streaming, UsageCounts
 from ohm_subagents._surfaces.single.session_file import session_path, write_session
-from ohm_subagents._views.messages import MessageLog, calls_of, text_of
+from ohm_subagents._surfaces.single.truncation import size_text
+from ohm_subagents._surfaces.single.verdict import is_provider_error
+from ohm_subagents._views.messages import MessageLog, calls_of, text_of, with_texts
 from ohm_subagents.contract.events import (
     AgentEnded,
-    GuardTripped,
     RunEnded,
     RunStarted,
+    Succeeded,
     TextDelta,
     ThinkingDelta,
     ToolEnded,
@@ -25,7 +26,7 @@ from ohm_subagents.contract.events import (
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -33,13 +34,14 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites import JsonObject, SuiteContext
     from ohm_subagents._surfaces.single.inputs import Asked
     from ohm_subagents._views.messages import Message
+    from ohm_subagents._views.redaction import Redaction
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.task import Task
 
 MAX_STDOUT_BYTES: Final = 8 * 1024 * 1024
+MAX_LINES: Final = 10_000
+"""So many model requests, tool calls and results together: more is not kept of an attempt."""
 RUNNING: Final = "(running...)"
-
-_PROVIDER_ERROR: Final = re.compile(r"\s*Error Code [\w-]+:", re.IGNORECASE)
 
 logger = logging.getLogger(PROJECT)
 
@@ -48,81 +50,110 @@ class ChildRun:
     """An observer of the task that a call starts.
 
     Attempts are told apart: messages are those of the newest, usage is that of all. Text that is just being written is
-    not shown before it is whole, because half a secret cannot be recognised. `stop` ends a subagent that says more than
-    any answer needs.
+    not shown before it is whole, because half a secret cannot be recognised; what was being written when an attempt
+    broke off loses what may be one. `stop` ends a subagent that says more than any answer needs; `flooded` then tells
+    which limit that was.
     """
 
     def __init__(
-        self, asked: Asked, context: SuiteContext, *, run_id: str, folder: Path, stop: Callable[[], None]
+        self,
+        asked: Asked,
+        context: SuiteContext,
+        *,
+        run_id: str,
+        folder: Path,
+        redaction: Redaction,
+        stop: Callable[[], None],
     ) -> None:
         self.run_id = run_id
         self.attempts = 0
         self.task: Task | None = None
         self.session_file: Path | None = None
-        self.timeout: Literal["runtime", "idle"] | None = None
-        self.is_flooded = False
+        self.flooded = ""
         self.has_answered = False
         self._asked = asked
         self._context = context
         self._folder = folder
+        self._redaction = redaction
         self._stop = stop
-        self._log = MessageLog(asked.task)
-        self._messages: tuple[Message, ...] = ()
+        self._log = MessageLog(asked.task, most=None, goes_on=redaction.may_go_on)
+        self._ended: tuple[Message, ...] | None = None
         self._usage = NOTHING_USED
-        self._told_bytes = 0
+        self._told_bytes = self._lines = 0
 
     def notify(self, task: Task, event: Event) -> None:
         """What happened to the task."""
         self.task = task
         if isinstance(event, RunStarted):
             self._begin()
-        self._log.add(event)
+        if not self.flooded and not isinstance(event, ThinkingDelta):  # a text that goes on after it is one text
+            self._log.add(event)
         match event:
-            case TextDelta(text=text) | ThinkingDelta(text=text) | ToolUpdated(text=text) | ToolEnded(text=text):
+            case TextDelta(text=text) | ThinkingDelta(text=text) | ToolUpdated(text=text):
                 self._count(text)
-            case ToolStarted(args=args):
-                self._count(args)
+            case ToolStarted(args=text) | ToolEnded(text=text):
+                self._count(text, lines=1)
             case UsageAdded(usage=usage):
                 self._usage += usage
+                self._count("", lines=1)
             case AgentEnded():
                 self.has_answered = True
-            case GuardTripped(guard=guard, step="stop"):
-                self.timeout = "runtime" if guard == "cap" else "idle" if guard in {"soft", "idle", "tool"} else None
-            case RunEnded():
-                self._keep()
+            case RunEnded(outcome=outcome):
+                self._end(is_whole=isinstance(outcome, Succeeded))
             case _:
                 pass
-        if not isinstance(event, TextDelta):
-            self._messages = self._log.messages
 
     def _begin(self) -> None:
         self.attempts += 1
         self.has_answered = False
-        self.timeout = None
-        self._told_bytes = 0
-        self._log = MessageLog(self._asked.task)
+        self._told_bytes = self._lines = 0
+        self._log = MessageLog(self._asked.task, most=None, goes_on=self._redaction.may_go_on)
+        self._ended = None
 
-    def _count(self, text: str) -> None:
+    def _count(self, text: str, *, lines: int = 0) -> None:
         self._told_bytes += len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-        if self._told_bytes > MAX_STDOUT_BYTES and not self.is_flooded:
-            self.is_flooded = True
+        self._lines += lines
+        if self._told_bytes > MAX_STDOUT_BYTES:
+            self._flood(f"stdout hard limit ({size_text(MAX_STDOUT_BYTES)})")
+        elif self._lines > MAX_LINES:
+            self._flood(f"JSONL lines hard limit ({MAX_LINES})")
+
+    def _flood(self, limit: str) -> None:
+        if not self.flooded:
+            self.flooded = f"Subagent output exceeded the {limit}."
             self._stop()
 
-    def _keep(self) -> None:
+    def _end(self, *, is_whole: bool) -> None:
         """The record of the attempt; a disk that does not take it costs the record only."""
+        messages = self._log.messages
+        if not is_whole:
+            messages = _broken_off(messages, self._redaction)
+        self._ended = messages
         path = session_path(self._folder, self.attempts)
         try:
-            write_session(path, self._context, run_id=self.run_id, cwd=self._context.cwd, messages=self._log.messages)
+            write_session(path, self._context, run_id=self.run_id, messages=messages, redaction=self._redaction)
         except OSError:
             logger.exception("The record of a subagent could not be written.")
         else:
             self.session_file = path
 
     @property
+    def _messages(self) -> tuple[Message, ...]:
+        return self._log.whole if self._ended is None else self._ended
+
+    @property
+    def last_said(self) -> str:
+        """What the assistant said last, or empty."""
+        return next(self._said(), "")
+
+    @property
     def last_text(self) -> str:
-        """What the assistant said last, or empty; the words of a provider that failed are none of it."""
+        """The same without the words of a provider that failed."""
+        return next((text for text in self._said() if not is_provider_error(text)), "")
+
+    def _said(self) -> Iterator[str]:
         said = (text_of(message) for message in reversed(self._messages) if message.get("role") == "assistant")
-        return next((text for text in said if text and not is_provider_error(text)), "")
+        return (text for text in said if text)
 
     @property
     def items(self) -> tuple[JsonObject, ...]:
@@ -151,9 +182,16 @@ class ChildRun:
         return Streaming(display_items=self.items, usage=self.usage, turn_count=self._usage.requests)
 
 
-def is_provider_error(text: str) -> bool:
-    """Whether a text is how some services tell of their failure, in the model's name."""
-    return _PROVIDER_ERROR.match(text) is not None
+def _broken_off(messages: tuple[Message, ...], redaction: Redaction) -> tuple[Message, ...]:
+    """The messages of an attempt that did not end well: what was said last may end in the middle of a secret."""
+    kept = list(messages)
+    for at in reversed(range(len(kept))):
+        text = text_of(kept[at])
+        if kept[at].get("role") == "assistant" and text:
+            kept[at] = with_texts(kept[at], redaction.cut_off)
+            if not is_provider_error(text):
+                break
+    return tuple(kept)
 
 
 def _call(name: str, arguments: JsonValue) -> JsonObject:

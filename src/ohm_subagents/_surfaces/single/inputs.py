@@ -38,7 +38,10 @@ class Asked:
 
 
 def parse_asked(arguments: JsonValue) -> Result[Asked, str]:
-    """Understand a call, or say in the words of 001 which parameter is missing, or which there is not."""
+    """Understand a call, or say in the words of 001 which parameter is missing, or which there is not.
+
+    A blank text is missing too, although the published schema, which only counts characters, lets it pass.
+    """
     given = arguments if isinstance(arguments, dict) else {}
     texts = {name: value for name in _NAMES if isinstance(value := given.get(name), str) and value.strip()}
     for name in _NAMES:

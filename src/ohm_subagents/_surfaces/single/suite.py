@@ -14,29 +14,36 @@ from ohm_subagents._surfaces.single.child_prompt import child_prompt
 from ohm_subagents._surfaces.single.child_run import RUNNING, ChildRun
 from ohm_subagents._surfaces.single.details import Details, SubagentErrorCode
 from ohm_subagents._surfaces.single.inputs import SUBAGENT_SCHEMA, Asked, parse_asked
+from ohm_subagents._surfaces.single.limits import limits_of
 from ohm_subagents._surfaces.single.outcome import DISABLED, not_begun, refused, result_of
 from ohm_subagents._surfaces.single.session_file import session_folder
 from ohm_subagents._surfaces.single.tool_policy import tools_of
+from ohm_subagents._surfaces.single.verdict import is_worth_another
 from ohm_subagents._surfaces.single.views import call_line, result_text
 from ohm_subagents._surfaces.tool import followed
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.commands import Refused, Rejected, Start, Started, StartItem
-from ohm_subagents.contract.limits import Limits
+from ohm_subagents.contract.limits import LoopPolicy
 from ohm_subagents.contract.profile import ToolPolicy
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.suites import SuiteContext, ToolCall
     from ohm_subagents.contract.commands import Reply
     from ohm_subagents.contract.devkit_settings import DevkitSettings
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.task import Task
 
 NAME: Final = "single"
 TOOL: Final = "subagent"
-_DAY_MS: Final = 86_400_000
 _TITLE_CHARS: Final = 60
+_LOOP: Final = LoopPolicy(same_results=0)
+"""001 ends nobody whose searches find nothing, and bounds a run by time and size."""
 SNIPPET: Final = "Delegate one focused task to a specialised subagent"
 GUIDELINES: Final = (
     "Use subagent for a focused task that needs much reading and a short answer: exploring, reviewing, researching, "
@@ -66,6 +73,7 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
             execute=partial(_subagent, context),
             call_view=call_line,
             result_view=result_text,
+            failure=_raised,
             prompt_snippet=SNIPPET if settings.injects_policy else "",
             prompt_guidelines=GUIDELINES if settings.injects_policy else (),
         ),
@@ -92,7 +100,7 @@ async def _subagent(context: SuiteContext, call: ToolCall) -> ToolResult:
 
 
 def _ordered(context: SuiteContext, arguments: JsonValue) -> _Order | ToolResult:
-    """The call as an order, or why it is none; the checks are in the order of 001."""
+    """The call as an order, or why it is none; the checks are in the order of 001. An unreadable depth is too deep."""
     settings, nesting = context.devkit_settings(), context.nesting
     max_depth = settings.max_depth if nesting.max_depth is None else nesting.max_depth
     if nesting.depth is None or nesting.depth >= max_depth:
@@ -113,14 +121,14 @@ def _ordered(context: SuiteContext, arguments: JsonValue) -> _Order | ToolResult
 
 
 async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> ToolResult:
-    run_id, asked = context.new_uuid().hex[:8], order.asked
+    asked = order.asked
     try:
-        folder = session_folder(context, run_id)
-    except OSError as error:
-        why = f"Failed to create session directory: {error.strerror or error}"
+        folder = session_folder(context)
+    except (OSError, ValueError) as error:
+        why = f"Failed to create session directory: {getattr(error, 'strerror', None) or error}"
         return refused(SubagentErrorCode.SUBAGENT_FAILED, why)
-    scope = anyio.CancelScope()
-    run = ChildRun(asked, context, run_id=run_id, folder=folder, stop=scope.cancel)
+    run_id, scope = folder.name, anyio.CancelScope()
+    run = ChildRun(asked, context, run_id=run_id, folder=folder, redaction=call.redaction, stop=scope.cancel)
 
     def frame(_reply: Reply) -> ToolResult:
         details = Details(run_id=run_id, streaming=run.streaming())
@@ -131,13 +139,20 @@ async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> 
             case Rejected(error=error) | Started(items=(Refused(error=error),)):
                 return not_begun(error, max_depth=order.max_depth)
             case _:
-                return result_of(run, asked, order.settings, context.redaction())
+                return result_of(run, asked, order.settings, call.redaction)
+
+    def again(task: Task) -> bool:
+        return is_worth_another(task, order.settings, said=run.last_said)
 
     throttle_ms = context.settings().onupdate_throttle_ms
-    command = Start(items=(_item(order),), max_depth=order.max_depth)
+    command = Start(items=(_item(order, again),), max_depth=order.max_depth)
     with scope:
         return await followed(command, context, call, frame=frame, result=result, observer=run, throttle_ms=throttle_ms)
-    return result_of(run, asked, order.settings, context.redaction())
+    return result_of(run, asked, order.settings, call.redaction)
+
+
+def _raised(error: OhmError) -> ToolResult:
+    return _viewed(refused(SubagentErrorCode.SUBAGENT_FAILED, str(error)))
 
 
 def _viewed(result: ToolResult) -> ToolResult:
@@ -166,7 +181,7 @@ def _prepared(order: _Order) -> Profile:
     return replace(agent, prompt=prompt, tools=ToolPolicy(allowed=tools), agent=replace(options, variables=variables))
 
 
-def _item(order: _Order) -> StartItem:
+def _item(order: _Order, again: Callable[[Task], bool]) -> StartItem:
     asked, settings = order.asked, order.settings
     first_line, *_ = asked.task.strip().split("\n")
     return StartItem(
@@ -174,16 +189,8 @@ def _item(order: _Order) -> StartItem:
         prepared=_prepared(order),
         description=first_line if len(first_line) <= _TITLE_CHARS else f"{first_line[: _TITLE_CHARS - 1]}…",
         prompt=asked.task,
-        limits=_limits(settings),
+        limits=limits_of(settings),
+        loop=_LOOP,
         is_one_shot=True,
-        attempts=settings.max_attempts if settings.retries else 1,
+        again=again,
     )
-
-
-def _limits(settings: DevkitSettings) -> Limits:
-    """The time of an attempt, and where one is set, the time without any activity, a tool call that lasts included."""
-    total_ms, idle_ms = settings.timeout_ms, settings.idle_timeout_ms
-    if idle_ms is None:
-        long_ms = max(_DAY_MS, total_ms)
-        return Limits(soft_ms=total_ms, extend_ms=0, cap_ms=total_ms, idle_ms=long_ms, tool_ms=long_ms)
-    return Limits(soft_ms=idle_ms, extend_ms=idle_ms, cap_ms=total_ms, idle_ms=idle_ms, tool_ms=idle_ms)

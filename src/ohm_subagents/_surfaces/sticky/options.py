@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
 
 from ohm_subagents._plugins.interfaces import Options
+from ohm_subagents.contract.limits import FOREVER_MS
 
 SESSIONS: Final = "~/.pi/subagent-sessions"
 
 
+def _folder(path: str) -> str:
+    if path and "\0" not in path:
+        return path
+    raise PydanticCustomError("not_path", "the path of a folder")
+
+
+Folder = Annotated[str, AfterValidator(_folder)]
+
+
 class StickyOptions(Options):
-    """`promptDirs`: more folders of agents. `sessionsDir`: where sessions are kept. `backend`: whom to run on.
+    """`promptDirs`: more folders of agents. `sessionsDir`: where sessions are kept, both
+    from the folder of the project on. `backend`: whom to run on.
 
     `finalizeRetries`: how often an agent that has not handed in its answer is told so. `timeoutMs`: of a run, if any.
     """
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
 
-    prompt_dirs: tuple[str, ...] = ()
-    sessions_dir: str = Field(default=SESSIONS, min_length=1)
+    prompt_dirs: tuple[Folder, ...] = ()
+    sessions_dir: Folder = SESSIONS
     finalize_retries: int = Field(default=2, ge=0, le=5)
-    timeout_ms: int | None = Field(default=None, ge=1)
+    timeout_ms: int | None = Field(default=None, ge=1, le=FOREVER_MS)
     backend: str | None = None
 
 

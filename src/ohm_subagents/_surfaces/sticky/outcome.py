@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.finalization import payload
 from ohm_subagents._plugins.suites import ToolResult
 from ohm_subagents.contract.commands import Accepted, Refused, Rejected, Started
+from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.events import Finalized
 
 if TYPE_CHECKING:
@@ -30,26 +32,33 @@ def final_of(reply: Reply) -> Finalized:
 
 
 def _final_of_task(task: Task) -> Finalized:
-    if task.status == "cancelled":
-        return failed(CANCELLED)
-    if task.finalized is not None:
+    if task.finalized is not None and task.status != "cancelled":
         return task.finalized
-    return failed(CANCELLED if task.error is None else str(task.error))
+    if task.error is None:
+        return failed(CANCELLED, said=task.text)
+    is_late = task.error.code == ErrorCode.BACKEND_TIMEOUT  # our message says what to change, the advice does not
+    return failed(task.error.message if is_late else str(task.error), said=task.text)
 
 
-def failed(error: str) -> Finalized:
-    """An error of our own, in the place of one that was handed in."""
-    return Finalized(status="ERROR", error=error)
+def failed(error: str, *, said: str = "") -> Finalized:
+    """An error of our own, in the place of one that was handed in; what was `said` until then is not lost."""
+    return Finalized(status="ERROR", error=error, result=said.strip() or None)
 
 
-def result_of(final: Finalized, session_id: str | None = None, *, resumed: bool | None = None) -> ToolResult:
-    """The text for the model, and the same for machines; `resumed` is there where the caller has named a session."""
+def result_of(final: Finalized, session_id: str | None = None) -> ToolResult:
+    """The text for the model, and the same for machines."""
     header = [f"**Status:** {final.status}", *(() if session_id is None else (f"**Session ID:** `{session_id}`",))]
     details: JsonObject = {} if session_id is None else {"sessionId": session_id}
     details["finalized"] = payload(final)
-    if resumed is not None:
-        details["resumed"] = resumed
     return ToolResult(text="\n".join((*header, "", "---", "", _body(final))), details=details)
+
+
+def noted(result: ToolResult, *, resumed: bool | None, notes: tuple[str, ...]) -> ToolResult:
+    """With `resumed`, where the caller has named a session, and with `notes`, where there is something to know."""
+    known: JsonObject = {} if resumed is None else {"resumed": resumed}
+    if notes:
+        known["notes"] = [*notes]
+    return replace(result, details={**result.details, **known})
 
 
 def _body(final: Finalized) -> str:

@@ -8,18 +8,22 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import anyio
+
 from ohm_subagents._plugins.finalization import GUIDELINE, finalize_tool
-from ohm_subagents._plugins.suites import Tool, ToolResult, ToolSuiteSpec
+from ohm_subagents._plugins.suites import ClosedError, Tool, ToolResult, ToolSuiteSpec
 from ohm_subagents._surfaces.sticky.inputs import SUBAGENT_SCHEMA, Asked, parse_asked
 from ohm_subagents._surfaces.sticky.options import StickyOptions, expanded
-from ohm_subagents._surfaces.sticky.outcome import failed, final_of, result_of
-from ohm_subagents._surfaces.sticky.sessions import StickySession, Turns
+from ohm_subagents._surfaces.sticky.outcome import CANCELLED, failed, final_of, noted, result_of
+from ohm_subagents._surfaces.sticky.sessions import StickySession
 from ohm_subagents._surfaces.sticky.tools import tools_of
+from ohm_subagents._surfaces.sticky.turns import Turns
 from ohm_subagents._surfaces.suite_options import suite_options
 from ohm_subagents._surfaces.tool import followed
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.commands import Start, StartItem
-from ohm_subagents.contract.limits import Limits
+from ohm_subagents.contract.diagnostics import UNREADABLE_SESSION
+from ohm_subagents.contract.limits import FOREVER_MS, Limits, LoopPolicy
 from ohm_subagents.contract.profile import ToolPolicy
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -39,9 +43,10 @@ if TYPE_CHECKING:
 NAME: Final = "sticky"
 TOOL: Final = "subagent"
 RUNNING: Final = "(running...)"
-_YEAR_MS: Final = 365 * 86_400_000
 _TITLE_CHARS: Final = 60
 _TAIL_CHARS: Final = 2000
+_LOOP: Final = LoopPolicy(steps=("warn",))
+"""An agent that goes in circles is told so, and goes on: 003 ends no run but for its time."""
 
 
 def sticky_suite() -> ToolSuiteSpec:
@@ -56,9 +61,7 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
         return (finalize_tool(None, _noted_elsewhere),)
     if context.nesting.is_child:
         return ()
-    turns = context.memory.setdefault("turns", Turns())
-    if not isinstance(turns, Turns):
-        raise TypeError("Somebody else has written into the memory of this suite.")
+    turns = context.kept("turns", Turns())
     text = files("ohm_subagents._surfaces.sticky").joinpath(f"{TOOL}.md").read_text(encoding="utf-8").rstrip()
     return (
         Tool(
@@ -78,7 +81,7 @@ def _noted_elsewhere(_final: Finalized) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Order:
-    """A call that may be carried out; `task` is the newest of what is seen of it."""
+    """A call that may be carried out: what is asked, who does it, and in which session."""
 
     asked: Asked
     agent: Profile
@@ -112,11 +115,14 @@ async def _subagent(context: SuiteContext, options: StickyOptions, turns: Turns,
     if isinstance(agent, Err):
         return result_of(failed(str(agent.err_value)))
     session_id = asked.session_id or str(context.new_uuid())
-    folder = expanded(options.sessions_dir, home)
+    folder = context.cwd / expanded(options.sessions_dir, home)
     session = StickySession.of(folder, cwd=context.cwd, agent=asked.agent, session_id=session_id)
     order = _Order(asked=asked, agent=agent.ok_value, options=options, session_id=session_id, session=session)
-    async with turns.turn(session.id):
-        return await _carried_out(context, call, order)
+    try:
+        async with turns.turn(session.path, call.abort) as is_ours:
+            return await _carried_out(context, call, order) if is_ours else result_of(failed(CANCELLED), session_id)
+    except ClosedError as closed:
+        return result_of(failed(str(closed)), session_id)
 
 
 def _unknown(name: str, agents: Mapping[str, Result[Profile, OhmError]]) -> str:
@@ -124,24 +130,51 @@ def _unknown(name: str, agents: Mapping[str, Result[Profile, OhmError]]) -> str:
 
 
 async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> ToolResult:
-    state, watch = await order.session.read(), _Watch()
-    if state is None:
-        await order.session.write("")
-    resumed = None if order.asked.session_id is None else state is not None
+    read, watch = await order.session.read(), _Watch()
+    if isinstance(read, Err):
+        return result_of(failed(read.err_value), order.session_id)
+    state, notes = read.ok_value, list[str]()
 
     def frame(_reply: Reply) -> ToolResult:
         said = "" if watch.task is None else watch.task.text[-_TAIL_CHARS:]
         return ToolResult(text=said or RUNNING, details={"sessionId": order.session_id})
 
     def result(reply: Reply) -> ToolResult:
-        return result_of(final_of(reply), order.session_id, resumed=resumed)
+        return result_of(final_of(reply), order.session_id)
 
     command = Start(items=(_item(context, order, state),))
     throttle_ms = context.settings().onupdate_throttle_ms
-    done = await followed(command, context, call, frame=frame, result=result, observer=watch, throttle_ms=throttle_ms)
-    if watch.task is not None and watch.task.checkpoint is not None:
-        await order.session.write(watch.task.checkpoint)
-    return done
+    try:
+        done = await followed(
+            command, context, call, frame=frame, result=result, observer=watch, throttle_ms=throttle_ms
+        )
+    finally:
+        if watch.task is not None:
+            with anyio.CancelScope(shield=True):  # whoever stops waiting may go on in this session all the same
+                notes += await _kept(order.session, watch.task, before=state, now_ms=context.clock())
+    is_known = state is not None and not (watch.task and _is_lost(watch.task))
+    return noted(done, resumed=None if order.asked.session_id is None else is_known, notes=tuple(notes))
+
+
+def _is_lost(task: Task) -> bool:
+    return UNREADABLE_SESSION in task.diagnostics
+
+
+async def _kept(session: StickySession, task: Task, *, before: str | None, now_ms: int) -> list[str]:
+    """Write down where the conversation stands now; gives what there is to know about it."""
+    notes = [diagnostic.message for diagnostic in task.diagnostics]
+    if before and _is_lost(task):
+        aside = await session.put_aside(now_ms)
+        if isinstance(aside, Err):
+            return [*notes, aside.err_value]
+        notes.append(f"It is kept as '{aside.ok_value}'.")
+    state = task.checkpoint
+    if state is None and before is None and (task.finalized or task.text or task.calls):
+        state = ""  # the store may know what it said
+    if state is not None and state != before:
+        wrong = await session.write(state)
+        notes += () if wrong is None else (wrong,)
+    return notes
 
 
 def _item(context: SuiteContext, order: _Order, state: str | None) -> StartItem:
@@ -154,6 +187,9 @@ def _item(context: SuiteContext, order: _Order, state: str | None) -> StartItem:
         prompt=asked.task,
         backend=options.backend,
         limits=_limits(options.timeout_ms),
+        loop=_LOOP,
+        timeout_message=f"The subagent took longer than suiteOptions.sticky.timeoutMs of ohm.json: "
+        f"{options.timeout_ms} ms.",
         is_one_shot=True,
         session_id=order.session.id,
         resumes=state is not None,
@@ -170,9 +206,8 @@ def _prepared(agent: Profile, tools: tuple[str, ...]) -> Profile:
 
 def _limits(timeout_ms: int | None) -> Limits:
     """The time of a run; 003 knows no other limit."""
-    total_ms = timeout_ms or _YEAR_MS
-    long_ms = max(_YEAR_MS, total_ms)
-    return Limits(soft_ms=total_ms, extend_ms=0, cap_ms=total_ms, idle_ms=long_ms, tool_ms=long_ms)
+    total_ms = FOREVER_MS if timeout_ms is None else timeout_ms
+    return Limits(soft_ms=total_ms, extend_ms=0, cap_ms=total_ms, idle_ms=FOREVER_MS, tool_ms=FOREVER_MS)
 
 
 def _call_line(arguments: JsonValue, theme: Theme) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._surfaces.mounting import STARTING
 from ohm_subagents.contract.finalization import FINALIZE
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents.contract.profile import ToolPolicy
 
-NEVER: Final = frozenset({"subagent", "subagent_sticky", "subagent_single", FINALIZE})
+NEVER: Final = frozenset({*STARTING, FINALIZE})
 """What a list cannot give: agents start no agents, and how to hand in the answer is not for a list to say."""
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from ohm_subagents._surfaces.arguments import complaint, shown, whole
 from ohm_subagents._surfaces.todos.todo_list import MAX_INDICES, MAX_TEXT, MAX_TODOS, Edit, Refusal, Write
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.text import encodable
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites import JsonObject
 
 FieldsT = TypeVar("FieldsT", bound=BaseModel)
-Text = Annotated[str, StringConstraints(strict=True)]
-Whole = Annotated[int, BeforeValidator(whole)]
+MAX_INDEX: Final = 2**53 - 1
+"""The largest whole number that every reader of JSON understands."""
+Text = Annotated[str, StringConstraints(strict=True), AfterValidator(encodable)]
+Whole = Annotated[int, BeforeValidator(whole), Field(ge=-MAX_INDEX, le=MAX_INDEX)]
 
 
 class _Fields(BaseModel):
@@ -79,6 +82,8 @@ _ALLOWED: Final = {
     "model_type": "an object",
     "model_attributes_type": "an object",
     "int_type": "a whole number",
+    "greater_than_equal": f"a whole number, {-MAX_INDEX} or more",
+    "less_than_equal": f"a whole number, {MAX_INDEX} or less",
 }
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents._surfaces.todos.views import COUNTDOWN
+from ohm_subagents._views.todos import todo_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +35,9 @@ class Screen:
         host = self._seen()
         if host is None:
             return
-        active = [f"[{at}] {todo.text}" for at, todo in enumerate(todos.todos) if todo.status == "in_progress"]
+        active = [
+            f"[{at}] {todo_line(todo.text)}" for at, todo in enumerate(todos.todos) if todo.status == "in_progress"
+        ]
         try:
             host.set_status(STATUS, _progress(todos))
             host.set_status(ACTIVE, "\n".join(active) or None)

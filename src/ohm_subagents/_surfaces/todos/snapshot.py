@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ohm_subagents._surfaces.todos.todo_list import MAX_TEXT, Todo, known_status
+from ohm_subagents.contract.text import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,10 +14,6 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.suites import JsonObject
     from ohm_subagents._surfaces.todos.todo_list import TodoList
-
-WRITE: Final = "write_todos"
-LIST: Final = "list_todos"
-EDIT: Final = "edit_todos"
 
 
 def snapshot(todos: TodoList) -> list[JsonValue]:
@@ -70,5 +67,5 @@ def _understood(items: list[JsonValue]) -> list[Todo]:
         fields = item if isinstance(item, dict) else {}
         text, status = fields.get("text"), known_status(fields.get("status"))
         if isinstance(text, str) and status is not None:
-            todos.append(Todo(text=text, status=status))
+            todos.append(Todo(text=encodable(text), status=status))
     return todos

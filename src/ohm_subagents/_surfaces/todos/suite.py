@@ -9,9 +9,10 @@ from ohm_subagents._plugins.suites import Tool, ToolResult, ToolSuiteSpec
 from ohm_subagents._surfaces.todos.children import ChildTodos
 from ohm_subagents._surfaces.todos.inputs import EDIT_SCHEMA, LIST_SCHEMA, WRITE_SCHEMA, parse_edit, parse_write
 from ohm_subagents._surfaces.todos.session import ParentTodos
-from ohm_subagents._surfaces.todos.snapshot import EDIT, LIST, WRITE, snapshot
+from ohm_subagents._surfaces.todos.snapshot import snapshot
 from ohm_subagents._surfaces.todos.todo_list import apply
 from ohm_subagents._surfaces.todos.views import edit_line, list_line, message_view, result_view, write_line
+from ohm_subagents._views.todos import EDIT, LIST, WRITE
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:

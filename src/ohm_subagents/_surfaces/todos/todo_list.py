@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
+from ohm_subagents._views.todos import FINISHED, ICONS, Status, list_text
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -13,15 +14,9 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.suites import JsonObject
 
-Status = Literal["not_started", "in_progress", "completed", "abandoned"]
-
 MAX_TODOS: Final = 100
 MAX_TEXT: Final = 1000
 MAX_INDICES: Final = 50
-ICONS: Final[Mapping[Status, str]] = MappingProxyType(
-    {"not_started": "–", "in_progress": "●", "completed": "✓", "abandoned": "✗"}  # noqa: RUF001  002's own dash
-)
-FINISHED: Final = frozenset[Status]({"completed", "abandoned"})
 ACTIONS: Final[Mapping[str, tuple[Status, str]]] = MappingProxyType(
     {
         "start": ("in_progress", "Started"),
@@ -30,7 +25,6 @@ ACTIONS: Final[Mapping[str, tuple[Status, str]]] = MappingProxyType(
     }
 )
 """The status that an action leads to, and how it is told."""
-NONE: Final = "No todos"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +59,7 @@ class TodoList:
     def text(self, indices: tuple[int, ...] | None = None) -> str:
         """One line an item, or `No todos`."""
         chosen = range(len(self.todos)) if indices is None else indices
-        lines = (f"{ICONS[self.todos[index].status]} [{index}] {self.todos[index].text}" for index in chosen)
-        return "\n".join(lines) if self.todos else NONE
+        return list_text((index, self.todos[index].status, self.todos[index].text) for index in chosen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._surfaces.arguments import shown
 from ohm_subagents._surfaces.todos.snapshot import shown_todos
-from ohm_subagents._surfaces.todos.todo_list import ICONS, NONE, Status
-from ohm_subagents._views.cells import printable
+from ohm_subagents._views.cells import cells, printable, wrap
+from ohm_subagents._views.todos import ICONS, NONE, Status, todo_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,9 +36,9 @@ def write_line(arguments: JsonValue, theme: Theme) -> str:
     given = arguments if isinstance(arguments, dict) else {}
     todos, mode, index = given.get("todos"), given.get("mode") or "replace", given.get("index")
     count = len(todos) if isinstance(todos, list) else 0
-    place = f" @{index}" if mode == "insert" and index is not None else ""
+    place = f" @{_word(index)}" if mode == "insert" and index is not None else ""
     title, counted = _title("write_todos ", theme), f"({count} items{place})"
-    return title + theme.fg("warning", printable(f"{mode} ")) + theme.fg("muted", printable(counted))
+    return title + theme.fg("warning", f"{_word(mode)} ") + theme.fg("muted", counted)
 
 
 def list_line(_arguments: JsonValue, theme: Theme) -> str:
@@ -49,9 +50,14 @@ def edit_line(arguments: JsonValue, theme: Theme) -> str:
     """A call of `edit_todos`, also of arguments that are not all there yet."""
     given = arguments if isinstance(arguments, dict) else {}
     indices = given.get("indices")
-    listed = ", ".join(str(index) for index in indices) if isinstance(indices, list) else ""
+    listed = ", ".join(map(_word, indices)) if isinstance(indices, list) else ""
     title, action = _title("edit_todos ", theme), given.get("action") or "..."
-    return title + theme.fg("warning", printable(f"{action} ")) + theme.fg("accent", printable(f"[{listed}]"))
+    return title + theme.fg("warning", f"{_word(action)} ") + theme.fg("accent", f"[{listed}]")
+
+
+def _word(value: JsonValue) -> str:
+    """An argument, whatever it is, as a part of a line."""
+    return todo_line(value if isinstance(value, str) else shown(value))
 
 
 def _title(name: str, theme: Theme) -> str:
@@ -61,24 +67,21 @@ def _title(name: str, theme: Theme) -> str:
 def result_view(result: ToolResult, view: View) -> str:
     """A result: the list after it, or what was wrong."""
     if not result.details:
-        return printable(result.text)
+        return "\n".join(wrap(printable(result.text), view.width))
     if error := result.details.get("error"):
-        return view.theme.fg("error", printable(f"Error: {error}"))
-    return themed_list(shown_todos(result.details), view.theme)
+        return "\n".join(view.theme.fg("error", line) for line in wrap(todo_line(f"Error: {error}"), view.width))
+    todos = enumerate(shown_todos(result.details))
+    return "\n".join(_item(*one, view) for one in todos) or view.theme.fg("dim", NONE)
 
 
-def themed_list(todos: tuple[Todo, ...], theme: Theme) -> str:
-    """One line an item; what is finished is struck through."""
-    if not todos:
-        return theme.fg("dim", NONE)
-    return "\n".join(_line(index, todo, theme) for index, todo in enumerate(todos))
-
-
-def _line(index: int, todo: Todo, theme: Theme) -> str:
-    icon, place = theme.fg(_COLOURS[todo.status], ICONS[todo.status]), theme.fg("accent", f"[{index}]")
-    text = printable(todo.text)
-    label = theme.fg("text", text) if todo.is_open else theme.fg("dim", theme.strikethrough(text))
-    return f"{icon} {place} {label}"
+def _item(index: int, todo: Todo, view: View) -> str:
+    """What is finished is struck through; what has to go on in another line stands below its own text."""
+    icon, place, theme = ICONS[todo.status], f"[{index}]", view.theme
+    before = cells(f"{icon} {place} ")
+    lines = wrap(todo_line(todo.text), max(view.width - before, 1))
+    labels = [theme.fg("text", line) if todo.is_open else theme.fg("dim", theme.strikethrough(line)) for line in lines]
+    label = f"\n{' ' * before}".join(labels)
+    return f"{theme.fg(_COLOURS[todo.status], icon)} {theme.fg('accent', place)} {label}"
 
 
 def message_view(kind: str, text: str, theme: Theme) -> str | None:

@@ -30,6 +30,7 @@ from ohm_subagents.contract import (
     Err,
     ErrorCode,
     FileChanged,
+    OhmError,
     Ok,
     RouteResolved,
     TextDelta,
@@ -544,3 +545,24 @@ def test_numbers_and_depths_beyond_all_measure_do_not_raise():
     )
 
     assert events == [UsageAdded(usage=Usage(requests=1))]
+
+
+class MoneyGate:
+    """A budget of money."""
+
+    def unpriced(self, need):
+        return OhmError(code=ErrorCode.BUDGET_UNENFORCEABLE, message=f"Nobody knows what {need.model} costs.")
+
+
+def turn(model, **usage):
+    message = {"role": "assistant", "provider": "acme", "model": model, "stopReason": "stop", "content": "Yes."}
+    return json.dumps({"type": "message_end", "message": {**message, "usage": usage}}).encode()
+
+
+@pytest.mark.parametrize("gate", [MoneyGate(), None], ids=["a budget of money", "none"])
+def test_a_model_without_a_cost_is_told_once_where_a_budget_of_money_counts_on_it(gate):
+    priced = turn("dear", input=5, cost={"total": 0.5})
+    lines = [priced, turn("m1", input=5, cost={"total": 0}), turn("m1", input=5), turn("m2", output=5), turn("m3")]
+    reader = PiReader(request(gate=gate), settles=True, secrets=())
+    told_of = [event.diagnostic.message for event in told(reader, lines) if isinstance(event, DiagnosticRaised)]
+    assert told_of == ([f"Nobody knows what {model} costs." for model in ("m1", "m2")] if gate else [])

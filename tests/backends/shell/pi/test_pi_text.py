@@ -88,6 +88,27 @@ def test_only_a_leading_block_of_metadata_is_taken_out_of_an_answer(stdout, answ
     assert resolved.route == "interactive-shell"
 
 
+@pytest.mark.parametrize(
+    ("stdout", "taken"),
+    [
+        ("backend: pi\nprovider: OpenAI\nmodel: gpt-5\nanswer\nmodel: x", None),
+        ("backend: pi\r\nprovider: OpenAI\r\nmodel: gpt-5\r\nanswer", None),
+        ("answer\nmodel: x", None),
+        ("Model: gpt-5\nanswer", "Model: gpt-5"),
+        ("provider: OpenAI\nmodel: gpt-5\nanswer", "provider: OpenAI; model: gpt-5"),
+        ("model: a\nprovider: b\nbackend: c", "model: a; provider: b; backend: c"),
+        ("backend: pi\nprovider: p\nmodel: m\nmodel: sk-secret", "backend: pi; provider: p; model: m; model: ***"),
+        ("Route:\nanswer", "Route:"),
+    ],
+)
+def test_lines_that_may_be_the_answers_own_are_told_when_they_are_taken_out(stdout, taken):
+    reader = TextReader(request(), secrets=())
+    told(reader, stdout.encode().split(b"\n"))
+    assert [event.diagnostic.message for event in reader.last(ENDED) if not isinstance(event, RouteResolved)] == (
+        [] if taken is None else [f"Taken for who did the work, not for a part of the answer: {taken}."]
+    )
+
+
 def test_standard_error_stands_in_for_an_answer_that_is_blank():
     assert said(" \n", Ended(code=0, stderr="only this\n"))[0] == "only this"
 
@@ -98,7 +119,7 @@ def test_no_secret_is_shown_of_what_pi_wrote_on_standard_error(code):
     reader = TextReader(request(), secrets=("hunter2hunter2",))
     shown = f"{[*reader.last(ended)]} {reader.outcome(ended)}"
 
-    assert shown.count("***") == 4
+    assert shown.count("***") == (7 if code else 4)
     assert "hunter2" not in shown
     assert "looks-like-one" not in shown
 

@@ -82,7 +82,7 @@ async def test_a_call_that_is_invalid_or_not_the_last_one_is_told_so(desk):
     async with ModelServer(*replies) as server, opened(desk, server) as ohm:
         result = await ohm.call("subagent", {"agent": "scout", "task": "one"})
         refusal = server.requests[1].tool_results[-1]
-    assert "SUCCESS requires one" in refusal
+    assert "SUCCESS requires a result" in refusal
     assert result.details["finalized"] == {"status": "SUCCESS", "result": "right"}
 
 

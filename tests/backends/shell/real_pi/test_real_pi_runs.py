@@ -203,10 +203,17 @@ async def test_a_tool_that_says_a_megabyte_does_no_harm(desk):
 
 
 async def test_the_text_mode_answers_too(desk):
-    async with ModelServer(Say("model: x\n", "is what I use.")) as server, desk.ohm(server, mode="text") as ohm:
+    async with ModelServer(Say("I use\n", "model: x")) as server, desk.ohm(server, mode="text") as ohm:
         envelope = (await ohm.run("task", "go")).ok_value
-    assert envelope.output.endswith("is what I use.")
-    assert (envelope.runtime, envelope.route) == ("pi-cli", "interactive-shell")
+    assert envelope.output == "I use\nmodel: x"
+    assert (envelope.runtime, envelope.route, envelope.diagnostics) == ("pi-cli", "interactive-shell", None)
+
+
+async def test_an_answer_of_the_text_mode_that_begins_like_a_header_says_what_it_lost(desk):
+    async with ModelServer(Say("Model: x\n", "is what I use.")) as server, desk.ohm(server, mode="text") as ohm:
+        envelope = (await ohm.run("task", "go")).ok_value
+    assert envelope.output == "is what I use."
+    assert envelope.diagnostics == ["Taken for who did the work, not for a part of the answer: Model: x."]
 
 
 async def test_a_model_that_nobody_offers_is_an_error_of_one_sentence(desk):
@@ -231,4 +238,4 @@ async def test_what_has_no_model_here_is_run_by_the_pi_that_has_one(desk):
     assert (envelope.output, envelope.provider, envelope.model) == ("From pi's own model.", "mine", "m9")
     assert (envelope.backend, envelope.route) == ("interactive-sdk", "interactive-shell")
     (told,) = envelope.diagnostics
-    assert told.endswith("so interactive-shell runs the task instead of interactive-sdk.")
+    assert told.endswith("so interactive-shell gets the task instead of interactive-sdk.")

@@ -7,16 +7,19 @@ from pydantic_ai import RunContext
 
 from ohm_subagents._backends.in_process.tools.failure import fail
 from ohm_subagents._backends.in_process.tools.place import Place
+from ohm_subagents.contract.finalization import FINALIZE
 
 
 @dataclass(slots=True, kw_only=True)
 class ToolUse:
     """The deps of a run's agent. `file_changed` hears the path of each file that was written.
 
-    `closing` is what the model is told when it has to answer now: from then on no tool starts. Empty until then.
+    `closing` is what the model is told when it has to answer now: from then on no tool starts, but the one by which it
+    answers, if it `hands_in` its answer. Empty until then.
     """
 
     file_changed: Callable[[str], None]
+    hands_in: bool = False
     closing: str = ""
 
     def close(self, text: str) -> None:
@@ -25,9 +28,12 @@ class ToolUse:
 
 
 def refuse_if_closed(ctx: RunContext[object]) -> None:
-    """Fail a call that comes after the tools were closed."""
-    if isinstance(ctx.deps, ToolUse) and ctx.deps.closing:
-        fail("No tool can be used any more: answer now with what you have.")
+    """Fail a call that comes after the tools were closed, unless it hands in the answer."""
+    if not isinstance(ctx.deps, ToolUse) or not ctx.deps.closing or ctx.tool_name == FINALIZE:
+        return
+    if ctx.deps.hands_in:
+        fail(f"No other tool can be used any more: call {FINALIZE} now with what you have.")
+    fail("No tool can be used any more: answer now with what you have.")
 
 
 def tell_changed(ctx: RunContext[object], place: Place) -> None:

@@ -82,6 +82,8 @@ class PiBackend:
             return Err(refused)
         if mode == "text" and (refused := without_events(request)) is not None:
             return Err(refused)
+        if mode != "text" and home.has_no_price(request) and (refused := await _too_dear(request)) is not None:
+            return Err(refused)
         for event in (*home.refresh(request, pi.version), *unused(request)):
             sink.emit(event)
         if mode == "text":
@@ -178,6 +180,17 @@ async def opened(options: PiOptions, services: Iterable[CompatibleProvider]) -> 
             warm=WarmProcesses(timers, ttl_s=options.idle_ttl_s),
         )
         timers.cancel_scope.cancel()
+
+
+async def _too_dear(request: RunRequest) -> OhmError | None:
+    """What a budget of money has against a model without a known price."""
+    if request.gate is None or request.model is None:
+        return None
+    need = RequestNeed(provider=request.model.provider, model=request.model.model)
+    if request.gate.unpriced(need) is None:
+        return None
+    async with request.gate.request(need) as granted:  # so that the record tells what stopped it
+        return granted.err_value if isinstance(granted, Err) else None
 
 
 def _of_a_stranger(pi: PiVersion, request: RunRequest) -> OhmError | None:

@@ -158,7 +158,8 @@ def refused(said: str, request: RunRequest) -> OhmError | None:
 def broken_off(request: RunRequest, *, code: int, stderr: str, secrets: Sequence[str]) -> OhmError:
     """The process ended before the agent did."""
     said = quoted(stderr, secrets) or f"pi ended {how(code)} before it had answered"
-    return OhmError(code=ErrorCode.BACKEND_FAILED, message=f"Task {request.task_id} backend failed: {said}")
+    message = f"Task {request.task_id} backend failed: {said}"
+    return OhmError(code=ErrorCode.BACKEND_FAILED, message=message, cause=said)
 
 
 def nothing_asked() -> OhmError:

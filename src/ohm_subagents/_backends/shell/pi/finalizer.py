@@ -6,8 +6,9 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.finalization import DESCRIPTION, input_schema, parse_final
+from ohm_subagents._plugins.finalization import DESCRIPTION, HANDED_IN, input_schema, parse_final
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.finalization import FINALIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,9 +34,15 @@ def write_finalizer(request: RunRequest, folder: Path) -> None:
     if request.profile.finalize is None:
         return
     text = files("ohm_subagents._backends.shell.pi").joinpath(FILE).read_text(encoding="utf-8")
-    told = text.replace("__DESCRIPTION__", json.dumps(DESCRIPTION))
-    schema = json.dumps(input_schema(request.profile.result_schema))
-    (folder / FILE).write_text(told.replace("__INPUT__", schema), encoding="utf-8")
+    schema = request.profile.result_schema
+    terms = {
+        "name": FINALIZE,
+        "description": DESCRIPTION,
+        "parameters": input_schema(schema),
+        "handedIn": HANDED_IN,
+        "takesText": schema is None,
+    }
+    (folder / FILE).write_text(text.replace("__TERMS__", json.dumps(json.dumps(terms))), encoding="utf-8")
 
 
 def handed_in(request: RunRequest, details: JsonValue) -> Result[Finalized, str]:

@@ -100,6 +100,10 @@ class PiHome:
         logins = {name.lower() for name in record_in(content_of(users_directory(request.env) / _AUTH) or b"")}
         return None if request.model.provider in logins else missing_key(request.model, (key,))
 
+    def has_no_price(self, request: RunRequest) -> bool:
+        """Whether `pi` will not know what the model of the run costs: ohm.json lists its provider, and no prices."""
+        return self._service(request) is not None
+
     def refresh(self, request: RunRequest, pi: PiVersion) -> Iterable[DiagnosticRaised]:
         """Copy what has changed of the user's files, and see that the model of the run is listed."""
         return (*self._copy(request, pi), *self._ignored(request))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._backends.quoting import quoted
 from ohm_subagents._backends.shell.pi.records import as_record, as_text, wording
+from ohm_subagents._plugins.gate import RequestNeed
 from ohm_subagents.contract.diagnostics import Diagnostic, Severity
 from ohm_subagents.contract.events import DiagnosticRaised
 
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ohm_subagents._backends.shell.pi.records import Record
+    from ohm_subagents._plugins.gate import Gate
     from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.contract.usage import Usage
 
 _WARNING: Final = re.compile(r"^Warning:\s*(.+)$", re.MULTILINE)
 _MAX_WARNINGS: Final = 20
@@ -29,6 +32,15 @@ def substituted(asked: ModelPattern | None, provider: str, model: str) -> Iterab
     """Another model than the one that was asked for: `pi` takes a name that it does not know for the like of it."""
     if asked is not None and (asked.provider, asked.model) != (provider.lower(), model):
         yield _notice(f'pi took model "{provider}/{model}" for "{asked.provider}/{asked.model}".')
+
+
+def unpriced(gate: Gate | None, usage: Usage, provider: str, model: str) -> Iterable[DiagnosticRaised]:
+    """A budget of money that does not hold this model, because `pi` told no cost of what was used."""
+    if gate is None or usage.cost_usd is not None or not (usage.input_tokens or usage.output_tokens):
+        return
+    error = gate.unpriced(RequestNeed(provider=provider, model=model))
+    if error is not None:
+        yield _notice(error.message)
 
 
 def retried(record: Record, secrets: Sequence[str]) -> DiagnosticRaised:

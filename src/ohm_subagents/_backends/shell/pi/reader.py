@@ -85,6 +85,7 @@ class PiReader:
         self._last: _Turn | None = None
         self._finalized: str | None = None
         self._model: tuple[str, str] = ("", "")
+        self._judged: set[tuple[str, str]] = set()
         self._is_apart = False
         self._has_started = False
         self._has_ended = False
@@ -215,6 +216,9 @@ class PiReader:
         # A request that its provider refused was not made, as in the other backend.
         if turn.stop not in {"error", "aborted"} or turn.text or usage.input_tokens or usage.output_tokens:
             yield UsageAdded(usage=usage)
+            if self._model not in self._judged:
+                self._judged.add(self._model)
+                yield from notices.unpriced(self._request.gate, usage, *self._model)
         if turn.stop == "length" and turn.has_answered:
             yield notices.cut_off()
 

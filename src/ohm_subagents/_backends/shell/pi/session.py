@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._backends.shell.pi.records import record_in
-from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.diagnostics import UNREADABLE_SESSION, Diagnostic
 from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ _FORMAT: Final = 3
 _GROWTH: Final = 1.25
 _MAX_BYTES: Final = 64_000_000
 _LONG_AGO: Final = "1970-01-01T00:00:00.000Z"
-_UNREADABLE: Final = (
-    "The stored conversation of this session cannot be read; the run continues from its prompts and answers alone."
-)
 _TOO_LARGE: Final = "The conversation of this session is too large to be kept; a follow-up does not see this run."
 _NO_USAGE: Final[Mapping[str, object]] = {
     **dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "totalTokens"), 0),
@@ -53,7 +50,7 @@ class SessionFile:
             self._told = self._path.stat().st_size
         if checkpoint is None or _is_session(checkpoint):
             return ()
-        return (DiagnosticRaised(diagnostic=Diagnostic(subject="session", message=_UNREADABLE)),)
+        return (DiagnosticRaised(diagnostic=UNREADABLE_SESSION),)
 
     def grown(self) -> Iterable[Checkpointed | DiagnosticRaised]:
         """After a turn: the state, if it has grown by a quarter since it was told last."""

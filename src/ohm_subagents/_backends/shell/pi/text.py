@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._backends.quoting import quoted, redacted
@@ -30,6 +31,8 @@ _MAX_ARGUMENT_BYTES: Final = 100_000
 _MAX_OUTPUT_BYTES: Final = 8_000_000
 _INTERRUPTED: Final = 130
 _HEADER: Final = re.compile(r"[ \t]*(backend|provider|model|runtime|route)[ \t]*:(.*)", re.IGNORECASE)
+_EXPECTED: Final = re.compile(r"backend: .+\nprovider: .+\nmodel: .+")
+"""The one header that is no part of an answer for certain."""
 
 
 def text_arguments(request: RunRequest) -> tuple[str, ...]:
@@ -101,7 +104,8 @@ class TextReader:
     """Collects what `pi --print` writes, up to 8 MB.
 
     A leading block of `provider: …` lines is read as who did the work, and nothing else is: an answer may hold such
-    lines (Q36). `secrets` are cut out of what it wrote on standard error.
+    lines (Q36). A block that is not `backend: provider: model:` may be the answer's own, so a diagnostic tells it.
+    `secrets` are cut out of that, and of what it wrote on standard error.
     """
 
     def __init__(self, request: RunRequest, *, secrets: Sequence[str]) -> None:
@@ -132,7 +136,12 @@ class TextReader:
             cut = Diagnostic(subject="pi", message="The answer was cut off at 8 MB of text.")
             yield DiagnosticRaised(diagnostic=cut)
         if ended.code == 0:
-            known, _ = _parted(self._text(ended))
+            header, _ = _parted(self._text(ended))
+            if header and _EXPECTED.fullmatch("\n".join(header)) is None:
+                said = quoted("; ".join(header), self._secrets)
+                taken = f"Taken for who did the work, not for a part of the answer: {said}."
+                yield DiagnosticRaised(diagnostic=Diagnostic(subject="pi", message=taken))
+            known = _known(header)
             yield RouteResolved(
                 provider=known.get("provider", ""),
                 model=known.get("model", ""),
@@ -147,7 +156,7 @@ class TextReader:
         if ended.code != 0:
             said = quoted(ended.stderr, self._secrets) or f"pi ended {how(ended.code)}"
             message = f"Task {self._request.task_id} backend failed: {said}"
-            return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))
+            return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message, cause=said))
         _, answer = _parted(self._text(ended))
         return Ok(RunOutput(text=answer or "(no output)"))
 
@@ -156,13 +165,17 @@ class TextReader:
         return said or redacted(ended.stderr.strip(), self._secrets)
 
 
-def _parted(text: str) -> tuple[dict[str, str], str]:
-    """What the leading block of metadata says, and the text below it; line ends are line feeds."""
+def _parted(text: str) -> tuple[list[str], str]:
+    """The lines of a leading block of metadata, and the text below it; line ends are line feeds."""
     lines = text.replace("\r\n", "\n").split("\n")
+    header = list(takewhile(_HEADER.fullmatch, lines))
+    return header, "\n".join(lines[len(header) :]).strip()
+
+
+def _known(header: Iterable[str]) -> dict[str, str]:
+    """What the lines say; a blank value says nothing."""
     known: dict[str, str] = {}
-    while lines and (found := _HEADER.fullmatch(lines[0])) is not None:
-        lines.pop(0)
-        name, value = found[1].lower(), found[2].strip()
-        if value:
-            known["runtime" if name == "backend" else name] = value
-    return known, "\n".join(lines).strip()
+    for name, value in (found.groups() for line in header if (found := _HEADER.fullmatch(line)) is not None):
+        if value.strip():
+            known["runtime" if name.lower() == "backend" else name.lower()] = value.strip()
+    return known

@@ -1,0 +1,62 @@
+"""Lists of todos in writing: how the todo tools write one, and how far one is that stands in their answers (002)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal
+
+from ohm_subagents._views.cells import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+WRITE: Final = "write_todos"
+LIST: Final = "list_todos"
+EDIT: Final = "edit_todos"
+TODO_TOOLS: Final = frozenset({WRITE, LIST, EDIT})
+
+Status = Literal["not_started", "in_progress", "completed", "abandoned"]
+ICONS: Final[Mapping[Status, str]] = MappingProxyType(
+    {"not_started": "–", "in_progress": "●", "completed": "✓", "abandoned": "✗"}  # noqa: RUF001  002's own dash
+)
+FINISHED: Final = frozenset[Status]({"completed", "abandoned"})
+NONE: Final = "No todos"
+_IS_FINISHED: Final[Mapping[str, bool]] = MappingProxyType({ICONS[status]: status in FINISHED for status in ICONS})
+_REFUSED: Final = "Error: "
+
+
+def todo_line(text: str) -> str:
+    """The text of an item as it is written: within one line, which no other item can be mistaken for."""
+    return " ".join(printable(text).replace("\t", " ").splitlines())
+
+
+def list_text(items: Iterable[tuple[int, Status, str]]) -> str:
+    """One line an item, of which there are the index, the status and the text; or `No todos`."""
+    return "\n".join(f"{ICONS[status]} [{index}] {todo_line(text)}" for index, status, text in items) or NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TodoCount:
+    """How many items there are, and how many of them are completed or abandoned."""
+
+    total: int
+    completed: int
+
+
+def count_in(answer: str) -> TodoCount | None:
+    """How far the list is that an answer of a todo tool shows; None if it shows none, say because the call is refused.
+
+    Whoever knows the answer need not know what was called before, nor the rules of the tools.
+    """
+    if answer.startswith(_REFUSED):
+        return None
+    finished: list[bool] = []
+    lines = answer.split("\n")
+    for line in lines:
+        mark, is_next, _ = line.partition(f" [{len(finished)}]")
+        if is_next and mark in _IS_FINISHED:
+            finished.append(_IS_FINISHED[mark])
+    if not finished and lines[-1] != NONE:
+        return None
+    return TodoCount(total=len(finished), completed=sum(finished))
