@@ -2,17 +2,21 @@
 
 import json
 import logging
+from dataclasses import fields
+from typing import get_args
 
 import anyio
 import pytest
 from acting import ActingBackend
 
 from ohm_subagents import Ohm
+from ohm_subagents._orchestrator.redacted import JSON, OF_ERRORS, TEXTS
 from ohm_subagents.contract import (
     Checkpointed,
     Diagnostic,
     DiagnosticRaised,
     Err,
+    Event,
     FileChanged,
     OhmError,
     TextDelta,
@@ -20,6 +24,7 @@ from ohm_subagents.contract import (
     ToolEnded,
     ToolStarted,
     ToolUpdated,
+    UsageAdded,
 )
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
@@ -145,3 +150,23 @@ async def test_a_task_of_a_program_is_not_redacted(tmp_path):
         env=HERMETIC | {"ACME_KEY": KEY}, config=CONFIG, plugins=[ActingBackend(act)], cwd=tmp_path
     ) as ohm:
         assert (await ohm.run("task", KEY)).unwrap().output == f"{KEY}!"
+
+
+NAMES = {
+    *("kind", "call_id", "tool", "status", "guard", "step", "why", "code", "category", "task_id"),
+    *("provider", "model", "runtime", "route"),
+}
+"""What is a name and nobody's text."""
+APART = {(ToolUpdated, "text"), (Checkpointed, "state"), (UsageAdded, "usage"), (DiagnosticRaised, "diagnostic")}
+"""What is left out, of no text, or looked at by itself."""
+
+
+def test_every_text_of_every_event_is_redacted_or_a_name():
+    found = {(event, one.name) for event in get_args(Event) for one in fields(event)} - APART
+    told = {(event, name) for table in (TEXTS, JSON) for event, names in table.items() for name in names}
+    assert {(event.__name__, name) for event, name in found - told if name not in NAMES} == {
+        ("RunEnded", "outcome"),
+        ("RunEnded", "exit_code"),
+        ("TaskSettled", "outcome"),
+    }
+    assert {one.name for one in fields(OhmError)} - NAMES - {"retryable", "exit_code"} == {*OF_ERRORS}

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 _COUNTS: Final = (*("requests", "input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "tool_calls"),)
 RUN_EVENTS: Final[tuple[type, ...]] = get_args(RunEvent)
-
-
 _TEXTS: Final[Mapping[type, tuple[str, ...]]] = {
     TextDelta: ("text",),
     ThinkingDelta: ("text",),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import traceback
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pydantic_core import from_json, to_json
-
+from ohm_subagents._orchestrator.held_text import HeldText, with_redacted_json
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents.contract.events import (
     AgentEnded,
@@ -19,13 +18,9 @@ from ohm_subagents.contract.events import (
     Finalized,
     FollowUpTaken,
     GuardTripped,
-    RequestHeld,
-    RequestReleased,
-    RouteResolved,
     RunEnded,
     RunStarted,
     Succeeded,
-    TaskQueued,
     TaskSettled,
     TextDelta,
     ThinkingDelta,
@@ -36,19 +31,32 @@ from ohm_subagents.contract.events import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pydantic import JsonValue
+    from collections.abc import Iterator, Mapping
 
     from ohm_subagents._orchestrator.lineage import Lineage
     from ohm_subagents._orchestrator.observe import Audience
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._store.protocol import Store
-    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event, Outcome
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.redaction import Redactor
     from ohm_subagents.contract.task import Task
+
+TEXTS: Final[Mapping[type[Event], tuple[str, ...]]] = {
+    TextDelta: ("text",),
+    ThinkingDelta: ("text",),
+    ToolEnded: ("text",),
+    Finalized: ("error",),
+    FileChanged: ("path",),
+    RunStarted: ("prompt",),
+    FollowUpTaken: ("prompt",),
+    GuardTripped: ("message",),
+    RunEnded: ("output", "summary"),
+}
+"""What of an event is text that somebody wrote."""
+JSON: Final[Mapping[type[Event], tuple[str, ...]]] = {ToolStarted: ("args",), Finalized: ("result",)}
+"""What may be JSON, where a text under the name of a secret goes whole."""
+OF_ERRORS: Final = ("message", "advice", "summary", "cause")
 
 
 def live_task(task: Task, plan: Plan, *, clock: Clock, store: Store, audience: Audience, lineage: Lineage) -> LiveTask:
@@ -57,9 +65,7 @@ def live_task(task: Task, plan: Plan, *, clock: Clock, store: Store, audience: A
     if redactor is None:
         return LiveTask(task, plan, clock=clock, store=store, audience=audience, lineage=lineage)
     task = redacted_task(task, redactor)
-    live = RedactedTask(task, plan, clock=clock, store=store, audience=audience, lineage=lineage)
-    live.redactor = redactor
-    return live
+    return RedactedTask(task, plan, redactor, clock=clock, store=store, audience=audience, lineage=lineage)
 
 
 def redacted_task(task: Task, redactor: Redactor | None) -> Task:
@@ -70,149 +76,80 @@ def redacted_task(task: Task, redactor: Redactor | None) -> Task:
     return replace(task, description=text(task.description), prompt=text(task.prompt), summary=text(task.summary))
 
 
-_HELD_CHARS: Final = 65_536
-_LONGEST_LINE: Final = 1_048_576
-
-
 class RedactedTask(LiveTask):
     """Text is recorded when it is whole: it is held back until something ends it, whatever comes in between.
 
-    Of a very long one the whole lines are recorded earlier. Pieces of the output of a tool are not recorded, its whole
-    output is.
+    Pieces of the output of a tool are not recorded, its whole output is.
     """
 
-    __slots__ = ("_held", "_text", "_thinking", "redactor")
-    redactor: Redactor
+    __slots__ = ("_held", "_redactor")
 
     def __init__(
-        self, task: Task, plan: Plan, *, clock: Clock, store: Store, audience: Audience, lineage: Lineage
+        self,
+        task: Task,
+        plan: Plan,
+        redactor: Redactor,
+        *,
+        clock: Clock,
+        store: Store,
+        audience: Audience,
+        lineage: Lineage,
     ) -> None:
         super().__init__(task, plan, clock=clock, store=store, audience=audience, lineage=lineage)
-        self._text: list[str] = []
-        self._thinking: list[str] = []
-        self._held = 0
+        self._redactor = redactor
+        self._held = HeldText(redactor)
 
     def record(self, event: Event) -> None:
         for one in self._redacted(event):
             super().record(one)
 
     def log_crash(self, error: Exception) -> None:
-        told = self.redactor.text("".join(traceback.format_exception(error)))
+        told = self._redactor.text("".join(traceback.format_exception(error)))
         self.audience.logger.error("backend.raised", task_id=self.task.id, backend=self.task.backend, traceback=told)
 
     def _redacted(self, event: Event) -> Iterator[Event]:
         """What may be recorded now."""
-        text = self.redactor.text
         match event:
-            case TextDelta():
-                yield from self._hold(self._text, event.text)
-            case ThinkingDelta():
-                yield from self._hold(self._thinking, event.text)
-            case ToolUpdated():
-                yield replace(event, text="")
-            case DiagnosticRaised(diagnostic=diagnostic):
-                yield replace(event, diagnostic=replace(diagnostic, message=text(diagnostic.message)))
-            case GuardTripped():
-                yield replace(event, message=text(event.message))
-            case FileChanged():
-                yield replace(event, path=text(event.path))
-            case RouteResolved() | TaskQueued() | RequestHeld() | RequestReleased():
-                yield event
-            case RunEnded(outcome=outcome):
-                yield from self._whole(is_broken=not isinstance(outcome, Succeeded))
-                yield replace(
-                    event, outcome=self._outcome(outcome), output=text(event.output), summary=text(event.summary)
-                )
-            case TaskSettled(outcome=outcome):
-                yield from self._whole(is_broken=not isinstance(outcome, Succeeded))
-                yield replace(event, outcome=self._outcome(outcome))
-            case _:
-                yield from self._whole()
-                yield from self._closing(event)
-
-    def _closing(
-        self,
-        event: ToolStarted
-        | ToolEnded
-        | Finalized
-        | UsageAdded
-        | Checkpointed
-        | AgentEnded
-        | RunStarted
-        | FollowUpTaken,
-    ) -> Iterator[Event]:
-        """An event after which another text begins."""
-        text = self.redactor.text
-        match event:
-            case ToolStarted():
-                yield replace(event, args=self._json(event.args))
-            case ToolEnded():
-                yield replace(event, text=text(event.text))
-            case Finalized(result=result, error=error):
-                yield replace(
-                    event,
-                    result=None if result is None else self._json(result),
-                    error=None if error is None else text(error),
-                )
-            case RunStarted() | FollowUpTaken():
-                yield replace(event, prompt=text(event.prompt))
-            case Checkpointed():
-                if not self.item.is_one_shot:
-                    yield event
+            case TextDelta() | ThinkingDelta():
+                yield from self._held.add(event)
             case UsageAdded() | AgentEnded():
-                yield event
+                yield from self._held.followed_by(event)
+            case Checkpointed() if self.item.is_one_shot:
+                yield from self._held.whole()
+            case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):
+                yield from self._held.whole(is_broken=not isinstance(outcome, Succeeded))
+                yield redacted_event(event, self._redactor)
+            case ToolStarted() | ToolEnded() | Finalized() | Checkpointed() | RunStarted() | FollowUpTaken():
+                yield from self._held.whole()
+                yield redacted_event(event, self._redactor)
+            case _:  # it says nothing of what the text around it is
+                yield redacted_event(event, self._redactor)
 
-    def _hold(self, pieces: list[str], text: str) -> Iterator[Event]:
-        """Keep a piece; of too many, the whole lines are given back."""
-        pieces.append(text)
-        self._held += len(text)
-        if self._held <= _HELD_CHARS or (self._held <= _LONGEST_LINE and "\n" not in text):
-            return
-        for kept, kind in ((self._thinking, ThinkingDelta), (self._text, TextDelta)):
-            whole = "".join(kept)
-            end = whole.rfind("\n") + 1 or (len(whole) if self._held > _LONGEST_LINE else 0)
-            kept[:] = [whole[end:]]
-            if end:
-                yield kind(text=self.redactor.text(whole[:end]))
-        self._held = len(self._thinking[0]) + len(self._text[0])
 
-    def _whole(self, *, is_broken: bool = False) -> Iterator[Event]:
-        """What was held back."""
-        redacted = self.redactor.cut_off if is_broken else self.redactor.text
-        thinking, said = "".join(self._thinking), "".join(self._text)
-        self._thinking.clear()
-        self._text.clear()
-        self._held = 0
-        if thinking:
-            yield ThinkingDelta(text=redacted(thinking))
-        if said:
-            yield TextDelta(text=redacted(said))
+def redacted_event(event: Event, redactor: Redactor) -> Event:
+    """The same without secrets."""
+    changes: dict[str, Any] = {name: redactor.text(getattr(event, name) or "") for name in TEXTS.get(type(event), ())}
+    changes |= {name: with_redacted_json(getattr(event, name) or "", redactor) for name in JSON.get(type(event), ())}
+    match event:
+        case Finalized():
+            changes = {name: None if getattr(event, name) is None else text for name, text in changes.items()}
+        case ToolUpdated():
+            changes["text"] = ""
+        case DiagnosticRaised(diagnostic=diagnostic):
+            changes["diagnostic"] = replace(diagnostic, message=redactor.text(diagnostic.message))
+        case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):
+            changes["outcome"] = _redacted_outcome(outcome, redactor)
+        case _:
+            pass
+    return replace(event, **changes)
 
-    def _json(self, text: str) -> str:
-        """Arguments as compact text, where a text under the name of a secret goes whole; any other text as a text."""
-        try:
-            value: JsonValue = from_json(text)
-        except ValueError:
-            return self.redactor.text(text)
-        return (
-            to_json(self.redactor.json(value)).decode() if isinstance(value, dict | list) else self.redactor.text(text)
-        )
 
-    def _outcome(self, outcome: Outcome) -> Outcome:
-        match outcome:
-            case Failed(error=error):
-                return Failed(error=self._error(error))
-            case Cancelled(reason=reason):
-                return Cancelled(reason=self.redactor.text(reason))
-            case Succeeded():
-                return outcome
-
-    def _error(self, error: OhmError) -> OhmError:
-        text = self.redactor.text
-        return replace(
-            error,
-            message=text(error.message),
-            advice=text(error.advice),
-            summary=text(error.summary),
-            cause=text(error.cause),
-        )
+def _redacted_outcome(outcome: Outcome, redactor: Redactor) -> Outcome:
+    match outcome:
+        case Failed(error=error):
+            texts: dict[str, Any] = {name: redactor.text(getattr(error, name)) for name in OF_ERRORS}
+            return Failed(error=replace(error, **texts))
+        case Cancelled(reason=reason):
+            return Cancelled(reason=redactor.text(reason))
+        case Succeeded():
+            return outcome

@@ -74,7 +74,7 @@ class RedactingExecutor:
     ) -> Reply:
         if isinstance(command, Start):
             redaction = self._redaction()
-            items = tuple(replace(item, redaction=redaction) for item in command.items)
+            items = tuple(replace(item, redaction=item.redaction or redaction) for item in command.items)
             command = replace(command, items=items)
         return await self._executor.execute(command, observer=observer, progress=progress, abort=abort)
 

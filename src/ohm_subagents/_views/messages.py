@@ -21,7 +21,7 @@ from ohm_subagents.contract.events import (
 from ohm_subagents.contract.text import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ohm_subagents.contract.events import Event, Recorded
 
@@ -37,20 +37,12 @@ class MessageLog:
 
     `prompt` is the first message of the user, as it was given; None for the prompt that the backend got. A message of
     the assistant holds what it said, then the calls it made in the same turn: text after a report of usage is of the
-    next turn, calls are not, since a model is charged for a turn before its calls are carried out. `goes_on` says of a
-    text whether what follows must stay with it all the same.
+    next turn, calls are not, since a model is charged for a turn before its calls are carried out.
     """
 
-    def __init__(
-        self,
-        prompt: str | None = None,
-        *,
-        most: int | None = MAX_MESSAGES,
-        goes_on: Callable[[str], bool] = lambda _text: False,
-    ) -> None:
+    def __init__(self, prompt: str | None = None, *, most: int | None = MAX_MESSAGES) -> None:
         self._prompt = prompt
         self._most = most
-        self._goes_on = goes_on
         self._closed: deque[Message] = deque(maxlen=most)
         self._parts: list[JsonValue] = []
         self._pieces: list[str] = []
@@ -62,12 +54,9 @@ class MessageLog:
     @property
     def messages(self) -> tuple[Message, ...]:
         """All that are kept, the one that is being written among them."""
-        return self._with([_text_part(self._text())] if self._pieces else [])
-
-    @property
-    def whole(self) -> tuple[Message, ...]:
-        """The same without the text that is being written."""
-        return self._with([])
+        draft = [*self._parts, *([_text_part(self._text())] if self._pieces else [])]
+        newest: tuple[Message, ...] = (_message("assistant", draft),) if draft else ()
+        return (*self._closed, *newest)[-self._most if self._most else None :]
 
     def add(self, event: Event) -> None:
         """Take in what happened; an event that is no message changes nothing."""
@@ -103,15 +92,8 @@ class MessageLog:
         answer = _squeezed(output)
         return bool(answer) and answer not in {_squeezed("".join(said[-1:])), _squeezed("".join(said))}
 
-    def _with(self, written: list[JsonValue]) -> tuple[Message, ...]:
-        draft = [*self._parts, *written]
-        newest: tuple[Message, ...] = (_message("assistant", draft),) if draft else ()
-        found = (*self._closed, *newest)
-        return found if self._most is None else found[-self._most :]
-
     def _say(self, text: str) -> None:
-        is_apart = not self._pieces or text.startswith(_PARAGRAPH)
-        if self._is_charged and (is_apart or not self._goes_on(self._text())):
+        if self._is_charged:
             self._close()
             text = text.removeprefix(_PARAGRAPH)  # a backend sets two turns apart by one
         if text:
@@ -181,15 +163,6 @@ def calls_of(message: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]
         name = part.get("name")
         if part.get("type") == "toolCall" and isinstance(name, str):
             yield name, part.get("arguments")
-
-
-def with_texts(message: Message, changed: Callable[[str], str]) -> Message:
-    """The message with other text parts."""
-    content: list[JsonValue] = [
-        part | {"text": changed(text)} if isinstance(text := part.get("text"), str) else part
-        for part in _parts(message.get("content"))
-    ]
-    return {**message, "content": content}
 
 
 def _texts(content: JsonValue) -> Iterator[str]:

@@ -19,6 +19,10 @@ class Redactor(Protocol):
         """The same of every text in a JSON value."""
         ...
 
+    def may_go_on(self, text: str) -> bool:
+        """Whether a text ends with what may be the beginning of a secret."""
+        ...
+
     def cut_off(self, text: str) -> str:
         """The same of a text that has no end: what may be the beginning of a secret goes too."""
         ...

@@ -1,6 +1,7 @@
 """Whatever a subagent meets, no secret of a known form is in anything that the suite returns, shows or writes."""
 
 import json
+import logging
 import tempfile
 
 import anyio
@@ -125,12 +126,26 @@ async def failing(request, sink):
 
 
 @pytest.mark.parametrize("act", [leaky, failing])
-async def test_nothing_of_it_gets_out_of_single(place, act):
-    frames = []
-    async with opened(place, ActingBackend(act)) as ohm:
-        done = await ohm.call("subagent", ASK, on_update=frames.append)
-        assert len(frames) > 1
-        assert leaks(*seen(done, ohm.tools["subagent"], frames)) == []
+async def test_nothing_of_it_gets_out_of_single(place, act, caplog):
+    frames, host = [], MemoryHost()
+    home = str(place / "home")
+    env = HERMETIC | {
+        "HOME": home,
+        "PI_CONFIG_DIR": home,
+        "OHM_SUBAGENTS_STORE": "sqlite",
+        "OHM_SUBAGENTS_UI_MODE": "verbose",
+    }
+    with caplog.at_level(logging.DEBUG):
+        async with opened(place, ActingBackend(act), env=env | IN_ENVIRONMENT, host=host) as ohm:
+            done = await ohm.call("subagent", ASK, on_update=frames.append)
+            assert len(frames) > 1
+            assert leaks(*seen(done, ohm.tools["subagent"], frames)) == []
+            assert leaks(*map(repr, ohm.store.tasks())) == []
+    assert any(call[0] == "set_widget" for call in host.calls)
+    assert leaks(*map(repr, host.calls), caplog.text) == []
+    kept = [file.read_bytes().decode("utf-8", "replace") for file in (place / "home").rglob("*") if file.is_file()]
+    assert any("[REDACTED]" in one for one in kept), "the task is kept, and without secrets"
+    assert leaks(*kept) == []
     records = written(place / "tmp")
     assert records
     assert leaks(*records) == []

@@ -10,12 +10,11 @@ from ohm_subagents._surfaces.single.details import Streaming, UsageCounts
 from ohm_subagents._surfaces.single.session_file import session_path, write_session
 from ohm_subagents._surfaces.single.truncation import size_text
 from ohm_subagents._surfaces.single.verdict import is_provider_error
-from ohm_subagents._views.messages import MessageLog, calls_of, text_of, with_texts
+from ohm_subagents._views.messages import MessageLog, calls_of, text_of
 from ohm_subagents.contract.events import (
     AgentEnded,
     RunEnded,
     RunStarted,
-    Succeeded,
     TextDelta,
     ThinkingDelta,
     ToolEnded,
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.suites import JsonObject, SuiteContext
     from ohm_subagents._surfaces.single.inputs import Asked
-    from ohm_subagents._views.messages import Message
     from ohm_subagents._views.redaction import Redaction
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.task import Task
@@ -49,10 +47,9 @@ logger = logging.getLogger(PROJECT)
 class ChildRun:
     """An observer of the task that a call starts.
 
-    Attempts are told apart: messages are those of the newest, usage is that of all. Text that is just being written is
-    not shown before it is whole, because half a secret cannot be recognised; what was being written when an attempt
-    broke off loses what may be one. `stop` ends a subagent that says more than any answer needs; `flooded` then tells
-    which limit that was.
+    Attempts are told apart: messages are those of the newest, usage is that of all. The engine tells of nothing before
+    it is redacted. `stop` ends a subagent that says more than any answer needs; `flooded` then tells which limit that
+    was.
     """
 
     def __init__(
@@ -76,8 +73,7 @@ class ChildRun:
         self._folder = folder
         self._redaction = redaction
         self._stop = stop
-        self._log = MessageLog(asked.task, most=None, goes_on=redaction.may_go_on)
-        self._ended: tuple[Message, ...] | None = None
+        self._log = MessageLog(asked.task, most=None)
         self._usage = NOTHING_USED
         self._told_bytes = self._lines = 0
 
@@ -86,7 +82,7 @@ class ChildRun:
         self.task = task
         if isinstance(event, RunStarted):
             self._begin()
-        if not self.flooded and not isinstance(event, ThinkingDelta):  # a text that goes on after it is one text
+        if not self.flooded:
             self._log.add(event)
         match event:
             case TextDelta(text=text) | ThinkingDelta(text=text) | ToolUpdated(text=text):
@@ -98,8 +94,8 @@ class ChildRun:
                 self._count("", lines=1)
             case AgentEnded():
                 self.has_answered = True
-            case RunEnded(outcome=outcome):
-                self._end(is_whole=isinstance(outcome, Succeeded))
+            case RunEnded():
+                self._keep()
             case _:
                 pass
 
@@ -107,8 +103,7 @@ class ChildRun:
         self.attempts += 1
         self.has_answered = False
         self._told_bytes = self._lines = 0
-        self._log = MessageLog(self._asked.task, most=None, goes_on=self._redaction.may_go_on)
-        self._ended = None
+        self._log = MessageLog(self._asked.task, most=None)
 
     def _count(self, text: str, *, lines: int = 0) -> None:
         self._told_bytes += len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
@@ -123,12 +118,9 @@ class ChildRun:
             self.flooded = f"Subagent output exceeded the {limit}."
             self._stop()
 
-    def _end(self, *, is_whole: bool) -> None:
+    def _keep(self) -> None:
         """The record of the attempt; a disk that does not take it costs the record only."""
         messages = self._log.messages
-        if not is_whole:
-            messages = _broken_off(messages, self._redaction)
-        self._ended = messages
         path = session_path(self._folder, self.attempts)
         try:
             write_session(path, self._context, run_id=self.run_id, messages=messages, redaction=self._redaction)
@@ -136,10 +128,6 @@ class ChildRun:
             logger.exception("The record of a subagent could not be written.")
         else:
             self.session_file = path
-
-    @property
-    def _messages(self) -> tuple[Message, ...]:
-        return self._log.whole if self._ended is None else self._ended
 
     @property
     def last_said(self) -> str:
@@ -152,14 +140,14 @@ class ChildRun:
         return next((text for text in self._said() if not is_provider_error(text)), "")
 
     def _said(self) -> Iterator[str]:
-        said = (text_of(message) for message in reversed(self._messages) if message.get("role") == "assistant")
+        said = (text_of(message) for message in reversed(self._log.messages) if message.get("role") == "assistant")
         return (text for text in said if text)
 
     @property
     def items(self) -> tuple[JsonObject, ...]:
         """What the assistant said and called, in order."""
         found: list[JsonObject] = []
-        for message in self._messages:
+        for message in self._log.messages:
             if message.get("role") == "assistant":
                 text = text_of(message)
                 if text:
@@ -180,18 +168,6 @@ class ChildRun:
     def streaming(self) -> Streaming:
         """How far it is."""
         return Streaming(display_items=self.items, usage=self.usage, turn_count=self._usage.requests)
-
-
-def _broken_off(messages: tuple[Message, ...], redaction: Redaction) -> tuple[Message, ...]:
-    """The messages of an attempt that did not end well: what was said last may end in the middle of a secret."""
-    kept = list(messages)
-    for at in reversed(range(len(kept))):
-        text = text_of(kept[at])
-        if kept[at].get("role") == "assistant" and text:
-            kept[at] = with_texts(kept[at], redaction.cut_off)
-            if not is_provider_error(text):
-                break
-    return tuple(kept)
 
 
 def _call(name: str, arguments: JsonValue) -> JsonObject:

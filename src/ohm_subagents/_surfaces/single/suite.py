@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.suites import SuiteContext, ToolCall
+    from ohm_subagents._views.redaction import Redaction
     from ohm_subagents.contract.commands import Reply
     from ohm_subagents.contract.devkit_settings import DevkitSettings
     from ohm_subagents.contract.errors import OhmError
@@ -145,7 +146,7 @@ async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> 
         return is_worth_another(task, order.settings, said=run.last_said)
 
     throttle_ms = context.settings().onupdate_throttle_ms
-    command = Start(items=(_item(order, again),), max_depth=order.max_depth)
+    command = Start(items=(_item(order, again, call.redaction),), max_depth=order.max_depth)
     with scope:
         return await followed(command, context, call, frame=frame, result=result, observer=run, throttle_ms=throttle_ms)
     return result_of(run, asked, order.settings, call.redaction)
@@ -181,9 +182,9 @@ def _prepared(order: _Order) -> Profile:
     return replace(agent, prompt=prompt, tools=ToolPolicy(allowed=tools), agent=replace(options, variables=variables))
 
 
-def _item(order: _Order, again: Callable[[Task], bool]) -> StartItem:
+def _item(order: _Order, again: Callable[[Task], bool], redaction: Redaction) -> StartItem:
     asked, settings = order.asked, order.settings
-    first_line, *_ = asked.task.strip().split("\n")
+    first_line, *_ = redaction.text(asked.task).strip().split("\n")
     return StartItem(
         profile=asked.agent,
         prepared=_prepared(order),
@@ -193,4 +194,5 @@ def _item(order: _Order, again: Callable[[Task], bool]) -> StartItem:
         loop=_LOOP,
         is_one_shot=True,
         again=again,
+        redaction=redaction,
     )

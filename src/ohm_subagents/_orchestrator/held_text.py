@@ -1,0 +1,79 @@
+"""Text that is held back until it is whole, because half a secret cannot be recognised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pydantic_core import from_json, to_json
+
+from ohm_subagents.contract.events import AgentEnded, TextDelta, ThinkingDelta, UsageAdded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import JsonValue
+
+    from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.redaction import Redactor
+
+_MOST: Final = 65_536
+_LONGEST_LINE: Final = 1_048_576
+_PARAGRAPH: Final = "\n\n"  # by which a backend sets the texts of two turns apart
+
+
+class HeldText:
+    """What is being said and thought, and what came after it as long as that may go on. Of much, whole lines go on."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._said: list[str] = []
+        self._thought: list[str] = []
+        self._after: list[Event] = []
+        self._chars = 0
+
+    def add(self, delta: TextDelta | ThinkingDelta) -> Iterator[Event]:
+        """Hold a piece; what need not be held any longer."""
+        if self._after and delta.text.startswith(_PARAGRAPH):
+            yield from self.whole(is_broken=True)
+        (self._said if isinstance(delta, TextDelta) else self._thought).append(delta.text)
+        self._chars += len(delta.text)
+        if self._chars > _LONGEST_LINE or (self._chars > _MOST and "\n" in delta.text):
+            yield from self._whole_lines()
+
+    def followed_by(self, event: UsageAdded | AgentEnded) -> Iterator[Event]:
+        """The event, behind the text; both later if that ends with what may be the beginning of a secret."""
+        self._after.append(event)
+        if not self._redactor.may_go_on("".join(self._said)):
+            yield from self.whole()
+
+    def whole(self, *, is_broken: bool = False) -> Iterator[Event]:
+        """Everything that is held; of a text that is broken off, what may be the beginning of a secret goes."""
+        redacted = self._redactor.cut_off if is_broken else self._redactor.text
+        thought, said, after = "".join(self._thought), "".join(self._said), tuple(self._after)
+        self._thought.clear()
+        self._said.clear()
+        self._after.clear()
+        self._chars = 0
+        if thought:
+            yield ThinkingDelta(text=redacted(thought))
+        if said:
+            yield TextDelta(text=redacted(said))
+        yield from after
+
+    def _whole_lines(self) -> Iterator[Event]:
+        for held, kind in ((self._thought, ThinkingDelta), (self._said, TextDelta)):
+            text = "".join(held)
+            end = text.rfind("\n") + 1 or (len(text) if self._chars > _LONGEST_LINE else 0)
+            held[:] = [text[end:]]
+            if end:
+                yield kind(text=self._redactor.text(text[:end]))
+        self._chars = len(self._thought[0]) + len(self._said[0])
+
+
+def with_redacted_json(text: str, redactor: Redactor) -> str:
+    """A text that is perhaps JSON, without secrets."""
+    try:
+        value: JsonValue = from_json(text)
+    except ValueError:
+        return redactor.text(text)
+    return to_json(redactor.json(value)).decode() if isinstance(value, dict | list) else redactor.text(text)
