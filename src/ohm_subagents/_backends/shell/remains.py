@@ -29,7 +29,7 @@ _HAS_PROC = sys.platform == "linux"
 _MOMENT_S, _PAUSE_S = 0.001, 0.005
 _LOOKING_S = 0.5
 _PATIENCE_S = 2.0
-_FLAGS, _STARTED, _ENV_START, _ENV_END = 6, 19, 47, 48
+_FLAGS, _STARTED, _CODE, _ENV_START, _ENV_END = 6, 19, 23, 47, 48
 _PF_KTHREAD = 0x00200000
 
 
@@ -155,9 +155,9 @@ def _is_alive(pid: int) -> bool:
 
 
 def _is_bare(pid: int) -> bool:
-    """Whether its environment is empty: when seen twice, because for a moment one that is being loaded looks so."""
+    """Whether its environment is empty; one that is being loaded looks so too, but the code has no place by then."""
     stat = _stat(pid)
-    return bool(stat) and stat[_ENV_START] == stat[_ENV_END] != b"0"
+    return bool(stat) and stat[_ENV_START] == stat[_ENV_END] != b"0" != stat[_CODE]
 
 
 def _stat(pid: int) -> list[bytes]:

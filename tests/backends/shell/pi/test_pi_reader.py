@@ -432,7 +432,7 @@ def test_a_failed_turn_has_the_code_that_the_other_backend_has_for_it(said, code
 
 
 def test_what_a_provider_wrote_is_quoted_without_keys():
-    said = "500 key hunter2hunter2 and sk-abcdefghijkl are\nbroken " + "x" * 5000
+    said = "500 key hunter2hunter2 and sk-abcdefghijkl are\nbroken " + "x " * 2500
     error = answered(stopReason="error", errorMessage=said).outcome(ENDED).err_value
 
     assert error.message.startswith('Model "p/m" is unavailable or overloaded (HTTP 500): key *** and *** are broken x')
