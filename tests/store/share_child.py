@@ -31,7 +31,7 @@ async def main(directory, count):
             for _ in range(16):
                 group.start_soon(work)
         dead = [task.id for task in ohm.store.tasks() if task.status in {"failed", "cancelled"}]
-        assert (dead, ohm.diagnostics) == ([], ())
+        assert (dead, ohm.diagnostics) == ([], ()), f"{[ohm.task(one) for one in dead]} {ohm.diagnostics}"
 
 
 if __name__ == "__main__":

@@ -278,6 +278,9 @@ class SqliteStore:
                 task = replayed(task, self._files.streamed(task_id))
         if ended_ms is not None or owner == self._owner.id or self._is_alive(owner):
             return Ok(task)
+        newest = next(iter(self._rows("WHERE tasks.id = ?", task_id)), row)
+        if newest != row:  # the last word of its owner, written after we read the row and before we looked for him
+            return self._loaded(newest)
         settled, events = recovered(task, now_ms=self._clock())
         self._diagnostics.append(told(task))
         self._newest[task_id] = settled
