@@ -10,7 +10,9 @@ import pytest
 from acting import ActingBackend
 
 from ohm_subagents import Ohm
-from ohm_subagents._orchestrator.redacted import JSON, OF_ERRORS, TEXTS
+from ohm_subagents._orchestrator.held_text import redacted_answer
+from ohm_subagents._orchestrator.redacted import OF_ERRORS, TEXTS
+from ohm_subagents._views.redaction import Redaction
 from ohm_subagents.contract import (
     Checkpointed,
     Diagnostic,
@@ -18,6 +20,7 @@ from ohm_subagents.contract import (
     Err,
     Event,
     FileChanged,
+    Finalized,
     OhmError,
     TextDelta,
     ThinkingDelta,
@@ -157,16 +160,107 @@ NAMES = {
     *("provider", "model", "runtime", "route"),
 }
 """What is a name and nobody's text."""
-APART = {(ToolUpdated, "text"), (Checkpointed, "state"), (UsageAdded, "usage"), (DiagnosticRaised, "diagnostic")}
+APART = {
+    *((ToolUpdated, "text"), (Checkpointed, "state"), (UsageAdded, "usage"), (DiagnosticRaised, "diagnostic")),
+    *((ToolStarted, "args"), (Finalized, "result"), (Finalized, "error")),
+}
 """What is left out, of no text, or looked at by itself."""
 
 
 def test_every_text_of_every_event_is_redacted_or_a_name():
     found = {(event, one.name) for event in get_args(Event) for one in fields(event)} - APART
-    told = {(event, name) for table in (TEXTS, JSON) for event, names in table.items() for name in names}
+    told = {(event, name) for event, names in TEXTS.items() for name in names}
     assert {(event.__name__, name) for event, name in found - told if name not in NAMES} == {
         ("RunEnded", "outcome"),
         ("RunEnded", "exit_code"),
         ("TaskSettled", "outcome"),
     }
     assert {one.name for one in fields(OhmError)} - NAMES - {"retryable", "exit_code"} == {*OF_ERRORS}
+
+
+async def test_a_line_without_end_is_not_cut_through_a_secret(tmp_path):
+    lengths = []
+
+    async def act(_request, sink):
+        for _ in range(40):
+            sink.emit(TextDelta(text="word " * 6_000))
+            sink.emit(TextDelta(text=KEY[:9]))
+            sink.emit(TextDelta(text=f"{KEY[9:]} "))
+        lengths.append(len(opened[0].task("task_1").text))
+        return "done"
+
+    opened, backend = [], ActingBackend(act)
+    async with Ohm.open(
+        env=HERMETIC | {"ACME_KEY": KEY},
+        config=CONFIG,
+        suites=["task"],
+        plugins=[backend],
+        cwd=tmp_path,
+        new_task_id=lambda: "task_1",
+    ) as ohm:
+        opened.append(ohm)
+        await ohm.call("task", {"op": "start", "subagent_type": "task", "description": "d", "prompt": "p"})
+        task = ohm.task("task_1")
+    assert lengths[0] > 0, "much of it is recorded before it ends"
+    assert KEY not in task.text
+    assert task.text.count("[REDACTED]") == 40
+
+
+async def test_a_name_in_one_line_and_its_secret_in_the_next_are_seen_together(tmp_path):
+    async def act(_request, sink):
+        for _ in range(2000):
+            sink.emit(TextDelta(text=f"{'x' * 50}\nsecret_key =\n"))
+            sink.emit(TextDelta(text=f"{'A1' * 15}\n"))
+        return "done"
+
+    seen = await called(act, tmp_path)
+    assert "A1A1" not in seen.task.text
+
+
+async def test_what_is_cut_is_redacted_before(tmp_path):
+    async def act(_request, _sink):
+        raise ValueError("x" * 220 + " " + KEY * 4)
+
+    seen = await called(act, tmp_path, prompt="y" * 60 + f" {KEY}")
+    assert seen.task.status == "failed"
+    assert KEY[:6] not in seen.everything()
+
+
+async def test_a_refused_item_of_a_session_is_kept_without_secrets(tmp_path):
+    config = CONFIG | {"subagents": {"redact": True, "store": "sqlite"}}
+    env = HERMETIC | {"ACME_KEY": KEY, "PI_CONFIG_DIR": str(tmp_path), "OHM_SUBAGENTS_STORE": "sqlite"}
+    async with Ohm.open(env=env, config=config, suites=["delegate"], cwd=tmp_path) as ohm:
+        asked = {"name": KEY, "prompt": KEY, "profile": KEY}
+        await ohm.call("delegate_to_subagents", {"tasks": [asked]})
+        (task,) = ohm.store.tasks()
+    assert task.status == "failed"
+    assert KEY not in repr(task)
+
+
+async def test_an_answer_is_as_it_was_written_where_it_holds_no_secret():
+    redaction = Redaction(secrets=(KEY,))
+    written = '{\n  "price": 2.50,\n  "price": 1e400\n}'
+    assert redacted_answer(written, redaction) == written
+    assert redacted_answer(f'{{"a": "{KEY}"}}', redaction) == '{"a":"[REDACTED]"}'
+    assert redacted_answer(f'{{"a": "{KEY}", "a": 1}}', redaction) == '{"a":1}'
+    assert redacted_answer(f"no JSON: {KEY}", redaction) == "no JSON: [REDACTED]"
+
+
+async def test_a_task_that_continues_another_is_redacted_too_and_knows_its_conversation(tmp_path):
+    states = []
+
+    async def act(request, sink):
+        states.append(request.checkpoint)
+        sink.emit(Checkpointed(state=f"{request.checkpoint or ''}{request.prompt};"))
+        return request.prompt
+
+    config = CONFIG | {"subagents": {"redact": True, "sendToFinished": "resume"}}
+    env = HERMETIC | {"ACME_KEY": KEY}
+    async with Ohm.open(env=env, config=config, suites=["task"], plugins=[ActingBackend(act)], cwd=tmp_path) as ohm:
+        asked = {"op": "start", "subagent_type": "task", "description": "d", "prompt": "one"}
+        first = (await ohm.call("task", asked)).details["task_id"]
+        await ohm.call("task", {"op": "send", "id": first, "prompt": f"two {KEY}"})
+        second = next(task for task in ohm.store.tasks() if task.id != first)
+    assert states == [None, "one;"]
+    assert second.output == "two [REDACTED]"
+    assert [run.prompt for run in second.runs] == ["two [REDACTED]"]

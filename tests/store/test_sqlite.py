@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import threading
+from contextlib import AsyncExitStack
 
 import pytest
 from store_tasks import Clock, Hand, opened
@@ -154,6 +155,24 @@ async def test_two_stores_see_each_other(registry, clock):
         await one.flush()
         assert other.get("task_1").ok_value.output == "done"
         assert not other.is_foreign("task_1")
+
+
+async def test_the_last_word_of_an_owner_that_leaves_while_we_look_counts(registry, clock, monkeypatch):
+    async with AsyncExitStack() as leaving, registry() as other:
+        one = await leaving.enter_async_context(registry())
+        hand = Hand(one, clock)
+        hand.started("task_1")
+        await one.flush()
+        is_alive = other._is_alive
+
+        def meanwhile(owner):
+            hand.tell(one.get("task_1").ok_value, *DONE)
+            one.close()
+            return is_alive(owner)
+
+        monkeypatch.setattr(other, "_is_alive", meanwhile)
+        assert [(task.status, task.output) for task in other.tasks()] == [("succeeded", "done")]
+        assert other.diagnostics == ()
 
 
 @pytest.mark.parametrize(("age_s", "status"), [(20, "running"), (40, "failed")])

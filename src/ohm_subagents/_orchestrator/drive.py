@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ohm_subagents._orchestrator.alarm import Alarm
-    from ohm_subagents._orchestrator.live import LiveTask, Message
+    from ohm_subagents._orchestrator.live import LiveTask
+    from ohm_subagents._orchestrator.message import Message
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.throttle import Throttle
     from ohm_subagents._plugins.pool import BackendPool
@@ -104,7 +105,7 @@ class Driver:
         guard = RunGuard(live, message, alarm=self._alarm, throttle=self._throttle)
         result = await self._guarded(live, message, guard)
         if result is not None or guard.error is not None:  # else whoever sent the message has withdrawn it
-            result = concluded(live.task, plan, result)
+            result = concluded(live.task, plan, result, live.told)
         match result:
             case Ok(output):
                 if guard.error is not None:  # it answered all the same, before it could be stopped
@@ -160,7 +161,7 @@ class Driver:
             sink.close()
         match answer:
             case Ok(RunOutput(text=str(text)) as output):
-                summary = output.summary or message.plan.summary_of(message.prompt, live.task)
+                summary = output.summary or message.plan.summary_of(message.prompt, live.task, live.told)
                 return Ok(replace(output, text=encodable(text), summary=summary))
             case Err(OhmError() as error):
                 return Err(error)
@@ -221,6 +222,7 @@ def _failure(error: OhmError, live: LiveTask) -> Outcome:
 
 
 def _crashed(live: LiveTask, detail: str) -> OhmError:
+    detail = live.told(detail)
     cut = detail if len(detail) <= 260 else f"{detail[:259]}…"
     message = f"Task {live.task.id} backend failed: {cut}"
     return OhmError(code=ErrorCode.BACKEND_FAILED, message=message, task_id=live.task.id, cause=cut)

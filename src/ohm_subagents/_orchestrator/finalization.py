@@ -14,7 +14,9 @@ from ohm_subagents.contract.json_schema import schema_fault
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from ohm_subagents._orchestrator.live import Message
+    from collections.abc import Callable
+
+    from ohm_subagents._orchestrator.message import Message
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._plugins.interfaces import BackendSpec
     from ohm_subagents.contract.events import Event, Outcome
@@ -71,7 +73,7 @@ def unsupported(profile: Profile, spec: BackendSpec | None) -> OhmError | None:
     )
 
 
-def concluded(task: Task, plan: Plan, result: Ended) -> Ended:
+def concluded(task: Task, plan: Plan, result: Ended, told: Callable[[str], str]) -> Ended:
     """What a run came to, of which its backend returned `result`, or nothing because it was stopped.
 
     Where an answer has to be handed in and was, that counts, whatever else was said, and however the run ended.
@@ -81,7 +83,7 @@ def concluded(task: Task, plan: Plan, result: Ended) -> Ended:
         case None:
             return result
         case _ if final.status == "SUCCESS":
-            return Ok(RunOutput(text=final.result or "", summary=plan.headline))
+            return Ok(RunOutput(text=final.result or "", summary=plan.headline(told)))
         case _:
             return Err(OhmError(code=ErrorCode.FINALIZED_WITH_ERROR, message=final.error or ""))
 

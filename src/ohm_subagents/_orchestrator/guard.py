@@ -33,7 +33,8 @@ from ohm_subagents.contract.finalization import FINALIZE
 
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.alarm import Alarm, Entry
-    from ohm_subagents._orchestrator.live import LiveTask, Message
+    from ohm_subagents._orchestrator.live import LiveTask
+    from ohm_subagents._orchestrator.message import Message
     from ohm_subagents._orchestrator.purse import Spent
     from ohm_subagents._orchestrator.throttle import Throttle
     from ohm_subagents.contract.events import Guard, RequestHeld, RunEvent

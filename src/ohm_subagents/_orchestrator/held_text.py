@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _MOST: Final = 65_536
 _LONGEST_LINE: Final = 1_048_576
+_TAIL: Final = 64
+_NAMING: Final = (":", "=", '"', "'", "bearer", "basic", "key", "token", "id", "authorization")
 _PARAGRAPH: Final = "\n\n"  # by which a backend sets the texts of two turns apart
 
 
@@ -61,19 +63,40 @@ class HeldText:
         yield from after
 
     def _whole_lines(self) -> Iterator[Event]:
+        """The whole lines; of one endless line, whole words."""
         for held, kind in ((self._thought, ThinkingDelta), (self._said, TextDelta)):
             text = "".join(held)
-            end = text.rfind("\n") + 1 or (len(text) if self._chars > _LONGEST_LINE else 0)
+            end = _end_of_lines(text)
+            if not end and len(text) > _LONGEST_LINE:
+                end = text.rfind(" ", 0, -_MOST) + 1 or len(text)
             held[:] = [text[end:]]
             if end:
-                yield kind(text=self._redactor.text(text[:end]))
+                yield kind(text=self._redactor.cut_off(text[:end]))
         self._chars = len(self._thought[0]) + len(self._said[0])
 
 
-def with_redacted_json(text: str, redactor: Redactor) -> str:
-    """A text that is perhaps JSON, without secrets."""
+def _end_of_lines(text: str) -> int:
+    """Where the text may be cut: behind a line that cannot be the name of the secret which the next one begins with."""
+    end = text.rfind("\n")
+    while end > 0 and text[max(0, end - _TAIL) : end].rstrip().lower().endswith(_NAMING):
+        end = text.rfind("\n", 0, end)
+    return end + 1
+
+
+def redacted_json(text: str, redactor: Redactor) -> str:
+    """A text that is perhaps JSON, without secrets; it is compact then."""
     try:
         value: JsonValue = from_json(text)
     except ValueError:
         return redactor.text(text)
     return to_json(redactor.json(value)).decode() if isinstance(value, dict | list) else redactor.text(text)
+
+
+def redacted_answer(text: str, redactor: Redactor) -> str:
+    """The same; one that holds no secret is as it was written."""
+    try:
+        value: JsonValue = from_json(text)
+    except ValueError:
+        return redactor.text(text)
+    is_clean = redactor.text(text) == text and redactor.json(value) == value
+    return text if is_clean else redacted_json(text, redactor)

@@ -6,9 +6,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Final, get_args
 
-import anyio
-from anyio.lowlevel import checkpoint
-
+from ohm_subagents._orchestrator.message import Message, Signal
 from ohm_subagents.contract.events import (
     Cancelled,
     Checkpointed,
@@ -30,15 +28,17 @@ from ohm_subagents.contract.task import apply
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
+    import anyio
+
     from ohm_subagents._orchestrator.guard import RunGuard
     from ohm_subagents._orchestrator.lineage import Lineage
     from ohm_subagents._orchestrator.observe import Audience
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._plugins.interfaces import RunOutput
     from ohm_subagents._store.protocol import Store
-    from ohm_subagents.contract.events import Event, Outcome, Recorded
+    from ohm_subagents.contract.events import Event, Outcome
     from ohm_subagents.contract.ids import Clock
-    from ohm_subagents.contract.task import Run, Task
+    from ohm_subagents.contract.task import Task
 
 
 _COUNTS: Final = (*("requests", "input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "tool_calls"),)
@@ -62,48 +62,6 @@ def is_sound(event: RunEvent) -> bool:
     if isinstance(event, UsageAdded):
         return all(isinstance(getattr(event.usage, name, None), int) for name in _COUNTS)
     return all(isinstance(getattr(event, name), str) for name in _TEXTS.get(type(event), ()))
-
-
-class Signal:
-    """An event of which nothing exists until somebody waits: most of a thousand queued tasks are never waited for."""
-
-    __slots__ = ("_event", "is_set")
-
-    def __init__(self) -> None:
-        self.is_set = False
-        self._event: anyio.Event | None = None
-
-    def set(self) -> None:
-        self.is_set = True
-        if self._event is not None:
-            self._event.set()
-
-    async def wait(self) -> None:
-        if self.is_set:
-            await checkpoint()
-            return
-        if self._event is None:
-            self._event = anyio.Event()
-        await self._event.wait()
-
-
-class Message:
-    """A prompt on its way to a run: who sent it waits for `answered`, and may withdraw it.
-
-    `scope` is there once a run has it, `earlier` is then the newest fact about tools of the runs before, if any.
-    `attempt` is 1, and more for each correction of what a run before it left out.
-    """
-
-    __slots__ = ("answered", "attempt", "earlier", "plan", "prompt", "run", "scope")
-
-    def __init__(self, prompt: str, plan: Plan, *, attempt: int = 1) -> None:
-        self.prompt = prompt
-        self.plan = plan
-        self.attempt = attempt
-        self.answered = Signal()
-        self.run: Run | None = None
-        self.scope: anyio.CancelScope | None = None
-        self.earlier: Recorded | None = None
 
 
 class LiveTask:
@@ -263,6 +221,10 @@ class LiveTask:
             self.cut_run(outcome)
         self.record(TaskSettled(outcome=outcome))
 
+    def told(self, text: str) -> str:
+        """A text as it may be told of; whatever is to be cut goes through this before."""
+        return text
+
     def log_crash(self, error: Exception) -> None:
         """A backend broke its law: the host should see the traceback, the caller only the message."""
         self.audience.logger.error("backend.raised", task_id=self.task.id, backend=self.task.backend, exc_info=error)
@@ -288,7 +250,8 @@ class RunSink:
             wrong = f"Sink.emit takes a RunEvent, not {type(event).__name__}."
             raise TypeError(wrong)
         if not is_sound(event):
-            wrong = f"Sink.emit takes texts where texts are declared: {event!r:.200}"
+            shown = repr(event) if self._live is None else self._live.told(repr(event))
+            wrong = f"Sink.emit takes texts where texts are declared: {shown:.200}"
             raise TypeError(wrong)
         if self._live is not None and not self._guard.ignores(event):
             self._live.record(event)

@@ -186,7 +186,8 @@ class Orchestrator:
                     return refused(error=refusals.not_resumable(task), invocation=task.invocation)
                 asked = live.item if live else world.as_before(task)
                 named = asked.profile if asked.catalog == "agents" else task.profile
-                item = replace(asked, profile=named, prompt=command.prompt, files=(), context="")
+                item = replace(asked, profile=named, prompt=command.prompt, files=(), context="", again=None)
+                item = replace(item, redaction=asked.redaction or command.redaction)
                 match plan(item, world):
                     case Err(Refused(error=error, profile=profile)):
                         return refused(error=error, invocation=task.invocation if profile else None)

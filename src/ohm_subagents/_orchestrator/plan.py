@@ -23,7 +23,7 @@ from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import UNAVAILABLE, Route, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from ohm_subagents._orchestrator.world import World
@@ -63,16 +63,15 @@ class Plan:
     counts_usage: bool
     env: Mapping[str, str] = field(repr=False)
 
-    @property
-    def headline(self) -> str:
-        """What a success is called when nobody has a better word."""
-        return f"{self.profile.name}: {_cut(self.item.description)}"
+    def headline(self, told: Callable[[str], str]) -> str:
+        """What a success is called when nobody has a better word; `told` is the text as it may be told of."""
+        return f"{self.profile.name}: {_cut(told(self.item.description))}"
 
-    def summary_of(self, prompt: str, task: Task) -> str:
+    def summary_of(self, prompt: str, task: Task, told: Callable[[str], str]) -> str:
         """What the success of a run is called when its backend has no better word."""
         if len(task.runs) > 1:
-            return f"{self.profile.name} follow-up: {_cut(prompt)}"
-        return self.headline
+            return f"{self.profile.name} follow-up: {_cut(told(prompt))}"
+        return self.headline(told)
 
 
 def plan(item: StartItem, world: World) -> Result[Plan, Refused]:

@@ -6,7 +6,7 @@ import traceback
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ohm_subagents._orchestrator.held_text import HeldText, with_redacted_json
+from ohm_subagents._orchestrator.held_text import HeldText, redacted_answer, redacted_json
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents.contract.events import (
     AgentEnded,
@@ -40,13 +40,12 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.events import Event, Outcome
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.redaction import Redactor
-    from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.task import Run, Task
 
 TEXTS: Final[Mapping[type[Event], tuple[str, ...]]] = {
     TextDelta: ("text",),
     ThinkingDelta: ("text",),
     ToolEnded: ("text",),
-    Finalized: ("error",),
     FileChanged: ("path",),
     RunStarted: ("prompt",),
     FollowUpTaken: ("prompt",),
@@ -54,8 +53,6 @@ TEXTS: Final[Mapping[type[Event], tuple[str, ...]]] = {
     RunEnded: ("output", "summary"),
 }
 """What of an event is text that somebody wrote."""
-JSON: Final[Mapping[type[Event], tuple[str, ...]]] = {ToolStarted: ("args",), Finalized: ("result",)}
-"""What may be JSON, where a text under the name of a secret goes whole."""
 OF_ERRORS: Final = ("message", "advice", "summary", "cause")
 
 
@@ -68,12 +65,28 @@ def live_task(task: Task, plan: Plan, *, clock: Clock, store: Store, audience: A
     return RedactedTask(task, plan, redactor, clock=clock, store=store, audience=audience, lineage=lineage)
 
 
-def redacted_task(task: Task, redactor: Redactor | None) -> Task:
-    """A task of which nothing has happened yet, with redacted texts of its own."""
-    if redactor is None:
-        return task
+def redacted_task(task: Task, redactor: Redactor) -> Task:
+    """A task of which nothing has happened yet, with redacted texts of its own and of what it goes on with."""
     text = redactor.text
-    return replace(task, description=text(task.description), prompt=text(task.prompt), summary=text(task.summary))
+    return replace(
+        task,
+        name=text(task.name),
+        description=text(task.description),
+        prompt=text(task.prompt),
+        summary=text(task.summary),
+        inherited=tuple(_redacted_run(run, redactor) for run in task.inherited),
+    )
+
+
+def _redacted_run(run: Run, redactor: Redactor) -> Run:
+    text = redactor.text
+    return replace(
+        run,
+        prompt=text(run.prompt),
+        follow_ups=tuple(text(prompt) for prompt in run.follow_ups),
+        output=None if run.output is None else text(run.output),
+        outcome=None if run.outcome is None else _redacted_outcome(run.outcome, redactor),
+    )
 
 
 class RedactedTask(LiveTask):
@@ -82,7 +95,7 @@ class RedactedTask(LiveTask):
     Pieces of the output of a tool are not recorded, its whole output is.
     """
 
-    __slots__ = ("_held", "_redactor")
+    __slots__ = ("_held", "_keeps_state", "_redactor")
 
     def __init__(
         self,
@@ -98,13 +111,18 @@ class RedactedTask(LiveTask):
         super().__init__(task, plan, clock=clock, store=store, audience=audience, lineage=lineage)
         self._redactor = redactor
         self._held = HeldText(redactor)
+        item = plan.item
+        self._keeps_state = not item.is_one_shot or item.session_id is not None or plan.profile.finalize is not None
+
+    def told(self, text: str) -> str:
+        return self._redactor.text(text)
 
     def record(self, event: Event) -> None:
         for one in self._redacted(event):
             super().record(one)
 
     def log_crash(self, error: Exception) -> None:
-        told = self._redactor.text("".join(traceback.format_exception(error)))
+        told = self.told("".join(traceback.format_exception(error)))
         self.audience.logger.error("backend.raised", task_id=self.task.id, backend=self.task.backend, traceback=told)
 
     def _redacted(self, event: Event) -> Iterator[Event]:
@@ -114,7 +132,7 @@ class RedactedTask(LiveTask):
                 yield from self._held.add(event)
             case UsageAdded() | AgentEnded():
                 yield from self._held.followed_by(event)
-            case Checkpointed() if self.item.is_one_shot:
+            case Checkpointed() if not self._keeps_state:
                 yield from self._held.whole()
             case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):
                 yield from self._held.whole(is_broken=not isinstance(outcome, Succeeded))
@@ -128,15 +146,18 @@ class RedactedTask(LiveTask):
 
 def redacted_event(event: Event, redactor: Redactor) -> Event:
     """The same without secrets."""
-    changes: dict[str, Any] = {name: redactor.text(getattr(event, name) or "") for name in TEXTS.get(type(event), ())}
-    changes |= {name: with_redacted_json(getattr(event, name) or "", redactor) for name in JSON.get(type(event), ())}
+    changes: dict[str, Any] = {name: redactor.text(getattr(event, name)) for name in TEXTS.get(type(event), ())}
     match event:
-        case Finalized():
-            changes = {name: None if getattr(event, name) is None else text for name, text in changes.items()}
+        case ToolStarted(args=args):
+            changes["args"] = redacted_json(args, redactor)
+        case Finalized(result=result, error=error):
+            changes["result"] = None if result is None else redacted_answer(result, redactor)
+            changes["error"] = None if error is None else redactor.text(error)
         case ToolUpdated():
             changes["text"] = ""
         case DiagnosticRaised(diagnostic=diagnostic):
-            changes["diagnostic"] = replace(diagnostic, message=redactor.text(diagnostic.message))
+            source = None if diagnostic.source is None else redactor.text(diagnostic.source)
+            changes["diagnostic"] = replace(diagnostic, message=redactor.text(diagnostic.message), source=source)
         case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):
             changes["outcome"] = _redacted_outcome(outcome, redactor)
         case _:

@@ -12,7 +12,7 @@ from ohm_subagents._orchestrator.alarm import Alarm
 from ohm_subagents._orchestrator.drive import Driver
 from ohm_subagents._orchestrator.observe import Audience
 from ohm_subagents._orchestrator.plan import new_task, refused_task
-from ohm_subagents._orchestrator.redacted import live_task, redacted_task
+from ohm_subagents._orchestrator.redacted import live_task, redacted_event, redacted_task
 from ohm_subagents.contract.events import Failed, TaskQueued, TaskSettled
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.commands import Refused, StartItem
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import Clock, SessionId
     from ohm_subagents.contract.task import Run, Task
 
@@ -142,9 +143,16 @@ class RunningTasks:
         """Keep an item that was never admitted as a failed task, if it names its session: who reads that, finds it."""
         if refused.item.session_id is None:
             return refused
-        made = refused_task(TaskId(self._new_task_id()), refused, self._clock())
-        task = redacted_task(made, refused.item.redaction)
-        for event in (TaskQueued(), TaskSettled(outcome=Failed(error=replace(refused.error, task_id=task.id)))):
+        task = refused_task(TaskId(self._new_task_id()), refused, self._clock())
+        events: Sequence[Event] = (
+            TaskQueued(),
+            TaskSettled(outcome=Failed(error=replace(refused.error, task_id=task.id))),
+        )
+        redactor = refused.item.redaction
+        if redactor is not None:
+            task = replace(redacted_task(task, redactor), profile=redactor.text(task.profile))
+            events = [redacted_event(event, redactor) for event in events]
+        for event in events:
             task = apply(task, event, at_ms=task.created_ms)
             self._store.save(task, event)
         return replace(refused, task_id=task.id)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ohm_subagents._surfaces.tool import guarded
-from ohm_subagents.contract.commands import Start
+from ohm_subagents.contract.commands import Send, Start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,6 +76,8 @@ class RedactingExecutor:
             redaction = self._redaction()
             items = tuple(replace(item, redaction=item.redaction or redaction) for item in command.items)
             command = replace(command, items=items)
+        elif isinstance(command, Send):
+            command = replace(command, redaction=command.redaction or self._redaction())
         return await self._executor.execute(command, observer=observer, progress=progress, abort=abort)
 
     async def read_session(self, session_id: SessionId) -> tuple[KeptTask, ...]:

@@ -32,9 +32,9 @@ class StartItem:
     after each run of the prompt whether it is to be run once more, from the beginning, as long as the task is not
     settled. `corrections` is how often a subagent that ended without the answer that its profile demands is told so.
     `resumes`: the session goes on where its newest task left it, or at `checkpoint`: whoever gives one keeps the
-    session, and knows better. `redaction`: nothing is recorded of the task before it has gone through this, so
-    no store, view, observer or result ever holds a secret of it; if it is also `is_one_shot`, no conversation state is
-    kept.
+    session, and knows better. `redaction`: what is said and done in the task is recorded, and told to anybody, only
+    after it has gone through this, text when it is whole. The state of its conversation has to stay as it is; a
+    one-shot that is in no session of its own choice, and hands in no answer, keeps none.
     """
 
     profile: str
@@ -103,10 +103,14 @@ class Wait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Send:
-    """A follow-up to a task that is not settled; answered when the run that takes it has ended."""
+    """A follow-up to a task that is not settled; answered when the run that takes it has ended.
+
+    `redaction` is of the task that continues a settled one; a task that goes on has its own (`StartItem.redaction`).
+    """
 
     id: str
     prompt: str
+    redaction: Redactor | None = field(default=None, repr=False)
     op: Literal["send"] = "send"
 
 

@@ -68,6 +68,17 @@ async def test_a_new_session_has_a_uuid_and_a_known_one_goes_on_after_a_restart_
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+async def test_a_redacted_session_knows_its_conversation_too(place, opened):
+    config = {"subagents": {"redact": ["sticky"]}}
+    async with opened(config=config) as ohm:
+        await ohm.call("subagent", ASK | {"sessionId": ID})
+        await ohm.call("subagent", ASK | {"task": "more", "sessionId": ID})
+        states = [request.checkpoint for request in ohm.acting.requests]
+    assert states[1] == "Find auth;"
+    (file,) = files(place)
+    assert file.read_text() == "Find auth;more;"
+
+
 async def test_a_session_is_of_one_agent_in_one_directory(place, opened):
     (place / "work" / "prompts" / "planner.md").write_text(SCOUT.replace("scout", "planner"))
     (place / "work" / "inner").mkdir()
