@@ -31,7 +31,7 @@ class HeldText:
         self._said: list[str] = []
         self._thought: list[str] = []
         self._after: list[Event] = []
-        self._chars = 0
+        self._chars, self._due = 0, _MOST
 
     def add(self, delta: TextDelta | ThinkingDelta) -> Iterator[Event]:
         """Hold a piece; what need not be held any longer."""
@@ -39,7 +39,7 @@ class HeldText:
             yield from self.whole(is_broken=True)
         (self._said if isinstance(delta, TextDelta) else self._thought).append(delta.text)
         self._chars += len(delta.text)
-        if self._chars > _LONGEST_LINE or (self._chars > _MOST and "\n" in delta.text):
+        if self._chars > self._due:
             yield from self._whole_lines()
 
     def followed_by(self, event: UsageAdded | AgentEnded) -> Iterator[Event]:
@@ -55,7 +55,7 @@ class HeldText:
         self._thought.clear()
         self._said.clear()
         self._after.clear()
-        self._chars = 0
+        self._chars, self._due = 0, _MOST
         if thought:
             yield ThinkingDelta(text=redacted(thought))
         if said:
@@ -73,6 +73,8 @@ class HeldText:
             if end:
                 yield kind(text=self._redactor.cut_off(text[:end]))
         self._chars = len(self._thought[0]) + len(self._said[0])
+        doubled = 2 * self._chars  # what cannot be cut yet is not looked at again at each piece
+        self._due = max(_MOST, doubled if self._chars > _LONGEST_LINE else min(doubled, _LONGEST_LINE))
 
 
 def _end_of_lines(text: str) -> int:
