@@ -379,7 +379,7 @@ async def test_a_session_file_that_cannot_be_one_is_a_failure_of_the_suite(place
     assert done.details["error"] == {"code": "SUBAGENT_FAILED", "message": done.text}
 
 
-async def test_an_exception_has_the_shape_of_the_suite_and_no_secret(place):
+async def test_an_exception_has_the_shape_of_the_suite_and_no_secret(place, caplog):
     class Odd(MemoryHost):
         def session_file(self):
             class Path:
@@ -395,6 +395,9 @@ async def test_an_exception_has_the_shape_of_the_suite_and_no_secret(place):
     assert done.details["mode"] == "single"
     assert done.details["error"] == {"code": "SUBAGENT_FAILED", "message": done.text}
     assert done.text.startswith("Tool 'subagent' failed: ")
+    assert "Tool subagent raised." in caplog.text
+    assert "RuntimeError: " in caplog.text
+    assert leaks(caplog.text) == []
     assert done.render().startswith("✗ Tool 'subagent' failed: ")
 
 
