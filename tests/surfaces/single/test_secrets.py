@@ -1,8 +1,10 @@
 """Whatever a subagent meets, no secret of a known form is in anything that the suite returns, shows or writes."""
 
+import gc
 import json
 import logging
 import tempfile
+import weakref
 
 import anyio
 import anyio.lowlevel
@@ -351,6 +353,28 @@ async def test_a_long_answer_is_looked_at_once(place, looked_at, act):
     assert done.details["results"][0]["output"] == long
     assert written(place / "tmp")
     assert sum(map(len, looked_at)) < 1.1 * len(long)
+
+
+async def test_a_result_that_is_kept_keeps_no_text_of_the_call_but_its_own(place, monkeypatch):
+    memories, remembering = [], redaction.Redaction.remembering
+
+    def noted(self):
+        once = remembering(self)
+        memories.append(weakref.ref(once))
+        return once
+
+    async def called():
+        frames = []
+        async with opened(place, ActingBackend(leaky)) as ohm:
+            done = await ohm.call("subagent", ASK, on_update=frames.append)
+        return [*frames, done]
+
+    monkeypatch.setattr(redaction.Redaction, "remembering", noted)
+    results = await called()
+    gc.collect()
+    assert len(results) > 1
+    assert [memory() for memory in memories] == [None]
+    assert leaks(*(one.render() for one in results)) == []
 
 
 async def test_lines_of_a_stack_are_counted_in_what_went_wrong_not_in_the_words_around_it(place):
