@@ -389,6 +389,17 @@ async def test_lines_of_a_stack_are_counted_in_what_went_wrong_not_in_the_words_
     assert f"Error:\n{error}" in done.text
 
 
+# Where it is made
+
+
+async def test_a_title_is_cut_when_the_secrets_are_gone(place):
+    task = f"Look for the place where the service is called with {FORMS['named']} in it\nand more"
+    async with opened(place, ActingBackend(leaky)) as ohm:
+        await ohm.call("subagent", {"agent": "explorer", "task": task})
+        (kept,) = ohm.store.tasks()
+    assert kept.description == "Look for the place where the service is called with api_key…"
+
+
 # What is raised
 
 

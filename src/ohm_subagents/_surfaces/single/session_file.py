@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._surfaces.private_file import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,14 +56,8 @@ def write_session(
     header: JsonObject = {"type": "session", "id": run_id, "timestamp": stamp, "cwd": str(context.cwd)}
     records = (header, *(_record(message) for message in messages))
     lines = (json.dumps(redaction.json(record), ensure_ascii=False, separators=(",", ":")) for record in records)
-    text = "".join(f"{line}\n" for line in lines)
-    with open(path, "wb", opener=_for_us_alone) as file:
-        file.write(text.encode("utf-8", "replace"))
+    write_private(path, "".join(f"{line}\n" for line in lines))
 
 
 def _record(message: JsonObject) -> JsonObject:
     return {"type": "message", "message": message}
-
-
-def _for_us_alone(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

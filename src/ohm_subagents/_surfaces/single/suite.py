@@ -20,6 +20,7 @@ from ohm_subagents._surfaces.single.session_file import session_folder
 from ohm_subagents._surfaces.single.tool_policy import tools_of
 from ohm_subagents._surfaces.single.verdict import is_worth_another
 from ohm_subagents._surfaces.single.views import call_line, result_text
+from ohm_subagents._surfaces.title import title_of
 from ohm_subagents._surfaces.tool import followed
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.commands import Refused, Rejected, Start, Started, StartItem
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 NAME: Final = "single"
 TOOL: Final = "subagent"
-_TITLE_CHARS: Final = 60
 _LOOP: Final = LoopPolicy(same_results=0)
 """001 ends nobody whose searches find nothing, and bounds a run by time and size."""
 SNIPPET: Final = "Delegate one focused task to a specialised subagent"
@@ -184,11 +184,10 @@ def _prepared(order: _Order) -> Profile:
 
 def _item(order: _Order, again: Callable[[Task], bool], redaction: Redaction) -> StartItem:
     asked, settings = order.asked, order.settings
-    first_line, *_ = redaction.text(asked.task).strip().split("\n")
     return StartItem(
         profile=asked.agent,
         prepared=_prepared(order),
-        description=first_line if len(first_line) <= _TITLE_CHARS else f"{first_line[: _TITLE_CHARS - 1]}…",
+        description=title_of(asked.task, redaction),
         prompt=asked.task,
         limits=limits_of(settings),
         loop=_LOOP,
