@@ -389,7 +389,54 @@ async def test_lines_of_a_stack_are_counted_in_what_went_wrong_not_in_the_words_
     assert f"Error:\n{error}" in done.text
 
 
+async def test_a_long_task_and_a_long_result_of_a_tool_are_looked_at_once(place, looked_at):
+    long = "word " * 100_000 + "end"
+
+    async def echoing(request, sink):
+        sink.emit(ToolStarted(call_id="1", tool="grep", args="{}"))
+        sink.emit(ToolEnded(call_id="1", tool="grep", status="success", text=request.prompt.upper()))
+        await anyio.lowlevel.checkpoint()
+        return "done"
+
+    async with opened(place, ActingBackend(echoing)) as ohm:
+        done = await ohm.call("subagent", {"agent": "explorer", "task": long})
+    assert done.details["results"][0]["task"] == long
+    assert sum(map(len, looked_at)) < 2.1 * len(long), "each of the two once"
+    assert any(long.upper() in one for one in written(place / "tmp"))
+
+
 # Where it is made
+
+
+async def test_paths_of_a_session_file_begin_at_home(place):
+    class AtHome(MemoryHost):
+        def session_file(self):
+            return place / "home" / "sessions" / "parent.jsonl"
+
+    (place / "home" / "work").mkdir()
+    async with opened(place, ActingBackend(failing), host=AtHome(), cwd=place / "home" / "work") as ohm:
+        done = await ohm.call("subagent", ASK)
+    shown = f"~/sessions/parent/{done.details['runId']}/session-attempt-2.jsonl"
+    assert done.details["results"][0]["sessionFile"] == shown
+    assert done.text.endswith(f"Session file:\n{shown}")
+    header, *messages = (json.loads(line) for line in (place / "home" / shown[2:]).read_text().splitlines())
+    assert header["cwd"] == "~/work"
+    assert len(messages) == 3
+
+
+async def test_a_record_that_cannot_be_written_costs_the_record_only(place, caplog):
+    async def without_a_folder(_request, _sink):
+        await anyio.lowlevel.checkpoint()
+        for folder in (place / "tmp").glob("*/*"):
+            folder.rmdir()
+        return "done"
+
+    async with opened(place, ActingBackend(without_a_folder)) as ohm:
+        done = await ohm.call("subagent", ASK_PLAIN)
+    assert done.text == "done"
+    assert "sessionFile" not in done.details["results"][0]
+    assert "The record of a subagent could not be written: No such file or directory." in caplog.text
+    assert str(place) not in caplog.text
 
 
 async def test_a_title_is_cut_when_the_secrets_are_gone(place):
