@@ -91,15 +91,15 @@ def redacting_tool(tool: Tool, redaction: Redactions) -> Tool:
     """
 
     async def execute(call: ToolCall) -> ToolResult:
-        once = redaction().remembering()
-        watched = call.on_update
+        plain, watched = redaction(), call.on_update
+        once = plain.remembering()
 
         def on_update(frame: ToolResult) -> None:
             if watched is not None:
-                watched(_redacted(frame, once))
+                watched(_redacted(frame, once, later=plain))
 
         inner = replace(call, redaction=once, on_update=None if watched is None else on_update)
-        return _redacted(await guarded(tool, inner), once)
+        return _redacted(await guarded(tool, inner), once, later=plain)
 
     def call_view(arguments: JsonValue, theme: Theme) -> str:
         return redaction().text(tool.call_view(arguments, theme))
@@ -111,9 +111,12 @@ def redacting_tool(tool: Tool, redaction: Redactions) -> Tool:
     return replace(tool, execute=execute, call_view=call_view, result_view=result_view)
 
 
-def _redacted(result: ToolResult, redaction: Redaction) -> ToolResult:
-    """A result with nothing in it that is to be redacted, however it is shown."""
-    view = None if result.view is None else partial(_redacted_view, result.view, redaction)
+def _redacted(result: ToolResult, redaction: Redaction, *, later: Redaction) -> ToolResult:
+    """A result with nothing in it that is to be redacted, however it is shown.
+
+    `later` is for what is shown of it: it lives as long as the result, so it must not remember the texts of the call.
+    """
+    view = None if result.view is None else partial(_redacted_view, result.view, later)
     return replace(result, text=redaction.text(result.text), details=redaction.object(result.details), view=view)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -136,10 +137,11 @@ def as_json(arguments: object) -> JsonValue:
 
 
 async def guarded(tool: Tool, call: ToolCall) -> ToolResult:
-    """Execute a tool; one that raises answers with its error, and nothing else is lost."""
+    """Execute a tool; one that raises answers with its error, and nothing else is lost. The log holds no secret."""
     try:
         return await tool.execute(call)
-    except Exception as exc:
-        logger.exception("Tool %s raised.", tool.name)
+    except Exception as exc:  # noqa: BLE001  a plugin may raise anything; it costs this call only
+        told = call.redaction.text("".join(traceback.format_exception(exc)))
+        logger.error("Tool %s raised.\n%s", tool.name, told)  # noqa: TRY400  a traceback may hold a secret
         error = OhmError(code=ErrorCode.TOOL_FAILED, message=f"Tool '{tool.name}' failed: {exc}.")
         return _failed(error) if tool.failure is None else tool.failure(error)

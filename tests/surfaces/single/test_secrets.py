@@ -1,8 +1,10 @@
 """Whatever a subagent meets, no secret of a known form is in anything that the suite returns, shows or writes."""
 
+import gc
 import json
 import logging
 import tempfile
+import weakref
 
 import anyio
 import anyio.lowlevel
@@ -353,6 +355,28 @@ async def test_a_long_answer_is_looked_at_once(place, looked_at, act):
     assert sum(map(len, looked_at)) < 1.1 * len(long)
 
 
+async def test_a_result_that_is_kept_keeps_no_text_of_the_call_but_its_own(place, monkeypatch):
+    memories, remembering = [], redaction.Redaction.remembering
+
+    def noted(self):
+        once = remembering(self)
+        memories.append(weakref.ref(once))
+        return once
+
+    async def called():
+        frames = []
+        async with opened(place, ActingBackend(leaky)) as ohm:
+            done = await ohm.call("subagent", ASK, on_update=frames.append)
+        return [*frames, done]
+
+    monkeypatch.setattr(redaction.Redaction, "remembering", noted)
+    results = await called()
+    gc.collect()
+    assert len(results) > 1
+    assert [memory() for memory in memories] == [None]
+    assert leaks(*(one.render() for one in results)) == []
+
+
 async def test_lines_of_a_stack_are_counted_in_what_went_wrong_not_in_the_words_around_it(place):
     error = "\n".join(f"Error: e{number}" for number in range(5))
 
@@ -363,6 +387,64 @@ async def test_lines_of_a_stack_are_counted_in_what_went_wrong_not_in_the_words_
     async with opened(place, ActingBackend(failed)) as ohm:
         done = await ohm.call("subagent", ASK_PLAIN)
     assert f"Error:\n{error}" in done.text
+
+
+async def test_a_long_task_and_a_long_result_of_a_tool_are_looked_at_once(place, looked_at):
+    long = "word " * 100_000 + "end"
+
+    async def echoing(request, sink):
+        sink.emit(ToolStarted(call_id="1", tool="grep", args="{}"))
+        sink.emit(ToolEnded(call_id="1", tool="grep", status="success", text=request.prompt.upper()))
+        await anyio.lowlevel.checkpoint()
+        return "done"
+
+    async with opened(place, ActingBackend(echoing)) as ohm:
+        done = await ohm.call("subagent", {"agent": "explorer", "task": long})
+    assert done.details["results"][0]["task"] == long
+    assert sum(map(len, looked_at)) < 2.1 * len(long), "each of the two once"
+    assert any(long.upper() in one for one in written(place / "tmp"))
+
+
+# Where it is made
+
+
+async def test_paths_of_a_session_file_begin_at_home(place):
+    class AtHome(MemoryHost):
+        def session_file(self):
+            return place / "home" / "sessions" / "parent.jsonl"
+
+    (place / "home" / "work").mkdir()
+    async with opened(place, ActingBackend(failing), host=AtHome(), cwd=place / "home" / "work") as ohm:
+        done = await ohm.call("subagent", ASK)
+    shown = f"~/sessions/parent/{done.details['runId']}/session-attempt-2.jsonl"
+    assert done.details["results"][0]["sessionFile"] == shown
+    assert done.text.endswith(f"Session file:\n{shown}")
+    header, *messages = (json.loads(line) for line in (place / "home" / shown[2:]).read_text().splitlines())
+    assert header["cwd"] == "~/work"
+    assert len(messages) == 3
+
+
+async def test_a_record_that_cannot_be_written_costs_the_record_only(place, caplog):
+    async def without_a_folder(_request, _sink):
+        await anyio.lowlevel.checkpoint()
+        for folder in (place / "tmp").glob("*/*"):
+            folder.rmdir()
+        return "done"
+
+    async with opened(place, ActingBackend(without_a_folder)) as ohm:
+        done = await ohm.call("subagent", ASK_PLAIN)
+    assert done.text == "done"
+    assert "sessionFile" not in done.details["results"][0]
+    assert "The record of a subagent could not be written: No such file or directory." in caplog.text
+    assert str(place) not in caplog.text
+
+
+async def test_a_title_is_cut_when_the_secrets_are_gone(place):
+    task = f"Look for the place where the service is called with {FORMS['named']} in it\nand more"
+    async with opened(place, ActingBackend(leaky)) as ohm:
+        await ohm.call("subagent", {"agent": "explorer", "task": task})
+        (kept,) = ohm.store.tasks()
+    assert kept.description == "Look for the place where the service is called with api_key…"
 
 
 # What is raised
@@ -379,7 +461,7 @@ async def test_a_session_file_that_cannot_be_one_is_a_failure_of_the_suite(place
     assert done.details["error"] == {"code": "SUBAGENT_FAILED", "message": done.text}
 
 
-async def test_an_exception_has_the_shape_of_the_suite_and_no_secret(place):
+async def test_an_exception_has_the_shape_of_the_suite_and_no_secret(place, caplog):
     class Odd(MemoryHost):
         def session_file(self):
             class Path:
@@ -395,6 +477,9 @@ async def test_an_exception_has_the_shape_of_the_suite_and_no_secret(place):
     assert done.details["mode"] == "single"
     assert done.details["error"] == {"code": "SUBAGENT_FAILED", "message": done.text}
     assert done.text.startswith("Tool 'subagent' failed: ")
+    assert "Tool subagent raised." in caplog.text
+    assert "RuntimeError: " in caplog.text
+    assert leaks(caplog.text) == []
     assert done.render().startswith("✗ Tool 'subagent' failed: ")
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents._surfaces.single.details import Streaming, UsageCounts
-from ohm_subagents._surfaces.single.session_file import session_path, write_session
 from ohm_subagents._surfaces.single.truncation import size_text
 from ohm_subagents._surfaces.single.verdict import is_provider_error
 from ohm_subagents._views.messages import MessageLog, calls_of, text_of
@@ -26,13 +25,11 @@ from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.suites import JsonObject, SuiteContext
-    from ohm_subagents._surfaces.single.inputs import Asked
-    from ohm_subagents._views.redaction import Redaction
+    from ohm_subagents._plugins.suites import JsonObject
+    from ohm_subagents._surfaces.single.session_file import SessionFiles
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.task import Task
 
@@ -45,35 +42,24 @@ logger = logging.getLogger(PROJECT)
 
 
 class ChildRun:
-    """An observer of the task that a call starts.
+    """An observer of the task that a call starts; `prompt` is the task without secrets.
 
     Attempts are told apart: messages are those of the newest, usage is that of all. The engine tells of nothing before
     it is redacted. `stop` ends a subagent that says more than any answer needs; `flooded` then tells which limit that
     was.
     """
 
-    def __init__(
-        self,
-        asked: Asked,
-        context: SuiteContext,
-        *,
-        run_id: str,
-        folder: Path,
-        redaction: Redaction,
-        stop: Callable[[], None],
-    ) -> None:
-        self.run_id = run_id
+    def __init__(self, prompt: str, files: SessionFiles, *, stop: Callable[[], None]) -> None:
+        self.run_id = files.run_id
         self.attempts = 0
         self.task: Task | None = None
-        self.session_file: Path | None = None
+        self.session_file: str | None = None
         self.flooded = ""
         self.has_answered = False
-        self._asked = asked
-        self._context = context
-        self._folder = folder
-        self._redaction = redaction
+        self._prompt = prompt
+        self._files = files
         self._stop = stop
-        self._log = MessageLog(asked.task, most=None)
+        self._log = MessageLog(prompt, most=None)
         self._usage = NOTHING_USED
         self._told_bytes = self._lines = 0
 
@@ -103,7 +89,7 @@ class ChildRun:
         self.attempts += 1
         self.has_answered = False
         self._told_bytes = self._lines = 0
-        self._log = MessageLog(self._asked.task, most=None)
+        self._log = MessageLog(self._prompt, most=None)
 
     def _count(self, text: str, *, lines: int = 0) -> None:
         self._told_bytes += len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
@@ -120,14 +106,10 @@ class ChildRun:
 
     def _keep(self) -> None:
         """The record of the attempt; a disk that does not take it costs the record only."""
-        messages = self._log.messages
-        path = session_path(self._folder, self.attempts)
         try:
-            write_session(path, self._context, run_id=self.run_id, messages=messages, redaction=self._redaction)
-        except OSError:
-            logger.exception("The record of a subagent could not be written.")
-        else:
-            self.session_file = path
+            self.session_file = self._files.write(self.attempts, self._log.messages)
+        except OSError as error:
+            logger.warning("The record of a subagent could not be written: %s.", error.strerror)
 
     @property
     def last_said(self) -> str:

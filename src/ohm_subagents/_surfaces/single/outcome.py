@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ohm_subagents._surfaces.single.child_run import ChildRun
     from ohm_subagents._surfaces.single.inputs import Asked
     from ohm_subagents._surfaces.single.limits import TimeoutReason
-    from ohm_subagents._views.redaction import Redaction
     from ohm_subagents.contract.devkit_settings import DevkitSettings
     from ohm_subagents.contract.errors import OhmError
 
@@ -41,14 +40,12 @@ def not_begun(error: OhmError, *, max_depth: int) -> ToolResult:
             return refused(code, str(error))
 
 
-def result_of(run: ChildRun, asked: Asked, settings: DevkitSettings, redaction: Redaction) -> ToolResult:
-    """The result of a task that has ended. Secrets go before anything is cut or put together: half of one could not be
-    recognised, and lines that are folded in one part are not counted in another.
-    """
+def result_of(run: ChildRun, asked: Asked, settings: DevkitSettings) -> ToolResult:
+    """The result of a task that has ended, put together from texts without secrets, of which `asked` is one."""
     failure = _failure(run, settings)
     if failure is not None:
-        return _failed(run, asked, failure, redaction)
-    output = redaction.text(_answer(run))
+        return _failed(run, asked, failure)
+    output = _answer(run)
     shown = cut(output)
     error = None
     if shown is not None:
@@ -56,7 +53,7 @@ def result_of(run: ChildRun, asked: Asked, settings: DevkitSettings, redaction: 
         error = Wrong(code=SubagentErrorCode.SUBAGENT_OUTPUT_TRUNCATED, message=told)
     one = _single(run, asked, exit_code=0, output=output)
     details = Details(run_id=run.run_id, results=(one,), error=error)
-    return ToolResult(text=output if shown is None else redaction.composed(shown.text), details=details.payload())
+    return ToolResult(text=output if shown is None else shown.text, details=details.payload())
 
 
 def _failure(run: ChildRun, settings: DevkitSettings) -> Failure | None:
@@ -65,8 +62,8 @@ def _failure(run: ChildRun, settings: DevkitSettings) -> Failure | None:
     return failure_of(run.task, settings, said=run.last_said)
 
 
-def _failed(run: ChildRun, asked: Asked, failure: Failure, redaction: Redaction) -> ToolResult:
-    captured, error = redaction.text(run.last_text), redaction.text(failure.error)
+def _failed(run: ChildRun, asked: Asked, failure: Failure) -> ToolResult:
+    captured, error = run.last_text, failure.error
     sections = [f"Subagent failed with exit code {failure.exit_code}."]
     if run.attempts > 1:
         sections.append(f"Attempts: {run.attempts}.")
@@ -75,8 +72,8 @@ def _failed(run: ChildRun, asked: Asked, failure: Failure, redaction: Redaction)
     if captured and captured != error:
         sections.append(f"{'Last captured output' if run.has_answered else 'Partial output'}:\n{captured}")
     if run.session_file is not None:
-        sections.append(f"Session file:\n{redaction.text(str(run.session_file))}")
-    text = redaction.composed("\n\n".join(sections))
+        sections.append(f"Session file:\n{run.session_file}")
+    text = "\n\n".join(sections)
     one = _single(
         run,
         asked,
@@ -104,7 +101,7 @@ def _single(
         exit_code=exit_code,
         usage=run.usage,
         error=error,
-        session_file=None if run.session_file is None else str(run.session_file),
+        session_file=run.session_file,
         output=output,
         display_items=run.items,
         timeout_reason=timeout,

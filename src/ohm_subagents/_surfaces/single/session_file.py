@@ -1,31 +1,65 @@
-"""The record of a subagent: its messages, one JSON object a line, without secrets."""
+"""The records of a subagent: of each attempt its messages, one JSON object a line, without secrets."""
 
 from __future__ import annotations
 
 import errno
 import json
-import os
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._surfaces.private_file import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ohm_subagents._plugins.suites import JsonObject, SuiteContext
     from ohm_subagents._views.redaction import Redaction
+    from ohm_subagents.contract.ids import Clock
 
 _RESULTS: Final = "results"
 _TRIES: Final = 8
 
 
-def session_folder(context: SuiteContext) -> Path:
-    """The new folder of a run, whose name is its id: beside the parent's session, else among the temporary results.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFiles:
+    """The files of a run, in a folder whose name is its id; `shown_as` and `cwd` are paths without secrets."""
 
-    Raises `OSError`, and `ValueError` for a path that cannot be one.
-    """
+    folder: Path
+    shown_as: str
+    cwd: str
+    clock: Clock
+
+    @classmethod
+    def create(cls, context: SuiteContext, redaction: Redaction) -> SessionFiles:
+        """Those of a new run. Raises `OSError`, and `ValueError` for a path that cannot be one."""
+        folder, text = _session_folder(context), redaction.text
+        return cls(folder=folder, shown_as=text(str(folder)), cwd=text(str(context.cwd)), clock=context.clock)
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+        return self.folder.name
+
+    def write(self, attempt: int, messages: Iterable[JsonObject]) -> str:
+        """Write what was said and done in an attempt, from 1, for the owner alone. Raises `OSError`.
+
+        Returns the path without secrets. The messages have none: they are made of what the engine tells.
+        """
+        name = "session.jsonl" if attempt <= 1 else f"session-attempt-{attempt}.jsonl"
+        stamp = datetime.fromtimestamp(self.clock() / 1000, tz=UTC).isoformat(timespec="milliseconds")
+        header: JsonObject = {"type": "session", "id": self.run_id, "timestamp": stamp, "cwd": self.cwd}
+        records = (header, *(_record(message) for message in messages))
+        lines = (json.dumps(record, ensure_ascii=False, separators=(",", ":")) for record in records)
+        write_private(self.folder / name, "".join(f"{line}\n" for line in lines))
+        return str(Path(self.shown_as, name))
+
+
+def _session_folder(context: SuiteContext) -> Path:
+    """A new folder: beside the parent's session, else among the temporary results."""
     parent = context.session_file()
     if parent is None:
         results = context.memory.get(_RESULTS)
@@ -42,27 +76,5 @@ def session_folder(context: SuiteContext) -> Path:
     raise FileExistsError(errno.EEXIST, "No new id was found for the run")
 
 
-def session_path(folder: Path, attempt: int) -> Path:
-    """The file of an attempt, from 1."""
-    return folder / ("session.jsonl" if attempt <= 1 else f"session-attempt-{attempt}.jsonl")
-
-
-def write_session(
-    path: Path, context: SuiteContext, *, run_id: str, messages: Iterable[JsonObject], redaction: Redaction
-) -> None:
-    """Write what was said and done, for the owner alone. Raises `OSError`."""
-    stamp = datetime.fromtimestamp(context.clock() / 1000, tz=UTC).isoformat(timespec="milliseconds")
-    header: JsonObject = {"type": "session", "id": run_id, "timestamp": stamp, "cwd": str(context.cwd)}
-    records = (header, *(_record(message) for message in messages))
-    lines = (json.dumps(redaction.json(record), ensure_ascii=False, separators=(",", ":")) for record in records)
-    text = "".join(f"{line}\n" for line in lines)
-    with open(path, "wb", opener=_for_us_alone) as file:
-        file.write(text.encode("utf-8", "replace"))
-
-
 def _record(message: JsonObject) -> JsonObject:
     return {"type": "message", "message": message}
-
-
-def _for_us_alone(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

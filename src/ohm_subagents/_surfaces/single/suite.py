@@ -16,10 +16,11 @@ from ohm_subagents._surfaces.single.details import Details, SubagentErrorCode
 from ohm_subagents._surfaces.single.inputs import SUBAGENT_SCHEMA, Asked, parse_asked
 from ohm_subagents._surfaces.single.limits import limits_of
 from ohm_subagents._surfaces.single.outcome import DISABLED, not_begun, refused, result_of
-from ohm_subagents._surfaces.single.session_file import session_folder
+from ohm_subagents._surfaces.single.session_file import SessionFiles
 from ohm_subagents._surfaces.single.tool_policy import tools_of
 from ohm_subagents._surfaces.single.verdict import is_worth_another
 from ohm_subagents._surfaces.single.views import call_line, result_text
+from ohm_subagents._surfaces.title import title_of
 from ohm_subagents._surfaces.tool import followed
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.commands import Refused, Rejected, Start, Started, StartItem
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 NAME: Final = "single"
 TOOL: Final = "subagent"
-_TITLE_CHARS: Final = 60
 _LOOP: Final = LoopPolicy(same_results=0)
 """001 ends nobody whose searches find nothing, and bounds a run by time and size."""
 SNIPPET: Final = "Delegate one focused task to a specialised subagent"
@@ -122,34 +122,38 @@ def _ordered(context: SuiteContext, arguments: JsonValue) -> _Order | ToolResult
 
 
 async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> ToolResult:
-    asked = order.asked
+    redaction = call.redaction
     try:
-        folder = session_folder(context)
+        files = SessionFiles.create(context, redaction)
     except (OSError, ValueError) as error:
         why = f"Failed to create session directory: {getattr(error, 'strerror', None) or error}"
         return refused(SubagentErrorCode.SUBAGENT_FAILED, why)
-    run_id, scope = folder.name, anyio.CancelScope()
-    run = ChildRun(asked, context, run_id=run_id, folder=folder, redaction=call.redaction, stop=scope.cancel)
+    asked, scope = replace(order.asked, task=redaction.text(order.asked.task)), anyio.CancelScope()
+    run = ChildRun(asked.task, files, stop=scope.cancel)
 
     def frame(_reply: Reply) -> ToolResult:
-        details = Details(run_id=run_id, streaming=run.streaming())
+        details = Details(run_id=run.run_id, streaming=run.streaming())
         return _viewed(ToolResult(text=run.last_text or RUNNING, details=details.payload()))
+
+    def ended() -> ToolResult:
+        done = result_of(run, asked, order.settings)
+        return replace(done, text=redaction.composed(done.text))
 
     def result(reply: Reply) -> ToolResult:
         match reply:
             case Rejected(error=error) | Started(items=(Refused(error=error),)):
                 return not_begun(error, max_depth=order.max_depth)
             case _:
-                return result_of(run, asked, order.settings, call.redaction)
+                return ended()
 
     def again(task: Task) -> bool:
         return is_worth_another(task, order.settings, said=run.last_said)
 
     throttle_ms = context.settings().onupdate_throttle_ms
-    command = Start(items=(_item(order, again, call.redaction),), max_depth=order.max_depth)
+    command = Start(items=(_item(order, again, redaction),), max_depth=order.max_depth)
     with scope:
         return await followed(command, context, call, frame=frame, result=result, observer=run, throttle_ms=throttle_ms)
-    return result_of(run, asked, order.settings, call.redaction)
+    return ended()
 
 
 def _raised(error: OhmError) -> ToolResult:
@@ -184,11 +188,10 @@ def _prepared(order: _Order) -> Profile:
 
 def _item(order: _Order, again: Callable[[Task], bool], redaction: Redaction) -> StartItem:
     asked, settings = order.asked, order.settings
-    first_line, *_ = redaction.text(asked.task).strip().split("\n")
     return StartItem(
         profile=asked.agent,
         prepared=_prepared(order),
-        description=first_line if len(first_line) <= _TITLE_CHARS else f"{first_line[: _TITLE_CHARS - 1]}…",
+        description=title_of(asked.task, redaction),
         prompt=asked.task,
         limits=limits_of(settings),
         loop=_LOOP,
