@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 TEXTS: Final[Mapping[type[Event], tuple[str, ...]]] = {
     TextDelta: ("text",),
     ThinkingDelta: ("text",),
-    ToolEnded: ("text",),
+    ToolStarted: ("tool",),
+    ToolUpdated: ("tool",),
+    ToolEnded: ("tool", "text"),
     FileChanged: ("path",),
     RunStarted: ("prompt",),
     FollowUpTaken: ("prompt",),
