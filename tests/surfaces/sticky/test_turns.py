@@ -210,6 +210,20 @@ async def test_a_wait_that_the_disk_refuses_is_over_at_once(others, monkeypatch)
     assert open_locks() == [str(file)], "theirs"
 
 
+async def test_a_session_that_cannot_be_locked_is_used_all_the_same_and_the_caller_told(place, opened, monkeypatch):
+    def refused(_opened, _how):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    async with opened() as ohm:
+        result = await ohm.call("subagent", SESSION)
+
+    (file,) = files(place)
+    problem = "another process may use it too: no locks available"
+    assert result.details["notes"] == [f"The session file '{file}' cannot be locked, so {problem}."]
+    assert result.details["finalized"]["status"] == "SUCCESS"
+
+
 async def test_two_ohms_of_one_process_take_turns(place, opened):
     begun, gate = anyio.Event(), anyio.Event()
 

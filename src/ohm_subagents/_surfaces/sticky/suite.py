@@ -119,8 +119,10 @@ async def _subagent(context: SuiteContext, options: StickyOptions, turns: Turns,
     session = StickySession.of(folder, cwd=context.cwd, agent=asked.agent, session_id=session_id)
     order = _Order(asked=asked, agent=agent.ok_value, options=options, session_id=session_id, session=session)
     try:
-        async with turns.turn(session.path, call.abort) as is_ours:
-            return await _carried_out(context, call, order) if is_ours else result_of(failed(CANCELLED), session_id)
+        async with turns.turn(session.path, call.abort) as notes:
+            if notes is None:
+                return result_of(failed(CANCELLED), session_id)
+            return await _carried_out(context, call, order, notes)
     except ClosedError as closed:
         return result_of(failed(str(closed)), session_id)
 
@@ -129,11 +131,11 @@ def _unknown(name: str, agents: Mapping[str, Result[Profile, OhmError]]) -> str:
     return f"Unknown agent: {name}. Available agents: {', '.join(agents) or '(none)'}."
 
 
-async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> ToolResult:
+async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order, known: tuple[str, ...]) -> ToolResult:
     read, watch = await order.session.read(), _Watch()
     if isinstance(read, Err):
         return result_of(failed(read.err_value), order.session_id)
-    state, notes = read.ok_value, list[str]()
+    state, notes = read.ok_value, [*known]
 
     def frame(_reply: Reply) -> ToolResult:
         said = "" if watch.task is None else watch.task.text[-_TAIL_CHARS:]

@@ -10,6 +10,7 @@ import anyio
 
 from ohm_subagents._plugins.abort import either
 from ohm_subagents._surfaces.sticky.file_lock import locked
+from ohm_subagents._surfaces.sticky.sessions import problem
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -24,19 +25,29 @@ class Turns:
         self._users: Counter[Path] = Counter()
 
     @asynccontextmanager
-    async def turn(self, session: Path, abort: anyio.Event | None) -> AsyncGenerator[bool]:
-        """The session in this file is ours until this is left; False if `abort` was set before it was."""
+    async def turn(self, session: Path, abort: anyio.Event | None) -> AsyncGenerator[tuple[str, ...] | None]:
+        """The session in this file is ours until this is left; gives what there is to know about that.
+
+        None if `abort` was set before it was ours.
+        """
         lock = self._locks.setdefault(session, anyio.Lock())
         self._users[session] += 1
+        notes = list[str]()
         try:
             async with AsyncExitStack() as held:
 
                 async def enter() -> None:
                     await held.enter_async_context(lock)
-                    await held.enter_async_context(locked(session.with_suffix(".lock")))
+                    reason = await held.enter_async_context(locked(session.with_suffix(".lock")))
+                    if reason is not None:
+                        notes.append(_unlocked(session, reason))
 
-                yield not await either(enter, abort)
+                yield None if await either(enter, abort) else tuple(notes)
         finally:
             self._users[session] -= 1
             if not self._users[session]:
                 del self._users[session], self._locks[session]
+
+
+def _unlocked(session: Path, reason: OSError) -> str:
+    return f"The session file '{session}' cannot be locked, so another process may use it too: {problem(reason)}."
