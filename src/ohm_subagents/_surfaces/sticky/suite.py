@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.suites import SuiteContext, ToolCall
+    from ohm_subagents._views.redaction import Redaction
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.commands import Reply
     from ohm_subagents.contract.errors import OhmError
@@ -144,7 +145,7 @@ async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order, kno
     def result(reply: Reply) -> ToolResult:
         return result_of(final_of(reply), order.session_id)
 
-    command = Start(items=(_item(context, order, state),))
+    command = Start(items=(_item(context, order, state, call.redaction),))
     throttle_ms = context.settings().onupdate_throttle_ms
     try:
         done = await followed(
@@ -179,9 +180,9 @@ async def _kept(session: StickySession, task: Task, *, before: str | None, now_m
     return notes
 
 
-def _item(context: SuiteContext, order: _Order, state: str | None) -> StartItem:
+def _item(context: SuiteContext, order: _Order, state: str | None, redaction: Redaction) -> StartItem:
     asked, options = order.asked, order.options
-    first_line, *_ = asked.task.strip().split("\n")
+    first_line, *_ = redaction.text(asked.task).strip().split("\n")
     return StartItem(
         profile=asked.agent,
         prepared=_prepared(order.agent, tools_of(order.agent.tools, context.parent_tools())),
