@@ -532,6 +532,18 @@ async def test_without_that_other_suites_tell_what_they_were_told(place):
         assert LONG in json.dumps(done.details)
 
 
+async def test_what_the_host_is_told_follows_the_configuration_in_force(place):
+    host, told = MemoryHost(), []
+    async with opened(place, ActingBackend(leaky), suites=["delegate"], host=host) as ohm:
+        for redact in (False, True, False):
+            config = {"subagentBackend": "acting", "suites": ["delegate"], "subagents": {"redact": redact}}
+            await ohm.reconfigure(config=config)
+            await ohm.call("delegate_to_subagents", DELEGATE)
+            told.append(json.dumps(host.calls.pop()[1:], ensure_ascii=False))
+    assert [leaks(one) == [] for one in told] == [False, True, False]
+    assert all(DELEGATE["tasks"][0]["name"] in one for one in told)
+
+
 async def test_a_projects_file_cannot_switch_it_off(place):
     (place / "work" / ".pi").mkdir()
     (place / "work" / ".pi" / "ohm.json").write_text(json.dumps({"subagents": {"redact": False}}))

@@ -113,3 +113,12 @@ async def test_a_call_that_is_refused_begins_no_session(place, opened):
     assert "subagent_finalize" in body(refused)
     assert body(cancelled) == "The subagent was cancelled."
     assert result.details["resumed"] is False
+
+
+async def test_the_title_of_a_redacted_task_holds_no_half_of_a_secret(opened):
+    key = "qux-" + "7Hk2" * 8
+    async with opened(env={"QUX_TOKEN": key}, config={"subagents": {"redact": ["sticky"]}}) as ohm:
+        await ohm.call("subagent", ASK | {"task": f"Ask the service with the secret word of ours, which is {key}"})
+        (task,) = ohm.store.tasks()
+
+    assert task.description == "Ask the service with the secret word of ours, which is [RED…"

@@ -1,9 +1,21 @@
 """A sticky session is used by one call at a time, whoever else keeps it."""
 
+import asyncio
+import errno
+import fcntl
+import gc
+import os
+import threading
+from functools import partial
+from pathlib import Path
+
 import anyio
 import pytest
 from session_holder import session_holder
 from sticky_place import ASK, ID, files, found
+
+from ohm_subagents._surfaces.sticky import file_lock
+from ohm_subagents._surfaces.sticky.file_lock import locked
 
 pytestmark = pytest.mark.anyio
 
@@ -13,6 +25,21 @@ CANCELLED = f"**Status:** ERROR\n**Session ID:** `{ID}`\n\n---\n\nThe subagent w
 
 def locks(place):
     return [*(place / ".pi" / "subagent-sessions").glob("*/*.lock")]
+
+
+def open_locks():
+    """The lock files that this process has open, locked or not."""
+    opened = (str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink())
+    return [file for file in opened if file.removesuffix(" (deleted)").endswith(".lock")]
+
+
+def lock_threads():
+    return [thread for thread in threading.enumerate() if thread.name == "ohm-subagents session lock"]
+
+
+async def ended(threads):
+    for thread in threads:
+        await anyio.to_thread.run_sync(thread.join, 30)
 
 
 async def test_a_call_waits_for_the_agent_of_another_process_and_goes_on_where_that_ended(place, opened):
@@ -57,6 +84,144 @@ async def test_a_call_that_waits_for_another_process_hears_the_abort_and_does_no
 
     assert [result.text for result in results] == [CANCELLED]
     assert [file.read_text() for file in files(place)] == ["first;Find auth;"]
+
+
+async def test_calls_that_are_broken_off_share_what_waits_for_the_other_process(place, opened):
+    with session_holder(place, ID) as process:
+        async with opened() as ohm:
+            for _ in range(3):
+                abort = anyio.Event()
+                async with anyio.create_task_group() as group:
+                    group.start_soon(partial(ohm.call, "subagent", SESSION, abort=abort))
+                    await anyio.wait_all_tasks_blocked()
+                    abort.set()
+            waiting = lock_threads()
+            async with opened() as other, anyio.create_task_group() as group:
+                group.start_soon(ohm.call, "subagent", SESSION | {"task": "second"})
+                group.start_soon(other.call, "subagent", SESSION | {"task": "second"})
+                await anyio.wait_all_tasks_blocked()
+                assert lock_threads() == waiting
+                assert len(waiting) == 1
+                assert len(open_locks()) <= 1
+                process.stdin.write("\n")
+
+    await ended(waiting)
+    assert [file.read_text() for file in files(place)] == ["first;second;second;"]
+    assert open_locks() == []
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_caller_that_asyncio_cancels_leaves_no_session_locked(opened):
+    async with opened() as ohm:
+        for steps in range(12):
+            call = asyncio.create_task(ohm.call("subagent", SESSION))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            call.cancel()
+            await asyncio.wait([call])
+            assert open_locks() == []
+
+
+async def enter(file):
+    async with locked(file) as reason:
+        return reason
+
+
+@pytest.fixture
+def others(tmp_path):
+    """A lock file that somebody else has locked: what has it open is theirs."""
+    file = tmp_path / "x.lock"
+    with file.open("w") as opened:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield file, opened
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_an_event_loop_that_stops_while_a_call_waits_leaves_the_session_to_others(others, is_closed):
+    file, opened = others
+    loop = asyncio.new_event_loop()
+    call = loop.create_task(enter(file))
+    while not lock_threads():
+        loop.run_until_complete(asyncio.sleep(0))
+    (thread,) = lock_threads()
+    if is_closed:
+        loop.close()
+    opened.close()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert open_locks() == []
+    assert anyio.run(enter, file) is None
+    if not is_closed:
+        assert loop.run_until_complete(call) is None
+        loop.close()
+
+
+async def test_a_lock_file_that_cannot_be_looked_at_is_not_kept_locked(tmp_path, monkeypatch):
+    stat = Path.stat
+
+    def refused(path, **named):
+        if path.suffix == ".lock":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return stat(path, **named)
+
+    monkeypatch.setattr(Path, "stat", refused)
+    async with locked(tmp_path / "x.lock") as reason:
+        assert isinstance(reason, PermissionError)
+        assert open_locks() == []
+
+
+def test_a_call_whose_loop_is_closed_may_be_collected_while_another_begins_to_wait(others, monkeypatch):
+    file, opened = others
+    loop = asyncio.new_event_loop()
+    calls = [loop.create_task(enter(file))]
+    while not lock_threads():
+        loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+    (thread,) = lock_threads()
+    opened.close()
+    thread.join(30)
+
+    class Collecting(threading.Thread):
+        def start(self):
+            calls.clear()
+            gc.collect()
+            super().start()
+            taken.close()
+
+    monkeypatch.setattr(file_lock, "Thread", Collecting)
+    with file.open("w") as taken:
+        fcntl.flock(taken, fcntl.LOCK_EX)
+        assert anyio.run(enter, file) is None
+    assert (calls, open_locks()) == ([], [])
+
+
+async def test_a_wait_that_the_disk_refuses_is_over_at_once(others, monkeypatch):
+    file, _ = others
+    flock = fcntl.flock
+
+    def refused(opened, how):
+        if not how & fcntl.LOCK_NB:
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+        flock(opened, how)
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    reason = await enter(file)
+    assert (reason.errno, reason.strerror) == (errno.ENOLCK, os.strerror(errno.ENOLCK))
+    assert open_locks() == [str(file)], "theirs"
+
+
+async def test_a_session_that_cannot_be_locked_is_used_all_the_same_and_the_caller_told(place, opened, monkeypatch):
+    def refused(_opened, _how):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    async with opened() as ohm:
+        result = await ohm.call("subagent", SESSION)
+
+    (file,) = files(place)
+    problem = "another process may use it too: no locks available"
+    assert result.details["notes"] == [f"The session file '{file}' cannot be locked, so {problem}."]
+    assert result.details["finalized"]["status"] == "SUCCESS"
 
 
 async def test_two_ohms_of_one_process_take_turns(place, opened):

@@ -62,6 +62,10 @@ class Sessions:
         self._context = context
         self._runs: dict[str, list[KeptRun]] = {}
 
+    def hear(self, context: SuiteContext) -> None:
+        """Reach the host and the engine by this context from now on: what may be told to them may have changed."""
+        self._context = context
+
     async def find(self, session_id: str) -> tuple[SessionRun, ...]:
         """The runs of a session; none if nobody knows it."""
         kept = () if self._context.host else await self._context.executor.read_session(SessionId(session_id))

@@ -51,6 +51,7 @@ def delegate_suite() -> ToolSuiteSpec:
 def _build(context: SuiteContext) -> tuple[Tool, ...]:
     options = suite_options(DelegateOptions, context.settings().options, suite=NAME)
     sessions = context.kept("sessions", Sessions(context))
+    sessions.hear(context)
     context.on("session_start", partial(_session_start, sessions))
     context.on("session_shutdown", partial(_session_shutdown, sessions))
     return (

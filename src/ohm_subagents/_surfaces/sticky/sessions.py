@@ -47,7 +47,7 @@ class StickySession:
         except FileNotFoundError:
             return Ok(None)
         except OSError as error:
-            return Err(f"The session file '{self.path}' cannot be read: {_problem(error)}.")
+            return Err(f"The session file '{self.path}' cannot be read: {problem(error)}.")
         return Ok(written.decode("utf-8", "replace"))
 
     async def write(self, state: str) -> str | None:
@@ -55,7 +55,7 @@ class StickySession:
         try:
             await to_thread.run_sync(self._replace, state)
         except OSError as error:
-            return f"This turn cannot be kept in the session file '{self.path}': {_problem(error)}."
+            return f"This turn cannot be kept in the session file '{self.path}': {problem(error)}."
         return None
 
     async def put_aside(self, now_ms: int) -> Result[Path, str]:
@@ -64,7 +64,7 @@ class StickySession:
         try:
             await to_thread.run_sync(self.path.replace, kept)
         except OSError as error:
-            return Err(f"The session file '{self.path}' cannot be put aside: {_problem(error)}.")
+            return Err(f"The session file '{self.path}' cannot be put aside: {problem(error)}.")
         return Ok(kept)
 
     def _replace(self, state: str) -> None:
@@ -80,7 +80,8 @@ class StickySession:
             raise
 
 
-def _problem(error: OSError) -> str:
+def problem(error: OSError) -> str:
+    """What is wrong, in words that can go on a sentence."""
     problem = error.strerror or type(error).__name__
     return f"{problem[:1].lower()}{problem[1:]}"
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.suites import SuiteContext, ToolCall
+    from ohm_subagents._views.redaction import Redaction
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.commands import Reply
     from ohm_subagents.contract.errors import OhmError
@@ -119,8 +120,10 @@ async def _subagent(context: SuiteContext, options: StickyOptions, turns: Turns,
     session = StickySession.of(folder, cwd=context.cwd, agent=asked.agent, session_id=session_id)
     order = _Order(asked=asked, agent=agent.ok_value, options=options, session_id=session_id, session=session)
     try:
-        async with turns.turn(session.path, call.abort) as is_ours:
-            return await _carried_out(context, call, order) if is_ours else result_of(failed(CANCELLED), session_id)
+        async with turns.turn(session.path, call.abort) as notes:
+            if notes is None:
+                return result_of(failed(CANCELLED), session_id)
+            return await _carried_out(context, call, order, notes)
     except ClosedError as closed:
         return result_of(failed(str(closed)), session_id)
 
@@ -129,11 +132,11 @@ def _unknown(name: str, agents: Mapping[str, Result[Profile, OhmError]]) -> str:
     return f"Unknown agent: {name}. Available agents: {', '.join(agents) or '(none)'}."
 
 
-async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> ToolResult:
+async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order, known: tuple[str, ...]) -> ToolResult:
     read, watch = await order.session.read(), _Watch()
     if isinstance(read, Err):
         return result_of(failed(read.err_value), order.session_id)
-    state, notes = read.ok_value, list[str]()
+    state, notes = read.ok_value, [*known]
 
     def frame(_reply: Reply) -> ToolResult:
         said = "" if watch.task is None else watch.task.text[-_TAIL_CHARS:]
@@ -142,7 +145,7 @@ async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> 
     def result(reply: Reply) -> ToolResult:
         return result_of(final_of(reply), order.session_id)
 
-    command = Start(items=(_item(context, order, state),))
+    command = Start(items=(_item(context, order, state, call.redaction),))
     throttle_ms = context.settings().onupdate_throttle_ms
     try:
         done = await followed(
@@ -177,9 +180,9 @@ async def _kept(session: StickySession, task: Task, *, before: str | None, now_m
     return notes
 
 
-def _item(context: SuiteContext, order: _Order, state: str | None) -> StartItem:
+def _item(context: SuiteContext, order: _Order, state: str | None, redaction: Redaction) -> StartItem:
     asked, options = order.asked, order.options
-    first_line, *_ = asked.task.strip().split("\n")
+    first_line, *_ = redaction.text(asked.task).strip().split("\n")
     return StartItem(
         profile=asked.agent,
         prepared=_prepared(order.agent, tools_of(order.agent.tools, context.parent_tools())),

@@ -1,0 +1,134 @@
+"""A lock that one process has at a time: a file that it has open, and locked."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import ExitStack, asynccontextmanager, suppress
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio.lowlevel import current_token
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+    from pathlib import Path
+
+    Wake = Callable[[OSError | None], None]
+
+_guard: Final = Lock()
+_awaited: Final[dict[Path, set[Wake]]] = {}
+"""Whom to wake when a file is free; each has a thread that waits for that."""
+
+
+@asynccontextmanager
+async def locked(file: Path) -> AsyncGenerator[OSError | None]:
+    """No other process is in here with this file, which is gone afterwards; a process that dies leaves it unlocked.
+
+    Where there can be no such file, or no lock on it, there is none; gives the reason.
+    """
+    descriptor, reason = None, None
+    try:
+        descriptor = await _taken(file)
+    except OSError as error:
+        reason = error
+    try:
+        yield reason
+    finally:
+        if descriptor is not None:
+            _give_back(file, descriptor)
+
+
+def _give_back(file: Path, descriptor: int) -> None:
+    with suppress(OSError):
+        file.unlink()
+    os.close(descriptor)
+
+
+async def _taken(file: Path) -> int:
+    """The open file, locked by us; raises OSError if there can be none."""
+    while (descriptor := _tried(file)) is None:
+        await _freed(file)
+    return descriptor
+
+
+def _tried(file: Path) -> int | None:
+    """The open file, locked by us; None if somebody else has it, or had it just now. Waits for nobody.
+
+    Not in a thread: a caller that is cancelled meanwhile would not get what it has to close.
+    """
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with ExitStack() as opened:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+        opened.callback(os.close, descriptor)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
+        if not _is_still(file, descriptor):  # who had it has removed it
+            return None
+        opened.pop_all()
+        return descriptor
+
+
+def _is_still(file: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(file.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+async def _freed(file: Path) -> None:
+    """Until it is worth another try; raises OSError if nobody can say when that is.
+
+    No other process sets an event here, and the call that waits for it cannot be interrupted. So it has a thread of its
+    own, one for a file: when nobody waits any more it goes on, for those that may come, and ends with the process.
+    """
+    freed, native = anyio.Event(), current_token().native_token
+    soon = getattr(native, "run_sync_soon", None) or getattr(native, "call_soon_threadsafe")  # noqa: B009  trio, asyncio
+    reason: OSError | None = None
+
+    def wake(error: OSError | None) -> None:
+        nonlocal reason
+        reason = error
+        with suppress(RuntimeError):  # the event loop is closed: nobody waits any more
+            soon(freed.set)
+
+    with _guard:
+        if file not in _awaited:
+            Thread(target=_wait, args=(file,), name="ohm-subagents session lock", daemon=True).start()
+        wakes = _awaited.setdefault(file, set())
+        wakes.add(wake)
+    try:
+        await freed.wait()
+    finally:
+        # Without the guard: a call whose event loop is closed is collected at any time, in any thread.
+        wakes.discard(wake)
+    if reason is not None:
+        raise OSError(reason.errno, reason.strerror)
+
+
+def _wait(file: Path) -> None:
+    """In a thread: until nobody has the lock, which is not kept, so that nobody has to be there to take it."""
+    reason = None
+    try:
+        _outwait(file)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        reason = error
+    with _guard:
+        wakes = tuple(_awaited.pop(file))
+    for wake in wakes:
+        wake(reason)
+
+
+def _outwait(file: Path) -> None:
+    with ExitStack() as opened:
+        descriptor = os.open(file, os.O_RDWR)
+        opened.callback(os.close, descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if _is_still(file, descriptor):  # who had it has died
+            with suppress(OSError):
+                file.unlink()
