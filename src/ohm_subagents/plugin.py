@@ -19,6 +19,7 @@ from ohm_subagents._plugins.interfaces import (
 )
 from ohm_subagents._plugins.observer import Observer
 from ohm_subagents._plugins.suites import (
+    ClosedError,
     EventHandler,
     Executor,
     JsonObject,
@@ -51,6 +52,7 @@ from ohm_subagents.contract import (
     Ok,
     PermissionRequest,
     Profile,
+    Redactor,
     Result,
     RouteResolved,
     SkillText,
@@ -74,6 +76,7 @@ __all__ = [
     "BackendSpec",
     "Capability",
     "Checkpointed",
+    "ClosedError",
     "Decision",
     "Diagnostic",
     "DiagnosticRaised",
@@ -102,6 +105,7 @@ __all__ = [
     "PermissionRequest",
     "PluginInvalidError",
     "Profile",
+    "Redactor",
     "RequestNeed",
     "Result",
     "RouteResolved",

@@ -7,6 +7,7 @@ from surface import item, mounted
 
 from ohm_subagents import ErrorCode
 from ohm_subagents.contract import Start, TextDelta, ToolEnded, ToolStarted
+from ohm_subagents.plugin import ClosedError
 from ohm_subagents.testing import HERMETIC, Step
 
 pytestmark = pytest.mark.anyio
@@ -83,5 +84,5 @@ async def test_the_session_of_a_dead_process_has_failed_and_keeps_what_was_done(
 async def test_a_closed_engine_reads_no_more():
     async with mounted() as surface:
         pass
-    with pytest.raises(RuntimeError, match="is closed"):
+    with pytest.raises(ClosedError, match="is closed"):
         await surface.engine.read_session(SESSION)

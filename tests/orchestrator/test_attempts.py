@@ -109,6 +109,16 @@ async def test_a_profile_that_the_surface_brings_needs_no_catalogue_but_is_under
     assert refused.error.code == ErrorCode.PERMISSION_DENIED
 
 
+async def test_what_ohm_json_says_of_an_id_is_not_about_a_profile_that_a_surface_brings_under_it():
+    backend = flaky()
+    config = {"subagents": {"finder": {"model": "acme/own"}}}
+    async with mounted(backend=backend, config=config) as surface:
+        (listed,) = (one for one in surface.context.profiles() if one.id == "finder")
+        for prepared in (listed, None, listed):
+            await started(surface, prepared=prepared)
+    assert [request.model and str(request.model) for request in backend.requests] == [None, "acme/own", None]
+
+
 @pytest.mark.parametrize(("max_depth", "is_refused"), [(None, True), (1, True), (2, False)])
 async def test_a_surface_may_have_a_depth_of_its_own(max_depth, is_refused):
     from ohm_subagents.testing import HERMETIC

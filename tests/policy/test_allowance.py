@@ -13,6 +13,10 @@ from ohm_subagents.contract.limits import Budget, Clocks, Limits, LoopPolicy
 from ohm_subagents.contract.result import Err
 
 
+def allowed(profile, config, **call):
+    return allowance(profile, config.subagents.entry(profile.id), config.common_limits(), **call)
+
+
 class Place:
     """A user's directory and a project's."""
 
@@ -38,7 +42,7 @@ class Place:
 
     def allowed(self, **call):
         loaded, profile = self.load()
-        found = allowance(profile, loaded.config, **call)
+        found = allowed(profile, loaded.config, **call)
         assert not isinstance(found, Err), found
         return found.ok_value
 
@@ -149,7 +153,7 @@ def test_tools_that_may_repeat_are_those_of_all(place):
 def test_nobody_runs_on_a_budget_that_cannot_be_understood(place, config):
     place.write(user=config, users_profile="primary: false")
     loaded, profile = place.load()
-    refused = allowance(profile, loaded.config)
+    refused = allowed(profile, loaded.config)
     assert isinstance(refused, Err)
     assert refused.err_value.code == ErrorCode.CONFIG_INVALID
     assert "budget.requests' is -1" in refused.err_value.message

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from pydantic_core import to_jsonable_python
 
+from ohm_subagents._app.mounting import MountedSuites
 from ohm_subagents._backends.hooks import BuiltinBackends
 from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID as INTERACTIVE_SHELL
@@ -90,7 +91,10 @@ def source_of(config: ConfigSource) -> Mapping[str, JsonValue] | Path | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembly:
-    """The parts. `loaded` is an `Err` when the configuration cannot be trusted: then nothing may start."""
+    """The parts. `loaded` is an `Err` when the configuration cannot be trusted: then nothing may start.
+
+    `mounted` is what the engine has built of the suites, in an `Ohm` that is open.
+    """
 
     sources: Sources
     loaded: Result[LoadedConfig, OhmError]
@@ -99,6 +103,7 @@ class Assembly:
     backends: BuiltinBackends
     catalog: Catalog
     agents: AgentShelf
+    mounted: MountedSuites = field(default_factory=MountedSuites)
 
     @property
     def diagnostics(self) -> Iterator[Diagnostic]:

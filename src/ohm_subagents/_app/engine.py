@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from secrets import SystemRandom
 from typing import TYPE_CHECKING
 
@@ -82,8 +83,9 @@ class Engine:
         self._surroundings = Surroundings(assembly)
         self.events = HostEvents(assembly.sources.logger)
         subagents = assembly.config.subagents
-        self.mounted = mount_all(assembly.config, self._suites, assembly.host.tool_suites(), self._suite_context)
-        self._world = assembly.world(self.mounted.child.tools)
+        mounted = mount_all(assembly.config, self._suites, assembly.host.tool_suites(), self._suite_context)
+        self.assembly = replace(assembly, mounted=mounted)
+        self._world = assembly.world(mounted.child.tools)
         if isinstance(assembly.loaded, Ok):
             self._running.limit(subagents.max_running)
             self._throttle.configure(limits=subagents.max_requests, retries=subagents.request_retries)
@@ -94,7 +96,7 @@ class Engine:
 
     def suite_diagnostics(self) -> Iterator[Diagnostic]:
         """What of the suites could not be mounted, and what is wrong with their files."""
-        yield from self.mounted.diagnostics
+        yield from self.assembly.mounted.diagnostics
         yield from self._surroundings.diagnostics(self.assembly.config.suites if self._suites is None else self._suites)
 
     def _agents(self) -> Mapping[str, Profile]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.orchestrator import Orchestrator
     from ohm_subagents.contract.envelope import Envelope
+    from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.limits import Limits, LoopPolicy
     from ohm_subagents.contract.task import Task
 
@@ -93,16 +94,20 @@ class Handle:
         output_max_chars: int,
     ) -> None:
         """Use `Ohm.start`."""
-        self.id = started.ok_value.id if isinstance(started, Ok) else None
-        self._started = started
+        self._started: Result[TaskId, OhmError] = Ok(started.ok_value.id) if isinstance(started, Ok) else started
         self._engine = engine
         self._output_max_chars = output_max_chars
+
+    @property
+    def id(self) -> TaskId | None:
+        """The task that `wait`, `send`, `cancel` and `events` are about."""
+        return self._started.ok()
 
     async def wait(self, *, timeout_ms: int | None = None) -> Result[Envelope, OhmError]:
         """The answer of the task, once it is settled; `task_wait_timeout` after `timeout_ms`. Never cancels it."""
         if isinstance(self._started, Err):
             return self._started
-        task_id = self._started.ok_value.id
+        task_id = self._started.ok_value
         match await self._engine.execute(Wait(ids=(task_id,), timeout_ms=timeout_ms)):
             case Seen(items=(Accepted(task=task),), wait_status="completed"):
                 return outcome_of(task, self._output_max_chars)
@@ -123,9 +128,9 @@ class Handle:
         """A follow-up; the envelope carries the answer of the run that took it."""
         if isinstance(self._started, Err):
             return self._started
-        answer = await self._engine.execute(Send(id=self._started.ok_value.id, prompt=prompt))
+        answer = await self._engine.execute(Send(id=self._started.ok_value, prompt=prompt))
         if isinstance(answer, Sent):
-            self.id, self._started = answer.task.id, Ok(answer.task)
+            self._started = Ok(answer.task.id)
         match answer:
             case Sent(run=run) if run is not None and isinstance(run.outcome, Failed):
                 return Err(run.outcome.error)

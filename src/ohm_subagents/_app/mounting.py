@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 TASK: Final = "task"
 """The orchestration tool and the suite that alone may offer it: the reserved name of task-v1, 18.1."""
+NOTHING: Final = Mounted(tools={}, suites={}, diagnostics=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountedSuites:
     """Those for the parent, and those for children."""
 
-    parent: Mounted
-    child: Mounted
+    parent: Mounted = NOTHING
+    child: Mounted = NOTHING
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from ohm_subagents._app.assembly import Assembly, ConfigSource
-    from ohm_subagents._app.mounting import MountedSuites
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._plugins.embedding import Host
@@ -165,17 +164,12 @@ class Ohm:
     @property
     def tools(self) -> Mapping[str, Tool]:
         """The mounted tools by name, for any agent framework."""
-        return self._engine.mounted.parent.tools
+        return self.assembly.mounted.parent.tools
 
     @property
     def child_tools(self) -> Mapping[str, Tool]:
         """The tools that plugins offer to subagents, by name."""
-        return self._engine.mounted.child.tools
-
-    @property
-    def mounted(self) -> MountedSuites:
-        """The same with the suite that each came from, for `ohm tools`."""
-        return self._engine.mounted
+        return self.assembly.mounted.child.tools
 
     @property
     def config(self) -> OhmConfig:

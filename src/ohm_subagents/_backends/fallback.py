@@ -88,12 +88,14 @@ class FallbackBackend:
             return result
         is_without_model = result.err_value.code == ErrorCode.MODEL_MISSING
         _hand_over(sink, self._first, self._second, result.err_value)
+        sink.emit(RouteResolved(provider=UNAVAILABLE, model=UNAVAILABLE))  # the second tells its own, once it begins
         watch = _Watch(_Tagging(sink, self._tag))
         result = await self._run(self._second, watch.seen(self._for_second(request)), watch)
         resort = request.profile.fallback_model
         if not is_without_model or resort is None or not watch.could_not_begin(result, _ABSENT):
             return result
         _hand_over(sink, self._second, self._first, result.err_value, resort)
+        sink.emit(RouteResolved(provider=UNAVAILABLE, model=UNAVAILABLE, runtime=self._first, route=self._first))
         return await self._run(self._first, self._for_first(request), sink)
 
     async def _run(self, backend_id: str, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
@@ -118,12 +120,10 @@ def _without_resort(request: RunRequest) -> RunRequest:
 
 
 def _hand_over(sink: Sink, giver: str, taker: str, why: OhmError, model: ModelPattern | None = None) -> None:
-    """Say that and why the other backend gets the task; the second tells its route itself, once it begins."""
+    """Say that and why the other backend gets the task, and with which model if one is given."""
     with_what = "" if model is None else f" with {model}"
     told = f"{why.message.rstrip('.')}, so {taker} gets the task{with_what} instead of {giver}."
     sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="fallback", message=told)))
-    back = "" if model is None else taker
-    sink.emit(RouteResolved(provider=UNAVAILABLE, model=UNAVAILABLE, runtime=back, route=back))
 
 
 class _Tagging:

@@ -36,7 +36,7 @@ from ohm_subagents._config.values import (
 )
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.model_pattern import ModelPattern
-from ohm_subagents.contract.profile import Profile, fold_id
+from ohm_subagents.contract.profile import fold_id
 
 Mode: TypeAlias = Literal["rush", "smart", "deep"]
 JsonObject: TypeAlias = dict[str, JsonValue]
@@ -166,11 +166,12 @@ class Subagents(Section):
 
     def entry(self, profile_id: str) -> ProfileSettings:
         """What is configured for a profile; ids are trimmed and folded."""
-        return self._entries.get(fold_id(profile_id), self._entries[_UNNAMED])
+        return self._entries.get(fold_id(profile_id), self.unnamed)
 
-    def entry_of(self, profile: Profile) -> ProfileSettings:
-        """The same; nothing, for a profile that is apart."""
-        return self._entries[_UNNAMED] if profile.is_apart else self.entry(profile.id)
+    @property
+    def unnamed(self) -> ProfileSettings:
+        """What holds for a profile that nothing here is about."""
+        return self._entries[_UNNAMED]
 
     @cached_property
     def _entries(self) -> Mapping[str, ProfileSettings]:

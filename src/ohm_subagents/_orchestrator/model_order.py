@@ -9,7 +9,7 @@ from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_patte
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from ohm_subagents._config.schema import Subagents
+    from ohm_subagents._config.schema import ProfileSettings
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.profile import Profile
 
@@ -22,26 +22,30 @@ class NamedModel:
     by: Literal["call", "subagent", "profile", "common"]
 
 
-def named_model(typed: str | None, profile: Profile, subagents: Subagents) -> Result[NamedModel | None, OhmError]:
-    """The first that names one; None leaves the choice to the backend. Returns `invalid_model` for a bad `typed`."""
+def named_model(
+    typed: str | None, profile: Profile, own: ProfileSettings, common: ModelPattern | None
+) -> Result[NamedModel | None, OhmError]:
+    """The first that names one: the call, `own`, the profile, `common`; None leaves the choice to the backend.
+
+    Returns `invalid_model` for a bad `typed`.
+    """
     if typed is not None:
         match parse_model_pattern(typed):
             case Err(error):
                 return Err(error)
             case Ok(pattern):
                 return Ok(NamedModel(pattern=pattern, by="call"))
-    return Ok(configured_model(profile, subagents))
+    return Ok(configured_model(profile, own, common))
 
 
-def configured_model(profile: Profile, subagents: Subagents) -> NamedModel | None:
+def configured_model(profile: Profile, own: ProfileSettings, common: ModelPattern | None) -> NamedModel | None:
     """The model of a call that names none."""
-    own = subagents.entry_of(profile).model
-    if own is not None:
-        return NamedModel(pattern=own, by="subagent")
+    if own.model is not None:
+        return NamedModel(pattern=own.model, by="subagent")
     if profile.model is not None:
         return NamedModel(pattern=profile.model, by="profile")
     if profile.agent is not None and (profile.agent.model or profile.agent.provider):
         return None  # it names one that only its agent can complete
-    if subagents.model is not None:
-        return NamedModel(pattern=subagents.model, by="common")
+    if common is not None:
+        return NamedModel(pattern=common, by="common")
     return None

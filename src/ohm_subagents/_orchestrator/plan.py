@@ -84,7 +84,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     def refused(error: OhmError) -> Err[Refused]:
         return Err(Refused(item=item, error=error, profile=profile.id, invocation=item.invocation))
 
-    terms, cwd = world.terms(profile), item.cwd or world.cwd
+    terms, cwd = world.terms(profile, item), item.cwd or world.cwd
     if profile.feature is not None and not world.config.features.is_on(profile.feature):
         return refused(refusals.feature_off(profile.id, profile.feature))
     tools, allowed = terms.tools, world.allowance(profile, item)
@@ -100,7 +100,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     )
     if isinstance(verdict, Err):
         return refused(verdict.err_value)
-    model = named_model(item.model, profile, world.config.subagents)
+    model = named_model(item.model, profile, terms.own, world.config.subagents.model)
     if isinstance(model, Err):
         return refused(model.err_value)
     backend = item.backend or terms.own.backend or profile.backend or world.config.subagent_backend

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What holds for every task of a profile, whatever it is asked; with a `fault` there is none."""
+    """What holds for every task of a profile, whatever it is asked; with a `fault` there is none.
+
+    `own` is what ohm.json says of the profile: nothing, of one that a surface has prepared, whatever its id.
+    """
 
     profile: Profile
     fault: OhmError | None
@@ -65,7 +68,9 @@ class World:
     child_tools: Mapping[str, Tool]
     depth: int | None
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    _terms: dict[str, Terms] = field(default_factory=dict[str, Terms], repr=False, compare=False)
+    _terms: dict[tuple[str, bool], Terms] = field(
+        default_factory=dict[tuple[str, bool], Terms], repr=False, compare=False
+    )
 
     def find(self, item: StartItem) -> Result[Profile, OhmError]:
         """The profile that an item names, among those it is looked for.
@@ -73,7 +78,7 @@ class World:
         Returns `unknown_subagent_type`.
         """
         if item.prepared is not None:
-            return Ok(replace(item.prepared, is_apart=True))
+            return Ok(item.prepared)
         if item.catalog == "subagents":
             found = self.catalog.find(f"{item.profile}")
             return Ok(found) if found else Err(refusals.unknown_profile(item.profile, self.visible_ids()))
@@ -96,15 +101,17 @@ class World:
             return Ok(profile)
         return self.agents.equipped(without_excluded(profile, self.parent_tools()))
 
-    def terms(self, profile: Profile) -> Terms:
-        """What follows for a profile; worked out once for as long as it is the same."""
-        found = self._terms.get(profile.id)
+    def terms(self, profile: Profile, item: StartItem) -> Terms:
+        """What follows for the profile of an item; worked out once for as long as it is the same."""
+        key = profile.id, item.prepared is not None
+        found = self._terms.get(key)
         if found is None or found.profile is not profile:  # two catalogues may have the id, and files are read again
-            found = self._terms[profile.id] = self._terms_of(profile)
+            found = self._terms[key] = self._terms_of(profile, is_prepared=item.prepared is not None)
         return found
 
-    def _terms_of(self, profile: Profile) -> Terms:
-        own = self.config.subagents.entry_of(profile)
+    def _terms_of(self, profile: Profile, *, is_prepared: bool) -> Terms:
+        subagents = self.config.subagents
+        own = subagents.unnamed if is_prepared else subagents.entry(profile.id)
         is_agent = profile.agent is not None
         tools = resolve_tools(
             profile.tools,
@@ -120,15 +127,16 @@ class World:
             own=own,
             tools=tools,
             child_tools=tuple(tool for name, tool in self.child_tools.items() if name in names),
-            allowance=allowance(profile, self.config),
+            allowance=allowance(profile, own, self.config.common_limits()),
             instructions=instructions(profile, self.cwd),
         )
 
     def allowance(self, profile: Profile, item: StartItem) -> Result[Allowance, OhmError]:
         """What the run of an item may take."""
+        terms = self.terms(profile, item)
         if item.limits is None and item.loop is None:
-            return self.terms(profile).allowance
-        return allowance(profile, self.config, limits=item.limits, loop=item.loop)
+            return terms.allowance
+        return allowance(profile, terms.own, self.config.common_limits(), limits=item.limits, loop=item.loop)
 
     def root(self, max_depth: int | None = None) -> Lineage:
         """The place of a program that is no subagent, under the budget of a start from outside."""

@@ -47,6 +47,14 @@ class _Kind(Generic[T]):
         return isinstance(item, self.type) and bool(self.key(item).strip())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Offers(Generic[T]):
+    """What plugins offer by key, and the plugin of each."""
+
+    items: Mapping[str, T]
+    owners: Mapping[str, str]
+
+
 BACKENDS: Final[_Kind[BackendSpec]] = _Kind(
     hook="ohm_backends", noun="backend", type=BackendSpec, key=lambda spec: spec.id
 )
@@ -61,7 +69,6 @@ class Collection:
     def __init__(self, manager: pluggy.PluginManager) -> None:
         self._manager = manager
         self._problems: dict[tuple[str, str, str], Diagnostic] = {}
-        self._suite_owners: dict[str, str] = {}
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -70,19 +77,23 @@ class Collection:
 
     @cached_property
     def backends(self) -> Mapping[str, BackendSpec]:
-        return self._keyed(BACKENDS, dict)
+        return self._keyed(BACKENDS, dict).items
 
     @cached_property
     def models(self) -> Mapping[str, ModelSpec]:
-        return self._keyed(MODELS, dict)
+        return self._keyed(MODELS, dict).items
 
     @cached_property
     def tool_suites(self) -> Mapping[str, ToolSuiteSpec]:
-        return self._keyed(SUITES, dict, self._suite_owners)
+        return self._suites.items
+
+    @cached_property
+    def _suites(self) -> _Offers[ToolSuiteSpec]:
+        return self._keyed(SUITES, dict)
 
     def suite_owner(self, name: str) -> str:
         """The plugin that offers a suite which there is."""
-        return self._suite_owners[self.tool_suites[name].name]
+        return self._suites.owners[name]
 
     @cached_property
     def observers(self) -> tuple[Observer, ...]:
@@ -95,7 +106,8 @@ class Collection:
     def profiles(self, config: Mapping[str, JsonValue]) -> tuple[Profile, ...]:
         self._problems = {key: problem for key, problem in self._problems.items() if key[0] != PROFILES.hook}
         written = dict(config)
-        return tuple(self._keyed(PROFILES, lambda: {"config": MappingProxyType(deepcopy(written))}).values())
+        offers = self._keyed(PROFILES, lambda: {"config": MappingProxyType(deepcopy(written))})
+        return tuple(offers.items.values())
 
     def permission(self, request: PermissionRequest) -> tuple[Decision, ...]:
         hook = "ohm_permission"
@@ -116,15 +128,10 @@ class Collection:
                 return row
         return None
 
-    def _keyed(
-        self, kind: _Kind[T], arguments: Callable[[], Mapping[str, object]], owners: dict[str, str] | None = None
-    ) -> Mapping[str, T]:
-        """Offers by key. `arguments` are made for each plugin, so that none can change what the next one reads.
-
-        `owners` gets the plugins by key.
-        """
+    def _keyed(self, kind: _Kind[T], arguments: Callable[[], Mapping[str, object]]) -> _Offers[T]:
+        """Offers by key. `arguments` are made for each plugin, so that none can change what the next one reads."""
         offered: dict[str, T] = {}
-        owners = {} if owners is None else owners
+        owners: dict[str, str] = {}
         for owner in self._owners(kind.hook):
             for item in self._ask(kind.hook, owner, kind.read, **arguments()).unwrap_or([]):
                 key = kind.key(item)
@@ -133,7 +140,7 @@ class Collection:
                     self._note(kind.hook, owner, f"{fact} The first one is used.", key=key)
                 else:
                     offered[key], owners[key] = item, owner
-        return MappingProxyType(offered)
+        return _Offers(items=MappingProxyType(offered), owners=owners)
 
     def _owners(self, hook: str) -> tuple[str, ...]:
         """The plugins with this hook, in order of registration: none can ask for another place."""

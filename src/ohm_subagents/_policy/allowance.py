@@ -11,7 +11,7 @@ from ohm_subagents.contract.limits import Budget, Clocks, Limits, LoopPolicy
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from ohm_subagents._config.schema import OhmConfig
+    from ohm_subagents._config.schema import ProfileSettings
     from ohm_subagents.contract.profile import Profile
 
 _NO_LIMITS: Final = Limits()
@@ -42,42 +42,44 @@ class Allowance:
 
 
 def allowance(
-    profile: Profile, config: OhmConfig, *, limits: Limits | None = None, loop: LoopPolicy | None = None
+    profile: Profile,
+    own: ProfileSettings,
+    common: Limits,
+    *,
+    limits: Limits | None = None,
+    loop: LoopPolicy | None = None,
 ) -> Result[Allowance, OhmError]:
-    """The call's `limits` and `loop`, then `subagents.<id>`, the profile's file, the settings for all, the defaults.
+    """The call's `limits` and `loop`, then `own` (`subagents.<id>`), the profile's file, `common`, the defaults.
 
     What a project's files say lowers all of it but the call's own word. The budget of a call is no concern of a
     profile: it is held beside this one. Returns `task_config_load_failed` where nobody knows what may be spent.
     """
-    own = config.subagents.entry_of(profile)
     if own.budget_unclear:
         return Err(OhmError(code=ErrorCode.CONFIG_INVALID, message=own.budget_unclear))
-    heard = voices(profile, config)
+    heard = voices(profile, own, common)
     standing = resolved_limits(heard)
     return Ok(
         Allowance(
             clocks=(limits.over(standing) if limits else standing).resolved(),
-            loop=loop or loop_policy(profile, config),
+            loop=loop or loop_policy(profile, own),
             budget=resolved_budget(heard),
         )
     )
 
 
-def loop_policy(profile: Profile, config: OhmConfig) -> LoopPolicy:
+def loop_policy(profile: Profile, own: ProfileSettings) -> LoopPolicy:
     """When a run of a profile goes in circles; the tools that may repeat are all that anybody names."""
-    loop = config.subagents.entry_of(profile).loop
     if not profile.polling:
-        return loop
-    return replace(loop, polling=tuple(dict.fromkeys((*loop.polling, *profile.polling))))
+        return own.loop
+    return replace(own.loop, polling=tuple(dict.fromkeys((*own.loop.polling, *profile.polling))))
 
 
-def voices(profile: Profile, config: OhmConfig) -> tuple[Voice, ...]:
+def voices(profile: Profile, own: ProfileSettings, common: Limits) -> tuple[Voice, ...]:
     """Who says something about a profile: the first word counts, then whatever lowers it."""
-    own = config.subagents.entry_of(profile)
     return (
         Voice(by="subagent", limits=own.limits, budget=own.budget),
         Voice(by="profile", limits=profile.limits or _NO_LIMITS, budget=profile.budget or _NO_BUDGET),
-        Voice(by="common", limits=config.common_limits()),
+        Voice(by="common", limits=common),
         Voice(by="subagent", limits=own.limits_at_most, budget=own.budget_at_most, lowers=True),
         Voice(
             by="profile",

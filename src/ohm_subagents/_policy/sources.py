@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ohm_subagents._config.load import LoadedConfig
+    from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._policy.allowance import Voice
     from ohm_subagents.contract.profile import Profile
 
@@ -35,7 +36,7 @@ class Said:
 
 def said(profile: Profile, loaded: LoadedConfig) -> tuple[Said, ...]:
     """Every clock of a profile's runs and every number of its tasks' budget."""
-    heard = voices(profile, loaded.config)
+    heard = _voices(profile, loaded.config)
     limits = resolved_limits(heard)
     filled = replace(limits, extend_ms=limits.resolved().extend_ms)
     return tuple(
@@ -50,7 +51,7 @@ def void_ceilings(loaded: LoadedConfig, profiles: Iterable[Profile]) -> tuple[Di
 
 
 def _void(profile: Profile, loaded: LoadedConfig) -> Iterator[Diagnostic]:
-    heard = voices(profile, loaded.config)
+    heard = _voices(profile, loaded.config)
     limits = reduce(Limits.over, (one.limits for one in heard if not one.lowers))
     stands = dict(_numbers(replace(limits, extend_ms=limits.resolved().extend_ms)))
     stands |= dict(_numbers(reduce(Budget.over, (one.budget for one in heard if not one.lowers))))
@@ -65,6 +66,10 @@ def _void(profile: Profile, loaded: LoadedConfig) -> Iterator[Diagnostic]:
                     message=f"{place}: '{written}' is {_text(value)}, which has no effect: a project's file may say at "
                     f"most {_text(stands[key])} ({_source(key, stands[key], heard, profile, loaded)}).",
                 )
+
+
+def _voices(profile: Profile, config: OhmConfig) -> tuple[Voice, ...]:
+    return voices(profile, config.subagents.entry(profile.id), config.common_limits())
 
 
 def _source(key: str, value: int | Decimal, heard: tuple[Voice, ...], profile: Profile, loaded: LoadedConfig) -> str:

@@ -49,7 +49,8 @@ def chosen_model(profile: Profile, loaded: LoadedConfig, book: ModelBook) -> tup
 
 
 def _named(profile: Profile, loaded: LoadedConfig, _book: ModelBook) -> tuple[ModelPattern, str] | None:
-    named = configured_model(profile, loaded.config.subagents)
+    subagents = loaded.config.subagents
+    named = configured_model(profile, subagents.entry(profile.id), subagents.model)
     return None if named is None else (named.pattern, f"set by {_who(named, profile, loaded)}")
 
 

@@ -42,7 +42,8 @@ def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
         complain(f"No subagent is called '{profile_id}'.\n")
         complain(usage_text(ohm.profiles, command=COMMAND))
         return BAD_USAGE
-    named = configured_model(profile, loaded.config.subagents)
+    subagents = loaded.config.subagents
+    named = configured_model(profile, subagents.entry(profile.id), subagents.model)
     found, model = obstacle(profile, ohm, loaded), None if named is None else named.pattern
     why = None if found is None else found.why
     limits = tuple(_limits(profile, loaded))
@@ -107,7 +108,7 @@ def profile_text(
 def _limits(profile: Profile, loaded: LoadedConfig) -> Iterator[str]:
     for one in said(profile, loaded):
         yield f"- {one.key.removeprefix('limits.')}: {one.value} ({one.source})"
-    loop = loop_policy(profile, loaded.config)
+    loop = loop_policy(profile, loaded.config.subagents.entry(profile.id))
     rules = {
         "identicalCalls": loop.identical_calls,
         "alternations": loop.alternations,

@@ -20,7 +20,7 @@ _HEAD: Final = ("tool", "suite", "plugin", "")
 
 def print_tools(ohm: Ohm, _loaded: LoadedConfig) -> int:
     """Print one line a tool, then the suites that are left out; the exit code."""
-    host, mounted = ohm.assembly.host, ohm.mounted
+    host, mounted = ohm.assembly.host, ohm.assembly.mounted
     groups = {"For the parent agent": mounted.parent, "For subagents": mounted.child}
     parts = ["\n".join((f"{title}:", *_lines(group, host))) for title, group in groups.items() if group.tools]
     offered = {name for name, spec in host.tool_suites().items() if spec.audience != "child"}

@@ -75,6 +75,7 @@ from ohm_subagents.contract.model_pattern import THINKING_LEVELS, ModelPattern, 
 from ohm_subagents.contract.pi_settings import PiSettings
 from ohm_subagents.contract.policy import Decision, PermissionRequest, Verdict
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy
+from ohm_subagents.contract.redaction import Redactor
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import Invocation, OpenCall, Route, Run, Status, Task, apply
 from ohm_subagents.contract.truncation import Truncated, truncate
@@ -136,6 +137,7 @@ __all__ = [
     "PiSettings",
     "Profile",
     "Recorded",
+    "Redactor",
     "Refused",
     "Rejected",
     "Reply",
