@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
 
+from ohm_subagents._surfaces.private_file import write_private
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -71,8 +72,7 @@ class StickySession:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         half = self.path.with_suffix(".tmp")
         try:
-            with open(half, "wb", opener=_for_us_alone) as file:
-                file.write(state.encode("utf-8", "replace"))
+            write_private(half, state)
             half.replace(self.path)
         except BaseException:
             with suppress(OSError):
@@ -100,7 +100,3 @@ def cwd_key(cwd: Path) -> str:
     whole = os.path.abspath(cwd)  # noqa: PTH100  `resolve` would read the disk
     slug = _UNSAFE.sub("-", whole).strip("-")[-_SLUG_CHARS:]
     return f"{slug}-{hashlib.sha256(os.fsencode(whole)).hexdigest()[:8]}"
-
-
-def _for_us_alone(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -19,6 +19,7 @@ from ohm_subagents._surfaces.sticky.sessions import StickySession
 from ohm_subagents._surfaces.sticky.tools import tools_of
 from ohm_subagents._surfaces.sticky.turns import Turns
 from ohm_subagents._surfaces.suite_options import suite_options
+from ohm_subagents._surfaces.title import title_of
 from ohm_subagents._surfaces.tool import followed
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.commands import Start, StartItem
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 NAME: Final = "sticky"
 TOOL: Final = "subagent"
 RUNNING: Final = "(running...)"
-_TITLE_CHARS: Final = 60
 _TAIL_CHARS: Final = 2000
 _LOOP: Final = LoopPolicy(steps=("warn",))
 """An agent that goes in circles is told so, and goes on: 003 ends no run but for its time."""
@@ -182,11 +182,10 @@ async def _kept(session: StickySession, task: Task, *, before: str | None, now_m
 
 def _item(context: SuiteContext, order: _Order, state: str | None, redaction: Redaction) -> StartItem:
     asked, options = order.asked, order.options
-    first_line, *_ = redaction.text(asked.task).strip().split("\n")
     return StartItem(
         profile=asked.agent,
         prepared=_prepared(order.agent, tools_of(order.agent.tools, context.parent_tools())),
-        description=first_line if len(first_line) <= _TITLE_CHARS else f"{first_line[: _TITLE_CHARS - 1]}…",
+        description=title_of(asked.task, redaction),
         prompt=asked.task,
         backend=options.backend,
         limits=_limits(options.timeout_ms),
