@@ -9,14 +9,16 @@ from ohm_subagents.testing import HERMETIC
 
 
 def test_the_tools_are_listed_with_their_suites_and_plugins(ohm) -> None:
-    ohm.configure({"suites": ["task", "primary", "sticky", "single"]})
+    ohm.configure({"suites": ["primary", "todos", "sticky", "single"]})
     done = ohm("tools")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         "For the parent agent:",
         "  tool             suite    plugin",
-        "  task             task     suites",
         "  librarian        primary  suites",
+        "  write_todos      todos    suites",
+        "  list_todos       todos    suites",
+        "  edit_todos       todos    suites",
         "  subagent         sticky   suites",
         "  subagent_single  single   suites",
         "",
@@ -26,7 +28,7 @@ def test_the_tools_are_listed_with_their_suites_and_plugins(ohm) -> None:
         "  list_todos   todos  suites  where a profile names it",
         "  edit_todos   todos  suites  where a profile names it",
         "",
-        "Not mounted, as `suites` of ohm.json does not name them: delegate, todos",
+        "Not mounted, as `suites` of ohm.json does not name them: delegate, task",
     ]
 
 

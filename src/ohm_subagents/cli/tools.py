@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from ohm_subagents._surfaces.mounting import Mounted
 
 _HEAD: Final = ("tool", "suite", "plugin", "")
+_NAMED: Final = "where a profile names it"
 
 
 def print_tools(ohm: Ohm, _loaded: LoadedConfig) -> int:
     """Print one line a tool, then the suites that are left out; the exit code."""
     host, mounted = ohm.assembly.host, ohm.assembly.mounted
-    groups = {"For the parent agent": mounted.parent, "For subagents": mounted.child}
-    parts = ["\n".join((f"{title}:", *_lines(group, host))) for title, group in groups.items() if group.tools]
+    parts = [
+        *_group("For the parent agent", mounted.parent, host),
+        *_group("For subagents", mounted.child, host, _NAMED),
+    ]
     offered = {name for name, spec in host.tool_suites().items() if spec.audience != "child"}
     named = offered.intersection(ohm.config.suites)
     parts += _suites("Mounted, and without a tool here", named.difference(mounted.parent.suites.values()))
@@ -36,14 +39,13 @@ def _suites(title: str, names: set[str]) -> Iterator[str]:
         yield f"{title}: {', '.join(sorted(names))}"
 
 
-def _lines(group: Mounted, host: PluginHost) -> Iterator[str]:
-    rows = [_HEAD, *_rows(group, host)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-
-
-def _rows(group: Mounted, host: PluginHost) -> Iterator[tuple[str, str, str, str]]:
+def _group(title: str, group: Mounted, host: PluginHost, named: str = "") -> Iterator[str]:
+    """A table of tools; `named` stands behind one that is given only to who names it."""
+    rows: list[tuple[str, ...]] = [_HEAD]
     for name, tool in group.tools.items():
         suite = group.suites[name]
-        yield name, suite, host.suite_owner(suite), "where a profile names it" if tool.only_if_named else ""
+        rows.append((name, suite, host.suite_owner(suite), named if tool.only_if_named else ""))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    if group.tools:
+        yield "\n".join((f"{title}:", *(f"  {line}" for line in lines)))

@@ -15,7 +15,7 @@ from ohm_subagents._backends.in_process.models import ModelBook
 from ohm_subagents._backends.in_process.providers import builtin_model_specs, custom_model_specs
 from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
-from ohm_subagents.contract import Err, ErrorCode, ModelPattern, OhmError, Ok
+from ohm_subagents.contract import AgentOptions, Err, ErrorCode, ModelPattern, OhmError, Ok
 
 pytestmark = pytest.mark.anyio
 
@@ -60,6 +60,13 @@ def test_without_any_model_one_sentence_names_the_settings_and_the_keys() -> Non
     for name in ("OHM_MODEL", "subagents.model", "subagents.finder.model", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
         assert name in chosen.err_value.message
     assert chosen.err_value.message.count(". ") == 0
+
+
+def test_an_agent_is_not_told_of_settings_that_are_not_about_it() -> None:
+    chosen = book({}).choose(None, replace(PROFILE, agent=AgentOptions()))
+    assert isinstance(chosen, Err)
+    assert "subagents.model in ohm.json" in chosen.err_value.message
+    assert "subagents.finder" not in chosen.err_value.message
 
 
 async def test_a_run_without_a_model_says_so() -> None:

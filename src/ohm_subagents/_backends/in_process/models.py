@@ -106,12 +106,12 @@ class ModelBook:
         if profile.fallback_model is not None:
             return Ok(profile.fallback_model)
         keys = ", ".join(sorted({key for spec in self._specs if spec.default_model for key in spec.keys}))
+        own = f" or subagents.{profile.id}.model" if profile.agent is None else ""  # an entry is about no agent's file
         return Err(
             OhmError(
                 code=ErrorCode.MODEL_MISSING,
-                message=f'No model for subagent "{profile.id}": set OHM_MODEL, or subagents.model or '
-                f'subagents.{profile.id}.model in ohm.json, to "<provider>/<model>", '
-                f"or put one of the keys {keys} in the environment.",
+                message=f'No model for subagent "{profile.id}": set OHM_MODEL, or subagents.model{own} in ohm.json, to '
+                f'"<provider>/<model>", or put one of the keys {keys} in the environment.',
             )
         )
 
