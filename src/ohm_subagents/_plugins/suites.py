@@ -66,6 +66,7 @@ class ToolCall:
 
     `session_id` is the session of the subagent that calls; None for the parent agent. `redaction` is for what the tool
     writes or cuts itself; the result of a suite that redacts goes through the same one, which redacts no text twice.
+    For another suite it knows no values, only the common forms of secrets, and homes.
     """
 
     arguments: JsonValue
