@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from ohm_subagents._plugins.declaration import HOOKS
+from ohm_subagents import Ohm
+from ohm_subagents._plugins.declaration import HOOKS, refusal
 from ohm_subagents._plugins.host import PluginHost, PluginInvalidError
 from ohm_subagents.plugin import Decision, ErrorCode, PermissionRequest, ToolRowRequest, hookimpl
 
@@ -228,3 +230,13 @@ def test_plugins_of_one_class_are_numbered() -> None:
     assert [info.name for info in host.plugins] == ["Renamed-2", "Renamed", "Renamed-3"]
     with pytest.raises(PluginInvalidError, match=r"^Plugin 'Renamed' is registered already, as 'Renamed'\."):
         host.register(first)
+
+
+@pytest.mark.anyio
+async def test_what_ships_is_declared_as_the_hooks_demand(tmp_path: Path) -> None:
+    """`register` does not look at it again: it never changes."""
+    async with Ohm.open(cwd=tmp_path, env={"PI_CONFIG_DIR": str(tmp_path)}) as ohm:
+        manager = ohm.assembly.host._manager
+        ours = {info.name for info in ohm.assembly.host.plugins if info.origin == "builtin"}
+        refusals = {name: refusal(plugin, name) for name, plugin in manager.list_name_plugin() if name in ours}
+    assert refusals == {"backends": None, "suites": None, "log": None}

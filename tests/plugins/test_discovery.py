@@ -200,3 +200,31 @@ def test_what_is_blocked_is_still_known(site: Site) -> None:
     (blocked,) = (one for one in discover(load="none").found if one.installed.name == "a")
     assert isinstance(blocked, Blocked)
     assert (blocked.installed.distribution, blocked.installed.version) == ("t-a", "1.0")
+
+
+class Counting:
+    """Counts how often the installed distributions are looked for."""
+
+    scans = 0
+
+    def find_spec(self, _name: str, _path: object = None, _target: object = None) -> None:
+        return None
+
+    def find_distributions(self, _context: object = None) -> tuple[()]:
+        self.scans += 1
+        return ()
+
+
+def test_an_import_path_that_has_not_changed_is_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    finder = Counting()
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, finder])
+    discover()
+    discover(load="none")
+    assert finder.scans == 1
+
+
+def test_a_distribution_that_is_installed_while_the_program_runs_is_found(site: Site) -> None:
+    site.add("t-a", "a = t_a", t_a=GOOD)
+    assert states("none") == {"a": "Blocked"}
+    site.add("t-b", "b = t_b", t_b=GOOD)
+    assert states("none") == {"a": "Blocked", "b": "Blocked"}

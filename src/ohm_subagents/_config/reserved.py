@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel
@@ -34,14 +35,19 @@ def reserved_fields(schema: type[BaseModel], path: KeyPath = ()) -> Iterator[Key
 
 def without_effect(layer: Layer, schema: type[BaseModel]) -> Iterator[Diagnostic]:
     """Names each reserved value of the layer that is not the default: somebody hopes for something."""
-    reserved = tuple(reserved_fields(schema))
-    defaults = schema().model_dump(mode="json", by_alias=True)
+    reserved, defaults = _reserved(schema)
     for path in leaves(layer.values):
         is_reserved = any(path[: len(one)] == one for one in reserved)
         if is_reserved and _value(layer.values, path) != _value(defaults, path):
             place = layer.place(path)
             message = f"'{place.key}' is reserved: it is read and checked, but has no effect yet."
             yield place.diagnostic(message, severity="info")
+
+
+@cache  # the schema never changes, and its defaults cost more than reading a small file
+def _reserved(schema: type[BaseModel]) -> tuple[tuple[KeyPath, ...], Mapping[str, JsonValue]]:
+    """The marked fields, and what every field is by default."""
+    return tuple(reserved_fields(schema)), schema().model_dump(mode="json", by_alias=True)
 
 
 def _value(values: Mapping[str, JsonValue], path: KeyPath) -> JsonValue:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, get_args
 
 from ohm_subagents._config.permissions import Permissions, Rules
@@ -45,6 +46,7 @@ def without_rules(layer: Layer) -> Layer:
     return replace(layer, values=values)
 
 
+@lru_cache(maxsize=256)  # the same few keys, for each layer of each file
 def _is_meant(key: str) -> bool:
     """Whether a key is `permissions`, or that misspelt."""
     return SequenceMatcher(None, fold_id(key), PATH[-1]).ratio() >= _LIKENESS

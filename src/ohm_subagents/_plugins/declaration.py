@@ -9,10 +9,10 @@ import pluggy
 
 from ohm_subagents._plugins.hookspecs import PROJECT, Hooks
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
 HOOKS: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(inspect.signature(spec).parameters)[1:]  # without `self`
@@ -22,17 +22,32 @@ HOOKS: Final[dict[str, tuple[str, ...]]] = {
 """Every hook and the arguments it passes, in the order of the specs."""
 
 
-def declared_hooks(plugin: object, label: str) -> Result[tuple[str, ...], OhmError]:
-    """The hooks that `plugin` implements, in the order of the specs; `label` begins the message of an error.
+class HookManager(pluggy.PluginManager):
+    """Pluggy's manager, which passes over the attributes that every object has: no hook is called `__…__`."""
 
-    Returns `plugin_invalid` for an unknown hook, a parameter that the hook does not pass, an implementation that is
-    async, wraps or asks for another place in the order, a forgotten marker, and a plugin without any hook.
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
+        """Look for the marker on one attribute."""
+        return None if name.startswith("__") else super().parse_hookimpl_opts(plugin, name)
+
+    def parse_hookspec_opts(self, module_or_class: ModuleType | type, name: str) -> pluggy.HookspecOpts | None:
+        """Look for the marker on one attribute of the specs."""
+        return None if name.startswith("__") else super().parse_hookspec_opts(module_or_class, name)
+
+
+def hooks_of(manager: pluggy.PluginManager, plugin: object) -> tuple[str, ...]:
+    """The hooks that a registered plugin implements, in the order of the specs."""
+    implemented = {caller.name for caller in manager.get_hookcallers(plugin) or ()}
+    return tuple(name for name in HOOKS if name in implemented)
+
+
+def refusal(plugin: object, label: str) -> OhmError | None:
+    """Why a plugin cannot be registered, or None; `label` begins the message.
+
+    The error is `plugin_invalid` for an unknown hook, a parameter that the hook does not pass, an implementation that
+    is async, wraps or asks for another place in the order, a forgotten marker, and a plugin without any hook.
     """
     objection = next(_objections(plugin), None)
-    if objection is not None:
-        return Err(invalid(f"{label} {objection[0]}", objection[1]))
-    implemented = {name for name, _ in _implementations(plugin)}
-    return Ok(tuple(name for name in HOOKS if name in implemented))
+    return None if objection is None else invalid(f"{label} {objection[0]}", objection[1])
 
 
 def invalid(message: str, advice: str) -> OhmError:
@@ -41,7 +56,7 @@ def invalid(message: str, advice: str) -> OhmError:
 
 def _implementations(plugin: object) -> list[tuple[str, pluggy.HookImpl]]:
     """What pluggy would call, found by a manager that knows no spec and is thrown away: nothing is half registered."""
-    scratch = pluggy.PluginManager(PROJECT)
+    scratch = HookManager(PROJECT)
     scratch.register(plugin, name="candidate")
     return [
         (caller.name, implementation)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
+import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import metadata
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents.contract.diagnostics import Diagnostic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LOAD_VARIABLE: Final = "OHM_SUBAGENTS_LOAD_PLUGINS"
 BLOCK_VARIABLE: Final = "OHM_SUBAGENTS_BLOCK_PLUGINS"
@@ -75,10 +75,11 @@ def discover(*, load: str | None = None, block: str | None = None) -> Discovery:
     wins. If two distributions use one name, the first by distribution name has it and the other is a diagnostic.
     """
     allowed, denied = _names(load), _names(block) or frozenset[str]()
-    diagnostics: list[Diagnostic] = []
+    entry_points, unreadable = _entry_points(_import_path())
+    diagnostics = list(unreadable)
     owners: dict[str, Installed] = {}
     found: list[Found] = []
-    for installed, entry_point in sorted(_entry_points(diagnostics), key=_by_distribution):
+    for installed, entry_point in entry_points:
         if installed.name in denied or (allowed is not None and installed.name not in allowed):
             found.append(Blocked(installed=installed))
         elif (owner := owners.setdefault(installed.name, installed)) is not installed:
@@ -107,9 +108,30 @@ def _names(listed: str | None) -> frozenset[str] | None:
     return frozenset(name for part in listed.split(",") if (name := part.strip()) and name.lower() != "none")
 
 
-def _entry_points(diagnostics: list[Diagnostic]) -> Iterator[tuple[Installed, metadata.EntryPoint]]:
-    """Each distribution once: the first on the path, as for the import system. Unreadable metadata is passed over."""
+def _import_path() -> tuple[object, ...]:
+    """Where distributions are looked for, and when each place last changed: an installation changes its folder."""
+    return (*sys.meta_path, *((place, _changed_ns(place)) for place in sys.path))
+
+
+def _changed_ns(place: str) -> int:
+    try:
+        return os.stat(place or ".").st_mtime_ns  # noqa: PTH116  a Path for each place takes longer than all the rest
+    except (OSError, ValueError):
+        return 0
+
+
+@lru_cache(maxsize=8)
+def _entry_points(
+    _import_path: tuple[object, ...],
+) -> tuple[tuple[tuple[Installed, metadata.EntryPoint], ...], tuple[Diagnostic, ...]]:
+    """Scan every distribution once, the first on the path as for the import system; pass over unreadable metadata.
+
+    Reading the metadata of a hundred distributions takes longer than all the rest of opening an `Ohm`, so it is done
+    once for as long as the import path is the same.
+    """
     seen: set[str] = set()
+    found: list[tuple[Installed, metadata.EntryPoint]] = []
+    diagnostics: list[Diagnostic] = []
     for distribution in metadata.distributions():
         try:
             mine = [point for point in distribution.entry_points if point.group == PROJECT]
@@ -122,7 +144,8 @@ def _entry_points(diagnostics: list[Diagnostic]) -> Iterator[tuple[Installed, me
         normalized = re.sub(r"[-_.]+", "-", name).lower()
         if mine and normalized not in seen:
             seen.add(normalized)
-            yield from ((Installed(name=point.name, distribution=name, version=version), point) for point in mine)
+            found += ((Installed(name=point.name, distribution=name, version=version), point) for point in mine)
+    return tuple(sorted(found, key=_by_distribution)), tuple(diagnostics)
 
 
 def _by_distribution(entry: tuple[Installed, metadata.EntryPoint]) -> tuple[str, str]:

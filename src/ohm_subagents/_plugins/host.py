@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from itertools import chain, count
 from typing import TYPE_CHECKING, Literal
 
-import pluggy
-
 from ohm_subagents._plugins.collection import Collection
-from ohm_subagents._plugins.declaration import declared_hooks, invalid
+from ohm_subagents._plugins.declaration import HookManager, hooks_of, invalid, refusal
 from ohm_subagents._plugins.discovery import (
     Blocked,
     Broken,
@@ -69,7 +67,7 @@ class PluginHost:
     """
 
     def __init__(self) -> None:
-        self._manager = pluggy.PluginManager(PROJECT)
+        self._manager = HookManager(PROJECT)
         self._manager.add_hookspecs(Hooks)
         self._plugins: list[PluginInfo] = []
         self._diagnostics: list[Diagnostic] = []
@@ -81,7 +79,7 @@ class PluginHost:
         Without a `name` it is the plugin's `__name__`, or the name of its class, numbered from the second on.
         """
         name = name or self._own_name(plugin)
-        match self._admitted(plugin, name, f"Plugin {name!r}"):
+        match self._admitted(plugin, name, f"Plugin {name!r}", is_checked=origin == "builtin"):
             case Ok(hooks):
                 self._plugins.append(PluginInfo(name=name, origin=origin, state="loaded", hooks=hooks))
             case Err(error):
@@ -155,9 +153,9 @@ class PluginHost:
         match admitted:
             case Ok(hooks):
                 self._list(installed, "loaded", hooks)
-            case Err(refusal):
+            case Err(refused):
                 self._list(installed, "failed")
-                message = f"{refusal} {leave_out(installed.name)}"
+                message = f"{refused} {leave_out(installed.name)}"
                 self._diagnostics.append(Diagnostic(subject=installed.name, message=message, severity="error"))
 
     def _list(self, installed: Installed, state: State, hooks: tuple[str, ...] = ()) -> None:
@@ -172,8 +170,10 @@ class PluginHost:
             )
         )
 
-    def _admitted(self, plugin: object, name: str, label: str) -> Result[tuple[str, ...], OhmError]:
-        """Hand the plugin to pluggy, or say why not."""
+    def _admitted(
+        self, plugin: object, name: str, label: str, *, is_checked: bool = False
+    ) -> Result[tuple[str, ...], OhmError]:
+        """Hand the plugin to pluggy, or say why not; `is_checked`: it is one of ours, which our tests have checked."""
         registered = self._manager.get_name(plugin)
         if registered is not None:
             return Err(invalid(f"{label} is registered already, as {registered!r}.", "Register a plugin once."))
@@ -184,11 +184,12 @@ class PluginHost:
                     f"{label} uses a name that is taken.", f"Taken: {taken}. Pass another name, or set its `__name__`."
                 )
             )
-        declared = declared_hooks(plugin, label)
-        if isinstance(declared, Ok):
-            self._manager.register(plugin, name)
-            self._collection = Collection(self._manager)
-        return declared
+        refused = None if is_checked else refusal(plugin, label)
+        if refused is not None:
+            return Err(refused)
+        self._manager.register(plugin, name)
+        self._collection = Collection(self._manager)
+        return Ok(hooks_of(self._manager, plugin))
 
     def _own_name(self, plugin: object) -> str:
         name = getattr(plugin, "__name__", None)

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from typing import Any
 
 from ohm_subagents._surfaces.task.inputs import OPS, SendFields, StartBatch, StartSingle, WaitFields
 
 
 def schema() -> dict[str, Any]:
-    """One flat object, as hosts expect of a tool: the fields of every op, only `op` required."""
+    """One flat object, as hosts expect of a tool: the fields of every op, only `op` required. The caller's own copy."""
+    own: dict[str, Any] = json.loads(_written())
+    return own
+
+
+@cache  # it never changes, and deriving it takes as long as ten tasks
+def _written() -> str:
+    return json.dumps(_derived())
+
+
+def _derived() -> dict[str, Any]:
     text = {"type": "string", "minLength": 1}
     start, batch, wait, send = (
         shape.model_json_schema()["properties"] for shape in (StartSingle, StartBatch, WaitFields, SendFields)
