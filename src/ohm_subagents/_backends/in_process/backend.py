@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -119,9 +119,10 @@ class InProcessBackend:
         toolsets = list(equipment.toolsets)
         if request.child_tools:
             toolsets.append(FunctionToolset([offered(tool, sink) for tool in request.child_tools]))
-        async with self._agent(request.profile.id).iter(
+        asked = GatedModel(model, pattern=pattern, price=facts.price, gate=request.gate, bridge=bridge, tools=tools)
+        conversation = self._agent(request.profile.id).iter(
             request.prompt,
-            model=GatedModel(model, pattern=pattern, price=facts.price, gate=request.gate, sink=sink, tools=tools),
+            model=asked,
             instructions=request.instructions or None,
             deps=tools,
             toolsets=toolsets,
@@ -131,9 +132,8 @@ class InProcessBackend:
             conversation=conversation_of(request, sink),
             model_settings=facts.settings,
             usage_limits=self._limits,
-        ) as run:
-            await _watched(run, request, bridge, tools)
-        return "" if run.result is None else run.result.output
+        )
+        return await _driven(conversation, request, bridge, tools)
 
     def _agent(self, name: str) -> Agent[ToolUse, str]:
         if name not in self._agents:
@@ -148,28 +148,37 @@ class InProcessBackend:
         return self._facts[pattern]
 
 
-async def _watched(run: AgentRun[ToolUse, str], request: RunRequest, bridge: Bridge, tools: ToolUse) -> None:
-    """Drive the run to its end, telling what happens; however it ends, the last word is where it may be continued."""
-    checkpoints = Checkpoints(bridge.sink, run.conversation_id)
-    try:
-        with _steered(run, request, tools):
-            async for node in run:
-                if Agent.is_model_request_node(node):
-                    # A turn is over when its tools have run: the next request, not yet in the messages, has them.
-                    if bridge.response is not None:
-                        checkpoints.reach([*run.all_messages(), node.request])
-                    async with node.stream(run.ctx) as said:
-                        async for event in said:
-                            bridge.tell(event)
-                elif Agent.is_call_tools_node(node):
-                    bridge.answered(node.model_response)
-                    async with node.stream(run.ctx) as done:
-                        async for event in done:
-                            bridge.tell(event)
-    finally:
-        checkpoints.reach(run.all_messages())
-        checkpoints.flush()
+async def _driven(
+    conversation: AbstractAsyncContextManager[AgentRun[ToolUse, str]],
+    request: RunRequest,
+    bridge: Bridge,
+    tools: ToolUse,
+) -> str:
+    """Drive a run to its end; however it ends, the last word is where it may be continued."""
+    checkpoints = Checkpoints(bridge.sink)
+    with ExitStack() as afterwards:
+        async with conversation as run:
+            # Once the run is left: only then has a request that was cut off said its last word.
+            afterwards.callback(lambda: checkpoints.last(run, bridge.unfinished))
+            with _steered(run, request, tools):
+                await _watched(run, bridge, checkpoints)
     bridge.sink.emit(AgentEnded())
+    return "" if run.result is None else run.result.output
+
+
+async def _watched(run: AgentRun[ToolUse, str], bridge: Bridge, checkpoints: Checkpoints) -> None:
+    """Drive the run to its end, telling what its tools do; the model is heard where it is asked."""
+    async for node in run:
+        if Agent.is_model_request_node(node):
+            # A turn is over when its tools have run: the next request, not yet in the messages, has them.
+            if bridge.response is not None:
+                checkpoints.reach(run, node.request)
+        elif Agent.is_call_tools_node(node):
+            bridge.answered(node.model_response)
+            if node.model_response.tool_calls:
+                async with node.stream(run.ctx) as done:
+                    async for event in done:
+                        bridge.tell(event)
 
 
 def _steered(run: AgentRun[ToolUse, str], request: RunRequest, tools: ToolUse) -> AbstractContextManager[None]:

@@ -33,14 +33,18 @@ _CUT_OFF: Final = {
 
 
 class Bridge:
-    """Reports a run to `sink`. `response` is what the model answered last."""
+    """Reports a run to `sink`.
+
+    `response` is the last answer that came whole, `unfinished` what came of one that broke off.
+    """
 
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
         self.response: ModelResponse | None = None
+        self.unfinished: ModelResponse | None = None
 
     def tell(self, event: AgentStreamEvent) -> None:
-        """Pass on what a turn of the model, or of its tools, has just brought."""
+        """Pass on what the model, or one of its tools, has just brought."""
         match event:
             # The start of a part carries its first piece.
             case PartStartEvent(part=TextPart(content=text)) if text:

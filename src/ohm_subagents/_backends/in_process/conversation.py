@@ -16,6 +16,9 @@ from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pydantic_ai.run import AgentRun
+
+    from ohm_subagents._backends.in_process.tools import ToolUse
     from ohm_subagents._plugins.interfaces import Exchange, RunRequest, Sink
 
 _GROWTH: Final = 1.25
@@ -38,34 +41,37 @@ class Checkpoints:
     """Tells the sink the state from which `conversation_of` continues.
 
     A state holds the whole conversation, so one a turn would cost quadratic time on the event loop. One is emitted
-    when the conversation has grown by a quarter, and by `flush`, however the run ends: together at most about five
+    when the conversation has grown by a quarter, and at the end, however the run ends: together at most about five
     times the last. Only a process that is killed outright loses turns, the last fifth of them. There is none before the
     model has said something: until then, the prompts are all there is to continue from.
     """
 
-    def __init__(self, sink: Sink, conversation_id: str) -> None:
+    def __init__(self, sink: Sink) -> None:
         self._sink = sink
-        self._conversation_id = conversation_id
-        self._reached: list[ModelMessage] = []
         self._told = 0
 
-    def reach(self, messages: list[ModelMessage]) -> None:
-        """The run may be continued from `messages`, which are those of the last time and more."""
-        match messages:
+    def reach(self, run: AgentRun[ToolUse, str], request: ModelRequest) -> None:
+        """The run goes on with `request`, which is not yet one of its messages."""
+        messages = [*run.all_messages(), request]
+        if len(messages) >= self._told * _GROWTH:
+            self._tell(run.conversation_id, messages)
+
+    def last(self, run: AgentRun[ToolUse, str], unfinished: ModelResponse | None) -> None:
+        """The run is over; `unfinished` is the answer that broke off, if one did. Emit the newest state."""
+        match run.all_messages():
             case [*spoken, ModelResponse(parts=[])]:  # a request that failed before the model said anything
                 messages = spoken
-            case _:
+            case messages:
                 pass
-        self._reached = messages
-        if len(messages) >= self._told * _GROWTH:
-            self.flush()
+        if unfinished is not None and unfinished.parts:
+            messages = [*messages, unfinished]
+        self._tell(run.conversation_id, messages)
 
-    def flush(self) -> None:
-        """Emit the newest state, unless it was."""
-        if len(self._reached) <= self._told or not any(isinstance(message, ModelResponse) for message in self._reached):
+    def _tell(self, conversation_id: str, messages: list[ModelMessage]) -> None:
+        if len(messages) <= self._told or not any(isinstance(message, ModelResponse) for message in messages):
             return
-        self._told = len(self._reached)
-        state = Conversation(messages=self._reached, conversation_id=self._conversation_id)
+        self._told = len(messages)
+        state = Conversation(messages=messages, conversation_id=conversation_id)
         self._sink.emit(Checkpointed(state=ConversationTypeAdapter.dump_json(state).decode()))
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import nullcontext
 from dataclasses import replace
 from http import HTTPStatus
-from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, ModelOverloadedError, ModelRateLimitError
@@ -18,23 +17,23 @@ from ohm_subagents._backends.in_process.token_estimate import TokenEstimate
 from ohm_subagents._plugins.gate import Grant, RequestNeed
 from ohm_subagents.contract.events import UsageAdded
 from ohm_subagents.contract.finalization import FINALIZE
-from ohm_subagents.contract.result import Ok
+from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from contextlib import AbstractAsyncContextManager
 
-    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.messages import ModelMessage, ModelResponse
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
-    from pydantic_ai.tools import RunContext
 
+    from ohm_subagents._backends.in_process.bridge import Bridge
     from ohm_subagents._backends.in_process.prices import Price
     from ohm_subagents._backends.in_process.tools import ToolUse
     from ohm_subagents._plugins.gate import Gate
-    from ohm_subagents._plugins.interfaces import Sink
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.model_pattern import ModelPattern
 
+_FREE: Final = Ok(Grant())
 _LAST_REQUEST: Final = "This is the last request that the budget allows: answer now with what you have, without tools."
 _LAST_CALL: Final = f"This is the last request that the budget allows: call {FINALIZE} now with what you have."
 
@@ -48,10 +47,12 @@ class RefusedError(Exception):
 
 
 class GatedModel(WrapperModel):
-    """Asks `gate` before each request, tells `sink` what it used before the gate is left, and keeps `tools` closed.
+    """Asks `gate` before each request, tells `bridge` every piece of the answer, and keeps `tools` closed.
 
-    A request that the provider refuses because it is overloaded is made again as long as the gate says so. It is the
-    only retry there is: everything else fails at once, and the caller decides.
+    The agent asks for whole answers and is spared what a streamed one costs it, most of a short run; we stream from the
+    provider all the same. What a request has used is told before the gate is left. A request that the provider refuses
+    because it is overloaded is made again as long as the gate says so. It is the only retry there is: everything else
+    fails at once, and the caller decides.
     """
 
     def __init__(
@@ -61,65 +62,67 @@ class GatedModel(WrapperModel):
         pattern: ModelPattern,
         price: Price | None,
         gate: Gate | None,
-        sink: Sink,
+        bridge: Bridge,
         tools: ToolUse,
     ) -> None:
         super().__init__(model)
         self._pattern = pattern
         self._price = price
         self._gate = gate
-        self._sink = sink
+        self._bridge = bridge
         self._tools = tools
         self._estimate = TokenEstimate()
 
-    @asynccontextmanager
-    async def request_stream(
+    async def request(
         self,
         messages: list[ModelMessage],
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
-        run_context: RunContext[object] | None = None,
-    ) -> AsyncGenerator[StreamedResponse]:
-        for attempt in count(1):
-            async with AsyncExitStack() as turn:
-                grant = await self._granted(turn, messages, model_settings, model_request_parameters)
+    ) -> ModelResponse:
+        attempt = 0
+        while True:
+            attempt += 1
+            async with self._leave(messages, model_settings, model_request_parameters) as granted:
+                if isinstance(granted, Err):
+                    raise RefusedError(granted.err_value)
+                grant, is_open = granted.ok_value, False
                 asked, parameters = self._closing(grant, messages, model_request_parameters)
                 settings = self._capped(grant, model_settings)
                 try:
-                    stream = await turn.enter_async_context(
-                        self.wrapped.request_stream(asked, settings, parameters, run_context)
-                    )
+                    async with self.wrapped.request_stream(asked, settings, parameters) as stream:
+                        is_open = True
+                        return await self._heard(stream)
                 except ModelAPIError as error:
-                    if not self._may_ask_again(error, attempt):
+                    if is_open or not self._may_ask_again(error, attempt):
                         raise
-                    continue
-                try:
-                    yield stream
-                finally:
-                    self._sink.emit(UsageAdded(usage=_usage_of(stream)))
-                return
 
-    async def _granted(
-        self,
-        turn: AsyncExitStack,
-        messages: list[ModelMessage],
-        settings: ModelSettings | None,
-        parameters: ModelRequestParameters,
-    ) -> Grant:
-        """Hold the gate's leave until `turn` is over."""
+    async def _heard(self, stream: StreamedResponse) -> ModelResponse:
+        """Pass on the answer as it comes; what there is of one that breaks off is kept."""
+        try:
+            async for event in stream:
+                self._bridge.tell(event)
+        except BaseException:
+            self._bridge.unfinished = replace(stream.get(), state="interrupted")
+            raise
+        finally:
+            self._bridge.sink.emit(UsageAdded(usage=_usage_of(stream)))
+        return stream.get()
+
+    def _leave(
+        self, messages: list[ModelMessage], settings: ModelSettings | None, parameters: ModelRequestParameters
+    ) -> AbstractAsyncContextManager[Result[Grant, OhmError]]:
+        """The gate's leave for a request, held until the answer is complete."""
         if self._gate is None:
-            return Grant()
-        need = RequestNeed(
-            provider=self._pattern.provider,
-            model=self._pattern.model,
-            input_tokens=self._estimate.of(messages, parameters),
-            max_output_tokens=self._max_tokens(settings),
-            price=self._price,
+            return nullcontext(_FREE)
+        return self._gate.request(
+            RequestNeed(
+                provider=self._pattern.provider,
+                model=self._pattern.model,
+                input_tokens=self._estimate.of(messages, parameters),
+                max_output_tokens=self._max_tokens(settings),
+                price=self._price,
+            )
         )
-        granted = await turn.enter_async_context(self._gate.request(need))
-        if isinstance(granted, Ok):
-            return granted.ok_value
-        raise RefusedError(granted.err_value)
 
     def _closing(
         self, grant: Grant, messages: list[ModelMessage], parameters: ModelRequestParameters
