@@ -1,6 +1,7 @@
 """The subagent's own tools as one pydantic-ai toolset, and the workspace they run in."""
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,6 +44,15 @@ _CHANGING: Final = frozenset({"bash", "edit", "write"})
 class ChildToolset(FunctionToolset[object]):
     """A toolset in which no failure ends the run: the model reads one sentence and goes on."""
 
+    _listed: Mapping[str, ToolsetTool[object]] | None = None
+
+    async def get_tools(self, ctx: RunContext[object]) -> dict[str, ToolsetTool[object]]:
+        # None of them depends on the run, and to list eight anew costs a tenth of a short one.
+        if self._listed is None:
+            listed = await super().get_tools(ctx)
+            self._listed = {name: _settled(tool, self.id) for name, tool in listed.items()}
+        return dict(self._listed)
+
     async def call_tool(
         self,
         name: str,
@@ -64,6 +74,11 @@ class ChildToolset(FunctionToolset[object]):
                 f"The tool {name} broke ({type(error).__name__}); this is a fault of the tool: try another way.",
                 error,
             )
+
+
+def _settled(tool: ToolsetTool[object], toolset_id: str | None) -> ToolsetTool[object]:
+    """The tool as pydantic-ai would make it for each request: no schema of what it returns, which no model is told."""
+    return replace(tool, tool_def=replace(tool.tool_def, toolset_id=toolset_id, return_schema=None))
 
 
 def child_toolset(
