@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ohm_subagents._app.assembly import Assembly
     from ohm_subagents._app.background import Background
     from ohm_subagents._plugins.pool import BackendPool
+    from ohm_subagents._plugins.suites import Settings
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
@@ -80,6 +81,7 @@ class Engine:
 
     def _take_over(self, assembly: Assembly) -> None:
         self.assembly = assembly
+        self._settings: dict[str, Settings] = {}
         self._surroundings = Surroundings(assembly)
         self.events = HostEvents(assembly.sources.logger)
         subagents = assembly.config.subagents
@@ -119,6 +121,12 @@ class Engine:
     def _parent_tools(self) -> tuple[str, ...]:
         return self.assembly.parent_tools()
 
+    def _settings_of(self, suite: str) -> Settings:
+        settings = self._settings.get(suite)
+        if settings is None:
+            settings = self._settings[suite] = settings_of(self.assembly.config, suite)
+        return settings
+
     def _suite_context(self, suite: str) -> SuiteContext:
         return SuiteContext(
             executor=self.orchestrator,
@@ -128,7 +136,7 @@ class Engine:
             clock=self.assembly.sources.clock,
             new_uuid=self._new_uuid,
             profiles=self.profiles,
-            settings=lambda: settings_of(self.assembly.config, suite),
+            settings=lambda: self._settings_of(suite),
             wording=lambda tool, payload: self.assembly.host.tool_row(ToolRowRequest(tool=tool, payload=payload)),
             agents=self._agents,
             pi_settings=self._pi_settings,

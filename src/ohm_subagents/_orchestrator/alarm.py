@@ -16,15 +16,11 @@ if TYPE_CHECKING:
 class Entry:
     """A time that is set; of one that is set no more, nobody is kept."""
 
-    __slots__ = ("at", "order", "sleeper")
+    __slots__ = ("at", "sleeper")
 
-    def __init__(self, at: float, order: int, sleeper: Sleeper) -> None:
+    def __init__(self, at: float, sleeper: Sleeper) -> None:
         self.at = at
-        self.order = order
         self.sleeper: Sleeper | None = sleeper
-
-    def __lt__(self, other: Entry) -> bool:
-        return (self.at, self.order) < (other.at, other.order)
 
 
 class Sleeper(Protocol):
@@ -47,7 +43,7 @@ class Alarm:
 
     def __init__(self, group: TaskGroup) -> None:
         self._order = count()
-        self._heap: list[Entry] = []
+        self._heap: list[tuple[float, int, Entry]] = []
         self._nap = anyio.CancelScope()
         self._day = anyio.CancelScope()
         self._group = group
@@ -62,8 +58,8 @@ class Alarm:
             return
         if former is not None:
             former.sleeper = None
-        sleeper.alarm = Entry(at, next(self._order), sleeper)
-        heappush(self._heap, sleeper.alarm)
+        sleeper.alarm = Entry(at, sleeper)
+        heappush(self._heap, (at, next(self._order), sleeper.alarm))
         if not self._is_running:
             self._is_running = True
             self._group.start_soon(self._run)
@@ -91,13 +87,13 @@ class Alarm:
     async def _run(self) -> None:
         with self._day:
             while True:
-                with anyio.CancelScope(deadline=self._heap[0].at if self._heap else math.inf) as self._nap:
+                with anyio.CancelScope(deadline=self._heap[0][0] if self._heap else math.inf) as self._nap:
                     await anyio.sleep_forever()
                 self._ring(anyio.current_time())
 
     def _ring(self, now: float) -> None:
-        while self._heap and self._heap[0].at <= now:
-            sleeper = heappop(self._heap).sleeper
+        while self._heap and self._heap[0][0] <= now:
+            sleeper = heappop(self._heap)[2].sleeper
             if sleeper is None:
                 continue
             sleeper.alarm = None

@@ -11,7 +11,7 @@ from anyio import to_thread
 
 from ohm_subagents._orchestrator.finalization import asking, concluded, correction, exhausted
 from ohm_subagents._orchestrator.guard import RunGuard
-from ohm_subagents._orchestrator.lineage import CURRENT
+from ohm_subagents._orchestrator.lineage import CURRENT, Lineage
 from ohm_subagents._orchestrator.live import RunSink
 from ohm_subagents._orchestrator.prompt import assembled
 from ohm_subagents._orchestrator.tracing import span
@@ -50,7 +50,8 @@ class Driver:
 
     async def drive(self, live: LiveTask, begun: Callable[[], None]) -> None:
         """Run a task to its end; `begun` is called when it runs. The record says how it ended."""
-        place = CURRENT.set(replace(live.lineage, task_id=live.task.id, level=live.lineage.level + 1))
+        above = live.lineage
+        place = CURRENT.set(Lineage(account=above.account, task_id=live.task.id, level=above.level + 1))
         try:
             live.scope = anyio.CancelScope()
             with live.scope, span(live):
@@ -162,7 +163,7 @@ class Driver:
         match answer:
             case Ok(RunOutput(text=str(text)) as output):
                 summary = output.summary or message.plan.summary_of(message.prompt, live.task, live.told)
-                return Ok(replace(output, text=encodable(text), summary=summary))
+                return Ok(RunOutput(text=encodable(text), summary=summary, exit_code=output.exit_code))
             case Err(OhmError() as error):
                 return Err(error)
             case _:

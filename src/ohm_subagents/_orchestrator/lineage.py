@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator.account import Account
@@ -26,7 +26,8 @@ class Lineage:
         """The same place, under one more budget."""
         if budget is None:
             return self
-        return replace(self, account=self.account.under(budget, whose=whose, level=self.level))
+        account = self.account.under(budget, whose=whose, level=self.level)
+        return Lineage(account=account, level=self.level, task_id=self.task_id)
 
 
 CURRENT: Final[ContextVar[Lineage | None]] = ContextVar("ohm_lineage", default=None)

@@ -138,20 +138,28 @@ class LogObserver:
 
     def __init__(self, logger: Logger) -> None:
         self._logger = logger
+        self._hears = logger.hears if isinstance(logger, HostLogger) else None
 
     def notify(self, task: Task, event: Event) -> None:
         """Write the line of this event, if it has one."""
         line = LINES.get(type(event))
         if line is None:
             return
-        is_warning = isinstance(event, DiagnosticRaised | GuardTripped) or (
-            isinstance(event, RunEnded | TaskSettled) and isinstance(event.outcome, Failed)
-        )
-        level = logging.WARNING if is_warning else logging.INFO
-        if isinstance(self._logger, HostLogger) and not self._logger.hears(level):
+        is_warning = _is_warning(event)
+        if self._hears is not None and not self._hears(logging.WARNING if is_warning else logging.INFO):
             return
         write = self._logger.warning if is_warning else self._logger.info
         write(line.name, **_common(task) | _own(task, event))
+
+
+def _is_warning(event: Event) -> bool:
+    match event:
+        case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):
+            return isinstance(outcome, Failed)
+        case DiagnosticRaised() | GuardTripped():
+            return True
+        case _:
+            return False
 
 
 def _common(task: Task) -> dict[str, object]:

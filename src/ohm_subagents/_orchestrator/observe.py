@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 class Audience:
     """The observers of one task. One that raises is logged once and muted for that task."""
 
-    __slots__ = ("_observers", "_untold", "logger")
+    __slots__ = ("_is_telling", "_observers", "_untold", "logger")
 
     def __init__(self, observers: Iterable[Observer], logger: Logger) -> None:
         self._observers = list(observers)
         self._untold: list[tuple[Task, Event]] = []
+        self._is_telling = False
         self.logger = logger
 
     def join(self, *observers: Observer) -> None:
@@ -33,12 +34,16 @@ class Audience:
 
     def notify(self, task: Task, event: Event) -> None:
         """Tell everyone, in order: what an observer sets off is told after what it was told."""
-        self._untold.append((task, event))
-        if len(self._untold) > 1:
+        if self._is_telling:
+            self._untold.append((task, event))
             return
-        while self._untold:
-            self._tell(*self._untold[0])
-            self._untold.pop(0)
+        self._is_telling = True
+        try:
+            self._tell(task, event)
+            while self._untold:
+                self._tell(*self._untold.pop(0))
+        finally:
+            self._is_telling = False
 
     def _tell(self, task: Task, event: Event) -> None:
         for observer in tuple(self._observers):

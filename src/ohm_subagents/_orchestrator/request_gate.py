@@ -36,7 +36,7 @@ class RequestGate:
         self._throttle = throttle
         self._held: Reservation | None = None
         self._got_through: Callable[[], None] | None = None
-        self._turn = anyio.Semaphore(1, fast_acquire=True)
+        self._turn: anyio.Semaphore | None = None
 
     def open(self) -> Spent | None:
         """Set the first request aside, or say what stands against it."""
@@ -66,6 +66,8 @@ class RequestGate:
     @asynccontextmanager
     async def request(self, need: RequestNeed) -> AsyncGenerator[Result[Grant, OhmError]]:
         """Wait for a turn, reserve the budget, hold both (`Gate`)."""
+        if self._turn is None:
+            self._turn = anyio.Semaphore(1, fast_acquire=True)
         async with self._turn:
             reserved = await self._reserve(need)
             if isinstance(reserved, Spent):

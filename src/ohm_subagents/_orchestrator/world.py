@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,7 @@ class Terms:
     instructions: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class World:
     """All of it immutable until the next reconfiguration, but the plugins' answers and the files of agent profiles.
 
@@ -140,8 +141,16 @@ class World:
 
     def root(self, max_depth: int | None = None) -> Lineage:
         """The place of a program that is no subagent, under the budget of a start from outside."""
+        budget = self._root_budget if max_depth is None else self._rooted_budget(max_depth)
+        return rooted(budget, level=self.depth or 0)
+
+    @cached_property
+    def _root_budget(self) -> Budget:
+        return self._rooted_budget(None)
+
+    def _rooted_budget(self, max_depth: int | None) -> Budget:
         budget = Budget(depth=max_depth).over(self.config.subagents.tree_budget())
-        return rooted(Budget(depth=0).over(budget) if self.depth is None else budget, level=self.depth or 0)
+        return Budget(depth=0).over(budget) if self.depth is None else budget
 
     def as_before(self, task: Task) -> StartItem:
         """How a task was asked for, as far as its record tells: on the same backend, if that is still there."""

@@ -112,13 +112,17 @@ class Collection:
     def permission(self, request: PermissionRequest) -> tuple[Decision, ...]:
         hook = "ohm_permission"
         decisions: list[Decision] = []
-        for owner in self._owners(hook):
+        for owner in self._deciders:
             match self._ask(hook, owner, _decisions, request=request):
                 case Ok(given):
                     decisions += given
                 case Err(reason):
                     decisions.append(Decision(verdict="deny", source=owner, reason=f"The plugin {reason}."))
         return tuple(decisions)
+
+    @cached_property
+    def _deciders(self) -> tuple[str, ...]:
+        return self._owners("ohm_permission")
 
     def tool_row(self, call: ToolRowRequest) -> str | None:
         hook = "ohm_tool_row"

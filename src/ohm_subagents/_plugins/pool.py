@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, Self, cast
 
@@ -16,7 +16,7 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Mapping
+    from collections.abc import AsyncGenerator, Mapping
 
     from anyio.abc import TaskGroup
 
@@ -71,15 +71,14 @@ class _Host:
             self.ready.set()
             self._closed.set()
 
-    @contextmanager
-    def used(self) -> Generator[None]:
-        """Stays open for a run."""
+    def join(self) -> None:
+        """Stay open for a run."""
         self._runs += 1
-        try:
-            yield
-        finally:
-            self._runs -= 1
-            self._leave_if_done()
+
+    def leave(self) -> None:
+        """The run is over."""
+        self._runs -= 1
+        self._leave_if_done()
 
     def retire(self) -> None:
         """Close as soon as there is no run, and begin none."""
@@ -121,27 +120,43 @@ class BackendPool:
     @asynccontextmanager
     async def backend(self, backend_id: str) -> AsyncGenerator[Opened]:
         """The backend, open for one run, or why there is none; a failure to open is tried anew by the next task."""
-        with ExitStack() as use:
-            yield await self._opened(backend_id, use)
+        opened, host = await self._joined(backend_id)
+        try:
+            yield opened
+        finally:
+            if host is not None:
+                host.leave()
 
-    async def _opened(self, backend_id: str, use: ExitStack) -> Opened:
+    async def _joined(self, backend_id: str) -> tuple[Opened, _Host | None]:
+        """The backend, and who has to be left when the run is over."""
+        async with self._turns[backend_id]:  # first come, first served: runs begin in the order of their tasks
+            found = self._host(backend_id)
+            if isinstance(found, Err):
+                return found, None
+            host = found.ok_value
+            host.join()
+            try:
+                if host.opened is None:
+                    await host.ready.wait()
+            except BaseException:
+                host.leave()
+                raise
+            if not isinstance(host.opened, Ok) and self._hosts.get(backend_id) is host:
+                del self._hosts[backend_id]
+        return host.opened or Err(_closed(backend_id)), host
+
+    def _host(self, backend_id: str) -> Result[_Host, OhmError]:
         spec = self._specs.get(backend_id)
         if spec is None:
             return Err(_unsupported(backend_id, self._specs))
-        async with self._turns[backend_id]:  # first come, first served: runs begin in the order of their tasks
-            host = self._hosts.get(backend_id)
-            if host is None:
-                options = validated(spec, self._options)
-                if isinstance(options, Err):
-                    return options
-                host = self._hosts[backend_id] = _Host(spec, options.ok_value, self._logger)
-                self._group.start_soon(self._serve, host)
-            use.enter_context(host.used())
-            if host.opened is None:
-                await host.ready.wait()
-            if not isinstance(host.opened, Ok) and self._hosts.get(backend_id) is host:
-                del self._hosts[backend_id]
-        return host.opened or Err(OhmError(code=ErrorCode.TASK_ABORTED, message=f"Backend '{backend_id}' was closed."))
+        host = self._hosts.get(backend_id)
+        if host is None:
+            options = validated(spec, self._options)
+            if isinstance(options, Err):
+                return options
+            host = self._hosts[backend_id] = _Host(spec, options.ok_value, self._logger)
+            self._group.start_soon(self._serve, host)
+        return Ok(host)
 
     def replace(self, specs: Mapping[str, BackendSpec], options: Mapping[str, JsonObject]) -> None:
         """Offer other backends from now on. One that changed stays open for the runs that it has."""
@@ -164,6 +179,10 @@ class BackendPool:
         with anyio.CancelScope(shield=True):
             for host in reversed((*self._retired, *self._hosts.values())):
                 await host.close()
+
+
+def _closed(backend_id: str) -> OhmError:
+    return OhmError(code=ErrorCode.TASK_ABORTED, message=f"Backend '{backend_id}' was closed.")
 
 
 def _unsupported(backend_id: str, specs: Mapping[str, BackendSpec]) -> OhmError:

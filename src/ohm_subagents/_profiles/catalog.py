@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, Self
 
@@ -17,7 +17,7 @@ from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from ohm_subagents.contract.profile import Profile
@@ -26,7 +26,7 @@ BUILTIN: Final = ("librarian", "oracle", "finder", "task", "painter")
 """In catalogue order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Catalog:
     """Every profile there is, in order, and what was wrong with the files."""
 
@@ -47,8 +47,11 @@ class Catalog:
 
     def find(self, text: str) -> Profile | None:
         """The profile of an id as a caller types it: trimmed and folded."""
-        wanted = fold_id(text)
-        return next((profile for profile in self.profiles if fold_id(profile.id) == wanted), None)
+        return self._by_id.get(fold_id(text))
+
+    @cached_property
+    def _by_id(self) -> Mapping[str, Profile]:
+        return {fold_id(profile.id): profile for profile in reversed(self.profiles)}
 
     def available(self) -> tuple[str, ...]:
         """All ids, sorted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -52,6 +53,7 @@ class TreeLimits:
 EXPANDED: Final = TreeLimits(prompt_lines=8, rows=20, result_lines=6)
 
 
+@lru_cache(maxsize=8)
 def collapsed(tail_rows: int = TAIL_ROWS) -> TreeLimits:
     """The short form; `tail_rows` is `OHM_SUBAGENTS_TRANSCRIPT_TAIL_LINES`."""
     return TreeLimits(prompt_lines=2, rows=tail_rows, result_lines=2)
@@ -109,6 +111,8 @@ def _hung(block: list[str], first: str, following: str) -> list[str]:
 
 def _block(text: str, *, limit: int, width: int) -> list[str]:
     """The first `limit` wrapped lines; the last one says with `…` that there was more."""
+    if len(text) <= width and text.isascii() and text.isprintable():
+        return [text.strip()]
     lines = list(islice(wrap(plain(text).strip(), width), limit + 1))
     if len(lines) > limit:
         return [*lines[: limit - 1], fit(lines[limit - 1] + ELLIPSIS, width)]

@@ -149,7 +149,7 @@ class Task:
     @property
     def output(self) -> str:
         """The answer of the newest run that gave one, or empty."""
-        return next((run.output for run in reversed(self.runs) if run.output), "")
+        return ["", *(run.output for run in self.runs if run.output)][-1]
 
 
 if TYPE_CHECKING:

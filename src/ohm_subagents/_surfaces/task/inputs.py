@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Final, get_args
 
 from pydantic import (
@@ -175,7 +176,7 @@ def parse(arguments: JsonValue) -> Result[TaskInput, Misunderstood]:
     name = typed.strip() if isinstance(typed, str) else ""
     op = _op(name)
     if op is None:
-        unknown = tuple(_said(arguments, known={"op", *KEYS}))
+        unknown = tuple(_said(arguments, known=_ANY))
         if name == "help":
             return Err(Misunderstood(error=_HELP, op="status", ignored=unknown))
         refusal = _invalid("op", f"'op' is {shown(typed)}; allowed: {', '.join(OPS)}.")
@@ -219,26 +220,28 @@ def _ignored(arguments: dict[str, JsonValue], shape: Shape, *, by_id: bool) -> I
     """Keys that say something and count for nothing with this op: named, never dropped in silence."""
     ids = arguments.get("ids")
     repeated = isinstance(ids, list) and arguments.get("id") in ids
-    yield from _said(arguments, known={"op", *_names(shape), *(("id",) if by_id or repeated else ())})
+    known = _names(shape) | _OP
+    yield from _said(arguments, known=known | {"id"} if by_id or repeated else known)
     tasks = arguments.get("tasks")
     for index, task in enumerate(tasks if isinstance(tasks, list) and shape is StartBatch else ()):
         if isinstance(task, dict):
             yield from (f"tasks.{index}.{key}" for key in _said(task, known=_names(TaskFields)))
 
 
-def _said(arguments: dict[str, JsonValue], *, known: set[str]) -> Iterator[str]:
+def _said(arguments: dict[str, JsonValue], *, known: frozenset[str]) -> Iterator[str]:
     """Other keys than the known ones; null for a key of another op is how some models leave it out."""
-    yield from (
-        key for key, value in arguments.items() if key not in known and not (value is None and key in {"op", *KEYS})
-    )
+    yield from (key for key, value in arguments.items() if key not in known and not (value is None and key in _ANY))
 
 
-def _names(shape: type[BaseModel]) -> set[str]:
-    return {field.alias or name for name, field in shape.model_fields.items()}
+@cache
+def _names(shape: type[BaseModel]) -> frozenset[str]:
+    return frozenset(field.alias or name for name, field in shape.model_fields.items())
 
 
 KEYS: Final = frozenset[str]().union(*(_names(shape) for shape in (StartBatch, *SHAPES.values())))
 """Every field of every op."""
+_OP: Final = frozenset({"op"})
+_ANY: Final = KEYS | _OP
 
 
 def _rejected(invalid: ValidationError, arguments: dict[str, JsonValue], op: Op, *, by_id: bool) -> OhmError:
