@@ -110,7 +110,7 @@ class Admission:
                 batch.running += 1
                 self._running += not batch.is_nested
                 self._is_beginning = True
-                live.origin.run(self._group.start_soon, self._run, live, batch)
+                live.work = live.origin.run(self._group.start_soon, self._run, live, batch)
             self._offer(batch)
 
     def _next(self) -> _Batch | None:

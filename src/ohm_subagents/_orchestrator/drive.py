@@ -53,8 +53,7 @@ class Driver:
         above = live.lineage
         place = CURRENT.set(Lineage(account=above.account, task_id=live.task.id, level=above.level + 1))
         try:
-            live.scope = anyio.CancelScope()
-            with live.scope, span(live):
+            with span(live):
                 if not live.task.is_terminal:  # else it was cancelled at the last moment
                     await self._drain(live, begun)
         except Exception as exc:  # noqa: BLE001  a fault of the engine, or a value of a wrong type, costs one task

@@ -28,7 +28,7 @@ from ohm_subagents.contract.task import apply
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
-    import anyio
+    from anyio import TaskHandle
 
     from ohm_subagents._orchestrator.guard import RunGuard
     from ohm_subagents._orchestrator.lineage import Lineage
@@ -74,14 +74,14 @@ def is_sound(event: RunEvent) -> bool:
 class LiveTask:
     """The only writer of a task: every event goes apply → store → observers, in that order and at once.
 
-    `scope` is there while the task is driven. `outcome` is what became of its first prompt, once that is known.
-    `attempt` is the number of the run from which on the backend remembers: the newest attempt at its prompt.
+    `work` is what drives the task, once its turn has come. `outcome` is what became of its first prompt, once that is
+    known. `attempt` is the number of the run from which on the backend remembers: the newest attempt at its prompt.
     """
 
     __slots__ = (
         *("_clock", "_finish", "_steer", "_store", "_taken", "attempt", "audience", "children", "current", "guard"),
         *("inbox", "item", "outcome"),
-        *("lineage", "on_settled", "origin", "scope", "settled", "task", "ticket"),
+        *("lineage", "on_settled", "origin", "settled", "task", "ticket", "work"),
     )
 
     def __init__(
@@ -103,7 +103,7 @@ class LiveTask:
         self._steer: Callable[[str], bool] | None = None
         self._finish: Callable[[str], bool] | None = None
         self.settled = Signal()
-        self.scope: anyio.CancelScope | None = None
+        self.work: TaskHandle[None] | None = None
         self._clock = clock
         self._store = store
         self.audience = audience
@@ -240,8 +240,8 @@ class LiveTask:
         """Cancelled on the record at once; the backend is told, and whatever it still says is ignored."""
         if not self.task.is_terminal:
             self.settle(Cancelled(reason=reason))
-            if self.scope is not None:
-                self.scope.cancel()
+            if self.work is not None:
+                self.work.cancel()
 
 
 class RunSink:

@@ -170,8 +170,9 @@ def _cut(text: str, limit: int = 72) -> str:
 
 def _wordless(item: StartItem) -> OhmError | None:
     """The first text of the item that says nothing."""
-    texts = (("prompt", item.prompt), ("description", item.description))
-    return next((refusals.unusable(name, text) for name, text in texts if not _is_text(text)), None)
+    if not _is_text(item.prompt):
+        return refusals.unusable("prompt", item.prompt)
+    return None if _is_text(item.description) else refusals.unusable("description", item.description)
 
 
 def _mistyped(item: StartItem) -> OhmError | None:
