@@ -110,7 +110,9 @@ class Deadlines:
         at, clock = min(ends, key=_AT)
         if self.can_finish:
             of_clock = {each: end for end, each in ends}
-            asks = [(of_clock[each] - self._lead(each), each) for each in _ASKING if each in of_clock]
+            asks: list[tuple[float, ClockName | Literal["wall"]]] = [
+                (of_clock[each] - self._lead(each), each) for each in _ASKING if each in of_clock
+            ]
             asked_at, asking = min(asks, key=_AT)
             if asked_at < at:
                 return Ring(max(asked_at, self._begun), asking, "finish")

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 from pydantic_ai.conversation import Conversation, ConversationTypeAdapter
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart, repair_messages
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    UserPromptPart,
+    repair_messages,
+)
 from pydantic_ai.usage import RunUsage
 
 from ohm_subagents.contract.diagnostics import UNREADABLE_SESSION
@@ -24,8 +33,8 @@ if TYPE_CHECKING:
 _GROWTH: Final = 1.25
 
 
-def conversation_of(request: RunRequest, sink: Sink) -> Conversation:
-    """Where the session stands: its checkpoint, repaired; else its history as plain text."""
+def conversation_of(request: RunRequest, sink: Sink) -> Conversation | None:
+    """Where the session stands: its checkpoint, repaired; else its history as plain text; None of a new one."""
     if request.checkpoint is not None:
         try:
             stored = ConversationTypeAdapter.validate_json(request.checkpoint)
@@ -34,7 +43,7 @@ def conversation_of(request: RunRequest, sink: Sink) -> Conversation:
         else:
             # Usage starts anew: it was reported by the runs that used it, and limits are per run.
             return replace(stored, messages=repair_messages(stored.messages), usage=RunUsage())
-    return Conversation(messages=list(_messages(request.history)))
+    return Conversation(messages=list(_messages(request.history))) if request.history else None
 
 
 class Checkpoints:
@@ -71,8 +80,10 @@ class Checkpoints:
         if len(messages) <= self._told or not any(isinstance(message, ModelResponse) for message in messages):
             return
         self._told = len(messages)
-        state = Conversation(messages=messages, conversation_id=conversation_id)
-        self._sink.emit(Checkpointed(state=ConversationTypeAdapter.dump_json(state).decode()))
+        # What `ConversationTypeAdapter` reads; it would write the messages twice over, and an account that is ours.
+        written = ModelMessagesTypeAdapter.dump_json(messages).decode()
+        state = f'{{"messages":{written},"conversation_id":{json.dumps(conversation_id)}}}'
+        self._sink.emit(Checkpointed(state=state))
 
 
 def _messages(history: Iterable[Exchange]) -> Iterable[ModelMessage]:

@@ -102,11 +102,13 @@ class GatedModel(WrapperModel):
             async for event in stream:
                 self._bridge.tell(event)
         except BaseException:
-            self._bridge.unfinished = replace(stream.get(), state="interrupted")
+            broken_off = replace(stream.get(), state="interrupted")
+            self._bridge.unfinished = broken_off
+            self._bridge.sink.emit(UsageAdded(usage=_usage_of(broken_off)))
             raise
-        finally:
-            self._bridge.sink.emit(UsageAdded(usage=_usage_of(stream)))
-        return stream.get()
+        response = stream.get()
+        self._bridge.sink.emit(UsageAdded(usage=_usage_of(response)))
+        return response
 
     def _leave(
         self, messages: list[ModelMessage], settings: ModelSettings | None, parameters: ModelRequestParameters
@@ -181,14 +183,15 @@ def _is_overload(error: ModelAPIError) -> bool:
             return False
 
 
-def _usage_of(stream: StreamedResponse) -> Usage:
+def _usage_of(response: ModelResponse) -> Usage:
     """What a request has used: all of it, or what the provider had counted when the response was cut."""
-    used = stream.usage
+    used = response.usage
+    used.cost = cost_of(response)  # else pydantic-ai would look for it once more
     return Usage(
         requests=1,
         input_tokens=used.input_tokens,
         output_tokens=used.output_tokens,
         cached_tokens=used.cache_read_tokens,
         cache_write_tokens=used.cache_write_tokens,
-        cost_usd=cost_of(stream),
+        cost_usd=used.cost,
     )

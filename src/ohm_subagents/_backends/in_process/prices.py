@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic_ai.exceptions import UserError
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from decimal import Decimal
 
-    from pydantic_ai.models import Model, StreamedResponse
+    from pydantic_ai.models import Model
 
     Price: TypeAlias = Callable[[int, int], Decimal]
 
@@ -30,30 +31,31 @@ def price_of(model: Model) -> Price | None:
         counted = ModelResponse(parts=[], usage=used, model_name=name, provider_name=provider, provider_url=url)
         return counted.cost().total_price
 
-    try:
-        price(1, 1)
-    except (LookupError, ValueError):
-        return None
-    return price
+    return price if _is_listed(name, provider, url) else None
 
 
-def cost_of(stream: StreamedResponse) -> Decimal | None:
+def cost_of(response: ModelResponse) -> Decimal | None:
     """What a response has cost so far in USD; None when its model has no price, or the provider counted nothing."""
-    used = stream.usage
+    used = response.usage
     if used.cost is not None:
         return used.cost
-    if not stream.model_name or not (used.input_tokens or used.output_tokens):
+    if not response.model_name or not (used.input_tokens or used.output_tokens):
         return None
-    counted = ModelResponse(
-        parts=[],
-        usage=used,
-        model_name=stream.model_name,
-        timestamp=stream.timestamp,
-        provider_name=stream.provider_name,
-        provider_url=stream.provider_url,
-        provider_details=stream.provider_details,
-    )
+    if not _is_listed(response.model_name, response.provider_name, response.provider_url):
+        return None
     try:
-        return counted.cost().total_price
+        return response.cost().total_price
     except (LookupError, ValueError):
         return None
+
+
+@lru_cache(maxsize=256)  # to look in vain for a model costs more than to find one
+def _is_listed(name: str, provider: str | None, url: str | None) -> bool:
+    """Whether the price list has the model at all."""
+    used = RequestUsage(input_tokens=1, output_tokens=1)
+    response = ModelResponse(parts=[], usage=used, model_name=name, provider_name=provider, provider_url=url)
+    try:
+        response.cost()
+    except (LookupError, ValueError):
+        return False
+    return True
