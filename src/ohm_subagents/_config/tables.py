@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.env import (
     AGENT_DIRECTORY_VARIABLES,
+    CACHE_VARIABLE,
     CHILD_VARIABLE,
+    DEFAULT_CACHE,
     DEFAULT_DIRECTORY,
     DEPTH_VARIABLE,
     DIRECTORY_VARIABLES,
@@ -77,6 +79,7 @@ def env_table() -> str:
         f"{_AGENTS if name in AGENT_DIRECTORY_VARIABLES else ''}|"
         for name, rank in zip(DIRECTORY_VARIABLES, ("first", "second", "third"), strict=True)
     ]
+    rows.append(f"| `{CACHE_VARIABLE}` | | `{DEFAULT_CACHE}` | Its `ohm-subagents/` keeps what `code_search` has read. |")
     rows.append(f"| `{DEPTH_VARIABLE}` | | `0` | {_DEPTH} |")
     rows.append(f"| `{MAX_DEPTH_VARIABLE}` | | | {_MAX_DEPTH} |")
     rows.append(f"| `{CHILD_VARIABLE}` | | | {_CHILD} |")
