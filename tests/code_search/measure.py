@@ -8,42 +8,20 @@ no CI job runs it, for it needs a package index.
 import argparse
 import ast
 import json
-import re
 import subprocess
 import sys
 import tarfile
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
-import pydantic_ai
-from pydantic_ai import Agent
-from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
-from pydantic_ai.models.function import FunctionModel
 
-from ohm_subagents._backends.in_process.tools import child_toolset, child_workspace
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "support"))
 
-QUESTIONS = json.loads((Path(__file__).parent / "questions.json").read_text())
-SHOWN = 3
-_PLACE = re.compile(r"^\d+\. (?P<path>.+?):\d+-\d+  (?P<kind>\S+) ?(?P<symbol>\S*)", re.MULTILINE)
+from code_questions import SHOWN, Asked, asked, hits  # noqa: E402  after the path above
 
-pydantic_ai.BANNER_ENABLED = False
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question, the places that answer it and those that were shown."""
-
-    project: str
-    ask: str
-    answers: tuple[str, ...]
-    places: tuple[str, ...]
-
-    @property
-    def rank(self) -> int | None:
-        """Where the first right place is, counted from 1."""
-        return next((rank for rank, place in enumerate(self.places, start=1) if place in self.answers), None)
+QUESTIONS = json.loads((HERE / "questions.json").read_text())
 
 
 def downloaded(folder: Path) -> None:
@@ -59,7 +37,7 @@ def downloaded(folder: Path) -> None:
 def check_answers(folder: Path) -> None:
     """An answer that is not in the project would be counted as a miss for ever."""
     for question in QUESTIONS["questions"]:
-        root = folder / f"{question['project']}-{QUESTIONS['projects'][question['project']]}"
+        root = root_of(question, folder)
         for answer in question["answers"]:
             path, symbol = answer.split(" ")
             assert symbol in symbols(ast.parse((root / path).read_text()), ""), f"{root / path} has no {symbol}"
@@ -78,29 +56,15 @@ def symbols(node: ast.AST, scope: str) -> set[str]:
     return found
 
 
-async def ask(root: Path, question: str) -> str:
-    """What the tool tells a model that asks exactly this."""
-
-    def respond(messages, _info):
-        if any(isinstance(part, ToolReturnPart) for part in messages[-1].parts):
-            return ModelResponse(parts=[TextPart("done")])
-        return ModelResponse(parts=[ToolCallPart("code_search", {"query": question, "limit": SHOWN})])
-
-    names = ("code_search",)
-    agent = Agent(FunctionModel(respond), toolsets=[child_toolset(names)])
-    result = await agent.run("go", workspace=child_workspace(root, names))
-    (told,) = (part for each in result.all_messages() for part in each.parts if isinstance(part, ToolReturnPart))
-    return told.model_response_str(wrap_if_error=False)
+def root_of(question: dict[str, object], folder: Path) -> Path:
+    return folder / f"{question['project']}-{QUESTIONS['projects'][question['project']]}"
 
 
 async def measured(folder: Path) -> list[Asked]:
-    found = []
-    for question in QUESTIONS["questions"]:
-        project = question["project"]
-        report = await ask(folder / f"{project}-{QUESTIONS['projects'][project]}", question["ask"])
-        places = tuple(f"{place['path']} {place['symbol']}".strip() for place in _PLACE.finditer(report))
-        found.append(Asked(project, question["ask"], tuple(question["answers"]), places))
-    return found
+    return [
+        await asked(root_of(question, folder), question["ask"], question["answers"])
+        for question in QUESTIONS["questions"]
+    ]
 
 
 def main() -> None:
@@ -113,14 +77,13 @@ def main() -> None:
         if arguments.projects is None:
             downloaded(folder)
         check_answers(folder)
-        asked = anyio.run(measured, folder)
-    for each in asked:
-        sys.stdout.write(f"{each.rank or '-'}  {each.project}: {each.ask}\n")
+        answered = anyio.run(measured, folder)
+    for question, each in zip(QUESTIONS["questions"], answered, strict=True):
+        sys.stdout.write(f"{each.rank or '-'}  {question['project']}: {each.ask}\n")
         if arguments.misses and each.rank != 1:
             sys.stdout.writelines(f"       {place}\n" for place in each.places)
     for limit in (1, SHOWN):
-        hits = sum(1 for each in asked if each.rank and each.rank <= limit)
-        sys.stdout.write(f"hit@{limit}: {hits} of {len(asked)}\n")
+        sys.stdout.write(f"hit@{limit}: {hits(answered, limit)} of {len(answered)}\n")
 
 
 if __name__ == "__main__":
