@@ -3,6 +3,7 @@
 import anyio
 import pytest
 
+from ohm_subagents._backends.in_process.code_index.index import CodeIndexes
 from ohm_subagents._backends.in_process.code_index.units import sources
 from ohm_subagents._backends.in_process.code_index.words import split
 
@@ -122,6 +123,20 @@ async def test_ignored_binary_and_huge_files_are_not_searched(project):
     assert (await project.use("code_search", query="zebra")).text == (
         '[No place matches "zebra"]\n\n[Not searched: files over 512000 bytes (1); use grep for them]'
     )
+
+
+@pytest.mark.parametrize("python_walk", [False, True], ids=["ripgrep", "walk"])
+async def test_what_is_hidden_is_searched_when_it_is_named_and_never_kept(project, tmp_path, python_walk):
+    project.python_walk = python_walk
+    project.indexes = CodeIndexes(tmp_path / "kept")
+    (project.cwd / ".git").mkdir()
+    project.put(".gitignore", "ignored/\n")
+    project.put("ignored/secret.py", "zebra_token = 1\n")
+    assert "ignored/secret.py:1-1" in (await project.use("code_search", query="zebra token", path="ignored")).text
+    assert not (tmp_path / "kept").exists()
+    assert "src/retry.py" in (await project.use("code_search", query="retry policy", path="src")).text
+    (kept,) = (tmp_path / "kept").glob("*.sqlite")
+    assert b"zebra" not in kept.read_bytes()
 
 
 async def test_what_an_index_does_not_hold_is_said(project, monkeypatch):

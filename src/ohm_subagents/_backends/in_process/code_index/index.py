@@ -51,7 +51,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """`paths` are the files below `start` that may be searched."""
+    """`paths` are the files below `start` that may be searched; what is read of them is kept if `may_keep`."""
 
     root: Path
     start: str
@@ -59,6 +59,7 @@ class Question:
     words: str
     limit: int
     lines: int
+    may_keep: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +94,7 @@ class CodeIndexes:
         lock = self._locks.setdefault(question.root, anyio.Lock())
         async with lock:
             directory = self._directory
-            if directory is not None:
+            if directory is not None and question.may_keep:
                 try:
                     return await self._answer(question, directory)
                 except (OSError, sqlite3.Error):

@@ -1,6 +1,7 @@
 """`code_search`: the places in a tree that best match a question, ranked."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from pydantic import Field
 from pydantic_ai import RunContext, Tool
@@ -53,6 +54,12 @@ def _rows(rank: int, hit: Hit, lines: Sequence[tuple[int, str]]) -> list[str]:
     return [place, *(f"   {number}: {clip(text, _SNIPPET_CHARS)}" for number, text in lines)]
 
 
+async def _is_visible(search: TreeSearch, root: Path, files: Files) -> bool:
+    """Whether a search of the whole tree sees these files too; a path may name what is hidden from that."""
+    visible = await search.files(root, ".", everything, _MAX_FILES)
+    return set(visible.paths).issuperset(files.paths)
+
+
 def tool(search: TreeSearch, indexes: CodeIndexes) -> Tool[object]:
     """Build the tool over a tree search and the indexes it may reuse."""
 
@@ -68,6 +75,7 @@ def tool(search: TreeSearch, indexes: CodeIndexes) -> Tool[object]:
             words=arguments.query,
             limit=min(arguments.limit, _MAX_LIMIT),
             lines=_SNIPPET_LINES,
+            may_keep=place.shown == "." or await _is_visible(search, place.root, files),
         )
         found = await indexes.answer(question)
         rows = [row for rank, (hit, lines) in enumerate(found.places, start=1) for row in _rows(rank, hit, lines)]
