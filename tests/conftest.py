@@ -1,5 +1,6 @@
 """Every async test runs on both event loops; on trio, time is virtual and jumps when nobody is busy."""
 
+import os
 import signal
 
 import leaks
@@ -9,6 +10,7 @@ import trio.testing
 
 
 def pytest_configure(config):
+    os.environ["XDG_CACHE_HOME"] = "/dev/null"  # no test writes into the cache of whoever runs it
     config.pluginmanager.register(leaks)
     config.pluginmanager.register(real_processes)
 

@@ -213,3 +213,21 @@ async def test_a_budget_of_money_for_a_model_without_a_price_is_refused_before_i
 
     assert (error.code, server.requests) == (ErrorCode.BUDGET_UNENFORCEABLE, [])
     assert "'acme/small'" in error.message
+
+
+@pytest.mark.parametrize(
+    ("env", "kept"),
+    [
+        ({"HOME": "home"}, ["home/.cache/ohm-subagents/code-search"]),
+        ({"HOME": "home", "XDG_CACHE_HOME": "caches"}, ["caches/ohm-subagents/code-search"]),
+        ({}, []),
+    ],
+    ids=["home", "cache home", "nowhere"],
+)
+async def test_what_a_search_has_read_is_kept_in_the_cache_of_the_environment(tree, tmp_path_factory, env, kept):
+    place = tmp_path_factory.mktemp("user")
+    hermetic = {name: value for name, value in HERMETIC.items() if name != "XDG_CACHE_HOME"}
+    env = hermetic | {name: str(place / value) for name, value in env.items()}
+    async with Ohm.open(cwd=tree, config={"subagents": {"model": "local/search"}}, env=env) as ohm:
+        assert "src/cut.py" in (await ohm.run("finder", "Where is text cut?")).unwrap().output
+    assert [str(file.parent.relative_to(place)) for file in place.rglob("*.sqlite")] == kept

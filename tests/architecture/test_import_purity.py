@@ -20,7 +20,6 @@ HEAVY = {
     "rich",
     "typer",
     "ruamel.yaml",
-    "snowballstemmer",
     "wcwidth",
     "pytest",
     "structlog",

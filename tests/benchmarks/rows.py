@@ -1,6 +1,7 @@
 """What is measured, beside what, and what we want it to be on two shared cores."""
 
 from measure import Case, Compared, Row
+from search_rows import searches
 
 OURS = "ours.py"
 ALONE = "pydantic_ai_alone.py"
@@ -297,4 +298,7 @@ def follow_ups() -> Row:
     )
 
 
-ROWS = {row.name: row for row in (calls(), turns(), starts(), events(), fan_outs(), queues(), imports(), follow_ups())}
+ROWS = {
+    row.name: row
+    for row in (calls(), turns(), starts(), events(), fan_outs(), queues(), imports(), follow_ups(), searches())
+}

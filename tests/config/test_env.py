@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ohm_subagents._config.env import VARIABLES, config_dir, nesting_depth, process_env
+from ohm_subagents._config.env import VARIABLES, cache_dir, config_dir, nesting_depth, process_env
 from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents.contract.result import Err
@@ -129,6 +129,25 @@ def test_the_directory_is_the_first_variable_that_is_set(env, expected):
 
 def test_without_a_home_the_users_own_is_taken():
     assert config_dir({}) == Path.home() / ".pi" / "agent"
+
+
+@pytest.mark.parametrize(
+    ("env", "expected"),
+    [
+        ({"HOME": "/home/me"}, "/home/me/.cache/ohm-subagents"),
+        ({"HOME": "/home/me", "XDG_CACHE_HOME": "/fast"}, "/fast/ohm-subagents"),
+        ({"HOME": "/home/me", "XDG_CACHE_HOME": "relative"}, "/home/me/.cache/ohm-subagents"),
+        ({"HOME": "/home/me", "XDG_CACHE_HOME": " "}, "/home/me/.cache/ohm-subagents"),
+        ({"XDG_CACHE_HOME": "/fast"}, "/fast/ohm-subagents"),
+    ],
+)
+def test_the_cache_is_where_the_user_keeps_caches(env, expected):
+    assert cache_dir(env) == Path(expected)
+
+
+@pytest.mark.parametrize("env", [{}, {"HOME": ""}, {"HOME": "relative"}, {"XDG_CACHE_HOME": "relative"}])
+def test_an_environment_that_names_no_home_has_no_cache(env):
+    assert cache_dir(env) is None
 
 
 def test_the_process_environment_is_a_copy(monkeypatch):

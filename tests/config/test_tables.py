@@ -1,6 +1,7 @@
 """The README's tables come from the schema, so every field and variable has to be in them."""
 
 from ohm_subagents._config.env import (
+    CACHE_VARIABLE,
     CHILD_VARIABLE,
     DEPTH_VARIABLE,
     DIRECTORY_VARIABLES,
@@ -19,7 +20,7 @@ def cells(table: str) -> list[list[str]]:
 def test_every_variable_has_a_row_with_its_field_its_default_and_a_meaning():
     rows = {row[0].strip("`"): row for row in cells(env_table())}
     nesting = (DEPTH_VARIABLE, MAX_DEPTH_VARIABLE, CHILD_VARIABLE, STICKY_CHILD_VARIABLE)
-    assert [*rows] == [*(one.name for one in VARIABLES), *DIRECTORY_VARIABLES, *nesting]
+    assert [*rows] == [*(one.name for one in VARIABLES), *DIRECTORY_VARIABLES, CACHE_VARIABLE, *nesting]
     assert rows["OHM_SUBAGENTS_OUTPUT_MAX_CHARS"][1:3] == ["`outputMaxChars`", "`8000`"]
     assert all(row[3] for row in rows.values())
 

@@ -58,7 +58,7 @@ class RecordedPi:
             patch.setattr(Supervisor, "open", self._supervised)
             yield
 
-    def _spec(self, _new_model_book: Any) -> BackendSpec:
+    def _spec(self, _new_model_book: Any, **_options: Any) -> BackendSpec:
         return BackendSpec(id=IN_PROCESS, summary="Recorded.", options=Options, open=self._open)
 
     @asynccontextmanager

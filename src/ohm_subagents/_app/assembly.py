@@ -16,7 +16,7 @@ from ohm_subagents._app.mounting import MountedSuites
 from ohm_subagents._backends.hooks import BuiltinBackends
 from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID as INTERACTIVE_SHELL
-from ohm_subagents._config.env import agent_dir, config_dir, nesting_depth
+from ohm_subagents._config.env import agent_dir, cache_dir, config_dir, nesting_depth
 from ohm_subagents._config.load import LoadedConfig, load_config
 from ohm_subagents._config.pi_settings import load_pi_settings, terminal_columns
 from ohm_subagents._config.schema import OhmConfig
@@ -224,6 +224,7 @@ def assemble(sources: Sources, former: Assembly | None = None) -> Assembly:
         providers=_providers(config.providers),
         models=host.models,
         fallback=config.subagents.backends.get(INTERACTIVE_SHELL, {}) if config.sdk_fallback_to_cli else None,
+        cache_directory=cache_dir(sources.env),
         log=sources.logger,
     )
     if former is not None and former.backends.is_same(backends):

@@ -15,6 +15,7 @@ from ohm_subagents._plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from ohm_subagents._backends.services import CompatibleProvider
     from ohm_subagents._backends.shell.pi.options import PiOptions
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 class BuiltinBackends:
     """`none`, `interactive-sdk` and `interactive-shell`.
 
+    `cache_directory` is for what may be thrown away at any time; None keeps nothing of it.
     `models` are what all plugins offer, asked for when the first run needs one. `fallback` are the options, as they are
     written, of the `interactive-shell` that runs what `interactive-sdk` cannot begin; None without one.
     """
@@ -37,13 +39,16 @@ class BuiltinBackends:
         providers: Iterable[CompatibleProvider],
         models: Callable[[], Mapping[str, ModelSpec]],
         fallback: JsonObject | None,
+        cache_directory: Path | None,
         log: Log,
     ) -> None:
         self._env = env
         self._providers = tuple(providers)
         self._models = models
         self._fallback = fallback
-        self._in_process = interactive_sdk_spec(self.model_book)
+        self._in_process = interactive_sdk_spec(
+            self.model_book, index_directory=cache_directory and cache_directory / "code-search"
+        )
         self._shell = interactive_shell_spec(self._providers)
         if fallback is not None:
             self._in_process = fallback_spec(self._in_process, self._shell, second_options=fallback, log=log)

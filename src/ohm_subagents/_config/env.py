@@ -57,6 +57,8 @@ _LEADING: Final = re.compile(r"\+?[0-9]{1,20}")
 DIRECTORY_VARIABLES: Final = ("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
 AGENT_DIRECTORY_VARIABLES: Final = ("PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
 DEFAULT_DIRECTORY: Final = "~/.pi/agent"
+CACHE_VARIABLE: Final = "XDG_CACHE_HOME"
+DEFAULT_CACHE: Final = "~/.cache"
 DEPTH_VARIABLE: Final = "PI_SUBAGENT_DEPTH"
 MAX_DEPTH_VARIABLE: Final = "PI_SUBAGENT_MAX_DEPTH"
 CHILD_VARIABLE: Final = "PI_SUBAGENT_CHILD"
@@ -77,6 +79,18 @@ def config_dir(env: Mapping[str, str]) -> Path:
 def agent_dir(env: Mapping[str, str]) -> Path:
     """Where the coding agent keeps its settings, agent profiles and skills, as far as its own variables say."""
     return _first(AGENT_DIRECTORY_VARIABLES, env)
+
+
+def cache_dir(env: Mapping[str, str]) -> Path | None:
+    """Where the user keeps what may be thrown away at any time; None if `env` names neither that nor a home.
+
+    The home of the process does not count: who gives an environment without one wants nothing written there.
+    """
+    given = Path(env.get(CACHE_VARIABLE, "").strip())
+    if not given.is_absolute():  # as the specification of that variable demands
+        home = Path(env.get("HOME", "").strip())
+        given = home / DEFAULT_CACHE.removeprefix("~/")
+    return given / "ohm-subagents" if given.is_absolute() else None
 
 
 def _first(names: tuple[str, ...], env: Mapping[str, str]) -> Path:

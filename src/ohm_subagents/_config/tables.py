@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.env import (
     AGENT_DIRECTORY_VARIABLES,
+    CACHE_VARIABLE,
     CHILD_VARIABLE,
+    DEFAULT_CACHE,
     DEFAULT_DIRECTORY,
     DEPTH_VARIABLE,
     DIRECTORY_VARIABLES,
@@ -29,6 +31,7 @@ _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _TEXT: Final[JsonValue] = {"type": "string"}
 _MEMBER: Final[Mapping[str, str]] = {"providers": "<name>", "maxRequests": "<provider>"}
 _AGENTS: Final = "Of the last two, the first that is set holds `agent-profiles/`, `skills/` and `settings.json`. "
+_CACHE: Final = "Its `ohm-subagents/` keeps what `code_search` has read."
 _DEPTH: Final = (
     "How many subagents this process is inside of: `depth` of `subagents.budget` counts from there. A value that is no "
     "integer, 0 or more, counts as the limit reached."
@@ -77,6 +80,7 @@ def env_table() -> str:
         f"{_AGENTS if name in AGENT_DIRECTORY_VARIABLES else ''}|"
         for name, rank in zip(DIRECTORY_VARIABLES, ("first", "second", "third"), strict=True)
     ]
+    rows.append(f"| `{CACHE_VARIABLE}` | | `{DEFAULT_CACHE}` | {_CACHE} |")
     rows.append(f"| `{DEPTH_VARIABLE}` | | `0` | {_DEPTH} |")
     rows.append(f"| `{MAX_DEPTH_VARIABLE}` | | | {_MAX_DEPTH} |")
     rows.append(f"| `{CHILD_VARIABLE}` | | | {_CHILD} |")

@@ -20,8 +20,9 @@ HERMETIC = {
     "PI_CODING_AGENT_DIR": "/dev/null",
     "OHM_SUBAGENTS_LOAD_PLUGINS": "none",
     "OHM_SUBAGENTS_STORE": "memory",
+    "XDG_CACHE_HOME": "/dev/null",
 }
-"""An environment in which no user file and no installed plugin is found, and no task is kept."""
+"""An environment in which no user file and no installed plugin is found, and nothing is kept."""
 
 
 @asynccontextmanager

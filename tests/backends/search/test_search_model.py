@@ -126,6 +126,18 @@ async def test_it_searches_reads_and_lists_three_places(model, project):
     )
 
 
+async def test_the_first_place_shows_the_lines_that_match_however_long_it_is(model, tmp_path):
+    body = [f"    step_{number}()" for number in range(2, 60)]
+    body[20] = "    charge_customer(invoice)  # at line 23"
+    body[50] = "    notify_customer(invoice)  # at line 53"
+    (tmp_path / "billing.py").write_text("\n".join(["def settle(invoice):", *body, "    return invoice", ""]))
+    trace = await run(model, tmp_path, "Where is the customer of an invoice charged and notified?")
+    assert trace.calls[1] == ("read", {"path": "billing.py", "offset": 1, "limit": 12})
+    shown = [line.partition(" | ")[2] for line in trace.answer.splitlines() if " | " in line]
+    assert shown[0] == "def settle(invoice):"
+    assert shown[12:] == ["    charge_customer(invoice)  # at line 23", "    notify_customer(invoice)  # at line 53"]
+
+
 async def test_the_answer_is_streamed_in_parts(model, project):
     trace = await run(model, project, "Where is money rounded?")
     assert len(trace.deltas) > 5

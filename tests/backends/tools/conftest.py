@@ -11,7 +11,8 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from ohm_subagents._backends.in_process.tools import ChildToolset, Indexes, child_toolset, child_workspace
+from ohm_subagents._backends.in_process.code_index.index import CodeIndexes
+from ohm_subagents._backends.in_process.tools import ChildToolset, child_toolset, child_workspace
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 
 pydantic_ai.BANNER_ENABLED = False
@@ -38,7 +39,7 @@ class Desk:
     python_walk: bool = False
     ripgrep: str | None = None
     names: tuple[str, ...] = CHILD_TOOLS
-    indexes: Indexes = field(default_factory=Indexes)
+    indexes: CodeIndexes = field(default_factory=CodeIndexes)
     toolset: ChildToolset | None = None
 
     async def use(self, tool: str, **arguments: Any) -> Outcome:

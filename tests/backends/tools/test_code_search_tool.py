@@ -1,14 +1,11 @@
 """`code_search`: exact answers over a small pinned tree, and an index that stays true."""
 
-import os
-
 import anyio
 import pytest
-from anyio import from_thread, to_thread
 
-from ohm_subagents._backends.in_process.tools.index import Index
-from ohm_subagents._backends.in_process.tools.tokens import Words
-from ohm_subagents._backends.in_process.tools.units import sources
+from ohm_subagents._backends.in_process.code_index.index import CodeIndexes
+from ohm_subagents._backends.in_process.code_index.units import sources
+from ohm_subagents._backends.in_process.code_index.words import split
 
 pytestmark = pytest.mark.anyio
 
@@ -73,8 +70,9 @@ async def test_the_answer_is_a_ranked_list_with_the_lines_that_matter(project):
         "2. tests/test_retry.py:4-5  function test_backoff_delay_is_doubled_each_attempt\n"
         "   4: def test_backoff_delay_is_doubled_each_attempt():\n"
         "   5:     assert RetryPolicy().backoff_delay(3) == 8\n"
-        "3. docs/guide.md:1-3  text — # Guide\n"
-        "   3: How to configure the backoff."
+        "3. src/retry.py:18-23  function send_with_retries — Call `send` until it succeeds or the policy gives up.\n"
+        "   20:     for attempt in range(policy.limit):\n"
+        "   22:             return attempt"
     )
 
 
@@ -127,8 +125,22 @@ async def test_ignored_binary_and_huge_files_are_not_searched(project):
     )
 
 
+@pytest.mark.parametrize("python_walk", [False, True], ids=["ripgrep", "walk"])
+async def test_what_is_hidden_is_searched_when_it_is_named_and_never_kept(project, tmp_path, python_walk):
+    project.python_walk = python_walk
+    project.indexes = CodeIndexes(tmp_path / "kept")
+    (project.cwd / ".git").mkdir()
+    project.put(".gitignore", "ignored/\n")
+    project.put("ignored/secret.py", "zebra_token = 1\n")
+    assert "ignored/secret.py:1-1" in (await project.use("code_search", query="zebra token", path="ignored")).text
+    assert not (tmp_path / "kept").exists()
+    assert "src/retry.py" in (await project.use("code_search", query="retry policy", path="src")).text
+    (kept,) = (tmp_path / "kept").glob("*.sqlite")
+    assert b"zebra" not in kept.read_bytes()
+
+
 async def test_what_an_index_does_not_hold_is_said(project, monkeypatch):
-    monkeypatch.setattr("ohm_subagents._backends.in_process.tools.index._MAX_TREE_BYTES", len(CACHE) + 10)
+    monkeypatch.setattr("ohm_subagents._backends.in_process.code_index.index._MAX_TREE_BYTES", len(CACHE) + 10)
     project.put("a.py", "zebra = 1\n")
     outcome = await project.use("code_search", query="zebra", limit=1)
     assert outcome.text.startswith("1. a.py:1-1  constant zebra")
@@ -169,48 +181,70 @@ async def test_a_changed_file_is_read_anew_and_a_removed_one_forgotten(project):
     assert (await project.use("code_search", query="zebra")).text == '[No place matches "zebra"]'
 
 
-async def test_only_changed_files_are_read_again(tmp_path):
-    (tmp_path / "a.py").write_text("def zebra(): ...\n")
-    (tmp_path / "b.py").write_text("def zebra(): ...\n")
-    index = Index(tmp_path)
-
-    def names() -> list[str]:
-        index.refresh(["a.py", "b.py"])
-        return [hit.unit.name for hit in index.search("zebra horse", 9)]
-
-    assert await to_thread.run_sync(names) == ["zebra", "zebra"]
-    status = (tmp_path / "a.py").stat()
-    (tmp_path / "a.py").write_text("def horse(): ...\n")  # the same size and, below, the same time: taken as unchanged
-    os.utime(tmp_path / "a.py", ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert await to_thread.run_sync(names) == ["zebra", "zebra"]
-    os.utime(tmp_path / "a.py", ns=(status.st_atime_ns, status.st_mtime_ns + 1))
-    assert sorted(await to_thread.run_sync(names)) == ["horse", "zebra"]
-
-
-async def test_the_trees_searched_last_share_their_index(project):
-    await project.use("code_search", query="backoff")
-    for number in range(6):
-        project.put(f"part{number}/a.py", "backoff = 1\n")
-        await project.use("code_search", query="backoff", path=f"part{number}")
-    assert len(project.indexes._kept) == 4
-
-
-def test_words_meet_in_their_stem():
-    words = Words()
-    assert {stem for word in ("truncation", "truncated", "truncate", "isTruncated") for stem in words.stems(word)} == {
-        "truncat"
-    }
-    assert words.stems("Where is the HTTPConnectionPool_max-size2 handled?") == [
+def test_identifiers_are_split_and_words_without_a_topic_left_out():
+    assert list(split("Where is the HTTPConnectionPool_max-size2 handled?")) == [
         "http",
-        "connect",
+        "connection",
         "pool",
         "max",
         "size",
         "2",
-        "handl",
+        "handled",
     ]
-    assert words.stems("x" * 65) == []
-    assert words.stems("größe") == ["größe"]
+    assert list(split("x" * 65)) == []
+    assert list(split("Größe")) == ["größe"]
+
+
+@pytest.mark.parametrize("asked", ["truncation", "truncated", "truncate", "isTruncated", "TRUNCATE_ALL"])
+async def test_words_meet_in_their_stem(project, asked):
+    assert (await project.use("code_search", query=asked)).text.startswith("1. src/cache.py:7-8")
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("Where are command line arguments parsed?", "cli.py:1-2  function parse_cmd_args"),
+        ("the max size of a message", "limits.py:1-1  constant MAXIMUM_MESSAGE_SIZE"),
+    ],
+)
+async def test_a_word_finds_what_programmers_write_for_it(desk, query, first):
+    desk.put("cli.py", "def parse_cmd_args(line):\n    return line.split()\n")
+    desk.put("limits.py", "MAXIMUM_MESSAGE_SIZE = 9\n")
+    desk.put("other.py", "def parse_line(line):\n    return line\n")
+    assert (await desk.use("code_search", query=query)).text.startswith(f"1. {first}")
+
+
+@pytest.fixture
+def told(desk):
+    """A project that says three times what it does, and does it once."""
+    prose = "Retries are counted: where a request is retried, the retries are counted again.\n"
+    desk.put("CHANGES.rst", prose)
+    desk.put("docs/retries.md", prose)
+    desk.put("tests/test_client.py", "def test_retries_are_counted():\n    assert counted_retries() == 1\n")
+    desk.put("src/client.py", "def send(request):\n    retries = 0\n    retries += 1\n    return request, retries\n")
+    return desk
+
+
+def paths(report):
+    return [row.split(" ")[1].partition(":")[0] for row in report.splitlines() if row[:1].isdigit()]
+
+
+async def test_code_comes_before_what_is_told_about_it_and_changelogs_come_last(told):
+    report = (await told.use("code_search", query="Where are retries counted?")).text
+    assert paths(report)[-2:] == ["docs/retries.md", "CHANGES.rst"]
+    assert set(paths(report)[:2]) == {"src/client.py", "tests/test_client.py"}
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("Where is it documented how retries are counted?", "docs/retries.md"),
+        ("Which release changes how retries are counted?", "CHANGES.rst"),
+        ("Which test covers the counted retries?", "tests/test_client.py"),
+    ],
+)
+async def test_who_asks_for_documents_history_or_tests_gets_them(told, query, first):
+    assert paths((await told.use("code_search", query=query)).text)[0] == first
 
 
 def test_units_are_what_a_reader_would_name():
@@ -274,11 +308,6 @@ except ImportError:
     assert "a = b = 1" in bodies["pkg"]
 
 
-def test_long_python_is_cut_into_windows():
-    windows = sources("a.py", "def f():\n    return 1\n" * 15_000)
-    assert {source.unit.kind for source in windows} == {"text"}
-
-
 def test_other_text_is_cut_into_windows():
     windows = sources("a.js", "\n".join(f"line {number}" for number in range(130)))
     assert [(source.unit.start, source.unit.end, source.unit.summary) for source in windows] == [
@@ -287,36 +316,6 @@ def test_other_text_is_cut_into_windows():
         (121, 130, "line 120"),
     ]
     assert sources("empty.py", "") == []
-
-
-async def test_a_cancelled_reading_stops_and_keeps_what_it_has(tmp_path):
-    paths = [f"f{number}.py" for number in range(3)]
-    for path in paths:
-        (tmp_path / path).write_text("def zebra(): ...\n")
-    index = Index(tmp_path)
-    stopped = anyio.Event()
-
-    class CancelsAfterOne(list[str]):
-        walks = 0
-
-        def __iter__(self):
-            self.walks += 1
-            for path in list.__iter__(self):
-                yield path
-                if self.walks == 2:  # the first walk only names the files
-                    from_thread.run_sync(scope.cancel)
-
-    def read() -> None:
-        try:
-            index.refresh(CancelsAfterOne(paths))
-        finally:
-            from_thread.run_sync(stopped.set)
-
-    with anyio.CancelScope() as scope:
-        await to_thread.run_sync(read)
-    assert scope.cancelled_caught
-    assert stopped.is_set()
-    assert [hit.path for hit in await to_thread.run_sync(index.search, "zebra", 9)] == ["f0.py"]
 
 
 async def test_parallel_searches_of_one_tree_agree(project):

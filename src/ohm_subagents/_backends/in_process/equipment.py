@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._backends.in_process.tools import WITHOUT_RIPGREP, Indexes, child_toolset, child_workspace
+from ohm_subagents._backends.in_process.tools import WITHOUT_RIPGREP, child_toolset, child_workspace
 from ohm_subagents._backends.in_process.tools import find_ripgrep as find_on_disk
 from ohm_subagents._plugins.interfaces import RunRequest
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from pydantic_ai.toolsets import AbstractToolset
     from pydantic_ai.workspaces import WorkspaceBackend
+
+    from ohm_subagents._backends.in_process.code_index.index import CodeIndexes
 
 _SEARCHING: Final = frozenset({"grep", "find", "code_search"})
 
@@ -33,9 +35,8 @@ class Equipment:
 Equip = Callable[[RunRequest], Equipment]
 
 
-def child_equipment(find_ripgrep: Callable[[], str | None] = find_on_disk) -> Equip:
+def child_equipment(indexes: CodeIndexes, find_ripgrep: Callable[[], str | None] = find_on_disk) -> Equip:
     """Equips runs with the child tools of `request.tools` in `request.cwd`; runs share tools and search indexes."""
-    indexes = Indexes()
     ripgrep = find_ripgrep()
     slow = Diagnostic(subject="ripgrep", message=WITHOUT_RIPGREP)
 

@@ -134,7 +134,15 @@ def _places(report: str) -> Iterator[_Place]:
 
 
 def _excerpt_of(place: _Place) -> dict[str, str | int]:
-    return {"path": place.path, "offset": place.start, "limit": min(place.end - place.start + 1, _READ_LINES)}
+    offset, limit = _window(place)
+    return {"path": place.path, "offset": offset, "limit": limit}
+
+
+def _window(place: _Place) -> tuple[int, int]:
+    """What to read of a place: all of a short one, of a long one the lines from the first that matches."""
+    lines = place.end - place.start + 1
+    first = place.snippet[0][0] if lines > _READ_LINES and place.snippet else place.start
+    return first, min(place.end - first + 1, _READ_LINES)
 
 
 def _listing(places: Sequence[_Place], read: _Result | None) -> str:
@@ -144,16 +152,15 @@ def _listing(places: Sequence[_Place], read: _Result | None) -> str:
         rows += ["", f"{rank}. {place.path}:{place.start}-{place.end}  {place.title}"]
         snippet = place.snippet
         if rank == 1 and read is not None and read.is_ok:
-            snippet = _numbered(read.text, place)
+            snippet = _with_context(place, read.text)
         rows += [f"   {number:>5} | {text}".rstrip() for number, text in snippet]
     return "\n".join(rows)
 
 
-def _numbered(text: str, place: _Place) -> tuple[tuple[int, str], ...]:
-    """The lines that `read` gave, without its note."""
-    lines = text.split("\n")
-    shown = lines[: min(place.end - place.start + 1, _READ_LINES)]
-    return tuple(enumerate(shown, start=place.start))
+def _with_context(place: _Place, text: str) -> tuple[tuple[int, str], ...]:
+    """The lines that match, and those that `read` gave, without its note."""
+    offset, limit = _window(place)
+    return tuple(sorted((dict(place.snippet) | dict(enumerate(text.split("\n")[:limit], start=offset))).items()))
 
 
 def _close(text: str, question: str) -> str:

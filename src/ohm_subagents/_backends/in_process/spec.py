@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
@@ -18,6 +18,7 @@ from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
+    from pathlib import Path
 
     from ohm_subagents._backends.in_process.models import ModelBook
     from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
@@ -39,8 +40,13 @@ class InProcessOptions(Options):
     read_timeout_ms: int = Field(default=120_000, ge=1)
 
 
-def interactive_sdk_spec(new_model_book: Callable[[], ModelBook]) -> BackendSpec[InProcessOptions]:
-    """The backend; `new_model_book` is called when it is opened, and the book lives as long as the backend."""
+def interactive_sdk_spec(
+    new_model_book: Callable[[], ModelBook], *, index_directory: Path | None = None
+) -> BackendSpec[InProcessOptions]:
+    """The backend; `new_model_book` is called when it is opened, and the book lives as long as the backend.
+
+    `index_directory` is where `code_search` keeps what it has read, if that may be kept.
+    """
 
     @asynccontextmanager
     async def open_backend(options: InProcessOptions) -> AsyncGenerator[Backend]:
@@ -51,10 +57,12 @@ def interactive_sdk_spec(new_model_book: Callable[[], ModelBook]) -> BackendSpec
         # Half a second of imports, kept off the event loop.
         await to_thread.run_sync(import_module, "ohm_subagents._backends.in_process.backend")
         from ohm_subagents._backends.in_process.backend import InProcessBackend  # noqa: PLC0415  loads pydantic_ai
+        from ohm_subagents._backends.in_process.code_index.index import CodeIndexes  # noqa: PLC0415  loads sqlite3
         from ohm_subagents._backends.in_process.equipment import child_equipment  # noqa: PLC0415  as above
 
-        async with new_model_book() as models:
-            yield InProcessBackend(models, options, child_equipment())
+        with closing(CodeIndexes(index_directory)) as indexes:
+            async with new_model_book() as models:
+                yield InProcessBackend(models, options, child_equipment(indexes))
 
     return BackendSpec(
         id=BACKEND_ID,

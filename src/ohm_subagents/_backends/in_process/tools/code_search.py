@@ -1,19 +1,17 @@
 """`code_search`: the places in a tree that best match a question, ranked."""
 
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from threading import Lock
 
-from anyio import to_thread
 from pydantic import Field
 from pydantic_ai import RunContext, Tool
 
+from ohm_subagents._backends.in_process.code_index.index import MAX_FILE_BYTES, CodeIndexes, LeftOut, Question
+from ohm_subagents._backends.in_process.code_index.ranking import Hit
 from ohm_subagents._backends.in_process.tools.arguments import Arguments
 from ohm_subagents._backends.in_process.tools.excerpt import clip, head
 from ohm_subagents._backends.in_process.tools.failure import fail
 from ohm_subagents._backends.in_process.tools.globs import everything
-from ohm_subagents._backends.in_process.tools.index import MAX_FILE_BYTES, Hit, Index, LeftOut
 from ohm_subagents._backends.in_process.tools.place import locate
 from ohm_subagents._backends.in_process.tools.tree import UNREAD, Files, TreeSearch
 
@@ -22,7 +20,6 @@ _MAX_LIMIT = 30
 _SNIPPET_LINES = 3
 _SNIPPET_CHARS = 200
 _MAX_FILES = 20_000
-_MAX_INDEXES = 4
 _MAX_QUERY_CHARS = 2000
 _DESCRIPTION = (
     "Find where something is done: ranks functions, classes, constants and text by the words of a question. Ask in "
@@ -39,29 +36,6 @@ class CodeSearchArguments(Arguments):
     limit: int = Field(default=_LIMIT, ge=1, description=f"How many places to show, at most {_MAX_LIMIT}.")
 
 
-class Indexes:
-    """The indexes of the trees searched last, in memory; subagents may share them. A changed file is read anew."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[Path, str], tuple[Lock, Index]] = OrderedDict()
-        self._lock = Lock()
-
-    def report(self, root: Path, start: str, files: Files, query: str, limit: int) -> str:
-        """Bring the tree's index up to date and answer from it. Blocks: call it in a worker thread."""
-        with self._lock:
-            entry = self._kept.setdefault((root, start), (Lock(), Index(root)))
-            self._kept.move_to_end((root, start))
-            while len(self._kept) > _MAX_INDEXES:
-                self._kept.popitem(last=False)
-        lock, index = entry
-        with lock:
-            left_out = index.refresh(files.paths)
-            hits = index.search(query, limit)
-            rows = [row for rank, hit in enumerate(hits, start=1) for row in _rows(rank, hit, index)]
-        parts = ["\n".join(head(rows).lines) or f'[No place matches "{clip(query, _SNIPPET_CHARS)}"]']
-        return "\n\n".join([*parts, *_limits(files, left_out)])
-
-
 def _limits(files: Files, left_out: LeftOut) -> Iterator[str]:
     """What was not searched, and why."""
     if files.total > len(files.paths):
@@ -74,14 +48,19 @@ def _limits(files: Files, left_out: LeftOut) -> Iterator[str]:
         yield UNREAD
 
 
-def _rows(rank: int, hit: Hit, index: Index) -> list[str]:
+def _rows(rank: int, hit: Hit, lines: Sequence[tuple[int, str]]) -> list[str]:
     """`1. path:start-end  kind name — summary`, then the best lines as `   line: text`."""
     place = f"{rank}. {hit.path}:{hit.unit.start}-{hit.unit.end}  {hit.unit.title}"
-    lines = index.best_lines(hit, _SNIPPET_LINES)
     return [place, *(f"   {number}: {clip(text, _SNIPPET_CHARS)}" for number, text in lines)]
 
 
-def tool(search: TreeSearch, indexes: Indexes) -> Tool[object]:
+async def _is_visible(search: TreeSearch, root: Path, files: Files) -> bool:
+    """Whether a search of the whole tree sees these files too; a path may name what is hidden from that."""
+    visible = await search.files(root, ".", everything, _MAX_FILES)
+    return set(visible.paths).issuperset(files.paths)
+
+
+def tool(search: TreeSearch, indexes: CodeIndexes) -> Tool[object]:
     """Build the tool over a tree search and the indexes it may reuse."""
 
     async def code_search(ctx: RunContext[object], arguments: CodeSearchArguments) -> str:
@@ -89,15 +68,19 @@ def tool(search: TreeSearch, indexes: Indexes) -> Tool[object]:
         if not await ctx.workspace.exists(str(place.path)):
             fail(f'There is no file or directory "{place.shown}".')
         files = await search.files(place.root, place.shown, everything, _MAX_FILES)
-        report = await to_thread.run_sync(
-            indexes.report,
-            place.root,
-            place.shown,
-            files,
-            arguments.query,
-            min(arguments.limit, _MAX_LIMIT),
-            abandon_on_cancel=True,
+        question = Question(
+            root=place.root,
+            start=place.shown,
+            paths=files.paths,
+            words=arguments.query,
+            limit=min(arguments.limit, _MAX_LIMIT),
+            lines=_SNIPPET_LINES,
+            may_keep=place.shown == "." or await _is_visible(search, place.root, files),
         )
-        return f"{report}\n\n{search.note}" if search.note else report
+        found = await indexes.answer(question)
+        rows = [row for rank, (hit, lines) in enumerate(found.places, start=1) for row in _rows(rank, hit, lines)]
+        nothing = f'[No place matches "{clip(arguments.query, _SNIPPET_CHARS)}"]'
+        parts = ["\n".join(head(rows).lines) or nothing, *_limits(files, found.left_out)]
+        return "\n\n".join([*parts, search.note] if search.note else parts)
 
     return Tool(code_search, name="code_search", description=_DESCRIPTION)

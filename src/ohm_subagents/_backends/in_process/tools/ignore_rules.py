@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ohm_subagents._backends.in_process.regular_file import read_file
 from ohm_subagents._backends.in_process.tools.globs import Wanted, plain_glob
-from ohm_subagents._backends.in_process.tools.text_file import decode, read_file
+from ohm_subagents._backends.in_process.tools.text_file import decode
 
 _MAX_RULES_BYTES = 1_000_000
 _MAX_LINE_CHARS = 1000

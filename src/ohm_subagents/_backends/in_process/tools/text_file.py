@@ -7,18 +7,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from io import BufferedReader
 from itertools import count
-from pathlib import Path
 from secrets import token_hex
 from typing import IO, Final
 
 from anyio import from_thread
 
+from ohm_subagents._backends.in_process.regular_file import READING
 from ohm_subagents._backends.in_process.tools.failure import fail
 from ohm_subagents._backends.in_process.tools.place import Place
 
 RECORD_BYTES: Final = 16_384  # of one line; the rest of a longer one is skipped without being held in memory
 _PROBE_BYTES: Final = 8192
-_READING: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC  # never waits, follows no link
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _CHECK_EVERY: Final = 1000
 
@@ -35,7 +34,7 @@ def open_text(place: Place) -> IO[bytes]:
 
 def open_regular(place: Place) -> BufferedReader:
     """Open a regular file, as above."""
-    handle = os.open(place.path, _READING)
+    handle = os.open(place.path, READING)
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         os.close(handle)
@@ -43,16 +42,6 @@ def open_regular(place: Place) -> BufferedReader:
             fail(f"{place.shown} is a directory; use ls to list it.")
         fail(f"{place.shown} is not a regular file and cannot be read.")
     return os.fdopen(handle, "rb")
-
-
-def read_file(path: Path, limit: int) -> bytes | None:
-    """At most `limit` bytes of a file, or nothing when that is no regular file or cannot be read."""
-    try:
-        handle = os.open(path, _READING)
-    except (OSError, ValueError):
-        return None
-    with os.fdopen(handle, "rb") as file:
-        return file.read(limit) if stat.S_ISREG(os.fstat(handle).st_mode) else None
 
 
 def write_file(place: Place, data: bytes) -> None:

@@ -17,8 +17,8 @@ from pydantic_ai.workspaces import (
     WorkspaceUnavailableError,
 )
 
+from ohm_subagents._backends.in_process.code_index.index import CodeIndexes
 from ohm_subagents._backends.in_process.tools import bash, code_search, edit, find, grep, ls, read, write
-from ohm_subagents._backends.in_process.tools.code_search import Indexes
 from ohm_subagents._backends.in_process.tools.failure import fail, sentence
 from ohm_subagents._backends.in_process.tools.tree import TreeSearch, find_ripgrep, tree_search
 from ohm_subagents._backends.in_process.tools.use import refuse_if_closed
@@ -33,7 +33,7 @@ _PLAIN: Final[Mapping[str, Callable[[], Tool[object]]]] = {
     "write": write.tool,
     "ls": ls.tool,
 }
-_SEARCHING: Final[Mapping[str, Callable[[TreeSearch, Indexes], Tool[object]]]] = {
+_SEARCHING: Final[Mapping[str, Callable[[TreeSearch, CodeIndexes], Tool[object]]]] = {
     "grep": lambda search, _: grep.tool(search),
     "find": lambda search, _: find.tool(search),
     "code_search": code_search.tool,
@@ -82,7 +82,7 @@ def _settled(tool: ToolsetTool[object], toolset_id: str | None) -> ToolsetTool[o
 
 
 def child_toolset(
-    names: Collection[str], *, indexes: Indexes | None = None, ripgrep: str | None = None, python_walk: bool = False
+    names: Collection[str], *, indexes: CodeIndexes | None = None, ripgrep: str | None = None, python_walk: bool = False
 ) -> ChildToolset:
     """The tools of `CHILD_TOOLS` that `names` lists, and nothing else; names of other tools are left to others.
 
@@ -90,7 +90,7 @@ def child_toolset(
     `python_walk` does without it.
     """
     search = tree_search(None if python_walk else ripgrep or find_ripgrep())
-    shared = Indexes() if indexes is None else indexes
+    shared = CodeIndexes() if indexes is None else indexes
     tools = [build() for name, build in _PLAIN.items() if name in names]
     tools += [build(search, shared) for name, build in _SEARCHING.items() if name in names]
     return ChildToolset(tools, timeout=_TIMEOUT_S, max_retries=_MAX_RETRIES, id="ohm_child_tools")

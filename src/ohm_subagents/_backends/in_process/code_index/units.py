@@ -7,7 +7,7 @@ from typing import Final, TypeGuard
 
 _WINDOW_LINES: Final = 60
 _SUMMARY_CHARS: Final = 160
-_PARSED_CHARS: Final = 200_000  # parsing lets no other thread run, about a second for a million characters
+_BODIES: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class Source:
 
 
 def sources(path: str, text: str) -> list[Source]:
-    """The units of a file; Python that is long or does not parse is cut into windows like any other text."""
+    """The units of a file; Python that does not parse is cut into windows like any other text."""
     lines = text.splitlines()
-    if path.endswith((".py", ".pyi")) and len(text) <= _PARSED_CHARS:
+    if path.endswith((".py", ".pyi")):
         try:
             return list(_python(path, ast.parse(text), lines))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -58,7 +58,7 @@ def _windows(lines: Sequence[str]) -> Iterator[Source]:
 
 def _python(path: str, module: ast.Module, lines: list[str]) -> Iterator[Source]:
     rest = _Rest(lines)
-    for node in ast.walk(module):
+    for node in _statements(module):
         if _names_only(node):
             rest.take(node.lineno, node.end_lineno or node.lineno)
     inner = list(_definitions(module.body, "", rest))
@@ -71,11 +71,21 @@ def _python(path: str, module: ast.Module, lines: list[str]) -> Iterator[Source]
     yield from inner
 
 
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements below a node, in no order; expressions, most of a tree, hold none."""
+    left = [node]
+    while left:
+        node = left.pop()
+        inner = [each for field in _BODIES for each in getattr(node, field, ())]
+        yield from inner
+        left += inner
+
+
 def _names_only(node: ast.AST) -> TypeGuard[ast.stmt]:
     """Whether this only names what is done elsewhere: an import, `__all__`, an overload."""
     match node:
         case ast.FunctionDef(decorator_list=marks) | ast.AsyncFunctionDef(decorator_list=marks):
-            return any(ast.unparse(mark).rpartition(".")[2] == "overload" for mark in marks)
+            return any("overload" in (getattr(mark, "id", ""), getattr(mark, "attr", "")) for mark in marks)
         case ast.Import() | ast.ImportFrom() | ast.Assign(targets=[ast.Name(id="__all__")]):
             return True
         case _:

@@ -1,0 +1,205 @@
+"""The indexes of the trees that are searched: kept on disk, brought up to date before each answer."""
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from subprocess import DEVNULL
+from typing import Final
+
+import anyio
+from anyio import from_thread, to_thread
+
+from ohm_subagents._backends.in_process.code_index.build import UNUSABLE, Order, build, stamps
+from ohm_subagents._backends.in_process.code_index.cache import index_file
+from ohm_subagents._backends.in_process.code_index.database import is_damage, opened
+from ohm_subagents._backends.in_process.code_index.ranking import Hit, Ranking
+from ohm_subagents._backends.in_process.regular_file import read_file
+
+MAX_FILE_BYTES: Final = 512_000
+_MAX_TREE_BYTES: Final = 100_000_000
+_ROUNDS: Final = 3  # of reading what has changed, for a tree that changes while it is read
+_SOURCES: Final = Path(__file__).parents[4]
+# Only the standard library and this package are needed; nothing of the tree that is searched can be imported.
+_PROGRAM: Final = f"import sys; sys.path.append(sys.argv[1]); from {build.__module__} import main; main()"
+_PYTHON: Final = re.compile(r"(python|pypy)[\d.]*(\.exe)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """How many files are not in the index: too large, beyond what one index holds, or unreadable."""
+
+    large: int = 0
+    beyond: int = 0
+    unread: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The best places, each with its best lines, and what was not looked at."""
+
+    places: Sequence[tuple[Hit, Sequence[tuple[int, str]]]]
+    left_out: LeftOut
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """`paths` are the files below `start` that may be searched; what is read of them is kept if `may_keep`."""
+
+    root: Path
+    start: str
+    paths: Sequence[str]
+    words: str
+    limit: int
+    lines: int
+    may_keep: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """The files that the index has to hold, and what is to be done until it does."""
+
+    listed: Sequence[str]
+    left_out: LeftOut
+    order: Order | None
+
+
+class CodeIndexes:
+    """Indexes in `directory`; where there is none, or it cannot be used, in a temporary one. Subagents may share them.
+
+    A file is read again when its size or its time of change is another one.
+    """
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self._directory = directory
+        self._temporary: Path | None = None
+        self._remove: Callable[[], object] | None = None
+        self._locks: weakref.WeakValueDictionary[Path, anyio.Lock] = weakref.WeakValueDictionary()
+
+    def close(self) -> None:
+        """Remove what could not be kept."""
+        if self._remove is not None:
+            self._remove()
+        self._remove = self._temporary = None
+
+    async def answer(self, question: Question) -> Found:
+        """Bring the index of the tree up to date, and ask it."""
+        lock = self._locks.setdefault(question.root, anyio.Lock())
+        async with lock:
+            directory = self._directory
+            if directory is not None and question.may_keep:
+                try:
+                    return await self._answer(question, directory)
+                except (OSError, sqlite3.Error):
+                    pass
+            return await self._answer(question, await to_thread.run_sync(self._elsewhere))
+
+    def _elsewhere(self) -> Path:
+        if self._temporary is None:
+            self._temporary = Path(tempfile.mkdtemp(prefix="ohm-code-search-"))
+            self._remove = weakref.finalize(self, shutil.rmtree, self._temporary, ignore_errors=True)
+        return self._temporary
+
+    async def _answer(self, question: Question, directory: Path) -> Found:
+        broken = 0
+        for left in range(_ROUNDS, -1, -1):
+            plan = await to_thread.run_sync(_plan, question, directory, broken, abandon_on_cancel=True)
+            if plan.order is not None and left:
+                await _carry_out(plan.order)
+                broken = 0
+                continue
+            try:
+                return await to_thread.run_sync(_ask, question, directory, plan, abandon_on_cancel=True)
+            except sqlite3.Error as error:
+                if not left or not is_damage(error):
+                    raise
+                broken = index_file(directory, question.root).stat().st_ino
+        unsettled = f"the index of '{question.root}' does not hold"
+        raise sqlite3.DatabaseError(unsettled)
+
+
+def _plan(question: Question, directory: Path, broken: int) -> _Plan:
+    wanted: dict[str, tuple[int, int]] = {}
+    large = beyond = unread = 0
+    room = _MAX_TREE_BYTES
+    for path in question.paths:
+        from_thread.check_cancelled()
+        try:
+            status = (question.root / path).lstat()
+        except (OSError, ValueError):
+            unread += 1
+            continue
+        if status.st_size > MAX_FILE_BYTES:
+            large += 1
+        elif status.st_size > room:
+            beyond += 1
+        else:
+            room -= status.st_size
+            wanted[path] = (status.st_size, status.st_mtime_ns)
+    file = index_file(directory, question.root)
+    os.utime(file)  # it is used: others go first
+    known: dict[str, tuple[int, int]] = {}
+    try:
+        with opened(file) as connection:
+            known = stamps(connection)
+    except sqlite3.Error as error:
+        if not is_damage(error):
+            raise
+        broken = file.stat().st_ino
+    order = Order(
+        directory=str(directory),
+        root=str(question.root),
+        changed=[path for path, stamp in wanted.items() if broken or known.get(path) != stamp],
+        gone=[path for path in known if path not in wanted and _is_below(path, question.start)],
+        max_file_bytes=MAX_FILE_BYTES,
+        broken=broken,
+        owner=os.getpid(),
+    )
+    return _Plan(
+        listed=list(wanted),
+        left_out=LeftOut(large=large, beyond=beyond, unread=unread),
+        order=order if order.changed or order.gone or broken else None,
+    )
+
+
+def _is_below(path: str, start: str) -> bool:
+    return start in {".", path} or path.startswith(f"{start}/")
+
+
+async def _carry_out(order: Order) -> None:
+    """In a process of its own: parsing holds the interpreter's lock, so a thread would hold up the event loop."""
+    if not _PYTHON.fullmatch(Path(sys.executable or "").name):  # a program that has Python inside: it is no interpreter
+        await to_thread.run_sync(build, order, abandon_on_cancel=True)
+        return
+    command = [sys.executable, "-I", "-S", "-W", "ignore", "-c", _PROGRAM, str(_SOURCES)]
+    said = await to_thread.run_sync(json.dumps, asdict(order))
+    done = await anyio.run_process(command, input=said.encode(), stdout=DEVNULL, check=False, env={})
+    if done.returncode:
+        reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        if done.returncode == UNUSABLE:
+            raise OSError(reason)
+        failed = f"the reader of '{order.root}' ended with {done.returncode}: {reason}"
+        raise RuntimeError(failed)
+
+
+def _ask(question: Question, directory: Path, plan: _Plan) -> Found:
+    with opened(index_file(directory, question.root)) as connection:
+        ranking = Ranking(connection, question.words, from_thread.check_cancelled)
+        unread = connection.execute("SELECT path FROM files WHERE NOT is_read").fetchall()
+        hits = ranking.hits(plan.listed, question.limit)
+        places = [(hit, ranking.best_lines(_text(question.root / hit.path), hit, question.lines)) for hit in hits]
+    large, beyond = plan.left_out.large, plan.left_out.beyond
+    listed = set(plan.listed)
+    more = sum(path in listed for (path,) in unread)
+    return Found(places=places, left_out=LeftOut(large=large, beyond=beyond, unread=plan.left_out.unread + more))
+
+
+def _text(path: Path) -> list[str]:
+    return (read_file(path, MAX_FILE_BYTES) or b"").decode(errors="replace").splitlines()
