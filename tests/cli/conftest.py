@@ -1,11 +1,10 @@
-"""A real `ohm` in an empty home, with the `stage` backend installed."""
+"""`ohm` in an empty home, with the `stage` backend installed: called in this process, or in one of its own."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,16 +12,16 @@ from typing import TYPE_CHECKING
 
 import leaks
 import pytest
+from command_line import EXECUTABLE, Done, in_a_process, in_this_process
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
-EXECUTABLE = Path(sys.executable).with_name("ohm")
-PATIENCE_S = 60
-
 
 @dataclass
-class Cli:
+class Place:
+    """An empty home, the user's configuration in it, and a project; `env` is what a command is started with."""
+
     root: Path
     env: dict[str, str] = field(default_factory=dict)
 
@@ -37,12 +36,15 @@ class Cli:
             "HOME": str(self.root / "home"),
             "PI_CONFIG_DIR": str(self.root / "config"),
             "PYTHONPATH": str(Path(__file__).parent / "plugin"),
-            "PYTHONDONTWRITEBYTECODE": "1",
             "LANG": "C.UTF-8",
             "TERM": "xterm-256color",
             "OHM_TEST_REACHED": str(self.reached),
             "OHM_TEST_RELEASED": str(self.released),
         }
+
+    @property
+    def project(self) -> Path:
+        return self.root / "project"
 
     @property
     def reached(self) -> Path:
@@ -57,27 +59,33 @@ class Cli:
         path.write_text(config if isinstance(config, str) else json.dumps(config), encoding="utf-8")
         return path
 
+
+@dataclass
+class Ohm(Place):
+    """The command, called in this process."""
+
+    def __call__(self, *arguments: str, stdin: bytes = b"") -> Done:
+        return in_this_process(*arguments, cwd=self.project, env=self.env, stdin=stdin)
+
+
+@dataclass(frozen=True)
+class OhmProcess:
+    """The program, for tests about processes: signals, terminals, pipes that close."""
+
+    place: Place
+
+    def __call__(self, *arguments: str, stdin: bytes = b"") -> Done:
+        return in_a_process(*arguments, cwd=self.place.project, env=self.place.env, stdin=stdin)
+
     def command(self, *arguments: str) -> list[str]:
         return [str(EXECUTABLE), *arguments]
-
-    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(*arguments),
-            cwd=self.root / "project",
-            env=self.env,
-            capture_output=True,
-            encoding="utf-8",
-            stdin=subprocess.DEVNULL,
-            timeout=PATIENCE_S,
-            check=False,
-        )
 
     @contextmanager
     def start(self, *arguments: str, **streams: int) -> Generator[subprocess.Popen[bytes], None, None]:
         """A running `ohm`; a test that fails does not leave it behind."""
         streams = streams or {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
         command = self.command(*arguments)
-        with subprocess.Popen(command, cwd=self.root / "project", env=self.env, **streams) as process:
+        with subprocess.Popen(command, cwd=self.place.project, env=self.place.env, **streams) as process:
             try:
                 yield process
             finally:
@@ -85,7 +93,12 @@ class Cli:
 
 
 @pytest.fixture
-def ohm(tmp_path: Path) -> Cli:
-    cli = Cli(tmp_path)
+def ohm(tmp_path: Path) -> Ohm:
+    cli = Ohm(tmp_path)
     cli.configure({"subagentBackend": "none", "suites": ["task"]})
     return cli
+
+
+@pytest.fixture
+def ohm_process(ohm: Ohm) -> OhmProcess:
+    return OhmProcess(ohm)

@@ -1,7 +1,5 @@
 """`ohm profiles` and `ohm profile`: what there is, what is wrong with it, and a file for another one."""
 
-import subprocess
-
 import pytest
 
 from ohm_subagents._profiles.agents import parse_agent_profile
@@ -168,31 +166,15 @@ def test_what_is_typed_stays_a_text(ohm, folders, value):
 
 
 def test_the_prompt_may_come_from_a_pipe(ohm, folders):
-    done = subprocess.run(
-        ohm.command("profile", "new", "p"),
-        cwd=ohm.root / "project",
-        env=ohm.env,
-        input="You hélp.\n".encode(),
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+    done = ohm("profile", "new", "p", stdin="You hélp.\n".encode())
     assert done.returncode == 0
     assert parsed(folders["mine"] / "p.md").prompt == "You hélp."
 
 
 def test_a_prompt_that_is_no_text_is_refused(ohm, folders):
-    done = subprocess.run(
-        ohm.command("profile", "new", "p"),
-        cwd=ohm.root / "project",
-        env=ohm.env,
-        input=b"\xff\xfe",
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+    done = ohm("profile", "new", "p", stdin=b"\xff\xfe")
     assert done.returncode == 2
-    assert done.stderr == b"The prompt on standard input is not UTF-8 text.\n"
+    assert done.stderr == "The prompt on standard input is not UTF-8 text.\n"
     assert not folders["mine"].exists()
 
 

@@ -25,9 +25,9 @@ def test_an_unknown_tool_is_named_with_those_there_are(ohm) -> None:
     assert "task" in done.stdout
 
 
-def test_an_interrupt_ends_the_call(ohm) -> None:
+def test_an_interrupt_ends_the_call(ohm, ohm_process) -> None:
     ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
-    with ohm.start("call", "task", json.dumps(START | {"prompt": "hang"})) as process:
+    with ohm_process.start("call", "task", json.dumps(START | {"prompt": "hang"})) as process:
         ohm.reached.read_text()
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=60)
@@ -38,9 +38,9 @@ def test_an_interrupt_ends_the_call(ohm) -> None:
     assert lines[-1] == "Interrupted."
 
 
-def test_an_interrupted_json_call_is_a_cancelled_envelope(ohm) -> None:
+def test_an_interrupted_json_call_is_a_cancelled_envelope(ohm, ohm_process) -> None:
     ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
-    with ohm.start("call", "task", json.dumps(START | {"prompt": "hang"}), "--json") as process:
+    with ohm_process.start("call", "task", json.dumps(START | {"prompt": "hang"}), "--json") as process:
         ohm.reached.read_text()
         process.send_signal(signal.SIGINT)
         stdout, _ = process.communicate(timeout=60)

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 
 import pytest
 from screen import PATIENCE_S, on_terminal
@@ -41,11 +40,8 @@ def test_one_that_fails_is_told_and_is_the_exit_code(ohm, delegate) -> None:
 
 def test_tasks_may_come_from_standard_input(ohm, delegate) -> None:
     delegate("answer")
-    with (ohm.root / "project" / "tasks.json").open("rb") as tasks:
-        streams = {"stdin": tasks.fileno(), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        with ohm.start("delegate", "-", **streams) as process:
-            stdout, _ = process.communicate(timeout=PATIENCE_S)
-    assert (stdout.decode().partition(" (")[0], process.returncode) == ("✓ answer: completed", 0)
+    done = ohm("delegate", "-", stdin=(ohm.project / "tasks.json").read_bytes())
+    assert (done.stdout.partition(" (")[0], done.returncode) == ("✓ answer: completed", 0)
 
 
 def test_json_is_the_windows(ohm, delegate) -> None:
@@ -81,8 +77,8 @@ def test_what_cannot_be_delegated_is_refused(ohm, written: str | None, told: str
     assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
 
 
-def test_windows_are_live_on_a_terminal_and_the_last_ones_stay(ohm, delegate) -> None:
-    with on_terminal(ohm, *delegate("pause", "fail")) as (screen, process):
+def test_windows_are_live_on_a_terminal_and_the_last_ones_stay(ohm, ohm_process, delegate) -> None:
+    with on_terminal(ohm_process, *delegate("pause", "fail")) as (screen, process):
         ohm.reached.read_text()
         screen.wait_for("Sub-agents: 1 running, 1 error", "⏳ pause • ", "  read → src/app.py", "1 running...")
         screen.wait_for("1s/600s", "2s/600s")
@@ -97,17 +93,17 @@ def test_windows_are_live_on_a_terminal_and_the_last_ones_stay(ohm, delegate) ->
     assert screen.raw.rindex("\x1b[?25h") > screen.raw.rindex("\x1b[?25l")
 
 
-def test_a_terminal_that_wants_no_colours_gets_none(ohm, delegate) -> None:
+def test_a_terminal_that_wants_no_colours_gets_none(ohm, ohm_process, delegate) -> None:
     ohm.env["NO_COLOR"] = "1"
-    with on_terminal(ohm, *delegate("answer")) as (screen, process):
+    with on_terminal(ohm_process, *delegate("answer")) as (screen, process):
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0
     assert "✓ answer • " in screen.text
     assert re.search(r"\x1b\[[0-9;]*m", screen.raw) is None
 
 
-def test_what_a_sub_agent_says_cannot_drive_the_terminal(ohm, delegate) -> None:
-    with on_terminal(ohm, *delegate("escape")) as (screen, process):
+def test_what_a_sub_agent_says_cannot_drive_the_terminal(ohm_process, delegate) -> None:
+    with on_terminal(ohm_process, *delegate("escape")) as (screen, process):
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0
     assert "\x1b]0;" not in screen.raw
@@ -116,8 +112,8 @@ def test_what_a_sub_agent_says_cannot_drive_the_terminal(ohm, delegate) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_ctrl_c_ends_the_children_and_tells_what_there_is(ohm, delegate, options: tuple[str, ...]) -> None:
-    with ohm.start(*delegate("answer", "hang"), *options) as process:
+def test_ctrl_c_ends_the_children_and_tells_what_there_is(ohm, ohm_process, delegate, options: tuple[str, ...]) -> None:
+    with ohm_process.start(*delegate("answer", "hang"), *options) as process:
         child = int(ohm.reached.read_text())
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=PATIENCE_S)

@@ -68,8 +68,8 @@ def test_a_place_that_takes_no_file_is_one_sentence(ohm) -> None:
     assert done.stderr == "The file 'nowhere/kept.jsonl' cannot be written: No such file or directory.\n"
 
 
-def test_a_stream_that_takes_no_unicode_gets_json_all_the_same(ohm) -> None:
+def test_a_stream_that_takes_no_unicode_gets_json_all_the_same(ohm, ohm_process) -> None:
     ohm("run", "finder", "Grüße 世界")
     ohm.env["PYTHONIOENCODING"] = "ascii"
-    [line] = exported(ohm("tasks", "export").stdout)
+    [line] = exported(ohm_process("tasks", "export").stdout)
     assert line["prompt"] == "Grüße 世界"

@@ -76,8 +76,10 @@ def test_json_is_exactly_one_envelope(ohm, arguments: tuple[str, ...], status: s
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_an_interrupt_cancels_the_task_shows_what_was_done_and_leaves_no_child(ohm, number: int, code: int) -> None:
-    with ohm.start("run", "finder", "hang", "--backend", "stage") as process:
+def test_an_interrupt_cancels_the_task_shows_what_was_done_and_leaves_no_child(
+    ohm, ohm_process, number: int, code: int
+) -> None:
+    with ohm_process.start("run", "finder", "hang", "--backend", "stage") as process:
         child = int(ohm.reached.read_text())
         process.send_signal(number)
         stdout, stderr = (stream.decode() for stream in process.communicate(timeout=60))
@@ -91,9 +93,9 @@ def test_an_interrupt_cancels_the_task_shows_what_was_done_and_leaves_no_child(o
         os.kill(child, 0)
 
 
-def test_a_program_that_is_to_outlive_its_terminal_does_not_hear_of_its_end(ohm) -> None:
+def test_a_program_that_is_to_outlive_its_terminal_does_not_hear_of_its_end(ohm, ohm_process) -> None:
     ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
-    command = shlex.join(ohm.command("run", "finder", "pause"))
+    command = shlex.join(ohm_process.command("run", "finder", "pause"))
     with subprocess.Popen(
         ["sh", "-c", f"trap '' HUP; exec {command}"], env=ohm.env, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -104,8 +106,8 @@ def test_a_program_that_is_to_outlive_its_terminal_does_not_hear_of_its_end(ohm)
     assert (process.returncode, stdout) == (0, "line one\n  line two\n")
 
 
-def test_an_interrupted_json_run_is_a_cancelled_envelope(ohm) -> None:
-    with ohm.start("run", "finder", "hang", "--backend", "stage", "--json") as process:
+def test_an_interrupted_json_run_is_a_cancelled_envelope(ohm, ohm_process) -> None:
+    with ohm_process.start("run", "finder", "hang", "--backend", "stage", "--json") as process:
         ohm.reached.read_text()
         process.send_signal(signal.SIGINT)
         stdout, _ = process.communicate(timeout=60)

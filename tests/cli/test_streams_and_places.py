@@ -20,11 +20,11 @@ COMMANDS = [
 ]
 
 
-def in_shell(ohm, script: str) -> subprocess.CompletedProcess[str]:
+def in_shell(ohm_process, script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["sh", "-c", script],
-        cwd=ohm.root / "project",
-        env=ohm.env,
+        cwd=ohm_process.place.project,
+        env=ohm_process.place.env,
         capture_output=True,
         text=True,
         timeout=60,
@@ -40,28 +40,30 @@ def in_shell(ohm, script: str) -> subprocess.CompletedProcess[str]:
         ("> /dev/full", "Cannot write to standard output: No space left on device.\n"),
     ],
 )
-def test_output_that_goes_nowhere_is_one_sentence(ohm, command, redirection: str, sentence: str) -> None:
-    done = in_shell(ohm, f"{shlex.join(ohm.command(*command))} {redirection}")
+def test_output_that_goes_nowhere_is_one_sentence(ohm_process, command, redirection: str, sentence: str) -> None:
+    done = in_shell(ohm_process, f"{shlex.join(ohm_process.command(*command))} {redirection}")
     assert (done.returncode, done.stderr) == (1, sentence)
 
 
-def test_a_reader_that_has_seen_enough_is_no_failure_worth_a_word(ohm) -> None:
+def test_a_reader_that_has_seen_enough_is_no_failure_worth_a_word(ohm_process) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    with ohm.start("config", "schema", stdout=writer, stderr=subprocess.PIPE) as process:
+    with ohm_process.start("config", "schema", stdout=writer, stderr=subprocess.PIPE) as process:
         os.close(writer)
         _, stderr = process.communicate(timeout=60)
     assert (process.returncode, stderr) == (1, b"")
 
 
-def test_a_closed_standard_error_costs_no_answer(ohm) -> None:
-    done = in_shell(ohm, f"{shlex.join(ohm.command('run', 'finder', 'answer', '--backend', 'stage'))} 2>&-")
+def test_a_closed_standard_error_costs_no_answer(ohm_process) -> None:
+    done = in_shell(
+        ohm_process, f"{shlex.join(ohm_process.command('run', 'finder', 'answer', '--backend', 'stage'))} 2>&-"
+    )
     assert (done.returncode, done.stdout) == (0, "line one\n  line two\n")
 
 
 @pytest.mark.parametrize("command", [("run", "finder", "x"), ("subagents",), ("doctor",), ("call", "task", "{}")])
-def test_a_directory_that_was_removed_is_one_sentence(ohm, command) -> None:
-    done = in_shell(ohm, f"mkdir gone; cd gone; rmdir ../gone; {shlex.join(ohm.command(*command))}")
+def test_a_directory_that_was_removed_is_one_sentence(ohm_process, command) -> None:
+    done = in_shell(ohm_process, f"mkdir gone; cd gone; rmdir ../gone; {shlex.join(ohm_process.command(*command))}")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "The working directory '.' is not a readable directory. "
@@ -81,8 +83,8 @@ def test_a_place_that_is_no_readable_directory_is_refused(ohm, kind: str) -> Non
 
 
 @pytest.mark.parametrize("flags", ["", "--json"])
-def test_bytes_that_are_no_text_are_refused(ohm, flags: str) -> None:
-    done = in_shell(ohm, f"{shlex.join(ohm.command('run', 'finder'))} \"$(printf 'a\\377')\" {flags}")
+def test_bytes_that_are_no_text_are_refused(ohm_process, flags: str) -> None:
+    done = in_shell(ohm_process, f"{shlex.join(ohm_process.command('run', 'finder'))} \"$(printf 'a\\377')\" {flags}")
     assert done.returncode == 2
     assert "holds bytes that are not Unicode text" in done.stdout + done.stderr
 

@@ -77,8 +77,8 @@ def test_json_is_a_list_of_envelopes(ohm) -> None:
     assert Envelope.model_validate(listed[0]).payload() == listed[0]
 
 
-def test_a_task_of_another_process_is_seen_at_work_and_goes_on(ohm) -> None:
-    with ohm.start("run", "finder", "pause", "--backend", "stage") as process:
+def test_a_task_of_another_process_is_seen_at_work_and_goes_on(ohm, ohm_process) -> None:
+    with ohm_process.start("run", "finder", "pause", "--backend", "stage") as process:
         ohm.reached.read_text()
         task = seen(ohm, calls="1 tool call(s)")
         assert task[4] == f"pid {process.pid}"
@@ -94,8 +94,8 @@ def test_a_task_of_another_process_is_seen_at_work_and_goes_on(ohm) -> None:
     assert [task[3:5] for task in listed(ohm)] == [("succeeded", None)]
 
 
-def test_a_task_of_a_process_whose_number_means_nothing_here_runs_elsewhere(ohm) -> None:
-    with ohm.start("run", "finder", "hang", "--backend", "stage") as process:
+def test_a_task_of_a_process_whose_number_means_nothing_here_runs_elsewhere(ohm, ohm_process) -> None:
+    with ohm_process.start("run", "finder", "hang", "--backend", "stage") as process:
         ohm.reached.read_text()
         seen(ohm, calls="1 tool call(s)")
         with closing(sqlite3.connect(ohm.root / "config" / "ohm.subagents.tasks.sqlite3")) as database:
@@ -106,8 +106,8 @@ def test_a_task_of_a_process_whose_number_means_nothing_here_runs_elsewhere(ohm)
         process.wait(60)
 
 
-def test_a_task_whose_process_was_killed_has_failed_and_keeps_what_was_done(ohm) -> None:
-    with ohm.start("run", "finder", "pause", "--backend", "stage") as process:
+def test_a_task_whose_process_was_killed_has_failed_and_keeps_what_was_done(ohm, ohm_process) -> None:
+    with ohm_process.start("run", "finder", "pause", "--backend", "stage") as process:
         ohm.reached.read_text()
         seen(ohm, calls="1 tool call(s)")
         process.kill()
@@ -163,10 +163,10 @@ def test_memory_keeps_nothing_and_says_so(ohm) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", NOTHING_KEPT)
 
 
-def test_a_snapshot_is_read_beside_the_process_that_writes_it(ohm) -> None:
+def test_a_snapshot_is_read_beside_the_process_that_writes_it(ohm, ohm_process) -> None:
     ohm.env["OHM_SUBAGENTS_STORE"] = "snapshot"
     ohm("run", "finder", "answer", "--backend", "stage")
-    with ohm.start("run", "finder", "pause", "--backend", "stage") as process:
+    with ohm_process.start("run", "finder", "pause", "--backend", "stage") as process:
         ohm.reached.read_text()
         assert seen(ohm, calls="1 tool call(s)")[4] == "elsewhere"
         ohm.released.write_text("go")
@@ -177,10 +177,10 @@ def test_a_snapshot_is_read_beside_the_process_that_writes_it(ohm) -> None:
     assert "○ read · +0.0s\n" in ohm("task", answered[1], "--transcript").stdout
 
 
-def test_a_snapshot_whose_process_was_killed_shows_what_the_next_one_will_find(ohm) -> None:
+def test_a_snapshot_whose_process_was_killed_shows_what_the_next_one_will_find(ohm, ohm_process) -> None:
     ohm.env["OHM_SUBAGENTS_STORE"] = "snapshot"
     file = ohm.root / "config" / "ohm.subagents.tasks.json"
-    with ohm.start("run", "finder", "pause", "--backend", "stage") as process:
+    with ohm_process.start("run", "finder", "pause", "--backend", "stage") as process:
         ohm.reached.read_text()
         seen(ohm, calls="1 tool call(s)")
         process.kill()

@@ -10,8 +10,8 @@ import pytest
 from screen import PATIENCE_S, on_terminal
 
 
-def test_prompt_rows_and_answer_are_there_while_the_task_still_runs(ohm) -> None:
-    with on_terminal(ohm, "run", "finder", "pause", "--backend", "stage") as (screen, process):
+def test_prompt_rows_and_answer_are_there_while_the_task_still_runs(ohm, ohm_process) -> None:
+    with on_terminal(ohm_process, "run", "finder", "pause", "--backend", "stage") as (screen, process):
         ohm.reached.read_text()
         screen.wait_for("Finder · pause", "├── pause", "✓ read 12 lines", "╰── So far: app.py")
         assert "line two" not in screen.text
@@ -23,15 +23,15 @@ def test_prompt_rows_and_answer_are_there_while_the_task_still_runs(ohm) -> None
     assert final.endswith("\n\nline one\n  line two\n")
 
 
-def test_the_live_tree_is_wiped_and_the_cursor_is_back(ohm) -> None:
-    with on_terminal(ohm, "run", "finder", "answer", "--backend", "stage") as (screen, process):
+def test_the_live_tree_is_wiped_and_the_cursor_is_back(ohm_process) -> None:
+    with on_terminal(ohm_process, "run", "finder", "answer", "--backend", "stage") as (screen, process):
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0
     assert screen.raw.rindex("\x1b[?25h") > screen.raw.rindex("\x1b[?25l")
 
 
-def test_an_answer_cannot_drive_the_terminal(ohm) -> None:
-    with on_terminal(ohm, "run", "finder", "escape", "--backend", "stage") as (screen, process):
+def test_an_answer_cannot_drive_the_terminal(ohm_process) -> None:
+    with on_terminal(ohm_process, "run", "finder", "escape", "--backend", "stage") as (screen, process):
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0
     assert "\x1b]0;" not in screen.raw
@@ -39,8 +39,8 @@ def test_an_answer_cannot_drive_the_terminal(ohm) -> None:
     assert screen.text.endswith("\nred\n")
 
 
-def test_ctrl_c_shows_what_was_done(ohm) -> None:
-    with on_terminal(ohm, "run", "finder", "hang", "--backend", "stage") as (screen, process):
+def test_ctrl_c_shows_what_was_done(ohm, ohm_process) -> None:
+    with on_terminal(ohm_process, "run", "finder", "hang", "--backend", "stage") as (screen, process):
         child = int(ohm.reached.read_text())
         process.send_signal(signal.SIGINT)
         screen.wait_for_end()
@@ -52,24 +52,24 @@ def test_ctrl_c_shows_what_was_done(ohm) -> None:
         os.kill(child, 0)
 
 
-def test_an_answer_is_wrapped_between_words(ohm) -> None:
-    with on_terminal(ohm, "run", "finder", "wide", "--backend", "stage", columns=60) as (screen, process):
+def test_an_answer_is_wrapped_between_words(ohm_process) -> None:
+    with on_terminal(ohm_process, "run", "finder", "wide", "--backend", "stage", columns=60) as (screen, process):
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0
     assert screen.text.endswith("\n\n" + " ".join(["beautiful"] * 6) + "\n" + " ".join(["beautiful"] * 6) + "\n")
 
 
-def test_a_failed_call_shows_the_whole_error(ohm) -> None:
+def test_a_failed_call_shows_the_whole_error(ohm, ohm_process) -> None:
     ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
     start = {"op": "start", "subagent_type": "finder", "description": "Scan", "prompt": "long failure"}
-    with on_terminal(ohm, "call", "task", json.dumps(start), columns=60) as (screen, process):
+    with on_terminal(ohm_process, "call", "task", json.dumps(start), columns=60) as (screen, process):
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 1
     assert "It broke " + "and broke " * 40 + "down. Repair it." in " ".join(screen.text.split())
 
 
-def test_a_closed_terminal_ends_the_task_and_its_child(ohm) -> None:
-    with on_terminal(ohm, "run", "finder", "hang", "--backend", "stage") as (_screen, process):
+def test_a_closed_terminal_ends_the_task_and_its_child(ohm, ohm_process) -> None:
+    with on_terminal(ohm_process, "run", "finder", "hang", "--backend", "stage") as (_screen, process):
         child = int(ohm.reached.read_text())
         process.send_signal(signal.SIGHUP)
         process.send_signal(signal.SIGHUP)
@@ -78,17 +78,17 @@ def test_a_closed_terminal_ends_the_task_and_its_child(ohm) -> None:
         os.kill(child, 0)
 
 
-def test_json_on_a_terminal_is_json(ohm) -> None:
-    with on_terminal(ohm, "run", "finder", "answer", "--backend", "none", "--json") as (screen, process):
+def test_json_on_a_terminal_is_json(ohm_process) -> None:
+    with on_terminal(ohm_process, "run", "finder", "answer", "--backend", "none", "--json") as (screen, process):
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0
     assert json.loads(screen.raw)["status"] == "succeeded"
 
 
-def test_a_tool_call_is_shown_live_as_its_tree(ohm) -> None:
+def test_a_tool_call_is_shown_live_as_its_tree(ohm, ohm_process) -> None:
     start = {"op": "start", "subagent_type": "finder", "description": "Scan", "prompt": "pause"}
     ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
-    with on_terminal(ohm, "call", "task", json.dumps(start)) as (screen, process):
+    with on_terminal(ohm_process, "call", "task", json.dumps(start)) as (screen, process):
         ohm.reached.read_text()
         screen.wait_for("Finder · Scan", "├── pause", "╰── Working...")
         ohm.released.write_text("go")
@@ -98,9 +98,9 @@ def test_a_tool_call_is_shown_live_as_its_tree(ohm) -> None:
 
 
 @pytest.mark.parametrize("option", ["", "--output", "--transcript", "--events", "--json"])
-def test_what_is_kept_of_a_task_cannot_drive_the_terminal_either(ohm, option: str) -> None:
+def test_what_is_kept_of_a_task_cannot_drive_the_terminal_either(ohm, ohm_process, option: str) -> None:
     ohm("run", "finder", "escape", "--backend", "stage")
-    with on_terminal(ohm, "task", "task_", *([option] if option else [])) as (screen, process):
+    with on_terminal(ohm_process, "task", "task_", *([option] if option else [])) as (screen, process):
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0
     assert "red" in screen.text or not option
@@ -108,9 +108,9 @@ def test_what_is_kept_of_a_task_cannot_drive_the_terminal_either(ohm, option: st
     assert "\x07" not in screen.raw
 
 
-def test_a_list_on_a_terminal_is_two_fitting_lines_a_task(ohm) -> None:
+def test_a_list_on_a_terminal_is_two_fitting_lines_a_task(ohm, ohm_process) -> None:
     ohm("run", "finder", "word " * 60)
-    with on_terminal(ohm, "tasks", columns=60) as (screen, process):
+    with on_terminal(ohm_process, "tasks", columns=60) as (screen, process):
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0
     first, second = screen.text.splitlines()

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.real_pi, pytest.mark.timeout(60, func_only=True)]
 
 
 @pytest.mark.parametrize("version", [OLD, NEWEST])
-def test_the_rows_of_a_nested_pi_are_there_while_it_works(ohm, version: str) -> None:
+def test_the_rows_of_a_nested_pi_are_there_while_it_works(ohm, ohm_process, version: str) -> None:
     command = f"echo one; cat {ohm.released}"
     with ModelServer(Say("Let me look. ", Call("bash", {"command": command})), Say("It is ", "there.")) as server:
         ohm.configure(
@@ -24,7 +24,7 @@ def test_the_rows_of_a_nested_pi_are_there_while_it_works(ohm, version: str) -> 
             }
         )
         asked = ("run", "finder", "Where?", "--backend", "interactive-shell")
-        with on_terminal(ohm, *asked, columns=200) as (screen, process):
+        with on_terminal(ohm_process, *asked, columns=200) as (screen, process):
             screen.wait_for("Finder · Where?", "├── ○ bash", "├── … bash one", "╰── Let me look.")
             assert "It is there." not in screen.text
             ohm.released.write_text("two\n")
