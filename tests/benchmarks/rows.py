@@ -1,5 +1,6 @@
 """What is measured, beside what, and what we want it to be on two shared cores."""
 
+from command_rows import commands
 from measure import Case, Compared, Row
 from search_rows import searches
 
@@ -300,5 +301,8 @@ def follow_ups() -> Row:
 
 ROWS = {
     row.name: row
-    for row in (calls(), turns(), starts(), events(), fan_outs(), queues(), imports(), follow_ups(), searches())
+    for row in (
+        *(calls(), turns(), starts(), events(), fan_outs(), queues(), imports(), commands(), follow_ups()),
+        searches(),
+    )
 }

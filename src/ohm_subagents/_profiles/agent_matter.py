@@ -54,7 +54,7 @@ Listed: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 class AgentMatter(BaseModel):
     """What may stand between the fences."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid", alias_generator=to_camel)
 
     name: Name
     provider: str | None = None

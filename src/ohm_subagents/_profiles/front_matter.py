@@ -45,7 +45,7 @@ def _feature(value: object) -> str:
 
 
 class _Matter(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid", alias_generator=to_camel)
 
 
 class ToolsMatter(_Matter):
@@ -78,7 +78,7 @@ class InputMatter(_Matter):
 class FrontMatter(BaseModel):
     """What may stand between the fences."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", alias_generator=to_camel)
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow", alias_generator=to_camel)
 
     id: Annotated[str, BeforeValidator(_profile_id)]
     name: Line | None = None

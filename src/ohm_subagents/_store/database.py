@@ -10,8 +10,6 @@ from ohm_subagents._store import rows
 from ohm_subagents._store.place import make_private, network_file_system, touch_private
 from ohm_subagents._store.recovery import recovered
 from ohm_subagents._store.schema import NewerSchemaError, connect, prepare
-from ohm_subagents._store.snapshot import locked
-from ohm_subagents._store.snapshot_reading import parsed
 from ohm_subagents._store.snapshot_text import FILE as SNAPSHOT
 from ohm_subagents._store.sqlite import FILE, SqliteStore
 
@@ -89,6 +87,8 @@ def _import(store: SqliteStore, directory: Path, now_ms: int, name_of: Callable[
         text = (directory / SNAPSHOT).read_bytes().decode(errors="replace")
     except OSError:
         return
+    from ohm_subagents._store.snapshot_reading import parsed  # noqa: PLC0415  only who has one
+
     contents = parsed(text, name_of=name_of)
     is_in_use = _is_in_use(directory)
     taken = 0
@@ -102,6 +102,8 @@ def _import(store: SqliteStore, directory: Path, now_ms: int, name_of: Callable[
 
 
 def _is_in_use(directory: Path) -> bool:
+    from ohm_subagents._store.snapshot import locked  # noqa: PLC0415  only who has one
+
     try:
         os.close(locked(directory))
     except BlockingIOError:

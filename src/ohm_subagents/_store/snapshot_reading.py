@@ -66,7 +66,7 @@ Count = Annotated[int, Field(ge=0, strict=True)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(defer_build=True, frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
 class _Record(_Part):

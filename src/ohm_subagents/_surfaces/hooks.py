@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ohm_subagents._plugins.hookspecs import hookimpl
-from ohm_subagents._surfaces.delegate.suite import delegate_suite
+from ohm_subagents._surfaces.delegate.spec import delegate_suite
 from ohm_subagents._surfaces.primary.suite import primary_suite
-from ohm_subagents._surfaces.single.suite import single_suite
-from ohm_subagents._surfaces.sticky.suite import sticky_suite
+from ohm_subagents._surfaces.single.spec import single_suite
+from ohm_subagents._surfaces.sticky.spec import sticky_suite
 from ohm_subagents._surfaces.task.suite import task_suite
 from ohm_subagents._surfaces.todos.suite import todos_suite
 

@@ -6,7 +6,8 @@ import json
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain, exit_code, report
+from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain, report
+from ohm_subagents.cli.failure import exit_code
 from ohm_subagents.cli.live import drawn
 from ohm_subagents.cli.signals import aborted_by_signal
 from ohm_subagents.cli.terminal import is_terminal, print_json, print_text, width

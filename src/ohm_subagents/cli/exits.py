@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, and one sentence on standard error."""
+"""How a command ends: exit codes, and one sentence on standard error. `--help` loads this: no pydantic, no engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import typer
 
 from ohm_subagents._views.cells import printable
-from ohm_subagents.contract import Category, ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
@@ -21,24 +20,6 @@ TASK_FAILED: Final = 1
 BAD_USAGE: Final = 2
 INTERRUPTED: Final = 130
 """SIGINT; another signal is 128 and its number, as in a shell."""
-
-_MISCONFIGURED: Final = frozenset(
-    {
-        ErrorCode.CONFIG_INVALID,
-        ErrorCode.UNSUPPORTED_BACKEND,
-        ErrorCode.BACKEND_OPTIONS_INVALID,
-        ErrorCode.MODEL_UNKNOWN,
-    }
-)
-_MISUSED: Final = frozenset({Category.VALIDATION, Category.NOT_FOUND})
-
-
-def exit_code(*, code: str, category: str, started: bool) -> int:
-    """How a failure ends: 2 when what was typed or configured cannot work, else 1.
-
-    The category of a task that had started is about its work, no longer about what was typed.
-    """
-    return BAD_USAGE if code in _MISCONFIGURED or (category in _MISUSED and not started) else TASK_FAILED
 
 
 def finish(command: Callable[[], Coroutine[Any, Any, int]]) -> NoReturn:

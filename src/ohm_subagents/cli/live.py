@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import cells, fit, one_line, printable, wrap
+from ohm_subagents._views.cells import fit, one_line, printable, wrap
 from ohm_subagents._views.entries import entry_of
 from ohm_subagents._views.rows import tool_rows
 from ohm_subagents._views.spending import usage_parts
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract import Event, Task
 
 FRAMES_A_SECOND: Final = 10
-_PREFIX = cells("    ╰── ")
+_PREFIX: Final = len("    ╰── ")
 _STREAMED_LINES: Final = 8
 _PROMPT_LINES: Final = 3
 _FINAL_ROWS: Final = 20

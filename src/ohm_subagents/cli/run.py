@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ohm_subagents._views.projection import project, project_task
-from ohm_subagents.cli.exits import SUCCESS, complain, exit_code, report
+from ohm_subagents.cli.exits import SUCCESS, complain, report
+from ohm_subagents.cli.failure import exit_code
 from ohm_subagents.cli.live import TaskWatch, drawn, finished_lines
 from ohm_subagents.cli.signals import until_signal
 from ohm_subagents.cli.terminal import is_terminal, print_json, print_prose, print_text, width
@@ -91,15 +92,18 @@ def _print_envelope(ended: _Ended, task: Task | None, config: OhmConfig) -> None
 
 def _print_answer(ended: _Ended, task: Task | None, *, is_live: bool) -> None:
     """A success on standard output; a failure, and what was done until then, on standard error."""
-    tree = "" if task is None else "\n".join(finished_lines(task, width=width())) + "\n"
     match ended:
         case Ok():
             if is_live:
-                print_text(tree)
+                print_text(_tree(task))
             print_prose(task.output if task else "")
         case Err() | signal.Signals():
             if task is not None:
-                complain(tree)
+                complain(_tree(task))
                 if task.text.strip():
                     complain(f"{task.text.strip()}\n")
             complain(ended.err_value if isinstance(ended, Err) else "Interrupted.")
+
+
+def _tree(task: Task | None) -> str:
+    return "" if task is None else "\n".join(finished_lines(task, width=width())) + "\n"

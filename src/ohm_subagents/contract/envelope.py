@@ -31,7 +31,7 @@ ADDITIONS = frozenset(
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     def payload(self) -> dict[str, JsonValue]:
         """Plain JSON, without the keys that do not apply."""

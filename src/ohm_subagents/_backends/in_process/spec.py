@@ -34,7 +34,7 @@ class InProcessOptions(Options):
     silent, in milliseconds.
     """
 
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+    model_config = ConfigDict(defer_build=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
 
     request_limit: int | None = Field(default=None, ge=1)
     read_timeout_ms: int = Field(default=120_000, ge=1)

@@ -21,7 +21,7 @@ class ShellOptions(Options):
     SIGTERM, in milliseconds, before it is killed.
     """
 
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+    model_config = ConfigDict(defer_build=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
 
     command: Command | None = None
     args: tuple[str, ...] = ()

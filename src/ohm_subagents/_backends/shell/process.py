@@ -21,7 +21,6 @@ from ohm_subagents._backends.shell.guardian import Guardian
 from ohm_subagents._backends.shell.launch import Launch, spawn
 from ohm_subagents._backends.shell.lines import Lines, Tail
 from ohm_subagents._backends.shell.remains import MARKER
-from ohm_subagents._backends.shell.tree import Tree
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
@@ -56,6 +55,8 @@ class Child:
     """A running process and whatever it starts."""
 
     def __init__(self, launch: Launch, running: Running, mark: str, context: _Context) -> None:
+        from ohm_subagents._backends.shell.tree import Tree  # noqa: PLC0415  psutil, for who starts a process
+
         self._launch = launch
         self._running = running
         self._mark = mark

@@ -16,7 +16,9 @@ SessionStatus = Literal["running", "completed", "error"]
 class Wire(BaseModel):
     """Written in camelCase, without the fields that say nothing."""
 
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+    model_config = ConfigDict(
+        defer_build=True, frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+    )
 
     def payload(self) -> JsonObject:
         """As plain JSON."""

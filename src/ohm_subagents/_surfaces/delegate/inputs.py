@@ -41,7 +41,7 @@ Whole = Annotated[int | None, BeforeValidator(whole)]
 
 
 class _Fields(BaseModel):
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=True)
+    model_config = ConfigDict(defer_build=True, frozen=True, alias_generator=to_camel, validate_by_name=True)
 
 
 class FileFields(_Fields):

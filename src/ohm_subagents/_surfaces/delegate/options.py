@@ -13,7 +13,7 @@ from ohm_subagents._plugins.interfaces import Options
 class DelegateOptions(Options):
     """`filesOutsideCwd`: `deny` keeps files outside of a task's directory out of prompts. `backend`: whom to run on."""
 
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+    model_config = ConfigDict(defer_build=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
 
     files_outside_cwd: Literal["allow", "deny"] = "allow"
     backend: str | None = None

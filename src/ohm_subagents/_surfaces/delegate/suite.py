@@ -6,7 +6,7 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.suites import Tool, ToolResult, ToolSuiteSpec
+from ohm_subagents._plugins.suites import Tool, ToolResult
 from ohm_subagents._surfaces.delegate import windows
 from ohm_subagents._surfaces.delegate.delegation import ABORT_ON, Delegation
 from ohm_subagents._surfaces.delegate.inputs import (
@@ -19,6 +19,7 @@ from ohm_subagents._surfaces.delegate.inputs import (
 from ohm_subagents._surfaces.delegate.options import DelegateOptions
 from ohm_subagents._surfaces.delegate.outcome import result_text
 from ohm_subagents._surfaces.delegate.sessions import Sessions
+from ohm_subagents._surfaces.delegate.spec import NAME
 from ohm_subagents._surfaces.delegate.transcripts import output_text, session_text
 from ohm_subagents._surfaces.suite_options import suite_options
 from ohm_subagents._surfaces.tool import followed
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from ohm_subagents._views.theme import View
     from ohm_subagents.contract.commands import Reply
 
-NAME: Final = "delegate"
 INVALID: Final = "invalid_arguments"
 THROTTLE_MS: Final = 50
 BEAT_MS: Final = 1000
@@ -43,12 +43,8 @@ DEFAULT_LINES: Final = PiSettings().max_lines_per_window
 NO_PROFILES: Final = "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/."
 
 
-def delegate_suite() -> ToolSuiteSpec:
-    """The suite of 000."""
-    return ToolSuiteSpec(name=NAME, summary="Delegate tasks to parallel sub-agents with profiles.", build=_build)
-
-
-def _build(context: SuiteContext) -> tuple[Tool, ...]:
+def build(context: SuiteContext) -> tuple[Tool, ...]:
+    """The four tools."""
     options = suite_options(DelegateOptions, context.settings().options, suite=NAME)
     sessions = context.kept("sessions", Sessions(context))
     sessions.hear(context)

@@ -62,7 +62,9 @@ def code_of(code: str) -> SubagentErrorCode:
 class _Wire(BaseModel):
     """Written in camelCase, without the fields that say nothing."""
 
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+    model_config = ConfigDict(
+        defer_build=True, frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+    )
 
     def payload(self) -> JsonObject:
         """As plain JSON."""

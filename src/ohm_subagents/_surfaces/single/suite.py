@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from ohm_subagents._plugins.suites import Tool, ToolResult, ToolSuiteSpec
+from ohm_subagents._plugins.suites import Tool, ToolResult
 from ohm_subagents._surfaces.single.child_prompt import child_prompt
 from ohm_subagents._surfaces.single.child_run import RUNNING, ChildRun
 from ohm_subagents._surfaces.single.details import Details, SubagentErrorCode
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
 
-NAME: Final = "single"
 TOOL: Final = "subagent"
 _LOOP: Final = LoopPolicy(same_results=0)
 """001 ends nobody whose searches find nothing, and bounds a run by time and size."""
@@ -54,12 +53,7 @@ GUIDELINES: Final = (
 )
 
 
-def single_suite() -> ToolSuiteSpec:
-    """The suite of 001."""
-    return ToolSuiteSpec(name=NAME, summary="Delegate one task to one agent.", build=_build, redacts=True)
-
-
-def _build(context: SuiteContext) -> tuple[Tool, ...]:
+def build(context: SuiteContext) -> tuple[Tool, ...]:
     """Nothing for a subagent, and nothing where subagents are switched off."""
     settings = context.devkit_settings()
     if context.nesting.is_child or not settings.enabled:

@@ -31,7 +31,7 @@ class StickyOptions(Options):
     `finalizeRetries`: how often an agent that has not handed in its answer is told so. `timeoutMs`: of a run, if any.
     """
 
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+    model_config = ConfigDict(defer_build=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
 
     prompt_dirs: tuple[Folder, ...] = ()
     sessions_dir: Folder = SESSIONS

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ohm_subagents._plugins.finalization import GUIDELINE, finalize_tool
-from ohm_subagents._plugins.suites import ClosedError, Tool, ToolResult, ToolSuiteSpec
+from ohm_subagents._plugins.suites import ClosedError, Tool, ToolResult
 from ohm_subagents._surfaces.sticky.inputs import SUBAGENT_SCHEMA, Asked, parse_asked
 from ohm_subagents._surfaces.sticky.options import StickyOptions, expanded
 from ohm_subagents._surfaces.sticky.outcome import CANCELLED, failed, final_of, noted, result_of
 from ohm_subagents._surfaces.sticky.sessions import StickySession
+from ohm_subagents._surfaces.sticky.spec import NAME
 from ohm_subagents._surfaces.sticky.tools import tools_of
 from ohm_subagents._surfaces.sticky.turns import Turns
 from ohm_subagents._surfaces.suite_options import suite_options
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
 
-NAME: Final = "sticky"
 TOOL: Final = "subagent"
 RUNNING: Final = "(running...)"
 _TAIL_CHARS: Final = 2000
@@ -50,12 +50,7 @@ _LOOP: Final = LoopPolicy(steps=("warn",))
 """An agent that goes in circles is told so, and goes on: 003 ends no run but for its time."""
 
 
-def sticky_suite() -> ToolSuiteSpec:
-    """The suite of 003."""
-    return ToolSuiteSpec(name=NAME, summary="Delegate to one agent that keeps its context.", build=_build)
-
-
-def _build(context: SuiteContext) -> tuple[Tool, ...]:
+def build(context: SuiteContext) -> tuple[Tool, ...]:
     """For the process of an agent, only what it hands in its answer with; no other subagent is given anything."""
     options = suite_options(StickyOptions, context.settings().options, suite=NAME)
     if context.nesting.is_sticky_child:

@@ -64,7 +64,7 @@ TaskIds = Annotated[tuple[TaskIdText, ...], BeforeValidator(_listed), Field(min_
 
 
 class _Fields(BaseModel):
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
+    model_config = ConfigDict(defer_build=True, frozen=True, populate_by_name=True)
 
 
 class TaskFields(_Fields):

@@ -24,7 +24,7 @@ Whole = Annotated[int, BeforeValidator(whole), Field(ge=-MAX_INDEX, le=MAX_INDEX
 
 
 class _Fields(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
 
 class TodoFields(_Fields):

@@ -8,5 +8,10 @@ class Arguments(BaseModel):
     """Base of every tool's arguments. Both spellings are taken; unknown keys are ignored."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, validate_by_name=True, validate_by_alias=True, frozen=True, str_max_length=2_000_000
+        defer_build=True,
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        frozen=True,
+        str_max_length=2_000_000,
     )

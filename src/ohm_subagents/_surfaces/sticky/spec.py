@@ -1,0 +1,23 @@
+"""What is known of the suite before anybody mounts it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._plugins.suites import ToolSuiteSpec
+
+if TYPE_CHECKING:
+    from ohm_subagents._plugins.suites import SuiteContext, Tool
+
+NAME: Final = "sticky"
+
+
+def sticky_suite() -> ToolSuiteSpec:
+    """The suite, which is loaded when it is mounted."""
+    return ToolSuiteSpec(name=NAME, summary="Delegate to one agent that keeps its context.", build=_build)
+
+
+def _build(context: SuiteContext) -> tuple[Tool, ...]:
+    from ohm_subagents._surfaces.sticky.suite import build  # noqa: PLC0415  only who mounts it needs it
+
+    return build(context)

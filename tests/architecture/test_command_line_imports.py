@@ -1,0 +1,56 @@
+"""What a command of `ohm` loads, in a process of its own: what it does not need costs its user time at every start."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROBE = """
+import sys
+from ohm_subagents.cli.main import main
+
+try:
+    main()
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+SERVERS = {"pydantic_ai", "genai_prices", "openai", "anthropic", "httpx", "opentelemetry", "trio", "jsonschema", "rich"}
+ENGINE = {"anyio", "asyncio", "pluggy", "sqlite3", "psutil", "wcwidth", "structlog", "ruamel.yaml"}
+UNUSED = {
+    "psutil",
+    "wcwidth",
+    "structlog",
+    "ohm_subagents._backends.shell.tree",
+    "ohm_subagents._store.snapshot_reading",
+    "ohm_subagents._surfaces.delegate.suite",
+    "ohm_subagents._surfaces.single.suite",
+    "ohm_subagents._surfaces.sticky.suite",
+    "ohm_subagents.cli.doctor",
+}
+
+
+def loaded(cwd, *arguments: str) -> tuple[str, set[str]]:
+    """What the command prints, and every module that its process has loaded."""
+    env = {"PATH": os.environ["PATH"], "HOME": str(cwd), "PI_CONFIG_DIR": str(cwd)}
+    command = [sys.executable, "-c", PROBE, *arguments]
+    done = subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True, check=True)
+    return done.stdout, set(done.stderr.split())
+
+
+@pytest.mark.parametrize("command", [(), ("run",), ("tasks",), ("profile", "new")], ids=" ".join)
+def test_help_loads_nothing_of_the_engine(tmp_path, command: tuple[str, ...]) -> None:
+    printed, modules = loaded(tmp_path, *command, "--help")
+    assert "Usage: " in printed
+    assert (SERVERS | ENGINE) & modules == set()
+    assert {name.split(".")[1] for name in modules if name.startswith("ohm_subagents.")} == {"cli", "_views"}
+    assert command or "pydantic" not in modules, "typer itself loads it, for the parameters of a command"
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+def test_a_run_on_the_echo_backend_loads_nothing_that_only_another_run_needs(tmp_path, store: str) -> None:
+    (tmp_path / "ohm.json").write_text(f'{{"subagents": {{"store": "{store}"}}}}')
+    printed, modules = loaded(tmp_path, "run", "finder", "x", "--backend", "none")
+    assert "subagent: finder" in printed
+    assert (SERVERS | UNUSED) & modules == set()
+    assert ("sqlite3" in modules) == (store == "sqlite")
