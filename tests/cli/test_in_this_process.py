@@ -71,6 +71,7 @@ def state() -> dict[str, object]:
         "signals": {number: signal.getsignal(number) for number in signal.valid_signals()},
         "threads": threading.enumerate(),
         "descriptors": descriptors(),
+        "garbage": gc.get_threshold(),
         "warnings": list(warnings.filters),
         "logging": (logging.getLogger().level, list(logging.getLogger().handlers)),
     }

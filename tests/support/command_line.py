@@ -6,6 +6,8 @@ import path of `PYTHONPATH`; and leaves none of it behind. What would end a proc
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib
 import os
 import subprocess
@@ -102,7 +104,7 @@ def _streams(*files: IO[bytes]) -> Iterator[None]:
 @contextmanager
 def _started(arguments: tuple[str, ...], cwd: Path, env: Mapping[str, str]) -> Iterator[None]:
     """The rest of what a process is started with."""
-    before = Path.cwd(), sys.modules["__main__"]
+    before = Path.cwd(), sys.modules["__main__"], gc.get_threshold()
     places = [place for place in env.get("PYTHONPATH", "").split(os.pathsep) if place]
     program = ModuleType("__main__")
     program.__file__ = str(EXECUTABLE)
@@ -116,8 +118,10 @@ def _started(arguments: tuple[str, ...], cwd: Path, env: Mapping[str, str]) -> I
         ):
             yield
     finally:
-        folder, sys.modules["__main__"] = before
+        folder, sys.modules["__main__"], threshold = before
         os.chdir(folder)
+        gc.set_threshold(*threshold)
+        atexit.unregister(gc.freeze)
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
+import gc
 import io
 import os
 import sys
@@ -32,6 +34,8 @@ app.add_typer(policy_app, name="policy")
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(profile_app, name="profile")
 
+_YOUNG: Final = 50_000
+"""So many new objects before garbage is looked for: nearly all that a start makes is there to stay."""
 _LOST: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO})
 
 
@@ -223,6 +227,8 @@ def options(
 
 def main() -> None:
     """The entry point of the `ohm` command."""
+    gc.set_threshold(_YOUNG)
+    atexit.register(gc.freeze)  # what is there at the end goes with the process: nobody need look for garbage in it
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] it is None when the shell closed it
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115  for as long as the program lives
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] as above, it may be closed
