@@ -50,22 +50,24 @@ def test_the_generated_tables_are_up_to_date():
     assert tables.with_tables(README) == README, "run: python tests/docs/tables.py"
 
 
-@pytest.mark.parametrize(
-    ("name", "printed"),
-    [
-        ("embed", ["contract/truncation.py", "keyword search"]),
-        (
-            "ops",
-            [
-                "succeeded 1",
-                "✓ Finder · Auth flow scan",
-                "✓ Oracle · Retry review",
-                "batch: accepted 2/2\ncompleted\n",
-                "completed True\n[True, False]\nTrue\nFalse succeeded\nprimary-tool\n",
-            ],
-        ),
+PRINTED = {
+    "embed": ["contract/truncation.py", "keyword search"],
+    "ops": [
+        "succeeded 1",
+        "✓ Finder · Auth flow scan",
+        "✓ Oracle · Retry review",
+        "batch: accepted 2/2\ncompleted\n",
+        "completed True\n[True, False]\nTrue\nFalse succeeded\nprimary-tool\n",
     ],
-)
+    "delegate": ["['completed', 'error']\n2 completed\n"],
+}
+
+
+def test_every_block_that_is_marked_to_be_run_is():
+    assert [name for kind, name, _, _ in BLOCKS if kind == "run"] == [*PRINTED]
+
+
+@pytest.mark.parametrize(("name", "printed"), PRINTED.items())
 def test_the_program_examples_run(name, printed):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", block("run", name)],
