@@ -69,6 +69,15 @@ async def test_calls_are_served_in_the_order_in_which_they_came_under_one_cap(st
     assert (stage.begun, stage.peak) == (["a", "b", "c", "d", "e", "f"], 2)
 
 
+async def test_those_whose_turn_it_is_at_once_begin_in_their_order_on_every_event_loop(stage):
+    names = [str(number) for number in range(40)]
+    async with opened(stage, taskMaxConcurrency=40) as ohm:
+        await start(ohm, *names, parallel=True)
+        await anyio.wait_all_tasks_blocked()
+
+    assert (stage.begun, stage.peak) == (names, 40)
+
+
 async def test_a_batch_that_is_full_lets_others_pass(stage):
     async with opened(stage, taskMaxConcurrency=1) as ohm:
         await start(ohm, "a", "b", parallel=True)

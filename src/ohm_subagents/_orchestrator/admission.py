@@ -10,6 +10,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING
 
+from ohm_subagents._plugins.event_loop import on_asyncio
 from ohm_subagents.contract.events import TaskQueued
 
 if TYPE_CHECKING:
@@ -38,10 +39,13 @@ class _Batch:
 class Admission:
     """Starts `work` for each task in its turn. A task that waits has a ticket; the lowest runs next.
 
-    One task begins at a time: the next one only when `work` has called what it was given, so that tasks begin in the
-    order of their tickets on every event loop. A slot is free as soon as `work` has ended: the caps are about work
-    that really goes on, also that of a backend which takes its time to be cancelled. What a task starts runs in its
-    slot: if it had to wait for one of its own, both could wait for ever.
+    Tasks begin in the order of their tickets on every event loop. asyncio runs them in the order in which they were
+    started, so all whose turn it is are started together: in step, they cost a third less than one after another. trio
+    shuffles them, so there the next one is started only when `work` has called what it was given.
+
+    A slot is free as soon as `work` has ended: the caps are about work that really goes on, also that of a backend
+    which takes its time to be cancelled. What a task starts runs in its slot: if it had to wait for one of its own, both
+    could wait for ever.
     """
 
     def __init__(self, group: TaskGroup, work: Work) -> None:
@@ -49,6 +53,7 @@ class Admission:
         self._work = work
         self._running = 0
         self._is_beginning = False
+        self._is_shuffled = not on_asyncio()
         self._tickets = count()
         self._line: list[int] = []
         self._ready: list[tuple[int, _Batch]] = []
@@ -109,7 +114,7 @@ class Admission:
             if live is not None and self.leave(live):
                 batch.running += 1
                 self._running += not batch.is_nested
-                self._is_beginning = True
+                self._is_beginning = self._is_shuffled
                 live.work = live.origin.run(self._group.start_soon, self._run, live, batch)
             self._offer(batch)
 

@@ -8,10 +8,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
-from anyio.lowlevel import checkpoint, current_token
+from anyio.lowlevel import checkpoint
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from ohm_subagents._plugins.event_loop import on_asyncio
 from ohm_subagents._plugins.interfaces import Backend, BackendSpec, Capability, Options
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err
@@ -50,7 +51,7 @@ def interactive_sdk_spec(
 
     @asynccontextmanager
     async def open_backend(options: InProcessOptions) -> AsyncGenerator[Backend]:
-        if not _on_asyncio():
+        if not on_asyncio():
             # Before the thread: its work takes no time on a clock that jumps, as tests have it.
             yield WrongLoop()
             return
@@ -88,10 +89,6 @@ class WrongLoop:
                 advice="Start the program with asyncio (anyio.run(main) does by default), or use another backend.",
             )
         )
-
-
-def _on_asyncio() -> bool:
-    return "asyncio" in current_token().backend_class.__module__
 
 
 def _lacks(_options: InProcessOptions, _env: Mapping[str, str]) -> str | None:
