@@ -44,8 +44,8 @@ class Admission:
     shuffles them, so there the next one is started only when `work` has called what it was given.
 
     A slot is free as soon as `work` has ended: the caps are about work that really goes on, also that of a backend
-    which takes its time to be cancelled. What a task starts runs in its slot: if it had to wait for one of its own, both
-    could wait for ever.
+    which takes its time to be cancelled. What a task starts runs in its slot: if it had to wait for one of its own,
+    both could wait for ever.
     """
 
     def __init__(self, group: TaskGroup, work: Work) -> None:
