@@ -171,4 +171,53 @@ async def test_a_backend_that_raises_while_it_prepares_costs_its_own_run():
 
     async with opened(Slow(preparing=fall)) as ohm:
         assert (await ohm.run("finder", "p")).unwrap_err().code == ErrorCode.BACKEND_FAILED
+        (told,) = await ohm.warm_up("finder")
+        assert told.message == "Subagent 'finder' is not warmed up: Backend 'slow' failed to prepare: RuntimeError."
         assert (await ohm.run("finder", "p", backend="none")).unwrap().status == "succeeded"
+
+
+async def test_warming_up_makes_what_runs_find_ready():
+    backend = Slow(opening=for_long, preparing=for_long)
+    async with opened(backend) as ohm:
+        assert await ohm.warm_up("finder") == ()
+        assert backend.done == ["open", "prepare"]
+        await ohm.run("finder", "p")
+        assert backend.done == ["open", "prepare", "prepare", "run"]
+
+
+async def test_warming_up_is_for_every_profile_that_may_run_and_its_own_backend():
+    asked = []
+
+    class Asked(Slow):
+        async def prepare(self, profile, model):
+            asked.append((profile.id, f"{model}"))
+            return await super().prepare(profile, model)
+
+    subagents = {"model": "acme/big", "oracle": {"model": "acme/small"}, "task": {"backend": "none"}}
+    async with opened(Asked(), subagents=subagents, features={"painterImagegen": False}) as ohm:
+        assert await ohm.warm_up() == ()
+    assert sorted(asked) == [("finder", "acme/big"), ("librarian", "acme/big"), ("oracle", "acme/small")]
+
+
+async def test_what_cannot_be_warmed_up_is_told_and_nothing_is_raised():
+    config = {"finder": {"backend": "nowhere"}}
+    async with opened(Slow(), subagents=config) as ohm:
+        told = await ohm.warm_up("finder", "nobody", "oracle")
+    assert [one.subject for one in told] == ["finder", "nobody"]
+    assert "No plugin offers the subagent backend 'nowhere'." in told[0].message
+    assert "Available profiles:" in told[1].message
+
+
+async def test_with_a_configuration_that_cannot_be_read_there_is_nothing_to_warm_up(tmp_path):
+    (tmp_path / "ohm.json").write_text("{")
+    async with Ohm.open(env=HERMETIC, config=tmp_path / "ohm.json") as ohm:
+        (told,) = await ohm.warm_up()
+    assert told.subject == "config"
+
+
+async def test_a_warm_up_that_is_cancelled_leaves_at_once():
+    async with opened(Slow(opening=anyio.sleep_forever)) as ohm:
+        with anyio.move_on_after(1):
+            await ohm.warm_up()
+        before = anyio.current_time()
+    assert anyio.current_time() == before

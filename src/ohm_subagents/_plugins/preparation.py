@@ -20,8 +20,8 @@ class Preparing(Protocol):
     async def prepare(self, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
         """Make what runs of this profile need, off the event loop, and without asking anybody outside.
 
-        Called before each run, when no clock of it counts yet; `model` is that of `RunRequest`. A run meets the cause
-        of an `Err` again, and says so itself. Quick where all is there.
+        Called before each run, when no clock of it counts yet, and by `Ohm.warm_up`; `model` is that of `RunRequest`.
+        An `Err` is told by `warm_up`; a run meets the same cause, and says so itself. Quick where all is there.
         """
         ...
 
