@@ -1,7 +1,6 @@
 """Every async test runs on both event loops; on trio, time is virtual and jumps when nobody is busy."""
 
 import os
-import signal
 
 import leaks
 import pytest
@@ -13,18 +12,6 @@ def pytest_configure(config):
     os.environ["XDG_CACHE_HOME"] = "/dev/null"  # no test writes into the cache of whoever runs it
     config.pluginmanager.register(leaks)
     config.pluginmanager.register(real_processes)
-
-
-@pytest.fixture(autouse=True)
-def _signals_are_heard():
-    """Whoever runs the tests may have left them ignored (`nohup`, `&`), and children inherit that."""
-    heard = {signal.SIGHUP: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
-    ignored = [number for number in heard if signal.getsignal(number) is signal.SIG_IGN]
-    for number in ignored:
-        signal.signal(number, heard[number])
-    yield
-    for number in ignored:
-        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture(params=["asyncio", "trio"])

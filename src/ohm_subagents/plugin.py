@@ -18,6 +18,7 @@ from ohm_subagents._plugins.interfaces import (
     ToolRowRequest,
 )
 from ohm_subagents._plugins.observer import Observer
+from ohm_subagents._plugins.preparation import Preparing
 from ohm_subagents._plugins.suites import (
     ClosedError,
     EventHandler,
@@ -104,6 +105,7 @@ __all__ = [
     "Options",
     "PermissionRequest",
     "PluginInvalidError",
+    "Preparing",
     "Profile",
     "Redactor",
     "RequestNeed",

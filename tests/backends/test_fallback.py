@@ -20,7 +20,7 @@ from ohm_subagents.contract import (
     TextDelta,
     ToolStarted,
 )
-from ohm_subagents.plugin import BackendSpec, Capability, Err, Options, RequestNeed, hookimpl
+from ohm_subagents.plugin import BackendSpec, Capability, Err, Ok, Options, RequestNeed, hookimpl
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step
 
 pytestmark = pytest.mark.anyio
@@ -426,3 +426,53 @@ class TestTheSwitch:
             assert (await ohm.run("oracle", "p")).err_value.code == ErrorCode.BACKEND_OPTIONS_INVALID
             await ohm.reconfigure(config={})
             assert (await ohm.run("oracle", "p")).err_value.code == ErrorCode.MODEL_MISSING
+
+
+class Preparing(ScriptedBackend):
+    """Says which model it was asked to prepare for whom, and cannot as long as there are `errors`."""
+
+    def __init__(self, *errors, id):
+        super().__init__(id=id, default=Step(text="done"))
+        self.asked = []
+        self._errors = list(errors)
+
+    async def prepare(self, profile, model):
+        await anyio.lowlevel.checkpoint()
+        self.asked.append((profile.id, model, profile.fallback_model))
+        return Err(self._errors.pop(0)) if self._errors else Ok(None)
+
+
+MODEL, RESORT = ModelPattern(provider="acme", model="big"), ModelPattern(provider="local", model="search")
+
+
+async def test_the_first_is_prepared_and_the_second_left_alone():
+    one, other = Preparing(id="first"), Preparing(id="second")
+    async with ohm_of(Pair(one, other), model=f"{MODEL}") as ohm:
+        assert await ohm.warm_up() == ()
+    assert (one.asked, other.asked) == ([("finder", MODEL, None)], [])
+
+
+async def test_where_the_first_cannot_begin_the_second_is_prepared():
+    one, other = Preparing(NO_MODEL, id="first"), Preparing(id="second")
+    async with ohm_of(Pair(one, other)) as ohm:
+        assert await ohm.warm_up() == ()
+    assert (len(one.asked), len(other.asked)) == (1, 1)
+
+
+async def test_where_neither_has_a_model_the_last_resort_is_prepared_too():
+    one, other = Preparing(NO_MODEL, id="first"), Preparing(NO_MODEL, id="second")
+    profile = replace(PROFILE, fallback_model=RESORT)
+    config = {"subagentBackend": "first"}
+    async with Ohm.open(env=HERMETIC, plugins=[Pair(one, other)], config=config, profiles=[profile]) as ohm:
+        assert await ohm.warm_up() == ()
+    assert one.asked == [("finder", None, None), ("finder", None, RESORT)]
+    assert len(other.asked) == 1
+
+
+async def test_what_is_no_bootstrap_error_is_told_by_the_warm_up():
+    broken = OhmError(code=ErrorCode.MODEL_UNKNOWN, message="Unknown model.")
+    one, other = Preparing(broken, id="first"), Preparing(id="second")
+    async with ohm_of(Pair(one, other)) as ohm:
+        (told,) = await ohm.warm_up()
+    assert told.message.endswith("Unknown model.")
+    assert other.asked == []

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import leaks
 import pytest
 from command_line import EXECUTABLE, Done, in_a_process, in_this_process
+from deafness import hearing
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
 
 
 @dataclass
@@ -90,6 +91,13 @@ class OhmProcess:
                 yield process
             finally:
                 process.kill()
+
+
+@pytest.fixture(autouse=True)
+def _as_from_a_terminal() -> Iterator[None]:
+    """An `ohm` honours `nohup`; these are not started by one, whatever the tests are."""
+    with hearing():
+        yield
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from ohm_subagents._config.env import home_dir, nesting
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._orchestrator.throttle import Throttle
+from ohm_subagents._orchestrator.warming import warmed_up
 from ohm_subagents._plugins.interfaces import ToolRowRequest
 from ohm_subagents._plugins.suites import SuiteContext
 from ohm_subagents._policy.permissions import visible
@@ -95,6 +96,11 @@ class Engine:
     def profiles(self) -> tuple[Profile, ...]:
         """The roster: every profile that may be shown."""
         return visible(self.assembly.catalog.profiles, self.assembly.config.subagents.permissions)
+
+    async def warm_up(self, names: tuple[str, ...]) -> tuple[Diagnostic, ...]:
+        """Open what runs of these profiles need, and say what cannot be opened."""
+        self.orchestrator.check_open()
+        return await warmed_up(names, self._world, self._pool)
 
     def suite_diagnostics(self) -> Iterator[Diagnostic]:
         """What of the suites could not be mounted, and what is wrong with their files."""

@@ -279,6 +279,13 @@ class Ohm:
         started = one_item(await self._engine.orchestrator.execute(command))
         return Handle(self._engine.orchestrator, started, self.config.output_max_chars)
 
+    async def warm_up(self, *profiles: str) -> tuple[Diagnostic, ...]:
+        """Import and open now what first runs of `profiles`, or of all visible ones, would wait for; asks no model.
+
+        What cannot be opened, say for want of a key, is a diagnostic here, and the error of a run that needs it.
+        """
+        return await self._engine.warm_up(profiles)
+
     def task(self, task_id: str) -> Task | None:
         """The newest state of a task: its whole output, its events, its usage. None if it is unknown or expired."""
         match self._engine.store.get(TaskId(task_id)):

@@ -11,6 +11,7 @@ from typing_extensions import TypeVar
 
 from ohm_subagents._plugins.interfaces import BackendSpec, Options
 from ohm_subagents._plugins.pool import BackendPool
+from ohm_subagents._plugins.preparation import prepared
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised, RouteResolved
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites import JsonObject
     from ohm_subagents.contract.events import RunEvent
     from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.contract.profile import Profile
 
 SecondT = TypeVar("SecondT", bound=Options, default=Options)
 BOOTSTRAP: Final = frozenset(
@@ -80,6 +82,20 @@ class FallbackBackend:
         self._first = first
         self._second = second
         self._tag = f"{second}\n"
+
+    async def prepare(self, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
+        """Prepare the one that the run will come to, and whoever is asked before it."""
+        first = await self._prepared(self._first, replace(profile, fallback_model=None), model)
+        if not isinstance(first, Err) or first.err_value.code not in BOOTSTRAP:
+            return first
+        second = await self._prepared(self._second, profile, model)
+        if first.err_value.code != ErrorCode.MODEL_MISSING or profile.fallback_model is None:
+            return second
+        return await self._prepared(self._first, profile, model)
+
+    async def _prepared(self, backend_id: str, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
+        async with self._pool.backend(backend_id) as opened:
+            return opened if isinstance(opened, Err) else await prepared(opened.ok_value, profile, model)
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         watch = _Watch(sink)

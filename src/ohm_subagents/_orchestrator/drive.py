@@ -17,6 +17,7 @@ from ohm_subagents._orchestrator.prompt import assembled
 from ohm_subagents._orchestrator.tracing import span
 from ohm_subagents._plugins.finalization import finalize_tool
 from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest
+from ohm_subagents._plugins.preparation import prepared
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Cancelled, DiagnosticRaised, Failed, RunStarted, Succeeded
@@ -130,7 +131,6 @@ class Driver:
         if refused is not None:
             return Err(refused)
         result: Result[RunOutput, OhmError] | None = None
-        live.guard = guard
         try:
             with guard.scope:
                 result = await self._ask(live, message, guard)
@@ -141,12 +141,14 @@ class Driver:
 
     async def _ask(self, live: LiveTask, message: Message, guard: RunGuard) -> Result[RunOutput, OhmError]:
         """One call of the backend; a raising one fails its own run only."""
-        sink = RunSink(live, guard)
+        plan, sink = message.plan, RunSink(live, guard)
         try:
-            async with self._pool.backend(message.plan.backend) as opened:
+            async with self._pool.backend(plan.backend) as opened:
                 if isinstance(opened, Err):
                     return opened
-                prompt = await _assembled(message.plan)
+                await prepared(opened.ok_value, plan.profile, plan.model)  # what it cannot make, the run will say
+                guard.start()
+                prompt = await _assembled(plan)
                 answer: object = await opened.ok_value.run(_request(live, message, prompt, guard, sink), sink)
         except Exception as exc:  # noqa: BLE001  the law says never raise; a plugin may break it, siblings may not pay
             live.log_crash(exc)
@@ -161,7 +163,7 @@ class Driver:
             sink.close()
         match answer:
             case Ok(RunOutput(text=str(text)) as output):
-                summary = output.summary or message.plan.summary_of(message.prompt, live.task, live.told)
+                summary = output.summary or plan.summary_of(message.prompt, live.task, live.told)
                 return Ok(RunOutput(text=encodable(text), summary=summary, exit_code=output.exit_code))
             case Err(OhmError() as error):
                 return Err(error)

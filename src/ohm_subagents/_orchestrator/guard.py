@@ -57,7 +57,6 @@ class RunGuard:
     """
 
     def __init__(self, live: LiveTask, message: Message, *, alarm: Alarm, throttle: Throttle) -> None:
-        now = anyio.current_time()
         plan, account = message.plan, live.lineage.account
         self.scope = message.scope = anyio.CancelScope()
         self.error: OhmError | None = None
@@ -67,7 +66,7 @@ class RunGuard:
         self._account = account
         self._alarm = alarm
         self.gate = RequestGate(self, account, throttle)
-        self._deadlines = Deadlines(plan.limits, begun=now, wall_at=account.begin(now))
+        self._deadlines: Deadlines
         self._loops = LoopWatch(plan.loop)
         self._waits = False
         self._is_over = False
@@ -77,14 +76,20 @@ class RunGuard:
     # Around the run
 
     def begin(self) -> OhmError | None:
-        """Start the clocks, or say why the run may not begin."""
+        """Set aside what the run takes at least, or say why it may not begin."""
         spent = self.gate.open()
         if spent is not None:
             self.refused(spent)
             return spent.error
         self._alarm.join()
-        self._alarm.set(self)
         return None
+
+    def start(self) -> None:
+        """All is there that the run needs: start the clocks."""
+        now = anyio.current_time()
+        self._deadlines = Deadlines(self._plan.limits, begun=now, wall_at=self._account.begin(now))
+        self._live.guard = self
+        self._alarm.set(self)
 
     def end(self, *, is_counted: bool) -> None:
         """The run is over: stop the clocks and give back what was reserved."""

@@ -86,7 +86,7 @@ class Orchestrator:
         `observer` and `progress` hear of the tasks that the command starts or touches while it lasts. Setting `abort`,
         or cancelling the caller, cancels the tasks or the follow-up that it waits for; a `wait` only stops waiting.
         """
-        self._check_open()
+        self.check_open()
         reply = await self._execute(command, Onlookers(observer, progress), abort)
         if command.op != "status":  # what is told has to survive the death of this process
             await self._store.flush()
@@ -266,12 +266,13 @@ class Orchestrator:
 
     async def read_session(self, session_id: SessionId) -> tuple[KeptTask, ...]:
         """The tasks of a session, oldest first, as far as they are kept; none if nobody knows it."""
-        self._check_open()
+        self.check_open()
         await checkpoint()
         tasks = self._store.session(session_id)
         return tuple([KeptTask(task=task, history=await self._store.history(task)) for task in tasks])
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Refuse to work for an `Ohm` that was left."""
         if self._is_closed:
             raise ClosedError("This Ohm is closed; use it inside `async with Ohm.open(...)`.")
 

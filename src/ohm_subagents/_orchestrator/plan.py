@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from ohm_subagents._config.schema import OhmConfig, ProfileSettings
     from ohm_subagents._orchestrator.world import World
     from ohm_subagents._plugins.suites import Tool
     from ohm_subagents.contract.diagnostics import Diagnostic
@@ -103,7 +104,7 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     model = named_model(item.model, profile, terms.own, world.config.subagents.model)
     if isinstance(model, Err):
         return refused(model.err_value)
-    backend = item.backend or terms.own.backend or profile.backend or world.config.subagent_backend
+    backend = item.backend or backend_of(profile, terms.own, world.config)
     spec = world.backends.get(backend)
     unfinal = terms.fault or unsupported(profile, spec)
     if unfinal is not None:
@@ -133,6 +134,11 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             env=world.env,
         )
     )
+
+
+def backend_of(profile: Profile, own: ProfileSettings, config: OhmConfig) -> str:
+    """The backend of a call that names none."""
+    return own.backend or profile.backend or config.subagent_backend
 
 
 def _profile_of(item: StartItem, world: World) -> Result[Profile, Refused]:

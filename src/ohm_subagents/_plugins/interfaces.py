@@ -150,6 +150,7 @@ class BackendSpec(Generic[OptionsT]):
     """A backend that a plugin offers.
 
     `open` is entered on first use and closed with the `Ohm`; failing to open is the error of the task that needed it.
+    A run waits for it, and for `Preparing.prepare` of a backend that has it, before its clocks begin.
     `label` is what envelopes show as `backend` when that is not the id. `lacks` says in one sentence what is missing
     to use it with these options in this environment, or None; it is asked by `ohm doctor` only.
     """
@@ -168,10 +169,11 @@ class ModelSpec:
     """A model provider that a plugin offers to the in-process backend.
 
     `open` makes a pydantic-ai `Model` for a pattern of this provider, or says why not; models are cached and closed
-    with the `Ohm`. `keys` are the environment variables of which one must be set (empty: none needed). `default_model`
-    is the provider's row of the default table, used when one of its keys is there and nothing else names a model.
-    `is_free`: its models cost nothing, so that a budget of money has nothing against them. `open_with_key` is `open`
-    with this key in place of one from the environment, for one run alone; None for a provider that takes no key.
+    with the `Ohm`. It is called in a thread, before the clocks of the run begin. `keys` are the environment variables
+    of which one must be set (empty: none needed). `default_model` is the provider's row of the default table, used when
+    one of its keys is there and nothing else names a model. `is_free`: its models cost nothing, so that a budget of
+    money has nothing against them. `open_with_key` is `open` with this key in place of one from the environment, for
+    one run alone; None for a provider that takes no key.
     """
 
     provider: str

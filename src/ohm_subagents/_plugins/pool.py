@@ -48,12 +48,14 @@ class _Host:
         self._closed = anyio.Event()
         self._shell = anyio.CancelScope()
         self._runs = 0
+        self._is_open = False
         self._is_retired = False
 
     async def serve(self) -> None:
         try:
             with self._shell:
                 async with self.spec.open(self.options) as backend:
+                    self._is_open = True
                     self._shell.shield = True  # from here on it ends by `close`, which lets it clean up in peace
                     knows_agents = Capability.AGENT_OPTIONS in self.spec.capabilities
                     self.opened = Ok(backend if knows_agents else Unaware(backend, self.spec.id))
@@ -66,7 +68,7 @@ class _Host:
             self.opened = Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))
             self._logger.exception("backend.failed", backend=self.spec.id, reason=verb)
         finally:
-            if self._shell.cancelled_caught and self._closing.is_set():
+            if self._shell.cancelled_caught and self._is_open:
                 self._logger.error("backend.failed", backend=self.spec.id, reason=f"not closed in {CLOSE_GRACE_S} s")
             self.ready.set()
             self._closed.set()
@@ -95,7 +97,8 @@ class _Host:
 
     def _leave(self) -> None:
         if not self._closing.is_set():
-            self._shell.deadline = anyio.current_time() + CLOSE_GRACE_S
+            grace_s = CLOSE_GRACE_S if self._is_open else 0  # nobody waits for what is only being opened
+            self._shell.deadline = anyio.current_time() + grace_s
             self._closing.set()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ohm_subagents._plugins.preparation import prepared
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.interfaces import Backend, RunOutput, RunRequest, Sink
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
 
@@ -23,6 +25,9 @@ class Unaware:
     def __init__(self, backend: Backend, backend_id: str) -> None:
         self._backend = backend
         self._id = backend_id
+
+    async def prepare(self, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
+        return await prepared(self._backend, profile, model)
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         agent = request.profile.agent

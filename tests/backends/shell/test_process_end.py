@@ -135,7 +135,6 @@ async def test_what_has_no_environment_ends_too(started):
         assert not stray.is_running() or stray.status() == psutil.STATUS_ZOMBIE
 
 
-@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)  # where the launcher starts it
 @pytest.mark.parametrize("hidden", ["OHM_SUBAGENT_RUN_ID=other setsid -f", "setsid -f env -i"])
 async def test_a_daemon_that_has_lost_the_mark_ends_too(started, hidden):
     async with Supervisor.open(grace_s=GRACE_S) as supervisor:

@@ -14,6 +14,7 @@ import psutil
 import pytest
 from leaks import MARKER
 
+from ohm_subagents._backends.inheritance import launched
 from ohm_subagents._backends.shell import remains
 
 PATIENCE_S = 30
@@ -152,15 +153,7 @@ def test_the_guardian_has_no_marker_no_environment_and_a_session_of_its_own(host
 
 def test_a_launcher_whose_host_has_gone_starts_nothing(started):
     reading, writing = os.pipe()
-    words = (
-        sys.executable,
-        "-I",
-        "-S",
-        remains.__file__.replace("remains", "launcher"),
-        "1",
-        f"{writing}",
-        "/bin/echo",
-    )
+    words = launched(["/bin/echo"], parent=1, status=writing)
     finished = subprocess.run(words, pass_fds=(writing,), capture_output=True, env=started.env, check=False)
     os.close(writing)
     assert (finished.returncode, finished.stdout, os.read(reading, 1)) == (-signal.SIGKILL, b"", b"")

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.interfaces import RunRequest, Sink
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.contract.profile import Profile
 
 RUNTIME: Final = "pi-sdk"
 TOOL_RETRIES: Final = 3
@@ -63,6 +64,27 @@ class InProcessBackend:
         # Both cost more to make than a whole turn of a quick model.
         self._agents: dict[str, Agent[ToolUse, str]] = {}
         self._facts: dict[ModelPattern, ModelFacts] = {}
+        self._made: set[tuple[str, str | None]] = set()
+
+    async def prepare(self, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
+        """Open the model, which imports its SDK."""
+        chosen = self._models.choose(model, profile)
+        if isinstance(chosen, Err):
+            return chosen
+        pattern = chosen.ok_value
+        key = key_for(profile, pattern.provider) if self._models.takes_key(pattern) else None
+        made = pattern.provider, pattern.model if key is None else None  # with a key, only the imports stay
+        if made in self._made:
+            return Ok(None)
+        try:
+            async with self._models.opened(pattern, key) as opened:
+                if isinstance(opened, Err):
+                    return opened
+                self._made.add(made)
+                return Ok(None)
+        except Exception as error:  # noqa: BLE001  as below
+            await checkpoint_if_cancelled()
+            return Err(failure(error, pattern, response=None, secrets=self._secrets(key)))
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         await yield_to_others()

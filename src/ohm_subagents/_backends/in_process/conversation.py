@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 _GROWTH: Final = 1.25
 
+# It builds its schemas at first use, which takes long: better now, in the thread that imports this.
+ConversationTypeAdapter.validate_json(ConversationTypeAdapter.dump_json(Conversation(messages=[])))
+
 
 def conversation_of(request: RunRequest, sink: Sink) -> Conversation | None:
     """Where the session stands: its checkpoint, repaired; else its history as plain text; None of a new one."""

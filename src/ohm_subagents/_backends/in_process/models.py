@@ -135,7 +135,7 @@ class ModelBook:
         if not _is_sendable(key):
             yield Err(_unsendable_key(pattern, "apiKey"))
             return
-        opened = await to_thread.run_sync(spec.open_with_key, pattern, key)
+        opened = await to_thread.run_sync(spec.open_with_key, pattern, key, abandon_on_cancel=True)
         if isinstance(opened, Err):
             yield opened
             return

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
+from ohm_subagents._backends.in_process.importing import ONE_AT_A_TIME
 from ohm_subagents._backends.services import unknown_model
 from ohm_subagents._plugins.interfaces import ModelSpec
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -132,6 +133,11 @@ def custom_model_specs(providers: Iterable[CompatibleProvider], env: Mapping[str
 
 
 def _open_builtin(row: _BuiltIn, env: Mapping[str, str], pattern: ModelPattern) -> Result[Model, OhmError]:
+    with ONE_AT_A_TIME:
+        return _builtin_model(row, env, pattern)
+
+
+def _builtin_model(row: _BuiltIn, env: Mapping[str, str], pattern: ModelPattern) -> Result[Model, OhmError]:
     from pydantic_ai.models import infer_model  # noqa: PLC0415  loaded by the first run, not by `import ohm_subagents`
     from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415  as above
 
@@ -172,16 +178,17 @@ def _open_compatible(
     known = next((model for model in provider.models if model.id == pattern.model), None)
     if provider.models and known is None:
         return Err(unknown_model(provider, pattern))
-    from ohm_subagents._backends.in_process.compatible import compatible_model  # noqa: PLC0415  loads an SDK
-
     key = env.get(provider.api_key_env, "").strip() if provider.api_key_env else ""
-    return Ok(
-        compatible_model(
-            name=pattern.model,
-            provider=provider.name.lower(),
-            base_url=provider.base_url,
-            api_key=key,
-            supports_thinking=None if known is None else known.supports_thinking,
-            context_window=None if known is None else known.context_window,
+    with ONE_AT_A_TIME:
+        from ohm_subagents._backends.in_process.compatible import compatible_model  # noqa: PLC0415  loads an SDK
+
+        return Ok(
+            compatible_model(
+                name=pattern.model,
+                provider=provider.name.lower(),
+                base_url=provider.base_url,
+                api_key=key,
+                supports_thinking=None if known is None else known.supports_thinking,
+                context_window=None if known is None else known.context_window,
+            )
         )
-    )

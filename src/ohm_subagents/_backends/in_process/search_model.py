@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._backends.in_process.importing import ONE_AT_A_TIME
 from ohm_subagents._plugins.interfaces import ModelSpec
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -36,6 +37,7 @@ def _open(pattern: ModelPattern) -> Result[Model, OhmError]:
                 advice=f"Provider {_PROVIDER} has one model: {_PROVIDER}/{_MODEL}.",
             )
         )
-    from ohm_subagents._backends.in_process.search_stream import SearchModel  # noqa: PLC0415  it loads pydantic_ai
+    with ONE_AT_A_TIME:
+        from ohm_subagents._backends.in_process.search_stream import SearchModel  # noqa: PLC0415  it loads pydantic_ai
 
     return Ok(SearchModel(provider=_PROVIDER, name=_MODEL))

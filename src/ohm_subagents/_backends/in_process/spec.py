@@ -12,6 +12,7 @@ from anyio.lowlevel import checkpoint
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from ohm_subagents._backends.in_process.importing import ONE_AT_A_TIME
 from ohm_subagents._plugins.event_loop import on_asyncio
 from ohm_subagents._plugins.interfaces import Backend, BackendSpec, Capability, Options
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -55,8 +56,8 @@ def interactive_sdk_spec(
             # Before the thread: its work takes no time on a clock that jumps, as tests have it.
             yield WrongLoop()
             return
-        # Half a second of imports, kept off the event loop.
-        await to_thread.run_sync(import_module, "ohm_subagents._backends.in_process.backend")
+        # Seconds of imports, kept off the event loop. Whoever no longer waits leaves them to their thread.
+        await to_thread.run_sync(_import, abandon_on_cancel=True)
         from ohm_subagents._backends.in_process.backend import InProcessBackend  # noqa: PLC0415  loads pydantic_ai
         from ohm_subagents._backends.in_process.code_index.index import CodeIndexes  # noqa: PLC0415  loads sqlite3
         from ohm_subagents._backends.in_process.equipment import child_equipment  # noqa: PLC0415  as above
@@ -89,6 +90,12 @@ class WrongLoop:
                 advice="Start the program with asyncio (anyio.run(main) does by default), or use another backend.",
             )
         )
+
+
+def _import() -> None:
+    with ONE_AT_A_TIME:
+        import_module("ohm_subagents._backends.in_process.backend")
+        import_module("ohm_subagents._backends.in_process.equipment")
 
 
 def _lacks(_options: InProcessOptions, _env: Mapping[str, str]) -> str | None:

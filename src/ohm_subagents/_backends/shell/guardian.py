@@ -10,6 +10,8 @@ from typing import Final, Self
 import anyio
 from anyio.abc import Process
 
+from ohm_subagents._backends.inheritance import has_interpreter, undeafened
+
 _SCRIPT: Final = Path(__file__).with_name("remains.py")
 _ISOLATED: Final = ("-I", "-S") if sys.platform == "linux" else ("-I",)  # elsewhere the script needs psutil
 _PATIENCE_S: Final = 5.0
@@ -25,12 +27,13 @@ class Guardian:
     @classmethod
     async def start(cls, mark: str, grace_s: float, folder: Path) -> Self | None:
         """Start it, to remove `folder` too; None where there is no interpreter to run it."""
-        if not sys.executable or getattr(sys, "frozen", False):
+        if not has_interpreter():
             return None
+        words = (sys.executable, *_ISOLATED, f"{_SCRIPT}", mark, f"{os.getpid()}", f"{grace_s}", f"{folder}")
         reading, writing = os.pipe()
         try:
             process = await anyio.open_process(
-                (sys.executable, *_ISOLATED, f"{_SCRIPT}", mark, f"{os.getpid()}", f"{grace_s}", f"{folder}"),
+                undeafened(words),
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -13,11 +13,11 @@ import anyio
 from anyio.abc import Process
 from anyio.lowlevel import current_token
 
+from ohm_subagents._backends.inheritance import has_interpreter, is_deaf, launched
 from ohm_subagents._backends.shell.pipes import Inlet, Outlet
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
-_LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 _RUNS: Final = b"+"
 
 
@@ -60,7 +60,7 @@ async def spawn(launch: Launch, env: Mapping[str, str]) -> Result[Running, OhmEr
         case Ok(program):
             command = (program, *launch.command[1:])
     try:
-        return Ok(await (_bound_to_us if _can_be_bound() else _unbound)(command, launch.cwd, env))
+        return Ok(await (_launched if _needs_launcher() else _direct)(command, launch.cwd, env))
     except (OSError, ValueError) as error:
         return _unusable(f'"{program}" does not start: {getattr(error, "strerror", None) or error}.')
 
@@ -85,23 +85,27 @@ def _unusable(message: str) -> Err[OhmError]:
     return Err(OhmError(code=ErrorCode.COMMAND_UNUSABLE, message=message))
 
 
-def _can_be_bound() -> bool:
-    """Whether the kernel can be told to end the process when we die.
+def _needs_launcher() -> bool:
+    """Always on Linux, where it does more than set the signals back; not without an interpreter that could run it."""
+    return has_interpreter() and (sys.platform == "linux" or is_deaf())
 
-    Not on trio: there a worker thread forks, and the kernel means the end of that thread, which comes after ten idle
-    seconds. Not without an interpreter that could run a script.
+
+def _parent() -> int:
+    """With whose death the kernel is to end the process.
+
+    Nobody's on trio: there a worker thread forks, and the kernel means the end of that thread, which comes after ten
+    idle seconds.
     """
-    on_asyncio = "asyncio" in current_token().backend_class.__module__
-    return sys.platform == "linux" and on_asyncio and bool(sys.executable) and not getattr(sys, "frozen", False)
+    return os.getpid() if "asyncio" in current_token().backend_class.__module__ else 0
 
 
-async def _bound_to_us(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Running:
+async def _launched(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Running:
     """Through the launcher, which becomes the command under the same pid."""
     with ExitStack() as ours:
         with ExitStack() as theirs:
             status, told_by = _pipe(ours, theirs)
-            words = (sys.executable, "-I", "-S", f"{_LAUNCHER}", f"{os.getpid()}", f"{told_by}", *command)
-            running = await _unbound(words, cwd, env, passed=(told_by,))
+            words = launched(command, parent=_parent(), status=told_by)
+            running = await _direct(words, cwd, env, passed=(told_by,))
         ours.pop_all()
     told = await _all_of(Outlet(status))
     if told == _RUNS:
@@ -109,12 +113,12 @@ async def _bound_to_us(command: Sequence[str], cwd: Path, env: Mapping[str, str]
     running.close()
     await running.process.wait()
     if not told:  # the interpreter itself does not run in this environment
-        return await _unbound(command, cwd, env)
+        return await _direct(command, cwd, env)
     number = int(told.removeprefix(_RUNS))
     raise OSError(number, os.strerror(number))
 
 
-async def _unbound(command: Sequence[str], cwd: Path, env: Mapping[str, str], *, passed: Sequence[int] = ()) -> Running:
+async def _direct(command: Sequence[str], cwd: Path, env: Mapping[str, str], *, passed: Sequence[int] = ()) -> Running:
     with ExitStack() as ours, ExitStack() as theirs:
         stdin, to_stdin = _pipe(theirs, ours)
         from_stdout, stdout = _pipe(ours, theirs)

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._backends.inheritance import undeafened, unstarted
 from ohm_subagents._backends.shell.pi.probe import PiVersion, identity, read_version, unserved, unusable
 from ohm_subagents._backends.shell.pi.spec import INSTALL
 from ohm_subagents._views.known_secrets import secrets_of
@@ -38,7 +39,7 @@ def _asked(
     try:
         with TemporaryDirectory(prefix="ohm-pi-", ignore_cleanup_errors=True) as folder:
             done = subprocess.run(  # noqa: S603  the command that the user's own file names
-                (*command, "--version"),
+                undeafened((*command, "--version")),
                 cwd=folder,
                 env={**dict(env), "PI_OFFLINE": "1"},
                 stdin=subprocess.DEVNULL,
@@ -48,14 +49,20 @@ def _asked(
                 timeout=PATIENCE_S,
                 check=False,
             )
+        why = unstarted(command, done.returncode, done.stderr)
     except subprocess.TimeoutExpired:
         return Err(_silent(f'The command "{called}" does not say its version within {PATIENCE_S} s'))
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        return Err(_silent(f'The command "{called}" does not start as pi: {why}'))
+        return Err(_unstarted(called, getattr(error, "strerror", None) or f"{error}"))
+    if why is not None:
+        return Err(_unstarted(called, why))
     return read_version(
         called, done.returncode, f"{done.stdout}\n{done.stderr}", usage="", secrets=secrets_of(dict(env))
     )
+
+
+def _unstarted(called: str, why: str) -> OhmError:
+    return _silent(f'The command "{called}" does not start as pi: {why}')
 
 
 def _silent(fact: str) -> OhmError:

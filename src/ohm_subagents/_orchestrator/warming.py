@@ -1,0 +1,72 @@
+"""What the first run of a profile would have to wait for, made before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from ohm_subagents._orchestrator.model_order import configured_model
+from ohm_subagents._orchestrator.plan import backend_of
+from ohm_subagents._plugins.preparation import prepared
+from ohm_subagents._policy.permissions import visible
+from ohm_subagents.contract.commands import StartItem
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Result
+
+if TYPE_CHECKING:
+    from ohm_subagents._orchestrator.world import World
+    from ohm_subagents._plugins.pool import BackendPool
+    from ohm_subagents.contract.profile import Profile
+
+
+async def warmed_up(
+    names: tuple[str, ...], world: Result[World, OhmError], pool: BackendPool
+) -> tuple[Diagnostic, ...]:
+    """Open the backends and models of these profiles, or of every visible one that no feature flag keeps from running.
+
+    One sentence for each that cannot be run so.
+    """
+    await checkpoint()
+    if isinstance(world, Err):
+        return (Diagnostic(subject="config", message=f"{world.err_value}"),)
+    errors: dict[str, OhmError | None] = {}
+
+    async def warm(profile: Profile) -> None:
+        made = await _made(profile, world.ok_value, pool)
+        errors[profile.id] = made.err_value if isinstance(made, Err) else None
+
+    async with anyio.create_task_group() as group:
+        for name in names or _roster(world.ok_value):
+            found = world.ok_value.find(StartItem(profile=name, description="", prompt=""))
+            errors[name] = found.err_value if isinstance(found, Err) else None
+            if not isinstance(found, Err):
+                group.start_soon(warm, found.ok_value)
+    return tuple(
+        Diagnostic(subject=name, message=f"Subagent '{name}' is not warmed up: {error}")
+        for name, error in errors.items()
+        if error is not None
+    )
+
+
+def _roster(world: World) -> tuple[str, ...]:
+    """The profiles that a caller is told of and that may run."""
+    profiles = visible(world.catalog.profiles, world.config.subagents.permissions)
+    return tuple(one.id for one in profiles if one.feature is None or world.config.features.is_on(one.feature))
+
+
+async def _made(profile: Profile, world: World, pool: BackendPool) -> Result[None, OhmError]:
+    subagents = world.config.subagents
+    own = subagents.entry(profile.id)
+    model = configured_model(profile, own, subagents.model)
+    backend = backend_of(profile, own, world.config)
+    try:
+        async with pool.backend(backend) as opened:
+            if isinstance(opened, Err):
+                return opened
+            return await prepared(opened.ok_value, profile, None if model is None else model.pattern)
+    except Exception as exc:  # noqa: BLE001  a plugin may break the law; a run of it will say more
+        message = f"Backend '{backend}' failed to prepare: {type(exc).__name__}."
+        return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))

@@ -1,0 +1,33 @@
+"""What a backend makes once and keeps, made before a run needs it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, cast
+
+from ohm_subagents.contract.result import Ok
+
+if TYPE_CHECKING:
+    from ohm_subagents._plugins.interfaces import Backend
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.result import Result
+
+
+class Preparing(Protocol):
+    """A `Backend` that makes something at its first run and keeps it: it imports an SDK, it loads a model."""
+
+    async def prepare(self, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
+        """Make what runs of this profile need, off the event loop, and without asking anybody outside.
+
+        Called before each run, when no clock of it counts yet, and by `Ohm.warm_up`; `model` is that of `RunRequest`.
+        An `Err` is told by `warm_up`; a run meets the same cause, and says so itself. Quick where all is there.
+        """
+        ...
+
+
+async def prepared(backend: Backend, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
+    """Let the backend make what it makes once, if it is of that kind."""
+    if not hasattr(backend, "prepare"):  # far cheaper than `isinstance` of a protocol, and each run asks
+        return Ok(None)
+    return await cast("Preparing", backend).prepare(profile, model)

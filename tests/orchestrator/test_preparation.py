@@ -1,0 +1,223 @@
+"""What a run needs is opened before its clocks begin; nobody who leaves waits for it."""
+
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+
+from ohm_subagents import Budget, ErrorCode, Limits, Ohm
+from ohm_subagents.contract import Err, OhmError, Ok
+from ohm_subagents.plugin import BackendSpec, Capability, Options, RunOutput, hookimpl
+from ohm_subagents.testing import HERMETIC
+
+pytestmark = pytest.mark.anyio
+
+LONG_S = 10_000
+SHORT = Limits(soft_ms=2000, cap_ms=2000, idle_ms=2000)
+
+
+@pytest.fixture
+def anyio_backend(virtual_time):
+    return virtual_time
+
+
+async def at_once():
+    await anyio.lowlevel.checkpoint()
+
+
+async def for_long():
+    await anyio.sleep(LONG_S)
+
+
+class Slow:
+    """A backend that takes its time; `story` has what was done, and when it began."""
+
+    def __init__(self, *, opening=at_once, preparing=at_once, running=at_once, capabilities=frozenset()):
+        self._waits = {"open": opening, "prepare": preparing, "run": running}
+        self._capabilities = capabilities
+        self.story = []
+
+    @hookimpl
+    def ohm_backends(self):
+        return (
+            BackendSpec(id="slow", summary="Slow.", options=Options, open=self._open, capabilities=self._capabilities),
+        )
+
+    async def _does(self, what):
+        self.story.append((what, anyio.current_time()))
+        await self._waits[what]()
+
+    @asynccontextmanager
+    async def _open(self, _options):
+        await self._does("open")
+        yield self
+
+    async def prepare(self, profile, model):
+        await self._does("prepare")
+        return Ok(None)
+
+    async def run(self, request, sink):
+        await self._does("run")
+        return Ok(RunOutput(text="done"))
+
+    @property
+    def done(self):
+        return [what for what, _ in self.story]
+
+    @property
+    def begun(self):
+        return self.story[-1][1]
+
+
+def opened(backend, **config):
+    return Ohm.open(env=HERMETIC, config={"subagentBackend": "slow", **config}, plugins=[backend])
+
+
+KNOWING = pytest.mark.parametrize("capabilities", [frozenset(), frozenset({Capability.AGENT_OPTIONS})])
+
+
+@KNOWING
+@pytest.mark.parametrize("what", ["opening", "preparing"])
+async def test_no_clock_of_a_run_counts_what_is_made_before_it(what, capabilities):
+    backend = Slow(**{what: for_long}, capabilities=capabilities)
+    async with opened(backend, subagents={"budget": {"wallMs": 2000}}) as ohm:
+        result = await ohm.run("finder", "p", limits=SHORT, budget=Budget(wall_ms=2000))
+    assert result.unwrap().output == "done"
+    assert backend.done == ["open", "prepare", "run"]
+
+
+@pytest.mark.parametrize("limits", [Limits(soft_ms=2000), Limits(cap_ms=2000)])
+async def test_the_clocks_count_from_when_all_is_there(limits):
+    backend = Slow(opening=for_long, preparing=for_long, running=anyio.sleep_forever)
+    async with opened(backend) as ohm:
+        error = (await ohm.run("finder", "p", limits=limits)).unwrap_err()
+        assert error.code == ErrorCode.BACKEND_TIMEOUT
+        assert anyio.current_time() - backend.begun == pytest.approx(2)
+
+
+async def test_a_budget_of_time_counts_from_when_all_is_there():
+    backend = Slow(preparing=for_long, running=anyio.sleep_forever)
+    async with opened(backend) as ohm:
+        error = (await ohm.run("finder", "p", budget=Budget(wall_ms=2000))).unwrap_err()
+        assert error.code == ErrorCode.BUDGET_EXCEEDED
+        assert anyio.current_time() - backend.begun == pytest.approx(2)
+
+
+@pytest.mark.parametrize("what", ["opening", "preparing"])
+async def test_a_task_that_is_cancelled_meanwhile_is_over_at_once(what):
+    reached = anyio.Event()
+
+    async def hang():
+        reached.set()
+        await anyio.sleep_forever()
+
+    async with opened(Slow(**{what: hang})) as ohm:
+        handle = await ohm.start("finder", "p", limits=SHORT)
+        await reached.wait()
+        before = anyio.current_time()
+        await handle.cancel()
+        assert (await handle.wait()).unwrap_err().code == ErrorCode.TASK_ABORTED
+    assert anyio.current_time() == before, "nothing that is only being opened holds the exit"
+
+
+async def test_two_runs_at_once_open_once():
+    backend = Slow(opening=for_long)
+    async with opened(backend) as ohm, anyio.create_task_group() as tasks:
+        tasks.start_soon(ohm.run, "finder", "p")
+        tasks.start_soon(ohm.run, "oracle", "p")
+    assert sorted(backend.done) == ["open", "prepare", "prepare", "run", "run"]
+
+
+async def test_a_follow_up_that_is_withdrawn_while_its_run_is_prepared_is_not_run():
+    first, second = anyio.Event(), anyio.Event()
+
+    class Twice(Slow):
+        async def prepare(self, profile, model):
+            if "run" in self.done:
+                second.set()
+                await anyio.sleep_forever()
+            return await super().prepare(profile, model)
+
+    backend = Twice(running=first.wait)
+    async with opened(backend) as ohm, anyio.create_task_group() as tasks:
+        handle = await ohm.start("finder", "p")
+        tasks.start_soon(handle.send, "more")
+        await anyio.wait_all_tasks_blocked()
+        first.set()
+        await second.wait()
+        tasks.cancel_scope.cancel()
+        with anyio.CancelScope(shield=True):
+            assert (await handle.wait()).unwrap().output == "done"
+    assert backend.done == ["open", "prepare", "run"]
+
+
+async def test_what_cannot_be_made_is_for_the_run_to_say():
+    class Unprepared(Slow):
+        async def prepare(self, profile, model):
+            await super().prepare(profile, model)
+            return Err(OhmError(code=ErrorCode.MODEL_MISSING, message="No."))
+
+        async def run(self, request, sink):
+            await super().run(request, sink)
+            return Err(OhmError(code=ErrorCode.MODEL_MISSING, message="No model."))
+
+    async with opened(Unprepared()) as ohm:
+        assert (await ohm.run("finder", "p")).unwrap_err().message == "No model."
+
+
+async def test_a_backend_that_raises_while_it_prepares_costs_its_own_run():
+    async def fall():
+        raise RuntimeError("a bug")
+
+    async with opened(Slow(preparing=fall)) as ohm:
+        assert (await ohm.run("finder", "p")).unwrap_err().code == ErrorCode.BACKEND_FAILED
+        (told,) = await ohm.warm_up("finder")
+        assert told.message == "Subagent 'finder' is not warmed up: Backend 'slow' failed to prepare: RuntimeError."
+        assert (await ohm.run("finder", "p", backend="none")).unwrap().status == "succeeded"
+
+
+async def test_warming_up_makes_what_runs_find_ready():
+    backend = Slow(opening=for_long, preparing=for_long)
+    async with opened(backend) as ohm:
+        assert await ohm.warm_up("finder") == ()
+        assert backend.done == ["open", "prepare"]
+        await ohm.run("finder", "p")
+        assert backend.done == ["open", "prepare", "prepare", "run"]
+
+
+async def test_warming_up_is_for_every_profile_that_may_run_and_its_own_backend():
+    asked = []
+
+    class Asked(Slow):
+        async def prepare(self, profile, model):
+            asked.append((profile.id, f"{model}"))
+            return await super().prepare(profile, model)
+
+    subagents = {"model": "acme/big", "oracle": {"model": "acme/small"}, "task": {"backend": "none"}}
+    async with opened(Asked(), subagents=subagents, features={"painterImagegen": False}) as ohm:
+        assert await ohm.warm_up() == ()
+    assert sorted(asked) == [("finder", "acme/big"), ("librarian", "acme/big"), ("oracle", "acme/small")]
+
+
+async def test_what_cannot_be_warmed_up_is_told_and_nothing_is_raised():
+    config = {"finder": {"backend": "nowhere"}}
+    async with opened(Slow(), subagents=config) as ohm:
+        told = await ohm.warm_up("finder", "nobody", "oracle")
+    assert [one.subject for one in told] == ["finder", "nobody"]
+    assert "No plugin offers the subagent backend 'nowhere'." in told[0].message
+    assert "Available profiles:" in told[1].message
+
+
+async def test_with_a_configuration_that_cannot_be_read_there_is_nothing_to_warm_up(tmp_path):
+    (tmp_path / "ohm.json").write_text("{")
+    async with Ohm.open(env=HERMETIC, config=tmp_path / "ohm.json") as ohm:
+        (told,) = await ohm.warm_up()
+    assert told.subject == "config"
+
+
+async def test_a_warm_up_that_is_cancelled_leaves_at_once():
+    async with opened(Slow(opening=anyio.sleep_forever)) as ohm:
+        with anyio.move_on_after(1):
+            await ohm.warm_up()
+        before = anyio.current_time()
+    assert anyio.current_time() == before
