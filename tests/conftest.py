@@ -5,6 +5,7 @@ import os
 import leaks
 import pytest
 import real_processes
+import recorded_cases
 import trio.testing
 
 
@@ -12,6 +13,7 @@ def pytest_configure(config):
     os.environ["XDG_CACHE_HOME"] = "/dev/null"  # no test writes into the cache of whoever runs it
     config.pluginmanager.register(leaks)
     config.pluginmanager.register(real_processes)
+    config.pluginmanager.register(recorded_cases)
 
 
 @pytest.fixture(params=["asyncio", "trio"])

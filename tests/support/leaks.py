@@ -1,7 +1,7 @@
 """A pytest plugin: whatever real process the suite starts carries its marker, and one that is left fails the run.
 
 Our own environment hands the marker on to hosts that a test starts; a test that makes an environment of its own takes
-the marker from the fixture `suite_marker`.
+the marker from the fixture `suite_marker`. A worker of a parallel run tells the process that started it what it left.
 """
 
 import os
@@ -46,13 +46,23 @@ def suite_marker():
     return os.environ[MARKER]
 
 
+@pytest.hookimpl(trylast=True)  # a parallel run ends its workers first
 def pytest_sessionfinish(session):
     left = carriers(SUITE)
-    session.config.stash[LEFT] = [described(process) for process in left]
-    if left:
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    told = [described(process) for process in left]
     for process in left:
         process.kill()
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left"] = told
+    elif session.config.stash.setdefault(LEFT, []) or told:
+        session.config.stash[LEFT] += told
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """A worker that crashed has told nothing; what it left carries our own mark too, and we look when it is gone."""
+    node.config.stash.setdefault(LEFT, []).extend(getattr(node, "workeroutput", {}).get("left", []))
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -10,7 +10,14 @@ import pytest
 from leaks import MARKER
 
 SUPPORT = Path(__file__).parents[2] / "support"
-LEAK = "import subprocess\ndef test_leaks():\n    subprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
+LEAK = """
+import subprocess
+
+def test_leaks():
+    left = subprocess.Popen(["sh", "-c", "echo up; exec sleep 1000"], stdout=subprocess.PIPE, start_new_session=True)
+    assert left.stdout.readline() == b"up\\n"
+"""
+CRASH = LEAK + "    import os\n    os._exit(1)\n"
 CLEAN = "import subprocess\ndef test_is_clean():\n    subprocess.run(['true'], check=True)\n"
 
 
@@ -18,24 +25,35 @@ CLEAN = "import subprocess\ndef test_is_clean():\n    subprocess.run(['true'], c
 def run(tmp_path):
     """Runs pytest on a test with the plugin of this suite, in another process."""
 
-    def run(test):
+    def run(test, *options):
         (tmp_path / "test_it.py").write_text(test, encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-p", "leaks", "-p", "no:cacheprovider", "test_it.py"]
-        env = os.environ | {"PYTHONPATH": f"{SUPPORT}"}
+        command = [sys.executable, "-m", "pytest", "-p", "leaks", "-p", "no:cacheprovider", *options, "test_it.py"]
+        env = os.environ | {"PYTHONPATH": f"{SUPPORT}", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
 
     return run
 
 
-def test_a_process_that_is_left_running_fails_the_run_and_is_named(run):
-    finished = run(LEAK)
+ALONE, BY_A_WORKER = (), ("-p", "xdist", "-n", "1")
+
+
+@pytest.mark.parametrize("options", [ALONE, BY_A_WORKER], ids=["alone", "by a worker"])
+def test_a_process_that_is_left_running_fails_the_run_and_is_named(run, options):
+    finished = run(LEAK, *options)
     assert "1 passed" in finished.stdout
     assert finished.returncode == pytest.ExitCode.TESTS_FAILED
-    assert ": sleep 1000" in finished.stdout
+    assert "sleep 1000" in finished.stdout
 
 
-def test_a_run_that_leaves_nothing_passes(run):
-    finished = run(CLEAN)
+def test_a_process_that_a_crashed_worker_has_left_is_named(run):
+    finished = run(CRASH, *BY_A_WORKER)
+    assert finished.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "sleep 1000" in finished.stdout
+
+
+@pytest.mark.parametrize("options", [ALONE, BY_A_WORKER], ids=["alone", "by a worker"])
+def test_a_run_that_leaves_nothing_passes(run, options):
+    finished = run(CLEAN, *options)
     assert finished.returncode == pytest.ExitCode.OK
     assert "left running" not in finished.stdout
 

@@ -102,7 +102,7 @@ def furnish(desk):
 @pytest.fixture(
     params=[
         "in process",
-        *(pytest.param(version, marks=pytest.mark.real_pi) for version in (OLD, NEW, NEWEST)),
+        *(pytest.param(version, marks=[pytest.mark.real_pi, pytest.mark.slow]) for version in (OLD, NEW, NEWEST)),
     ]
 )
 def desk(request, tmp_path):

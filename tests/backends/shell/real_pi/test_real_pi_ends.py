@@ -15,7 +15,7 @@ from real_pi import NEW, NEWEST, OLD
 
 from ohm_subagents import ErrorCode, Ohm
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.timeout(40, func_only=True)]
+pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(40, func_only=True)]
 
 every_version = pytest.mark.parametrize("pi", [OLD, NEW, NEWEST], indirect=True)
 newest_version = pytest.mark.parametrize("pi", [NEWEST], indirect=True)

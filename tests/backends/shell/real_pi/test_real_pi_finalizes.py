@@ -15,6 +15,7 @@ from ohm_subagents.contract import Profile
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.real_pi,
+    pytest.mark.slow,
     pytest.mark.timeout(100, func_only=True),
     pytest.mark.parametrize("pi", [OLD, NEW], indirect=True),
 ]
