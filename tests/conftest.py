@@ -7,6 +7,7 @@ import pytest
 import real_processes
 import recorded_cases
 import trio.testing
+from advancing_loop import advancing
 
 
 def pytest_configure(config):
@@ -27,3 +28,9 @@ def anyio_backend(request):
 def virtual_time():
     """An event loop whose clock jumps, for tests about time."""
     return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+@pytest.fixture
+def moved_time():
+    """An asyncio loop in real time, which a test moves on with `advance`."""
+    return advancing("asyncio")

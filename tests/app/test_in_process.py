@@ -2,6 +2,7 @@
 
 import anyio
 import pytest
+from advancing_loop import advance
 from model_server import Call, Gate, ModelServer, Say, Stall, Status, Tokens
 
 from ohm_subagents import ErrorCode, Limits, Ohm
@@ -86,13 +87,27 @@ async def test_a_provider_that_fails_is_never_a_success(tree, reply, code):
     assert "secret-key" not in str(error)
 
 
-async def test_a_timeout_keeps_what_was_said_and_closes_the_connection(tree):
-    async with ModelServer(Say("so far ", Stall())) as server, opened(server, tree) as ohm:
-        error = (await ohm.run("finder", "x", limits=Limits(soft_ms=1500))).err_value
-        await server.until(lambda seen: seen.aborts == 1)
+class TestInMovedTime:
+    @pytest.fixture
+    def anyio_backend(self, moved_time):
+        return moved_time
 
-        assert error.code == ErrorCode.BACKEND_TIMEOUT
-        assert ohm.envelope(error.task_id).assistant_text == "so far"
+    async def test_a_timeout_keeps_what_was_said_and_closes_the_connection(self, tree):
+        log, errors = EventLog(), []
+
+        async def run(ohm):
+            result = await ohm.run("finder", "x", limits=Limits(soft_ms=60_000), observer=log)
+            errors.append(result.err_value)
+
+        async with ModelServer(Say("so far ", Stall())) as server, opened(server, tree) as ohm:
+            async with anyio.create_task_group() as group:
+                group.start_soon(run, ohm)
+                await log.until(lambda task, _event: task.text == "so far ")
+                advance(60)
+            await server.until(lambda seen: seen.aborts == 1)
+
+            assert errors[0].code == ErrorCode.BACKEND_TIMEOUT
+            assert ohm.envelope(errors[0].task_id).assistant_text == "so far"
 
 
 async def test_cancelling_closes_the_connection_and_the_record_says_so(tree):

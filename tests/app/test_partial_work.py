@@ -13,6 +13,7 @@ from pathlib import Path
 import anyio
 import pytest
 from acting import ActingBackend
+from advancing_loop import advance
 from another_process import another_process
 from model_server import Call, ModelServer, Say, Stall, Status, Tokens
 
@@ -30,15 +31,19 @@ TOKENS = Tokens(prompt=3000, completion=20, cached=0)
 
 
 @pytest.fixture
-def anyio_backend():
-    return "asyncio"
+def anyio_backend(moved_time):
+    return moved_time
 
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """How a run is stopped, the code that tells it, and the guard that did it. `then`: what the run does meanwhile."""
+    """How a run is stopped, the code that tells it, and the guard that did it. `then`: what the run does meanwhile.
+
+    `passes_s`: how much time passes once it does that.
+    """
 
     then: str = "stalls"
+    passes_s: float = 0
     code: str | None
     guard: str | None = None
     limits: Limits | None = None
@@ -48,10 +53,16 @@ class Way:
 
 
 WAYS = {
-    "idle": Way(code=ErrorCode.BACKEND_TIMEOUT, guard="idle", limits=Limits(idle_ms=700)),
-    "tool": Way(then="hangs in a tool", code=ErrorCode.BACKEND_TIMEOUT, guard="tool", limits=Limits(tool_ms=700)),
-    "soft": Way(code=ErrorCode.BACKEND_TIMEOUT, guard="soft", limits=Limits(soft_ms=700, idle_ms=60_000)),
-    "cap": Way(code=ErrorCode.BACKEND_TIMEOUT, guard="cap", limits=Limits(cap_ms=1200)),
+    "idle": Way(code=ErrorCode.BACKEND_TIMEOUT, guard="idle", passes_s=60, limits=Limits(idle_ms=60_000)),
+    "tool": Way(
+        then="hangs in a tool",
+        code=ErrorCode.BACKEND_TIMEOUT,
+        guard="tool",
+        passes_s=60,
+        limits=Limits(tool_ms=60_000),
+    ),
+    "soft": Way(code=ErrorCode.BACKEND_TIMEOUT, guard="soft", passes_s=60, limits=Limits(soft_ms=60_000)),
+    "cap": Way(code=ErrorCode.BACKEND_TIMEOUT, guard="cap", passes_s=60, limits=Limits(cap_ms=60_000)),
     "cancel": Way(code=None, cancels=True),
     "loop": Way(then="goes in circles", code=ErrorCode.LOOP_DETECTED, guard="loop"),
     "requests": Way(
@@ -61,7 +72,7 @@ WAYS = {
     "tool calls": Way(
         then="goes in circles", code=ErrorCode.BUDGET_EXCEEDED, guard="tool_calls", budget=Budget(tool_calls=2)
     ),
-    "wall": Way(code=ErrorCode.BUDGET_EXCEEDED, guard="wall", budget=Budget(wall_ms=1200)),
+    "wall": Way(code=ErrorCode.BUDGET_EXCEEDED, guard="wall", passes_s=60, budget=Budget(wall_ms=60_000)),
     "raise": Way(then="raises", code=ErrorCode.BACKEND_FAILED),
     "provider error": Way(then="fails", code=ErrorCode.PROVIDER_UNAVAILABLE),
 }
@@ -171,11 +182,21 @@ async def stopped(way: Way, *, cwd: Path, config, plugins):
 
         async with anyio.create_task_group() as group:
             group.start_soon(run)
+            if way.cancels or way.passes_s:
+                doing = {"hangs in a tool": "bash"}.get(way.then)
+                await log.until(lambda task, event: is_at_it(doing, task, event))
             if way.cancels:
-                await log.until(lambda task, _: task.usage.tool_calls == 1)
                 await ohm.call("task", {"op": "cancel", "id": log.entries[0][0].id})
+            advance(way.passes_s)
         error = outcomes[0].err_value
         return error, ohm.envelope(error.task_id).payload()
+
+
+def is_at_it(tool, task, event):
+    """Whether it has begun this tool, or made its first call where there is none."""
+    if tool is None:
+        return task.usage.tool_calls == 1
+    return isinstance(event, ToolStarted) and event.tool == tool
 
 
 def check(way: Way, error, envelope) -> None:

@@ -164,5 +164,5 @@ async def test_what_a_task_starts_runs_in_its_slot_so_that_they_never_wait_for_e
     subagents = {"maxRunning": 1, "budget": {"depth": 2}}
     config = {"subagentBackend": "acting", "subagents": subagents}
     async with Ohm.open(env=HERMETIC, config=config, plugins=[ActingBackend(act)]) as ohm:
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             assert (await ohm.run("finder", "p", description="outer")).ok_value.output == "done"

@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio.to_thread
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 """How long a wait for the other side may block before it calls the test failed."""
 
 

@@ -108,5 +108,5 @@ def is_gone(pid, within_s):
         os.close(end)
 
 
-async def gone(pid, within_s=5.0):
+async def gone(pid, within_s=60.0):
     return await to_thread.run_sync(is_gone, int(pid), within_s)

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import anyio
 import pytest
+from advancing_loop import advance
 from fake_engine import FakeGate, Throttle
 from model_server import Call, Drop, Gate, ModelServer, Reply, Say, Stall, Status, Tokens
 from pydantic_ai.models.test import TestModel
@@ -211,15 +212,31 @@ async def test_any_other_failure_is_reported_after_one_attempt(reply: Reply) -> 
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("cut", [Drop(), Stall()], ids=["reset", "stall"])
-async def test_a_request_that_was_cut_is_counted_once(cut: Drop | Stall) -> None:
-    gate = FakeGate()
-    script = (Say(Call("look")), Say("half", cut))
-    async with ModelServer(*script) as server, opened(acme(server), read_timeout_ms=150) as backend:
-        error(await backend.run(request(child_tools=(looking(),), gate=gate), gate.log))
-    assert [added.usage.requests for added in gate.log.of(UsageAdded)] == [1, 1]
-    assert gate.log.of(UsageAdded)[1].usage.cost_usd is None
-    assert gate.story.index("left", gate.story.index("left") + 1) > gate.story.index("usage_added")
+class TestInMovedTime:
+    @pytest.fixture
+    def anyio_backend(self, moved_time: tuple[str, dict[str, object]]) -> tuple[str, dict[str, object]]:
+        return moved_time
+
+    @pytest.mark.parametrize("cut", [Drop(), Stall()], ids=["reset", "stall"])
+    async def test_a_request_that_was_cut_is_counted_once(self, cut: Drop | Stall) -> None:
+        gate = FakeGate()
+        script = (Say(Call("look")), Say("half", cut))
+
+        async def time_passes() -> None:
+            await gate.log.spoken.wait()
+            await anyio.wait_all_tasks_blocked()
+            advance(60)
+
+        async with (
+            ModelServer(*script) as server,
+            opened(acme(server), read_timeout_ms=60_000) as backend,
+            anyio.create_task_group() as tasks,
+        ):
+            tasks.start_soon(time_passes)
+            error(await backend.run(request(child_tools=(looking(),), gate=gate), gate.log))
+        assert [added.usage.requests for added in gate.log.of(UsageAdded)] == [1, 1]
+        assert gate.log.of(UsageAdded)[1].usage.cost_usd is None
+        assert gate.story.index("left", gate.story.index("left") + 1) > gate.story.index("usage_added")
 
 
 async def test_a_cancelled_run_counts_its_request_and_lets_go_of_the_gate() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
+from advancing_loop import advance
 from model_server import Call, Drop, Gate, ModelServer, Reply, Request, Say, Stall, Status, Wire
 
 from ohm_subagents import ErrorCode, Limits, Ohm
@@ -23,8 +24,19 @@ WORDS = "The first half "
 NOTES = {"path": "notes.txt", "content": "half of it\n"}
 
 
+@pytest.fixture
+def anyio_backend(moved_time: tuple[str, dict[str, object]]) -> tuple[str, dict[str, object]]:
+    return moved_time
+
+
 async def nothing(_ohm: Ohm, _task_id: str) -> None:
     """The model, or the engine, stops the run by itself."""
+
+
+async def a_minute(_ohm: Ohm, _task_id: str) -> None:
+    """So much time passes once all are waiting."""
+    await anyio.wait_all_tasks_blocked()
+    advance(60)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +56,7 @@ class Way:
 
 
 def stalling() -> Mapping[str, Any]:
-    return {"backends": {"interactive-sdk": {"readTimeoutMs": 400}}}
+    return {"backends": {"interactive-sdk": {"readTimeoutMs": 60_000}}}
 
 
 WAYS = {
@@ -54,11 +66,18 @@ WAYS = {
     ),
     "500": Way(last=lambda _: Status(500), code=ErrorCode.PROVIDER_UNAVAILABLE, says=False),
     "reset": Way(last=lambda seen: Say(WORDS, seen, Drop()), code=ErrorCode.PROVIDER_CONNECTION_FAILED),
-    "stall": Way(last=lambda _: Say(WORDS, Stall()), code=ErrorCode.PROVIDER_TIMEOUT, subagents=stalling()),
+    "stall": Way(
+        last=lambda _: Say(WORDS, Stall()), code=ErrorCode.PROVIDER_TIMEOUT, stop=a_minute, subagents=stalling()
+    ),
     "malformed": Way(
         last=lambda seen: Say(WORDS, seen, Wire(b"data: {oops\n\n")), code=ErrorCode.PROVIDER_MALFORMED_RESPONSE
     ),
-    "soft-clock": Way(last=lambda _: Say(WORDS, Stall()), code=ErrorCode.BACKEND_TIMEOUT, limits=Limits(soft_ms=1500)),
+    "soft-clock": Way(
+        last=lambda _: Say(WORDS, Stall()),
+        code=ErrorCode.BACKEND_TIMEOUT,
+        stop=a_minute,
+        limits=Limits(soft_ms=60_000),
+    ),
 }
 every_way = pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
 

@@ -17,7 +17,7 @@ from leaks import MARKER
 from ohm_subagents._backends.inheritance import launched
 from ohm_subagents._backends.shell import remains
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 HOST = """
 import json, os, signal, sys
 from pathlib import Path

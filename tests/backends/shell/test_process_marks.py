@@ -91,7 +91,7 @@ def test_the_group_of_a_leader_that_has_gone_is_killed_while_its_pid_is_nobodys(
         group = Tree(process.pid)
         process.wait()
         group.kill()
-        assert job.wait(timeout=30) is None
+        assert job.wait(timeout=60) is None
 
 
 def test_a_process_that_has_gone_is_nobody(process):

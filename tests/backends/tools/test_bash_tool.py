@@ -5,6 +5,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from advancing_loop import advance
 from anyio import to_thread
 
 pytestmark = pytest.mark.anyio
@@ -74,14 +75,24 @@ async def test_a_flood_of_output_is_stopped_in_one_sentence(use):
     )
 
 
-async def test_a_timeout_keeps_the_output_and_ends_the_grandchild(desk):
-    watch = Watch(desk.cwd)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(watch.up)
-        outcome = await desk.use("bash", command=f"echo early\n{HOLDER}\nwait", timeout=2)
-    assert outcome.kind == "failed"
-    assert outcome.text == "early\n\n[The command was stopped after 2 seconds; at most 600 can be asked for.]"
-    await watch.gone()
+class TestInMovedTime:
+    @pytest.fixture
+    def anyio_backend(self, moved_time):
+        return moved_time
+
+    async def test_a_timeout_keeps_the_output_and_ends_the_grandchild(self, desk):
+        watch = Watch(desk.cwd)
+
+        async def time_passes():
+            await watch.up()
+            advance(200)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(time_passes)
+            outcome = await desk.use("bash", command=f"echo early\n{HOLDER}\nwait", timeout=200)
+        assert outcome.kind == "failed"
+        assert outcome.text == "early\n\n[The command was stopped after 200 seconds; at most 600 can be asked for.]"
+        await watch.gone()
 
 
 async def test_cancelling_the_run_ends_the_grandchild(desk):

@@ -2,6 +2,7 @@
 
 import anyio
 import pytest
+from advancing_loop import advance
 from pydantic_ai import Agent, Tool
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
@@ -87,11 +88,17 @@ async def test_a_bug_in_a_tool_costs_its_call_and_shows_no_traceback(desk):
     assert outcome.text == "The tool read broke (KeyError); this is a fault of the tool: try another way."
 
 
-async def test_a_tool_that_takes_too_long_is_stopped_and_the_run_goes_on(desk):
-    async def endless(arguments: Arguments) -> str:
-        await anyio.sleep_forever()
-        return ""
+class TestInMovedTime:
+    @pytest.fixture
+    def anyio_backend(self, moved_time):
+        return moved_time
 
-    desk.toolset = ChildToolset([Tool(endless, name="read")], timeout=0.01)
-    outcome = await desk.use("read")
-    assert (outcome.kind, "Timed out after 0.01 seconds." in outcome.text) == ("retried", True)
+    async def test_a_tool_that_takes_too_long_is_stopped_and_the_run_goes_on(self, desk):
+        async def endless(arguments: Arguments) -> str:
+            advance(60)
+            await anyio.sleep_forever()
+            return ""
+
+        desk.toolset = ChildToolset([Tool(endless, name="read")], timeout=60)
+        outcome = await desk.use("read")
+        assert (outcome.kind, "Timed out after 60 seconds." in outcome.text) == ("retried", True)

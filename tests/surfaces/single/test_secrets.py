@@ -269,24 +269,29 @@ BETWEEN = {
 }
 
 
-@pytest.mark.parametrize("between", BETWEEN.values(), ids=BETWEEN)
-async def test_a_text_is_one_text_whatever_happens_in_its_middle(place, between):
-    async def act(_request, sink):
-        sink.emit(TextDelta(text=f"the key is {KEY[:7]}"))
-        sink.emit(between)
-        await anyio.sleep(0.01)
-        sink.emit(TextDelta(text=f"{KEY[7:]}, as I said"))
-        sink.emit(between)
-        await anyio.sleep(0.01)
-        return f"the key is {KEY}, as I said"
+class TestATextWithSomethingInItsMiddle:
+    @pytest.fixture
+    def anyio_backend(self, virtual_time):
+        return virtual_time
 
-    frames = []
-    async with opened_with_key(place, act) as ohm:
-        done = await ohm.call("subagent", ASK_PLAIN, on_update=frames.append)
-        told = [*seen(done, ohm.tools["subagent"], frames)]
-    assert done.text == "the key is [REDACTED], as I said"
-    assert done.details["results"][0]["displayItems"] == [{"type": "text", "text": done.text}]
-    assert halves(*told, *written(place / "tmp")) == []
+    @pytest.mark.parametrize("between", BETWEEN.values(), ids=BETWEEN)
+    async def test_a_text_is_one_text_whatever_happens_in_its_middle(self, place, between):
+        async def act(_request, sink):
+            sink.emit(TextDelta(text=f"the key is {KEY[:7]}"))
+            sink.emit(between)
+            await anyio.sleep(0.01)
+            sink.emit(TextDelta(text=f"{KEY[7:]}, as I said"))
+            sink.emit(between)
+            await anyio.sleep(0.01)
+            return f"the key is {KEY}, as I said"
+
+        frames = []
+        async with opened_with_key(place, act) as ohm:
+            done = await ohm.call("subagent", ASK_PLAIN, on_update=frames.append)
+            told = [*seen(done, ohm.tools["subagent"], frames)]
+        assert done.text == "the key is [REDACTED], as I said"
+        assert done.details["results"][0]["displayItems"] == [{"type": "text", "text": done.text}]
+        assert halves(*told, *written(place / "tmp")) == []
 
 
 async def test_texts_of_two_turns_are_two_all_the_same(place):
@@ -318,25 +323,30 @@ def looked_at(monkeypatch):
     return texts
 
 
-async def test_a_frame_costs_what_is_new(place, looked_at):
-    calls, size, costs = 40, 5_000, []
+class TestWatched:
+    @pytest.fixture
+    def anyio_backend(self, virtual_time):
+        return virtual_time
 
-    async def busy(_request, sink):
-        for number in range(calls):
-            args = json.dumps({"content": f"{number} " + "word " * (size // 5)})
-            sink.emit(ToolStarted(call_id=str(number), tool=f"write-{number}", args=args))
-            sink.emit(ToolEnded(call_id=str(number), tool=f"write-{number}", status="success", text="ok"))
-            await anyio.sleep(0.002)
-        return "done"
+    async def test_a_frame_costs_what_is_new(self, place, looked_at):
+        calls, size, costs = 40, 5_000, []
 
-    def watch(_frame):
-        costs.append(sum(map(len, looked_at)) - sum(costs))
+        async def busy(_request, sink):
+            for number in range(calls):
+                args = json.dumps({"content": f"{number} " + "word " * (size // 5)})
+                sink.emit(ToolStarted(call_id=str(number), tool=f"write-{number}", args=args))
+                sink.emit(ToolEnded(call_id=str(number), tool=f"write-{number}", status="success", text="ok"))
+                await anyio.sleep(0.002)
+            return "done"
 
-    async with opened(place, ActingBackend(busy)) as ohm:
-        await ohm.call("subagent", ASK_PLAIN, on_update=watch)
-    assert len(costs) > calls / 2, "it was watched"
-    assert sum(map(len, looked_at)) < 1.2 * calls * size, "each text once"
-    assert costs[-1] < size
+        def watch(_frame):
+            costs.append(sum(map(len, looked_at)) - sum(costs))
+
+        async with opened(place, ActingBackend(busy)) as ohm:
+            await ohm.call("subagent", ASK_PLAIN, on_update=watch)
+        assert len(costs) > calls / 2, "it was watched"
+        assert sum(map(len, looked_at)) < 1.2 * calls * size, "each text once"
+        assert costs[-1] < size
 
 
 @pytest.mark.parametrize("act", [None, "drop"])

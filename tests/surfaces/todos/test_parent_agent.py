@@ -1,11 +1,10 @@
 """A parent agent made with pydantic-ai that owns the todo tools, on a scripted model server."""
 
-import asyncio
 from contextlib import asynccontextmanager
 
 import anyio
 import pytest
-from advancing_loop import AdvancingLoop
+from advancing_loop import advance
 from model_server import Call, ModelServer, Say
 from pydantic_ai import Agent
 from pydantic_ai.models.openai import OpenAIChatModel
@@ -20,9 +19,9 @@ COUNTDOWN_S = 3
 
 
 @pytest.fixture
-def anyio_backend():
+def anyio_backend(moved_time):
     """pydantic-ai runs on asyncio only, whose clock is ours here: a countdown takes no time."""
-    return "asyncio", {"loop_factory": AdvancingLoop}
+    return moved_time
 
 
 class Desk(MemoryHost):
@@ -69,7 +68,7 @@ class Desk(MemoryHost):
     async def _next(self):
         """What is said when the countdown is over, if there is one."""
         if "til-done-countdown" in self.widgets:
-            asyncio.get_running_loop().advance(COUNTDOWN_S)
+            advance(COUNTDOWN_S)
             return await self._prompts.receive()
         return None
 

@@ -43,7 +43,7 @@ def played(folder, schema, *answers):
         env={"PI_SUBAGENT_CHILD": "1"},
         capture_output=True,
         check=True,
-        timeout=30,
+        timeout=60,
     )
     return json.loads(done.stdout)
 

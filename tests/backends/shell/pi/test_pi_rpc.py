@@ -121,7 +121,7 @@ class Talk:
 
 @pytest.fixture
 async def talk(tmp_path):
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
             talk = Talk(tmp_path, group)
             yield talk
