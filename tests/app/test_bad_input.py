@@ -2,6 +2,7 @@
 
 import anyio
 import pytest
+from loops import one_loop
 
 from ohm_subagents import Err, ErrorCode, Ohm
 from ohm_subagents.plugin import Decision, PluginInvalidError, hookimpl
@@ -51,6 +52,7 @@ pytestmark = pytest.mark.anyio
         ),
     ],
 )
+@one_loop
 async def test_a_wrong_payload_names_the_field_the_value_and_what_is_allowed(payload, path, complaint):
     async with quick_ohm() as ohm:
         result = await ohm.call("task", payload)
@@ -76,6 +78,7 @@ async def test_arguments_that_are_no_json_are_a_wrong_payload(arguments):
 
 
 @pytest.mark.parametrize("prompt", ["", "  ", "bad \udcff", None, 3])
+@one_loop
 async def test_a_prompt_that_is_no_text_is_refused(prompt):
     async with quick_ohm() as ohm:
         error = (await ohm.run("finder", prompt)).err_value

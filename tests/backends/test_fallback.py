@@ -6,6 +6,7 @@ from dataclasses import replace
 import anyio
 import pytest
 from acting import ActingBackend
+from loops import one_loop
 
 from ohm_subagents import ErrorCode, Limits, Ohm, OhmError
 from ohm_subagents._backends.fallback import BOOTSTRAP, fallback_spec
@@ -100,6 +101,7 @@ async def test_what_the_first_cannot_begin_the_second_runs(code):
 
 
 @pytest.mark.parametrize("code", sorted({*ErrorCode} - BOOTSTRAP - {ErrorCode.TASK_ABORTED}))
+@one_loop
 async def test_any_other_error_is_the_answer(code):
     error = OhmError(code=code, message="So it is.")
     result = await ran(Pair(first(cannot(error)), second()))
@@ -353,6 +355,7 @@ async def test_where_the_second_cannot_begin_either_the_first_runs_the_last_reso
 
 
 @pytest.mark.parametrize("code", sorted({*ErrorCode} - {*ABSENT, ErrorCode.TASK_ABORTED}))
+@one_loop
 async def test_any_other_error_of_the_second_is_the_answer(code):
     one = first(cannot())
     result, _ = await resorted(one, second(cannot(OhmError(code=code, message="So it is."))))

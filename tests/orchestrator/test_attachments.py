@@ -4,6 +4,7 @@ import os
 
 import anyio
 import pytest
+from loops import one_loop
 from surface import item, mounted
 
 from ohm_subagents.contract import Attachment, Send, Start
@@ -67,6 +68,7 @@ def lines_of(**wanted):
         ("\ufeffgrüße\n", {}, "\ufeffgrüße"),
     ],
 )
+@one_loop
 async def test_the_lines_that_are_wanted_stand_under_the_path(tmp_path, content, wanted, shown):
     (tmp_path / "f.txt").write_bytes(content.encode())
 

@@ -11,6 +11,7 @@ from itertools import count
 from operator import attrgetter
 
 import anyio
+import pytest
 import trio.testing
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
@@ -255,21 +256,37 @@ async def after(seconds, act):
     act()
 
 
-@settings(
-    max_examples=int(EXAMPLES or 250),
-    derandomize=EXAMPLES is None,
-    deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
-    suppress_health_check=[HealthCheck.too_slow],
-)
-@given(
-    acts=st.lists(ACTS, max_size=6),
-    script=CALLS,
-    finished=st.sampled_from(["refuse", "resume"]),
-    waits_for_all=st.booleans(),
-    chatty=st.booleans(),
-)
+def tried(examples):
+    """Some days of any script and any callers."""
+    chosen = settings(
+        max_examples=int(EXAMPLES or examples),
+        derandomize=EXAMPLES is None,
+        deadline=None,
+        phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    days = given(
+        acts=st.lists(ACTS, max_size=6),
+        script=CALLS,
+        finished=st.sampled_from(["refuse", "resume"]),
+        waits_for_all=st.booleans(),
+        chatty=st.booleans(),
+    )
+    return lambda test: chosen(days(test))
+
+
+@tried(60)
 def test_what_a_task_promises_holds_for_any_script_and_any_callers(acts, script, finished, waits_for_all, chatty):
+    promises_hold(acts, script, finished, waits_for_all, chatty)
+
+
+@pytest.mark.slow
+@tried(500)
+def test_what_a_task_promises_holds_for_many_more_of_them(acts, script, finished, waits_for_all, chatty):
+    promises_hold(acts, script, finished, waits_for_all, chatty)
+
+
+def promises_hold(acts, script, finished, waits_for_all, chatty):
     async def main():
         stage, records, ids = Stage(acts), Records(), []
         store = MemoryStore(lambda: 0)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from loops import one_loop
 
 from ohm_subagents.testing import ScriptedBackend, quick_ohm
 
@@ -43,6 +44,7 @@ def refused(details):
         ({"op": "wait", "id": "t", "timeout_ms": float("nan")}, "timeout_ms", "allowed: a whole number"),
     ],
 )
+@one_loop
 async def test_a_coercion_that_loses_meaning_is_an_error(payload, path, said):
     details = await answer(payload)
     assert refused(details) == path
@@ -50,6 +52,7 @@ async def test_a_coercion_that_loses_meaning_is_an_error(payload, path, said):
 
 
 @pytest.mark.parametrize("milliseconds", [10, 10.0, 10**15, 10**400])
+@one_loop
 async def test_a_whole_number_is_a_timeout_however_it_is_written(milliseconds):
     details = await answer({"op": "wait", "id": "t", "timeout_ms": milliseconds})
     assert (details["wait_status"], details["items"][0]["error_code"]) == ("completed", "unknown_task_id")
@@ -57,6 +60,7 @@ async def test_a_whole_number_is_a_timeout_however_it_is_written(milliseconds):
 
 @pytest.mark.parametrize("op", ["status", "wait", "result"])
 @pytest.mark.parametrize("ids", [[], "", None])
+@one_loop
 async def test_empty_ids_do_not_hide_an_id(op, ids):
     details = await answer({"op": op, "ids": ids, "id": "task_7"})
     assert [item["id"] for item in details["items"]] == ["task_7"]
@@ -72,6 +76,7 @@ async def test_empty_ids_do_not_hide_an_id(op, ids):
         ("status", 3, "ids"),
     ],
 )
+@one_loop
 async def test_an_id_that_is_no_text_is_refused_by_name(op, ids, path):
     assert refused(await answer({"op": op, "ids": ids})) == path
 
@@ -145,6 +150,7 @@ async def test_unknown_keys_of_every_op_are_named(op):
 
 @pytest.mark.parametrize("field", ["description", "prompt"])
 @pytest.mark.parametrize("text", [" ", "\n\t", ""])
+@one_loop
 async def test_a_blank_text_is_refused_by_name_and_consumes_no_id(field, text):
     async with quick_ohm("done") as ohm:
         assert refused((await ohm.call("task", START | {field: text})).details) == field
@@ -181,6 +187,7 @@ async def test_a_blank_follow_up_is_refused_and_reaches_nobody(prompt):
         ),
     ],
 )
+@one_loop
 async def test_the_field_that_was_written_is_the_one_that_is_blamed(payload, path, advice):
     details = await answer(payload)
     assert (refused(details), details["error_advice"]) == (path, advice)
@@ -199,6 +206,7 @@ async def test_the_field_that_was_written_is_the_one_that_is_blamed(payload, pat
         ({"op": "cancel", "ids": ["x"]}, ["ids"]),
     ],
 )
+@one_loop
 async def test_what_counts_for_nothing_is_named_whether_the_call_fails_or_not(payload, named):
     details = await answer(payload)
     said = details.get("diagnostics", [])

@@ -232,11 +232,11 @@ HOSTILE = [
 
 @pytest.mark.parametrize("piece", HOSTILE, ids=repr)
 def test_hostile_text_takes_time_in_proportion(piece):
-    text = piece * (400_000 // len(piece))
+    text = piece * (200_000 // len(piece))
     began = time.thread_time()
     AT_HOME.text(text)
     AT_HOME.cut_off(text)
-    assert time.thread_time() - began < 20, "a quadratic rule takes minutes of work for this"
+    assert time.thread_time() - began < 10, "a quadratic rule takes minutes of work for this"
 
 
 PEM = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nEFAASCBKcwggSjAgEAAoIBAQC7\nshort==\n-----END KEY-----\n"

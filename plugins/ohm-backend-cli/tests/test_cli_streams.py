@@ -99,8 +99,19 @@ ANY: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(data=st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_record_of_any_shape_never_raises(data: st.DataObject) -> None:
+    raises_nothing(data)
+
+
+@pytest.mark.slow
+@given(data=st.data())
+@settings(max_examples=1000, deadline=None)
+def test_many_records_of_any_shape_never_raise(data: st.DataObject) -> None:
+    raises_nothing(data)
+
+
+def raises_nothing(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(NAMES))
     dialect = DIALECTS[cli_of(name)]
     reader = dialect.reader(Invocation(request=asked(), folder=Path("/none")))

@@ -106,6 +106,7 @@ async def test_an_output_tool_gives_an_object_too(model: GgufModel) -> None:
     assert isinstance(result.output, City)
 
 
+@pytest.mark.slow
 async def test_a_run_calls_tools_and_is_made_to_answer(engine: Engine) -> None:
     calls: list[Search] = []
     agent = Agent(GgufModel(engine, max_calls=2), instructions="You find things in a code base.")
@@ -126,6 +127,7 @@ async def test_a_run_calls_tools_and_is_made_to_answer(engine: Engine) -> None:
     assert result.usage.output_tokens == sum(step.output_tokens for step in steps)
 
 
+@pytest.mark.slow
 async def test_the_same_run_twice_gives_the_same_text(model: GgufModel) -> None:
     agent = Agent(model, instructions="You tell stories.")
     first = await agent.run("A story about a fox.", model_settings={"max_tokens": 40})
@@ -134,6 +136,7 @@ async def test_the_same_run_twice_gives_the_same_text(model: GgufModel) -> None:
     assert again.output == first.output
 
 
+@pytest.mark.slow
 async def test_more_runs_than_slots_all_finish(model: GgufModel) -> None:
     answers: list[ModelResponse] = []
 

@@ -45,13 +45,16 @@ def test_a_process_that_is_left_running_fails_the_run_and_is_named(run, options)
     assert "sleep 1000" in finished.stdout
 
 
+@pytest.mark.slow
 def test_a_process_that_a_crashed_worker_has_left_is_named(run):
     finished = run(CRASH, *BY_A_WORKER)
     assert finished.returncode == pytest.ExitCode.TESTS_FAILED
     assert "sleep 1000" in finished.stdout
 
 
-@pytest.mark.parametrize("options", [ALONE, BY_A_WORKER], ids=["alone", "by a worker"])
+@pytest.mark.parametrize(
+    "options", [ALONE, pytest.param(BY_A_WORKER, marks=pytest.mark.slow)], ids=["alone", "by a worker"]
+)
 def test_a_run_that_leaves_nothing_passes(run, options):
     finished = run(CLEAN, *options)
     assert finished.returncode == pytest.ExitCode.OK

@@ -8,6 +8,7 @@ import pytest
 from failing import broken, failing
 
 from ohm_subagents import Err
+from ohm_subagents._surfaces.single import child_run
 from ohm_subagents.contract import (
     AgentEnded,
     ErrorCode,
@@ -238,6 +239,17 @@ async def test_every_message_of_a_long_run_is_kept_from_the_prompt_on(opened, pl
     assert len(lines) == 1 + 1 + 2 * 400 + 1
 
 
+async def test_a_run_that_does_more_lines_than_can_be_kept_is_stopped(opened, monkeypatch):
+    monkeypatch.setattr(child_run, "MAX_LINES", 100)
+    async with opened(turns(100)) as ohm:
+        done = await ohm.call("subagent", ASK)
+    assert "Subagent output exceeded the JSONL lines hard limit (100)." in done.text
+    (one,) = done.details["results"]
+    assert (done.details["error"]["code"], one["exitCode"]) == ("SUBAGENT_OUTPUT_TRUNCATED", 1)
+    assert 60 < len(one["displayItems"]) < 70
+
+
+@pytest.mark.slow
 async def test_a_run_that_does_more_than_can_be_kept_is_stopped(opened):
     async with opened(turns(100_000)) as ohm:
         done = await ohm.call("subagent", ASK)

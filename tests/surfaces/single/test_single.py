@@ -1,6 +1,7 @@
 """`subagent` through the public doors: who is started how, what becomes of it, what is told."""
 
 import json
+import sys
 from decimal import Decimal
 from uuid import UUID
 
@@ -10,6 +11,7 @@ import pytest
 from failing import broken, failing
 
 from ohm_subagents import Err
+from ohm_subagents._surfaces.single import child_run
 from ohm_subagents.contract import (
     AgentEnded,
     ErrorCode,
@@ -406,13 +408,39 @@ async def test_an_abort_is_told_as_one(opened):
     assert "Subagent execution was cancelled by user." in done.text
 
 
-async def test_a_subagent_that_floods_is_stopped(opened):
-    async def flood(_request, sink):
-        while True:
-            sink.emit(TextDelta(text="x" * 100_000))
+def saying(piece, times=sys.maxsize):
+    async def say(_request, sink):
+        for _ in range(times):
+            sink.emit(TextDelta(text=piece))
             await anyio.lowlevel.checkpoint()
+        return "end"
 
-    async with opened(flood) as ohm:
+    return say
+
+
+async def test_a_subagent_that_floods_is_stopped(opened, monkeypatch):
+    monkeypatch.setattr(child_run, "MAX_STDOUT_BYTES", 20_480)
+    async with opened(saying("x" * 1_000)) as ohm:
         done = await ohm.call("subagent", ASK)
     assert (done.details["error"]["code"], done.details["results"][0]["exitCode"]) == ("SUBAGENT_OUTPUT_TRUNCATED", 1)
+    assert "Subagent output exceeded the stdout hard limit (20.0KB)." in done.text
+
+
+@pytest.mark.parametrize(("letter", "length"), [("x", 2_048), ("ä", 1_024)])
+async def test_what_is_at_the_limit_is_no_flood(opened, monkeypatch, letter, length):
+    monkeypatch.setattr(child_run, "MAX_STDOUT_BYTES", 20_480)
+    async with opened(saying(letter * length, times=10)) as ohm:
+        assert (await ohm.call("subagent", ASK)).text.startswith("end")
+    async with opened(saying(letter * length, times=11)) as ohm:
+        assert "exceeded the stdout hard limit" in (await ohm.call("subagent", ASK)).text
+
+
+def test_the_limits_of_a_flood_are_the_documented_ones():
+    assert (child_run.MAX_STDOUT_BYTES, child_run.MAX_LINES) == (8 * 1024 * 1024, 10_000)
+
+
+@pytest.mark.slow
+async def test_a_subagent_that_floods_is_stopped_at_the_documented_limit(opened):
+    async with opened(saying("x" * 100_000)) as ohm:
+        done = await ohm.call("subagent", ASK)
     assert "Subagent output exceeded the stdout hard limit (8.0MB)." in done.text

@@ -1,6 +1,7 @@
 """The list that the session of the host tells of, whatever else that session holds."""
 
 import pytest
+from loops import one_loop
 
 from ohm_subagents import Ohm
 from ohm_subagents.testing import HERMETIC, MemoryHost
@@ -49,6 +50,7 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize("entry", FOREIGN, ids=repr)
+@one_loop
 async def test_an_entry_of_any_other_shape_is_passed_over(entry):
     assert await restored(MemoryHost(branch=[told([item("mine")]), entry])) == ("\N{EN DASH} [0] mine", "📋 0/1")
     assert await restored(MemoryHost(branch=[entry])) == ("No todos", None)
@@ -57,6 +59,7 @@ async def test_an_entry_of_any_other_shape_is_passed_over(entry):
 @pytest.mark.parametrize(
     "item_of_any_shape", [None, "x", 3, [], {}, {"text": [], "status": []}, item("a", {}), item({})]
 )
+@one_loop
 async def test_an_item_of_any_other_shape_is_left_out(item_of_any_shape):
     host = MemoryHost(branch=[told([item_of_any_shape, item("mine", "completed")])])
     assert await restored(host) == ("✓ [0] mine", "✓ Done (1 items)")

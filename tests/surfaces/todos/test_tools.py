@@ -1,6 +1,7 @@
 """The todo tools of a parent agent, through `Ohm`."""
 
 import pytest
+from loops import one_loop
 
 from ohm_subagents import Ohm
 from ohm_subagents._views.cells import cells
@@ -66,6 +67,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("tool", "arguments", "said"), WRONG.values(), ids=WRONG)
+@one_loop
 async def test_what_no_schema_lets_through_changes_nothing_and_is_told_in_a_sentence(tool, arguments, said):
     host = MemoryHost()
     async with opened(host=host) as ohm:

@@ -519,9 +519,20 @@ def bent(data: st.DataObject, value: object) -> object:
             return value
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_no_record_raises_whatever_is_in_it(data):
+    raises_nothing(data)
+
+
+@pytest.mark.slow
+@settings(max_examples=600, deadline=None)
+@given(st.data())
+def test_no_record_of_many_raises(data):
+    raises_nothing(data)
+
+
+def raises_nothing(data):
     reader = PiReader(request(), settles=data.draw(st.booleans()), secrets=())
     records = data.draw(st.lists(st.sampled_from(RECORDS), min_size=1, max_size=8))
 
