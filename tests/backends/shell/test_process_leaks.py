@@ -14,7 +14,7 @@ LEAK = """
 import subprocess
 
 def test_leaks():
-    left = subprocess.Popen(["sh", "-c", "echo up; exec sleep 1000"], stdout=subprocess.PIPE, start_new_session=True)
+    left = subprocess.Popen(["sh", "-c", "echo up; while :; do sleep 1000; done"], stdout=subprocess.PIPE, start_new_session=True)
     assert left.stdout.readline() == b"up\\n"
 """
 CRASH = LEAK + "    import os\n    os._exit(1)\n"
