@@ -7,7 +7,7 @@ from model_server import Call, ModelServer, Say
 from real_pi import NEWEST, OLD, installed
 from screen import PATIENCE_S, on_terminal
 
-pytestmark = [pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(60, func_only=True)]
+pytestmark = [pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(120, func_only=True)]
 
 
 @pytest.mark.parametrize("version", [OLD, NEWEST])

@@ -14,7 +14,8 @@ LEAK = """
 import subprocess
 
 def test_leaks():
-    left = subprocess.Popen(["sh", "-c", "echo up; while :; do sleep 1000; done"], stdout=subprocess.PIPE, start_new_session=True)
+    command = ["sh", "-c", "echo up; while :; do sleep 1000; done"]
+    left = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
     assert left.stdout.readline() == b"up\\n"
 """
 CRASH = LEAK + "    import os\n    os._exit(1)\n"

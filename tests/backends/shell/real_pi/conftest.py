@@ -1,6 +1,7 @@
 """A desk where a real `pi` works."""
 
 import pytest
+from advancing_loop import advancing
 from pi_desk import Desk
 from real_pi import NEWEST, OLD, installed
 
@@ -13,9 +14,9 @@ def pi(request):
 
 @pytest.fixture
 def anyio_backend(request):
-    """Real processes take real time. The newest runs on trio, so that both loops are shown at the cost of one."""
+    """Real time, which a test may move on. The newest runs on trio: both loops are shown at the cost of one."""
     version = request.node.callspec.params["pi"]
-    return "trio" if version == NEWEST else "asyncio"
+    return advancing("trio" if version == NEWEST else "asyncio")
 
 
 @pytest.fixture

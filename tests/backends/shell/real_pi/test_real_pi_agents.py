@@ -17,7 +17,7 @@ from ohm_subagents._backends.shell.pi.spec import interactive_shell_spec
 from ohm_subagents.contract import AgentOptions, DiagnosticRaised, ErrorCode, Ok, Profile, ToolPolicy
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(60, func_only=True)]
+pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(120, func_only=True)]
 
 every_version = pytest.mark.parametrize("pi", [OLD, NEW, NEWEST], indirect=True)
 # The newest is here as one file, without what loads extensions.

@@ -12,7 +12,7 @@ from ohm_subagents._backends.shell.pi.spec import interactive_shell_spec
 from ohm_subagents.contract import ModelPattern
 from ohm_subagents.testing import BackendConformance, Scenarios
 
-pytestmark = [pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(60, func_only=True)]
+pytestmark = [pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(120, func_only=True)]
 
 
 def scripted(asked):

@@ -10,17 +10,16 @@ from pathlib import Path
 import anyio
 import pytest
 from model_server import Call, ModelServer, Say, Stall
-from pi_desk import GRACE_MS, gone, said
+from pi_desk import gone, said
 from real_pi import NEW, NEWEST, OLD
 
 from ohm_subagents import ErrorCode, Ohm
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(40, func_only=True)]
+pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(120, func_only=True)]
 
 every_version = pytest.mark.parametrize("pi", [OLD, NEW, NEWEST], indirect=True)
 newest_version = pytest.mark.parametrize("pi", [NEWEST], indirect=True)
 HOST = Path(__file__).with_name("real_pi_host.py")
-LIMIT_S = GRACE_MS / 1000 + 0.5
 
 
 def telling(fifo, command):
@@ -29,23 +28,26 @@ def telling(fifo, command):
 
 
 async def cancelled(handle):
-    """Stop the task; how long the caller waits for that."""
-    begun = anyio.current_time()
     assert await handle.cancel()
     assert (await handle.wait()).err_value.code == ErrorCode.TASK_ABORTED
-    return anyio.current_time() - begun
 
 
 @every_version
 async def test_a_cancel_is_answered_at_once_and_the_model_is_hung_up_on(desk):
     async with ModelServer(Say("I begin. ", Stall())) as server:
-        async with desk.ohm(server) as ohm:
+        async with desk.ohm(server, graceMs=600_000) as ohm:
             handle = await ohm.start("task", "go")
             async with aclosing(handle.events()) as events:
                 async for event in events:
                     if event.kind == "text_delta":
                         break
-            assert await cancelled(handle) < 0.2
+            (agent,) = desk.agents()
+            agent.send_signal(signal.SIGSTOP)
+            try:
+                await cancelled(handle)
+                assert agent.is_running(), "nobody waited for it"
+            finally:
+                agent.send_signal(signal.SIGCONT)
             assert ohm.task(handle.id).text == "I begin. "
         await server.until(lambda server: server.aborts == 1)
     assert desk.processes() == []
@@ -53,30 +55,24 @@ async def test_a_cancel_is_answered_at_once_and_the_model_is_hung_up_on(desk):
 
 async def test_a_tool_that_sleeps_ends_with_its_task(desk):
     fifo = desk.fifo()
-    async with ModelServer(telling(fifo, "sleep 1000")) as server:
-        async with desk.ohm(server) as ohm:
-            handle = await ohm.start("task", "go")
-            tool = await said(fifo)
-            begun = anyio.current_time()
-            await cancelled(handle)
-            assert await gone(tool, LIMIT_S)
-        assert anyio.current_time() - begun < LIMIT_S
+    async with ModelServer(telling(fifo, "sleep 1000")) as server, desk.ohm(server) as ohm:
+        handle = await ohm.start("task", "go")
+        tool = await said(fifo)
+        await cancelled(handle)
+        assert await gone(tool)
     assert desk.processes() == []
 
 
 async def test_a_frozen_pi_is_killed_with_all_that_it_has_started(desk):
     fifo = desk.fifo()
-    async with ModelServer(telling(fifo, "sleep 1001")) as server:
-        async with desk.ohm(server) as ohm:
-            handle = await ohm.start("task", "go")
-            tool = await said(fifo)
-            (agent,) = desk.agents()
-            agent.send_signal(signal.SIGSTOP)
-            begun = anyio.current_time()
-            await cancelled(handle)
-            assert await gone(agent.pid, LIMIT_S)
-            assert await gone(tool, LIMIT_S)
-        assert anyio.current_time() - begun < LIMIT_S
+    async with ModelServer(telling(fifo, "sleep 1001")) as server, desk.ohm(server) as ohm:
+        handle = await ohm.start("task", "go")
+        tool = await said(fifo)
+        (agent,) = desk.agents()
+        agent.send_signal(signal.SIGSTOP)
+        await cancelled(handle)
+        assert await gone(agent.pid)
+        assert await gone(tool)
     assert desk.processes() == []
 
 
@@ -87,7 +83,7 @@ async def test_a_daemon_is_found_too(desk):
         handle = await ohm.start("task", "go")
         daemon = await said(fifo)
         await cancelled(handle)
-        assert await gone(daemon, LIMIT_S)
+        assert await gone(daemon)
     assert desk.processes() == []
 
 

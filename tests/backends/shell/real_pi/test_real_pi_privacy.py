@@ -7,7 +7,7 @@ from model_server import Call, ModelServer, Say
 from pi_desk import FOREIGN
 from real_pi import NEWEST
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(40, func_only=True)]
+pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(120, func_only=True)]
 
 
 async def told(desk, command, **options):

@@ -9,7 +9,7 @@ from real_pi import NEW, NEWEST, OLD
 
 from ohm_subagents import Ohm
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(60, func_only=True)]
+pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(120, func_only=True)]
 
 every_version = pytest.mark.parametrize("pi", [OLD, NEW, NEWEST], indirect=True)
 SECRET = "api_key=" + "Qw3rTy" * 6
