@@ -245,3 +245,18 @@ async def test_a_misdeclared_plugin_that_is_passed_in_is_a_bug_of_the_program():
     with pytest.raises(PluginInvalidError, match="ohm_backend"):
         async with Ohm.open(env=HERMETIC, plugins=[Typo()]):
             await anyio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize(
+    ("profile", "told"),
+    [
+        ("finder", {"subagent_type": "finder", "description": "d"}),
+        ("nobody", {"subagent_type": None, "description": None}),
+    ],
+)
+async def test_of_an_unknown_profile_nothing_else_is_told(profile, told):
+    async with quick_ohm(config={"subagents": {"permissions": {"subagents": {"finder": "deny"}}}}) as ohm:
+        start = {"op": "start", "subagent_type": profile, "description": "d", "prompt": "p"}
+        details = (await ohm.call("task", start)).details
+
+    assert {name: details.get(name) for name in told} == told

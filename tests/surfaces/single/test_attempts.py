@@ -249,6 +249,15 @@ async def test_a_run_that_does_more_lines_than_can_be_kept_is_stopped(opened, mo
     assert 60 < len(one["displayItems"]) < 70
 
 
+async def test_as_many_lines_as_can_be_kept_are_no_flood(opened, monkeypatch):
+    monkeypatch.setattr(child_run, "MAX_LINES", 3 * 33)  # a turn is a call, its result and what it used
+    async with opened(turns(33)) as ohm:
+        assert (await ohm.call("subagent", ASK)).text.startswith("end")
+    monkeypatch.setattr(child_run, "MAX_LINES", 3 * 33 - 1)
+    async with opened(turns(33)) as ohm:
+        assert "lines hard limit (98)" in (await ohm.call("subagent", ASK)).text
+
+
 @pytest.mark.slow
 async def test_a_run_that_does_more_than_can_be_kept_is_stopped(opened):
     async with opened(turns(100_000)) as ohm:
