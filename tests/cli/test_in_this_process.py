@@ -60,7 +60,6 @@ def state() -> dict[str, object]:
         "importers": {place for place in sys.path_importer_cache if "plugin" in place},
         "modules of plugins": {name for name in sys.modules if name.startswith("ohm_cli")},
         "signals": {number: signal.getsignal(number) for number in signal.valid_signals()},
-        "threads": threading.enumerate(),
         "descriptors": descriptors(),
         "garbage": gc.get_threshold(),
         "warnings": list(warnings.filters),
@@ -84,9 +83,10 @@ def descriptors() -> dict[str, Path]:
 )
 def test_nothing_is_left_of_a_command(ohm, arguments: tuple[str, ...]) -> None:
     ohm(*arguments)  # whatever is loaded once and for all
-    before = state()
+    before, threads = state(), set(threading.enumerate())
     ohm(*arguments)
     assert state() == before
+    assert set(threading.enumerate()) <= threads  # a thread of another test may have ended meanwhile
 
 
 def test_nothing_is_left_of_a_command_that_a_defect_ends(ohm, monkeypatch) -> None:
