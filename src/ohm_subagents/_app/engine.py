@@ -6,10 +6,12 @@ from dataclasses import replace
 from secrets import SystemRandom
 from typing import TYPE_CHECKING
 
+from ohm_subagents._app.assembly import system_clock
 from ohm_subagents._app.host_events import HostEvents
 from ohm_subagents._app.mounting import mount_all, settings_of
 from ohm_subagents._app.surroundings import Surroundings
 from ohm_subagents._config.env import home_dir, nesting
+from ohm_subagents._orchestrator.new_ids import not_kept, trusted
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._orchestrator.throttle import Throttle
@@ -18,6 +20,7 @@ from ohm_subagents._plugins.interfaces import ToolRowRequest
 from ohm_subagents._plugins.suites import SuiteContext
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._views.status import status_line
+from ohm_subagents.contract.ids import task_ids
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.ids import Clock, TaskId
     from ohm_subagents.contract.pi_settings import PiSettings
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
@@ -49,7 +53,7 @@ class Engine:
         group: TaskGroup,
         pool: BackendPool,
         store: Store,
-        new_task_id: Callable[[], str],
+        new_task_id: Callable[[], str] | None,
         new_uuid: Callable[[], UUID],
         suites: tuple[str, ...] | None,
         background: Background,
@@ -66,7 +70,7 @@ class Engine:
             pool=pool,
             store=store,
             clock=assembly.sources.clock,
-            new_task_id=new_task_id,
+            new_id=_new_ids(new_task_id, assembly.sources.clock, store),
             logger=assembly.sources.logger,
             throttle=self._throttle,
         )
@@ -158,3 +162,11 @@ class Engine:
             memory=self._memories.setdefault(suite, {}),
             status=lambda: None if self.assembly.sources.live_ui else status_line(self.store.recent()),
         )
+
+
+def _new_ids(given: Callable[[], str] | None, clock: Clock, store: Store) -> Callable[[], Result[TaskId, OhmError]]:
+    """Ids of our own counter are looked up only where the clock in them was passed in, too."""
+    counted = task_ids(clock, first=store.first_sequence)
+    if given is None and clock is system_clock:
+        return trusted(counted)
+    return not_kept(given or counted, store)

@@ -26,7 +26,7 @@ from ohm_subagents._surfaces.tool import as_json, guarded, unknown_tool
 from ohm_subagents._views.projection import project_task
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents.contract.commands import Start
-from ohm_subagents.contract.ids import TaskId, task_ids
+from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Ohm:
                     group=group,
                     pool=pool,
                     store=registry,
-                    new_task_id=new_task_id or task_ids(now, first=registry.first_sequence),
+                    new_task_id=new_task_id,
                     new_uuid=new_uuid or uuid4,
                     suites=None if suites is None else (suites,) if isinstance(suites, str) else tuple(suites),
                     background=of_suites,

@@ -14,7 +14,6 @@ from ohm_subagents._orchestrator.observe import Audience
 from ohm_subagents._orchestrator.plan import new_task, refused_task
 from ohm_subagents._orchestrator.redacted import live_task, redacted_event, redacted_task
 from ohm_subagents.contract.events import Failed, TaskQueued, TaskSettled
-from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import apply
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.commands import Refused, StartItem
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event
-    from ohm_subagents.contract.ids import Clock, SessionId
+    from ohm_subagents.contract.ids import Clock, SessionId, TaskId
     from ohm_subagents.contract.task import Run, Task
 
 
@@ -52,13 +51,13 @@ class RunningTasks:
         pool: BackendPool,
         store: Store,
         clock: Clock,
-        new_task_id: Callable[[], str],
+        new_id: Callable[[], Result[TaskId, OhmError]],
         logger: Logger,
         throttle: Throttle,
     ) -> None:
         self._store = store
         self._clock = clock
-        self._new_task_id = new_task_id
+        self._new_id = new_id
         self._logger = logger
         self._alarm = Alarm(group)
         self._driver = Driver(pool, alarm=self._alarm, throttle=throttle)
@@ -107,8 +106,11 @@ class RunningTasks:
         leave = lineage.account.spawn(lineage.level + 1)
         if leave is not None:
             return Err(leave)
-        task_id = TaskId(self._new_task_id())
-        if task_id in self._live or isinstance(self._store.get(task_id), Ok):
+        given = self._new_id()
+        if isinstance(given, Err):
+            return given
+        task_id = given.ok_value
+        if task_id in self._live:
             return Err(refusals.duplicate(task_id))
         task = new_task(task_id, admitted, self._clock(), parent=lineage.task_id)
         former = self._newest(admitted.item) if former is None else former
@@ -143,7 +145,10 @@ class RunningTasks:
         """Keep an item that was never admitted as a failed task, if it names its session: who reads that, finds it."""
         if refused.item.session_id is None:
             return refused
-        task = refused_task(TaskId(self._new_task_id()), refused, self._clock())
+        given = self._new_id()
+        if isinstance(given, Err):
+            return refused
+        task = refused_task(given.ok_value, refused, self._clock())
         events: Sequence[Event] = (
             TaskQueued(),
             TaskSettled(outcome=Failed(error=replace(refused.error, task_id=task.id))),
