@@ -5,15 +5,20 @@ import os
 import platform
 import sys
 import tempfile
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from environments import made_for, versions
+from environments import PEERS, made_for, versions
 from measure import Line, measured, profiled
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
-from rows import PEERS, ROWS
+from rows import ROWS
+from spread import number
 
+README = Path(__file__).with_name("README.md")
+BEGIN, END = "<!-- numbers -->", "<!-- end -->"
 CONSOLE = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
 
 
@@ -21,7 +26,8 @@ def asked():
     parser = argparse.ArgumentParser(prog="python tests/benchmarks", description="Measure, and print one table.")
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all, if none is named")
     parser.add_argument("--peers", action="store_true", help="install other frameworks aside, and measure them too")
-    parser.add_argument("--repeats", type=int, default=9, help="repeats of each case (9)")
+    parser.add_argument("--repeats", type=int, default=9, help="turns of a row that does not say how many it takes (9)")
+    parser.add_argument("--readme", action="store_true", help="put the numbers into the README of the benchmark, too")
     parser.add_argument("--profile", metavar="ROW", choices=ROWS, help="print where the first case of a row spends it")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.rows if name not in ROWS]
@@ -30,26 +36,22 @@ def asked():
     return arguments
 
 
-def number(value: float) -> str:
-    for limit, digits in ((100, 0), (10, 1), (1, 2)):
-        if abs(value) >= limit:
-            return f"{value:,.{digits}f}"
-    return f"{value:.3f}"
+COLUMNS = ("what", "median", "unit", "ratio", "19 of 20 between", "target", "met")
 
 
-def verdict(line: Line) -> str:
-    if line.target is None:
-        return ""
-    return "yes" if line.median <= line.target else f"no: {number(line.median)} of {number(line.target)}"
-
-
-def add(table: Table, line: Line) -> None:
+def cells(line: Line) -> tuple[str, ...]:
+    """A line of the table; what the target is about, the ratio or the value, lies between two numbers."""
     if line.problem:
-        table.add_row(line.name, "", "", line.unit, "", line.problem)
-        return
-    target = "" if line.target is None else f"≤ {number(line.target)}"
-    spread = " to ".join(number(value) for value in line.spread)
-    table.add_row(line.name, number(line.median), spread, line.unit, target, verdict(line))
+        return line.name, "", line.unit, "", "", "", line.problem
+    return (
+        line.name,
+        number(line.median),
+        line.unit,
+        "" if line.ratio is None else number(line.ratio),
+        " to ".join(number(value) for value in line.between),
+        "" if line.target is None else f"≤ {number(line.target)}",
+        line.met,
+    )
 
 
 def machine(pythons: dict[str, str]) -> str:
@@ -60,22 +62,53 @@ def machine(pythons: dict[str, str]) -> str:
     )
 
 
+def printed(title: str, made: dict[str, list[Line]]) -> None:
+    table = Table(*COLUMNS, title=title)
+    for row, lines in ((ROWS[name], lines) for name, lines in made.items()):
+        table.add_section()
+        table.add_row(f"[bold]{row.name}[/bold]: {row.title}")
+        for line in lines:
+            table.add_row(*map(escape, cells(line)))
+    CONSOLE.print(table)
+
+
+def markdown(title: str, made: dict[str, list[Line]]) -> str:
+    parts = [f"{datetime.now(UTC):%d %B %Y}. {title}."]
+    for row, lines in ((ROWS[name], lines) for name, lines in made.items()):
+        parts += [f"`{row.name}`: {row.title}.", "\n".join(map(_written, (COLUMNS, RULE, *map(cells, lines))))]
+    return "\n\n".join(parts)
+
+
+RULE = ("---", "---:", "---", "---:", "---:", "---:", "---")
+
+
+def _written(row: tuple[str, ...]) -> str:
+    return f"| {' | '.join(row)} |"
+
+
+def put(text: str) -> None:
+    """Into the README beside this file, in place of the numbers that are there."""
+    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    README.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+
+
 def main() -> None:
     arguments = asked()
     rows = [ROWS[name] for name in arguments.rows or ROWS]
     if arguments.profile:
         profiled(ROWS[arguments.profile])
         return
+    made = {}
     with tempfile.TemporaryDirectory(prefix="ohm-bench-peers-") as folder:
         peers, problems = made_for(PEERS, Path(folder)) if arguments.peers else ({}, {})
-        table = Table("what", "median", "middle half", "unit", "target", "met", title=machine(peers))
+        title = machine(peers)
         for row in rows:
             CONSOLE.print(f"measuring {row.name}")
-            table.add_section()
-            table.add_row(f"[bold]{row.name}[/bold]: {row.title}")
-            for line in measured(row, {None: sys.executable, **peers}, problems, arguments.repeats):
-                add(table, line)
-    CONSOLE.print(table)
+            made[row.name] = measured(row, {None: sys.executable, **peers}, problems, arguments.repeats)
+    printed(title, made)
+    if arguments.readme:
+        put(markdown(title, made))
 
 
 if __name__ == "__main__":

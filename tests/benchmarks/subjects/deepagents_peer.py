@@ -10,7 +10,7 @@ from deepagents import create_deep_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from stopwatch import repeating
+from stopwatch import CALLS, repeating
 
 CALL = {"name": "task", "args": {"description": "Do it.", "subagent_type": "worker"}, "type": "tool_call"}
 
@@ -60,13 +60,13 @@ async def _run(agent):
 @asynccontextmanager
 async def call():
     agent = _agent()
-    yield repeating(lambda: _run(agent), 20)
+    yield repeating(lambda: _run(agent), CALLS)
 
 
 @asynccontextmanager
 async def turn():
     agent = _agent(calls=1)
-    yield repeating(lambda: _run(agent), 20)
+    yield repeating(lambda: _run(agent), CALLS)
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage, set_tracing_disabled
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
-from stopwatch import repeating
+from stopwatch import CALLS, repeating
 
 set_tracing_disabled(disabled=True)
 
@@ -57,13 +57,13 @@ async def _run(agent):
 @asynccontextmanager
 async def call():
     child = Agent(name="child", instructions="Do what you are asked.", model=Fake())
-    yield repeating(lambda: _run(child), 50)
+    yield repeating(lambda: _run(child), CALLS)
 
 
 @asynccontextmanager
 async def turn():
     parent = _parent(Agent(name="child", instructions="Do what you are asked.", model=Fake()))
-    yield repeating(lambda: _run(parent), 50)
+    yield repeating(lambda: _run(parent), CALLS)
 
 
 @asynccontextmanager

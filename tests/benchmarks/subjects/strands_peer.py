@@ -7,7 +7,7 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 
-from stopwatch import repeating
+from stopwatch import CALLS, repeating
 from strands import Agent, tool
 from strands.models import Model
 
@@ -67,13 +67,13 @@ def _parent(calls=1, delay_s=0.0):
 @asynccontextmanager
 async def call():
     child = _child()
-    yield repeating(lambda: _run(child), 50)
+    yield repeating(lambda: _run(child), CALLS)
 
 
 @asynccontextmanager
 async def turn():
     parent = _parent()
-    yield repeating(lambda: _run(parent), 50)
+    yield repeating(lambda: _run(parent), CALLS)
 
 
 @asynccontextmanager
