@@ -5,12 +5,13 @@ import os
 import platform
 import sys
 import tempfile
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 from environments import PEERS, made_for, versions
-from measure import Line, measured, profiled
+from measure import CLOCKS, Line, measured, profiled, split
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -18,7 +19,6 @@ from rows import ROWS
 from spread import number
 
 README = Path(__file__).with_name("README.md")
-BEGIN, END = "<!-- numbers -->", "<!-- end -->"
 CONSOLE = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
 
 
@@ -28,7 +28,7 @@ def asked():
     parser.add_argument("--peers", action="store_true", help="install other frameworks aside, and measure them too")
     parser.add_argument("--repeats", type=int, default=9, help="turns of a row that does not say how many it takes (9)")
     parser.add_argument("--readme", action="store_true", help="put the numbers into the README of the benchmark, too")
-    parser.add_argument("--profile", metavar="ROW", choices=ROWS, help="print where the first case of a row spends it")
+    parser.add_argument("--profile", metavar="ROW", choices=ROWS, help="print where a row spends it")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.rows if name not in ROWS]
     if unknown:
@@ -36,18 +36,18 @@ def asked():
     return arguments
 
 
-COLUMNS = ("what", "median", "unit", "ratio", "19 of 20 between", "target", "met")
+COLUMNS = ("what", "median", "unit", "wall", "CPU", "19 of 20 between", "target", "met")
 
 
 def cells(line: Line) -> tuple[str, ...]:
-    """A line of the table; what the target is about, the ratio or the value, lies between two numbers."""
+    """A line of the table; what the target is about, a ratio or the value, lies between two numbers."""
     if line.problem:
-        return line.name, "", line.unit, "", "", "", line.problem
+        return line.name, "", line.unit, "", "", "", "", line.problem
     return (
         line.name,
         number(line.median),
         line.unit,
-        "" if line.ratio is None else number(line.ratio),
+        *("" if (ratio := line.ratio(clock)) is None else number(ratio) for clock in CLOCKS),
         " to ".join(number(value) for value in line.between),
         "" if line.target is None else f"≤ {number(line.target)}",
         line.met,
@@ -72,25 +72,38 @@ def printed(title: str, made: dict[str, list[Line]]) -> None:
     CONSOLE.print(table)
 
 
-def markdown(title: str, made: dict[str, list[Line]]) -> str:
+def numbers(title: str, made: dict[str, list[Line]]) -> str:
+    """Everything that was measured, as Markdown."""
     parts = [f"{datetime.now(UTC):%d %B %Y}. {title}."]
-    for row, lines in ((ROWS[name], lines) for name, lines in made.items()):
-        parts += [f"`{row.name}`: {row.title}.", "\n".join(map(_written, (COLUMNS, RULE, *map(cells, lines))))]
+    for name, lines in made.items():
+        parts += [f"`{name}`: {ROWS[name].title}.", written(COLUMNS, map(cells, lines))]
     return "\n\n".join(parts)
 
 
-RULE = ("---", "---:", "---", "---:", "---:", "---:", "---")
+def purposes(made: dict[str, list[Line]]) -> str:
+    """What the rows that can be split are made of, as Markdown."""
+    parts = []
+    for row in (ROWS[name] for name in made):
+        for case in (case for case in row.cases if case.name in row.split):
+            line = next(line for line in made[row.name] if line.name == case.name)
+            rows = ((what, f"{part:.1%}", number(part * line.median)) for what, part in split(case).items())
+            parts += [f"`{row.name}`: {case.name}.", written(("what it is for", "part", line.unit), rows)]
+    return "\n\n".join(parts)
 
 
-def _written(row: tuple[str, ...]) -> str:
-    return f"| {' | '.join(row)} |"
+def written(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    rule = ("---", *("---:" for _ in head[1:]))
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
 
 
-def put(text: str) -> None:
-    """Into the README beside this file, in place of the numbers that are there."""
-    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    README.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+def put(**blocks: str) -> None:
+    """Into the README beside this file, each in place of what is there."""
+    text = README.read_text(encoding="utf-8")
+    for name, block in blocks.items():
+        before, begin, rest = text.partition(f"<!-- {name} -->\n")
+        _, end, after = rest.partition("<!-- end -->")
+        text = f"{before}{begin}{block}\n{end}{after}"
+    README.write_text(text, encoding="utf-8")
 
 
 def main() -> None:
@@ -108,7 +121,7 @@ def main() -> None:
             made[row.name] = measured(row, {None: sys.executable, **peers}, problems, arguments.repeats)
     printed(title, made)
     if arguments.readme:
-        put(markdown(title, made))
+        put(numbers=numbers(title, made), purposes=purposes(made))
 
 
 if __name__ == "__main__":

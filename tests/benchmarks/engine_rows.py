@@ -9,21 +9,31 @@ TURNS = 25
 """So many turns of what takes milliseconds."""
 STEADY = 1.2
 """What a cost may grow by that is not meant to grow."""
-BARE = Case(name="pydantic-ai: agent.iter, streaming", file="pydantic_ai_alone.py", function="call", unit="µs a call")
-"""One streamed run, bare: what our own costs are a part of, because machines differ and ratios do not."""
+BARE = Case(
+    name="pydantic-ai: agent.iter, streaming",
+    file="pydantic_ai_alone.py",
+    function="call",
+    unit="CPU µs a call",
+    clock="cpu",
+)
+"""One streamed run, bare: what our own costs are a part of, because machines differ and ratios do not.
+
+By processor time, as all that waits for nothing: alone on a machine that is the time by the wall, and beside others it
+is not what they take.
+"""
 
 
-def peers(function: str, what: str, unit: str, scale: float = 1e6, beside: str = BARE.name) -> tuple[Case, ...]:
+def peers(function: str, what: str, unit: str, beside: str = BARE.name) -> tuple[Case, ...]:
     """The same thing as the peers do it."""
     return tuple(
-        Case(name=f"{peer}: {what}", file=file, function=function, unit=unit, scale=scale, peer=peer, beside=beside)
+        Case(name=f"{peer}: {what}", file=file, function=function, unit=unit, clock="cpu", peer=peer, beside=beside)
         for peer, file in PEERS.items()
     )
 
 
-def alone(name: str, function: str = "call", unit: str = BARE.unit, **rest: object) -> Case:
+def alone(name: str, function: str = "call", unit: str = BARE.unit, clock: str = "cpu", **rest: object) -> Case:
     """pydantic-ai without us."""
-    return Case(name=f"pydantic-ai: {name}", file=ALONE, function=function, unit=unit, **rest)
+    return Case(name=f"pydantic-ai: {name}", file=ALONE, function=function, unit=unit, clock=clock, **rest)
 
 
 def calls() -> Row:
@@ -36,6 +46,7 @@ def calls() -> Row:
             file=OURS,
             function="call",
             unit=BARE.unit,
+            clock="cpu",
             arguments=arguments,
             beside=beside.name,
             at_most=1.15,
@@ -54,21 +65,39 @@ def calls() -> Row:
             alone("agent.run, not streaming", arguments={"way": "plain"}, beside=BARE.name),
             alone("direct.model_request_stream", function="direct", beside=BARE.name),
             *peers("call", "one agent", BARE.unit),
+            Case(
+                name="openai-agents: one agent, not streaming",
+                file=PEERS["openai-agents"],
+                function="call",
+                unit=BARE.unit,
+                clock="cpu",
+                arguments={"streaming": False},
+                peer="openai-agents",
+                beside=BARE.name,
+            ),
         ),
         repeats=TURNS,
+        split=("Ohm.run",),
     )
 
 
 def turns() -> Row:
     """A parent agent delegates once."""
-    unit = "µs a turn"
+    unit = "CPU µs a turn"
     by_hand = alone("a tool that runs an agent, by hand", function="turn", unit=unit)
     return Row(
         name="turn",
         title="A parent's whole turn: its fake model calls a tool, the tool runs a subagent, the model answers",
         cases=(
             by_hand,
-            Case(name="pydantic-ai parent, our task tool", file=OURS, function="turn", unit=unit, beside=by_hand.name),
+            Case(
+                name="pydantic-ai parent, our task tool",
+                file=OURS,
+                function="turn",
+                unit=unit,
+                clock="cpu",
+                beside=by_hand.name,
+            ),
             *peers("turn", "agent as a tool", unit, beside=by_hand.name),
         ),
         repeats=TURNS,
@@ -80,6 +109,7 @@ def starts() -> Row:
     unit = "µs a start"
     kept = (1, 100, 10_000)
     at_most = {"memory": 0.075, "sqlite": 0.20}
+    clocks = {"memory": "cpu", "sqlite": "wall"}  # a start on sqlite waits until it is written down
 
     def name(store: str, count: int) -> str:
         return f"echo start, {store}, {count:,} kept"
@@ -95,6 +125,7 @@ def starts() -> Row:
                     file=OURS,
                     function="echo_start",
                     unit=unit,
+                    clock=clocks[store],
                     arguments={"store": store, "kept": count},
                     beside=BARE.name,
                     at_most=at_most[store],
@@ -107,6 +138,7 @@ def starts() -> Row:
                 file=OURS,
                 function="echo_start",
                 unit=unit,
+                clock="cpu",
                 arguments={"kept": 100, "way": "run"},
                 beside=BARE.name,
             ),
@@ -123,12 +155,13 @@ def starts() -> Row:
             for store in at_most
         ),
         repeats=TURNS,
+        split=(name("memory", 100),),
     )
 
 
 def events() -> Row:
     """Streamed events, of 20 characters each."""
-    unit = "µs an event"
+    unit = "CPU µs an event"
     short, long, huge = ("1,000 texts (20 kB)", "20,000 texts (400 kB)", "50,000 texts (1 MB)")
     streams = {
         long: {"count": 20_000},
@@ -137,7 +170,7 @@ def events() -> Row:
         "20,000 texts and tool events": {"count": 20_000, "mixed": True},
         "20,000 texts, with progress frames": {"count": 20_000, "watched": True},
     }
-    from_model = {"function": "model_stream", "unit": "µs a piece", "arguments": {"count": 2_000}}
+    from_model = {"function": "model_stream", "unit": "CPU µs a piece", "arguments": {"count": 2_000}}
     pieces = alone("2,000 pieces from a model", **from_model)
     return Row(
         name="event",
@@ -150,6 +183,7 @@ def events() -> Row:
                     file=OURS,
                     function="stream",
                     unit=unit,
+                    clock="cpu",
                     arguments=arguments,
                     beside=BARE.name,
                     at_most=0.004,
@@ -157,7 +191,7 @@ def events() -> Row:
                 for name, arguments in streams.items()
             ),
             pieces,
-            Case(name="Ohm.run: 2,000 pieces from a model", file=OURS, beside=pieces.name, **from_model),
+            Case(name="Ohm.run: 2,000 pieces from a model", file=OURS, beside=pieces.name, clock="cpu", **from_model),
         ),
         compared=(
             Compared(
@@ -170,41 +204,28 @@ def events() -> Row:
             ),
         ),
         repeats=15,
+        split=(long,),
     )
 
 
 def fan_outs() -> Row:
     """100 subagents at once."""
-    batch, gathered = "one parallel batch", "asyncio.gather of agent.iter, streaming"
+    shared = {"function": "fan_out", "scale": 1}
+    gathered = alone("asyncio.gather of agent.iter, streaming", unit="s in all", clock="wall", **shared)
 
-    def both(name: str, file: str, *, at_most: tuple[float | None, float | None] = (None, None), **rest: object):
-        """By the wall and of the processor."""
-        for clock, label, limit in zip(("wall", "cpu"), ("", ", CPU"), at_most, strict=True):
-            beside = f"pydantic-ai: {gathered}{label}"
-            yield Case(
-                name=name + label,
-                file=file,
-                function="fan_out",
-                unit="s in all",
-                scale=1,
-                clock=clock,
-                beside=None if name + label == beside else beside,
-                at_most=limit,
-                **rest,
-            )
+    def beside(name: str, file: str, *, clock: str = "wall", **rest: object) -> Case:
+        unit = {"wall": "s in all", "cpu": "CPU s in all"}[clock]
+        return Case(name=name, file=file, unit=unit, clock=clock, beside=gathered.name, **shared, **rest)
 
     return Row(
         name="fan-out",
         title="100 subagents at once in process, each on a fake model that waits 100 ms",
         cases=(
-            *both(f"pydantic-ai: {gathered}", ALONE),
-            *both(batch, OURS, at_most=(1.15, 1.2)),
-            *both("pydantic-ai: asyncio.gather of agent.run, not streaming", ALONE, arguments={"streaming": False}),
-            *(
-                case
-                for peer, file in PEERS.items()
-                for case in both(f"{peer}: 100 tool calls of one response", file, peer=peer)
-            ),
+            gathered,
+            beside("one parallel batch", OURS, at_most=1.15),
+            beside("one parallel batch, of the processor", OURS, clock="cpu", at_most=1.2),
+            beside("pydantic-ai: asyncio.gather of agent.run, not streaming", ALONE, arguments={"streaming": False}),
+            *(beside(f"{peer}: 100 tool calls of one response", file, peer=peer) for peer, file in PEERS.items()),
         ),
         repeats=15,
     )

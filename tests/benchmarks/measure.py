@@ -18,9 +18,9 @@ HERE = Path(__file__).parent
 class Case:
     """One thing to measure: `function(**arguments)` of a file in `subjects`.
 
-    The function yields seconds, by the wall and of the processor, of which `clock` says the one to show, or a plain
-    number; the table shows `scale` times that, in `unit`. `target` is about this, `at_most` about its ratio to the case
-    called `beside` in the same turn. `peer` names the distribution that it needs; None is this environment. Cases of
+    The function yields seconds, by the wall and of the processor, or a plain number; the table shows `scale` times what
+    `clock` says of it, in `unit`. `target` is about this, `at_most` about its ratio to the case called `beside` in the
+    same turn. `peer` names the distribution that it needs; None is this environment. Cases of
     the same function and arguments are measured once.
     """
 
@@ -56,38 +56,44 @@ class Compared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """Cases that are measured in turns."""
+    """Cases that are measured in turns; `split` are the names of those whose cost is split by what it is for."""
 
     name: str
     title: str
     cases: tuple[Case, ...]
     compared: tuple[Compared, ...] = ()
     repeats: int | None = None
+    split: tuple[str, ...] = ()
+
+
+CLOCKS = ("wall", "cpu")
+Repeat = float | dict[str, float]
+"""A plain number, or seconds by clock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line of the table: the values of all turns, and their ratios to another case; or why there are none."""
+    """One line of the table: the values of all turns, their ratios to another case by clock; or why there are none."""
 
     name: str
     unit: str
     values: tuple[float, ...] = ()
-    ratios: tuple[float, ...] = ()
+    ratios: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    clock: str = "wall"
     target: float | None = None
     problem: str = ""
 
     @property
     def judged(self) -> tuple[float, ...]:
         """What the target is about."""
-        return self.ratios or self.values
+        return self.ratios.get(self.clock, self.values)
 
     @property
     def median(self) -> float:
         return median(self.values)
 
-    @property
-    def ratio(self) -> float | None:
-        return median(self.ratios) if self.ratios else None
+    def ratio(self, clock: str) -> float | None:
+        return median(self.ratios[clock]) if clock in self.ratios else None
 
     @property
     def between(self) -> tuple[float, float]:
@@ -144,7 +150,7 @@ def command(subjects: list[tuple[str, str, str]], python: str) -> list[str]:
 
 def measured(row: Row, pythons: dict[str | None, str], problems: dict[str, str], repeats: int) -> list[Line]:
     """Every case once to warm up, then all of them in turns; a peer that is not there is a line that says why."""
-    values: dict[str, list[float]] = {}
+    repeated: dict[str, list[Repeat]] = {}
     failed = {case.name: problems[case.peer] for case in row.cases if case.peer in problems}
     present = [case for case in row.cases if case.peer in pythons and case.name not in failed]
     with ExitStack() as stack:
@@ -159,37 +165,49 @@ def measured(row: Row, pythons: dict[str | None, str], problems: dict[str, str],
                 if "error" in answer:
                     failed.setdefault(case.name, answer["error"])
                 elif turn:
-                    values.setdefault(case.name, []).append(_shown(case, answer["value"]))
-    return lines(row, {name: made for name, made in values.items() if name not in failed}, failed)
+                    repeated.setdefault(case.name, []).append(answer["value"])
+    return lines(row, {name: made for name, made in repeated.items() if name not in failed}, failed)
 
 
-def _shown(case: Case, value: float | dict[str, float]) -> float:
-    return (value[case.clock] if isinstance(value, dict) else value) * case.scale
-
-
-def lines(row: Row, values: dict[str, list[float]], failed: dict[str, str]) -> list[Line]:
+def lines(row: Row, repeated: dict[str, list[Repeat]], failed: dict[str, str]) -> list[Line]:
     """What was measured of each case, and what is made of two."""
-    made = []
+    made, values = [], {}
     for case in row.cases:
         if case.name in failed:
             made.append(Line(name=case.name, unit=case.unit, problem=failed[case.name]))
-        elif case.name in values:
-            own = tuple(values[case.name])
-            ratios = _paired(own, values.get(case.beside, ()), is_ratio=True)
+        elif case.name in repeated:
+            own = repeated[case.name]
+            values[case.name] = tuple(_by(case.clock, each) * case.scale for each in own)
+            ratios = _ratios(own, repeated.get(case.beside, ()))
             target = case.at_most if ratios else case.target
-            made.append(Line(name=case.name, unit=case.unit, values=own, ratios=ratios, target=target))
+            shown = {"values": values[case.name], "ratios": ratios, "clock": case.clock, "target": target}
+            made.append(Line(name=case.name, unit=case.unit, **shown))
     for each in row.compared:
         if each.of in values and each.beside in values:
-            both = _paired(values[each.of], values[each.beside], is_ratio=each.is_ratio)
+            pairs = zip(values[each.of], values[each.beside], strict=False)
+            both = tuple(one / other if each.is_ratio else one - other for one, other in pairs)
             made.append(Line(name=each.name, unit=each.unit, values=both, target=each.target))
     return made
 
 
-def _paired(ones, others, *, is_ratio: bool) -> tuple[float, ...]:
-    """Turn by turn."""
-    return tuple(one / other if is_ratio else one - other for one, other in zip(ones, others, strict=False))
+def _by(clock: str, repeat: Repeat) -> float:
+    return repeat[clock] if isinstance(repeat, dict) else repeat
+
+
+def _ratios(ones: list[Repeat], others: list[Repeat]) -> dict[str, tuple[float, ...]]:
+    """Turn by turn, by each clock; none without the others."""
+    pairs = list(zip(ones, others, strict=False))
+    return {clock: tuple(_by(clock, one) / _by(clock, other) for one, other in pairs) for clock in CLOCKS if pairs}
+
+
+def split(case: Case) -> dict[str, float]:
+    """The parts of a case's processor time, by what they are for."""
+    said = subprocess.run([*command([case.subject], sys.executable), "--purposes"], check=True, stdout=subprocess.PIPE)
+    return json.loads(said.stdout)
 
 
 def profiled(row: Row) -> None:
-    """Print where the first case of a row spends its time, or its memory."""
-    subprocess.run([*command([row.cases[0].subject], sys.executable), "--profile"], check=True)
+    """Print where the first case of a row that has a target spends its time, or its memory; else the first of all."""
+    targeted = (case for case in row.cases if case.target is not None or case.at_most is not None)
+    case = next(targeted, row.cases[0])
+    subprocess.run([*command([case.subject], sys.executable), "--profile"], check=True)

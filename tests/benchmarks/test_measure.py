@@ -1,6 +1,7 @@
 """How cases are measured: real workers, on a subject that writes down when it was asked."""
 
 import sys
+from statistics import median
 
 import pytest
 from measure import Case, Compared, Row, lines, measured
@@ -11,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 @asynccontextmanager
-async def counting(name, diary, step=1, fails_at=None, way=None):
+async def counting(name, diary, step=1, idle=0, fails_at=None, way=None):
     at = 0
     async def repeat():
         nonlocal at
@@ -25,7 +26,7 @@ async def counting(name, diary, step=1, fails_at=None, way=None):
             sys.stderr.write("out of memory\\n")
             sys.stderr.flush()
             os._exit(1)
-        return {"wall": at * step, "cpu": at * step / 10}
+        return {"wall": at * step + idle, "cpu": at * step}
     yield repeat
 """
 
@@ -73,14 +74,24 @@ def test_a_row_may_say_how_many_turns_it_takes(case):
 def test_a_ratio_is_made_within_each_turn_and_is_what_the_target_is_about(case):
     line = run(case("a"), case("b", step=3, beside="a", at_most=2))["b"]
     assert line.values == (6, 9, 12)
-    assert line.ratios == line.judged == (3, 3, 3)
+    assert line.judged == line.ratios["wall"] == (3, 3, 3)
     assert line.met == "no: 3.00 of 2.00"
 
 
+def test_a_target_is_about_the_ratio_by_the_clock_of_its_case(case):
+    made = run(
+        case("a"), case("b", idle=9, beside="a", at_most=2), case("c", idle=9, beside="a", at_most=2, clock="cpu")
+    )
+    assert {clock: median(ratios) for clock, ratios in made["b"].ratios.items()} == {"wall": 4, "cpu": 1}
+    assert made["b"].met == "no: 4.00 of 2.00"
+    assert made["c"].met == "yes"
+
+
 def test_wall_and_processor_time_of_one_subject_are_of_the_same_repeat(case, tmp_path):
-    made = run(case("a"), case("a, CPU", clock="cpu"))
+    made = run(case("a", idle=9), case("a, CPU", idle=9, clock="cpu"))
     assert (tmp_path / "diary").read_text() == "aaaa"
-    assert made["a, CPU"].values == pytest.approx((0.2, 0.3, 0.4))
+    assert made["a"].values == (11, 12, 13)
+    assert made["a, CPU"].values == (2, 3, 4)
 
 
 def test_two_cases_can_be_compared_by_difference_and_by_ratio(case):

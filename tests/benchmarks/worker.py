@@ -2,8 +2,8 @@
 
 `python worker.py (<subject file> <function> <arguments as JSON>)... [--profile]`. A function gives an async context
 manager: it sets up what it needs and gives `repeat`; each `await repeat()` is one value. A line on stdin is the place
-of the case whose next value is wanted. With `--profile` one repeat of the first is profiled instead, or
-`explain_<function>` of its file is run.
+of the case whose next value is wanted. With `--profile` some repeats of the first are profiled instead, or
+`explain_<function>` of its file is run; with `--purposes` their processor time is split by what it is for.
 """
 
 import argparse
@@ -15,13 +15,14 @@ import json
 import os
 import pstats
 import sys
-from collections import Counter
 from functools import cache
 from pathlib import Path
+from time import process_time
 
-PROFILED_LINES = 30
-PLACES = ("site-packages/", "lib/python", "src/", "benchmarks/")
-"""What a file is named from, in a profile; the first that its path has."""
+from purposes import Purposes
+
+PROFILED_LINES = 40
+PROFILED_REPEATS = 10
 
 
 @cache
@@ -76,37 +77,48 @@ async def answer(cases, say):
         await subject.close()
 
 
-async def profile(case):
-    """Print where one warm repeat spends its time: by function, and by file."""
-    profiler = cProfile.Profile()
+async def profiled(case, profiler):
+    """Some warm repeats under a profiler."""
     async with case as repeat:
         await repeat()
-        profiler.enable()
-        await repeat()
-        profiler.disable()
-    stats = pstats.Stats(profiler)
-    by_file = Counter()
-    for (file, _, _), (_, _, own, _, _) in stats.stats.items():
-        by_file[next((file.rpartition(place)[2] for place in PLACES if place in file), "built in")] += own
-    for file, own in by_file.most_common(PROFILED_LINES):
-        sys.stdout.write(f"{own / by_file.total():>7.1%} {file}\n")
-    stats.strip_dirs()
+        for _ in range(PROFILED_REPEATS):
+            with profiler:
+                await repeat()
+
+
+async def profile(case):
+    """Print which functions take the processor time."""
+    profiler = cProfile.Profile(process_time)
+    await profiled(case, profiler)
+    stats = pstats.Stats(profiler).strip_dirs()
     for order in ("tottime", "cumulative"):
         stats.sort_stats(order).print_stats(PROFILED_LINES)
+
+
+async def split(case):
+    """Print the parts of the processor time by purpose, as JSON."""
+    purposes = Purposes()
+    await profiled(case, purposes)
+    total = purposes.seconds.total()
+    sys.stdout.write(json.dumps({purpose: own / total for purpose, own in purposes.seconds.most_common()}))
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("cases", nargs="+")
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--purposes", action="store_true")
     asked = parser.parse_args()
     words = iter(asked.cases)
     cases = list(zip(words, words, words, strict=True))
-    if asked.profile:
-        file, function, arguments = cases[0]
-        explain = getattr(loaded(file), f"explain_{function}", None)
-        given = json.loads(arguments)
-        asyncio.run(explain(**given) if explain else profile(getattr(loaded(file), function)(**given)))
+    file, function, arguments = cases[0][0], cases[0][1], json.loads(cases[0][2])
+    explain = getattr(loaded(file), f"explain_{function}", None) if asked.profile else None
+    if explain is not None:
+        asyncio.run(explain(**arguments))
+        return
+    if asked.profile or asked.purposes:
+        case = getattr(loaded(file), function)(**arguments)
+        asyncio.run(profile(case) if asked.profile else split(case))
         return
     # What a library prints may not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")

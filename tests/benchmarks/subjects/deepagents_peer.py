@@ -33,7 +33,7 @@ class Fake(BaseChatModel):
             calls = [{**CALL, "id": f"c{n}"} for n in range(self.calls)]
             answer = AIMessage(content="", tool_calls=calls)
         else:
-            answer = AIMessage(content="done")
+            answer = AIMessage(content="all is well")
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
     async def _agenerate(self, messages, stop=None, run_manager=None, **kwargs):
@@ -54,7 +54,7 @@ def _agent(*, calls=0, delay_s=0.0):
 
 async def _run(agent):
     state = await agent.ainvoke({"messages": [{"role": "user", "content": "Do it."}]})
-    assert state["messages"][-1].content == "done"
+    assert state["messages"][-1].content == "all is well"
 
 
 @asynccontextmanager

@@ -11,6 +11,8 @@ from stopwatch import CALLS, repeating
 from strands import Agent, tool
 from strands.models import Model
 
+PIECES = ("all ", "is ", "well")
+
 
 class Fake(Model):
     """Answers after `delay_s`; with `calls`, first calls the tool `delegate` that often in one response."""
@@ -40,7 +42,8 @@ class Fake(Model):
             yield {"messageStop": {"stopReason": "tool_use"}}
             return
         yield {"contentBlockStart": {"start": {}}}
-        yield {"contentBlockDelta": {"delta": {"text": "done"}}}
+        for piece in PIECES:
+            yield {"contentBlockDelta": {"delta": {"text": piece}}}
         yield {"contentBlockStop": {}}
         yield {"messageStop": {"stopReason": "end_turn"}}
 
@@ -52,7 +55,7 @@ def _child(delay_s=0.0):
 async def _run(agent):
     agent.messages.clear()
     result = await agent.invoke_async("Do it.")
-    assert str(result).strip() == "done"
+    assert str(result).strip() == "".join(PIECES)
 
 
 def _parent(calls=1, delay_s=0.0):
