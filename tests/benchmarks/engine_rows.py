@@ -227,7 +227,7 @@ def fan_outs() -> Row:
             beside("pydantic-ai: asyncio.gather of agent.run, not streaming", ALONE, arguments={"streaming": False}),
             *(beside(f"{peer}: 100 tool calls of one response", file, peer=peer) for peer, file in PEERS.items()),
         ),
-        repeats=15,
+        repeats=11,
     )
 
 

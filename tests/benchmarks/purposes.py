@@ -1,12 +1,12 @@
 """What the processor time of a call is for: each moment belongs to the innermost frame whose file has a purpose.
 
-Standard library only, as the worker that uses it.
+Sampled, because a profiler that hears of every call makes small functions look large. Standard library only, as the
+worker that uses it.
 """
 
-import sys
+import signal
 from collections import Counter
 from functools import cache
-from time import thread_time
 
 PURPOSES = {
     "pydantic_ai/_agent_graph.py": "pydantic-ai: the agent graph, its hooks and contexts",
@@ -14,7 +14,8 @@ PURPOSES = {
     "pydantic_ai/result.py": "pydantic-ai: the stream given to others",
     "pydantic_ai/": "pydantic-ai: the agent graph, its hooks and contexts",
     "pydantic_graph/": "pydantic-ai: the agent graph, its hooks and contexts",
-    "tests/benchmarks/": "the fake model and the measurement",
+    "tests/benchmarks/subjects/": "the fake model and the measurement",
+    "tests/benchmarks/fake_model.py": "the fake model and the measurement",
     "ohm_subagents/_app/": "what a program calls",
     "ohm_subagents/_surfaces/": "arguments understood",
     "ohm_subagents/_surfaces/tool.py": "what a program calls",
@@ -74,27 +75,23 @@ def purpose(file):
 
 
 class Purposes:
-    """Seconds of this thread's processor time by purpose, and how many Python functions ran, while it is entered."""
+    """Samples of the main thread by purpose, while it is entered: one for each millisecond or few of processor time."""
 
     def __init__(self):
-        self.seconds = Counter()
-        self.calls = 0
-        self._stack = [LOOP]
-        self._since = 0.0
+        self.samples = Counter()
 
     def __enter__(self):
-        self._since = thread_time()
-        sys.setprofile(self._heard)
+        self._former = signal.signal(signal.SIGPROF, self._sample)
+        signal.setitimer(signal.ITIMER_PROF, 0.001, 0.001)
         return self
 
     def __exit__(self, *_):
-        sys.setprofile(None)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, self._former)
 
-    def _heard(self, frame, event, _argument):
-        self.seconds[self._stack[-1]] += thread_time() - self._since
-        if event == "call":
-            self.calls += 1
-            self._stack.append(purpose(frame.f_code.co_filename) or self._stack[-1])
-        elif event == "return" and len(self._stack) > 1:  # else the frame had begun before
-            self._stack.pop()
-        self._since = thread_time()
+    def _sample(self, _number, frame):
+        found = None
+        while frame is not None and found is None:
+            found = purpose(frame.f_code.co_filename)
+            frame = frame.f_back
+        self.samples[found or LOOP] += 1

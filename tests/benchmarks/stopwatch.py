@@ -9,6 +9,9 @@ from time import perf_counter, process_time
 CALLS = 10
 """So many calls in a row are one value of what takes some milliseconds: short turns, and many of them."""
 
+BATCHES = 3
+"""Of what takes so long and makes so many objects that a full collection of garbage falls into every other one."""
+
 
 def percentile_99(seconds):
     return quantiles(seconds, n=100, method="inclusive")[98]

@@ -9,7 +9,6 @@ of the case whose next value is wanted. With `--profile` some repeats of the fir
 import argparse
 import asyncio
 import cProfile
-import gc
 import importlib.util
 import json
 import os
@@ -23,6 +22,7 @@ from purposes import Purposes
 
 PROFILED_LINES = 40
 PROFILED_REPEATS = 10
+SAMPLES = 2_000
 
 
 @cache
@@ -60,8 +60,7 @@ class Subject:
         file, function, arguments = self._case
         try:
             async with getattr(loaded(file), function)(**arguments) as repeat:
-                while await self._asked.get():
-                    gc.collect()
+                while await self._asked.get():  # no collection of garbage between: whoever makes it, pays
                     self._answers.put_nowait({"value": await repeat()})
         except (Exception, asyncio.CancelledError) as exc:  # noqa: BLE001  it is a line of the table
             self._error = f"{type(exc).__name__}: {exc}"
@@ -77,19 +76,14 @@ async def answer(cases, say):
         await subject.close()
 
 
-async def profiled(case, profiler):
-    """Some warm repeats under a profiler."""
+async def profile(case):
+    """Print which functions take the processor time of some warm repeats."""
+    profiler = cProfile.Profile(process_time)
     async with case as repeat:
         await repeat()
         for _ in range(PROFILED_REPEATS):
             with profiler:
                 await repeat()
-
-
-async def profile(case):
-    """Print which functions take the processor time."""
-    profiler = cProfile.Profile(process_time)
-    await profiled(case, profiler)
     stats = pstats.Stats(profiler).strip_dirs()
     for order in ("tottime", "cumulative"):
         stats.sort_stats(order).print_stats(PROFILED_LINES)
@@ -98,9 +92,13 @@ async def profile(case):
 async def split(case):
     """Print the parts of the processor time by purpose, as JSON."""
     purposes = Purposes()
-    await profiled(case, purposes)
-    total = purposes.seconds.total()
-    sys.stdout.write(json.dumps({purpose: own / total for purpose, own in purposes.seconds.most_common()}))
+    async with case as repeat:
+        await repeat()
+        with purposes:
+            while purposes.samples.total() < SAMPLES:
+                await repeat()
+    parts = ((purpose, count / purposes.samples.total()) for purpose, count in purposes.samples.most_common())
+    sys.stdout.write(json.dumps(dict(parts)))
 
 
 def main():

@@ -10,7 +10,7 @@ from deepagents import create_deep_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from stopwatch import CALLS, repeating
+from stopwatch import BATCHES, CALLS, repeating
 
 CALL = {"name": "task", "args": {"description": "Do it.", "subagent_type": "worker"}, "type": "tool_call"}
 
@@ -72,4 +72,4 @@ async def turn():
 @asynccontextmanager
 async def fan_out(count=100, delay_s=0.1):
     agent = _agent(calls=count, delay_s=delay_s)
-    yield repeating(lambda: _run(agent))
+    yield repeating(lambda: _run(agent), BATCHES)

@@ -16,7 +16,7 @@ from openai.types.responses import (
     ResponseOutputText,
     ResponseTextDeltaEvent,
 )
-from stopwatch import CALLS, repeating
+from stopwatch import BATCHES, CALLS, repeating
 
 set_tracing_disabled(disabled=True)
 
@@ -107,4 +107,4 @@ async def turn():
 @asynccontextmanager
 async def fan_out(count=100, delay_s=0.1):
     parent = _parent(Agent(name="child", instructions="Do it.", model=Fake(delay_s=delay_s)), calls=count)
-    yield repeating(lambda: _run(parent))
+    yield repeating(lambda: _run(parent), BATCHES)

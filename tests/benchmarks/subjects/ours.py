@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import anyio
-from stopwatch import CALLS, peak, percentile_99, repeating
+from stopwatch import BATCHES, CALLS, peak, percentile_99, repeating
 
 from ohm_subagents import Ohm, Ok
 from ohm_subagents._backends.echo import EchoBackend
@@ -146,7 +146,7 @@ async def fan_out(count=100, delay_s=0.1):
             result = await ohm.call("task", batch)
             assert not result.is_error, result.text
 
-        yield repeating(work)
+        yield repeating(work, BATCHES)
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from fake_model import PIECES, Held, answering, delegating
 from pydantic_ai import Agent, RunContext
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.messages import ModelRequest, UserPromptPart
-from stopwatch import CALLS, peak, percentile_99, repeating
+from stopwatch import BATCHES, CALLS, peak, percentile_99, repeating
 
 INSTRUCTIONS = "Do what you are asked."
 
@@ -96,7 +96,7 @@ async def fan_out(count=100, delay_s=0.1, streaming=True):
     async def work():
         await asyncio.gather(*(run("Do it.") for _ in range(count)))
 
-    yield repeating(work)
+    yield repeating(work, BATCHES)
 
 
 @asynccontextmanager

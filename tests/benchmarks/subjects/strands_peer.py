@@ -7,7 +7,7 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 
-from stopwatch import CALLS, repeating
+from stopwatch import BATCHES, CALLS, repeating
 from strands import Agent, tool
 from strands.models import Model
 
@@ -82,4 +82,4 @@ async def turn():
 @asynccontextmanager
 async def fan_out(count=100, delay_s=0.1):
     parent = _parent(count, delay_s)
-    yield repeating(lambda: _run(parent))
+    yield repeating(lambda: _run(parent), BATCHES)
