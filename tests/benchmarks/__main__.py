@@ -5,15 +5,20 @@ import os
 import platform
 import sys
 import tempfile
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from environments import made_for, versions
-from measure import Line, measured, profiled
+from environments import PEERS, made_for, versions
+from measure import CLOCKS, Line, measured, profiled, split
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
-from rows import PEERS, ROWS
+from rows import ROWS
+from spread import number
 
+README = Path(__file__).with_name("README.md")
 CONSOLE = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
 
 
@@ -21,8 +26,9 @@ def asked():
     parser = argparse.ArgumentParser(prog="python tests/benchmarks", description="Measure, and print one table.")
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all, if none is named")
     parser.add_argument("--peers", action="store_true", help="install other frameworks aside, and measure them too")
-    parser.add_argument("--repeats", type=int, default=9, help="repeats of each case (9)")
-    parser.add_argument("--profile", metavar="ROW", choices=ROWS, help="print where the first case of a row spends it")
+    parser.add_argument("--repeats", type=int, default=9, help="turns of a row that does not say how many it takes (9)")
+    parser.add_argument("--readme", action="store_true", help="put the numbers into the README of the benchmark, too")
+    parser.add_argument("--profile", metavar="ROW", choices=ROWS, help="print where a row spends it")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.rows if name not in ROWS]
     if unknown:
@@ -30,26 +36,22 @@ def asked():
     return arguments
 
 
-def number(value: float) -> str:
-    for limit, digits in ((100, 0), (10, 1), (1, 2)):
-        if abs(value) >= limit:
-            return f"{value:,.{digits}f}"
-    return f"{value:.3f}"
+COLUMNS = ("what", "median", "unit", "wall", "CPU", "19 of 20 between", "target", "met")
 
 
-def verdict(line: Line) -> str:
-    if line.target is None:
-        return ""
-    return "yes" if line.median <= line.target else f"no: {number(line.median)} of {number(line.target)}"
-
-
-def add(table: Table, line: Line) -> None:
+def cells(line: Line) -> tuple[str, ...]:
+    """A line of the table; what the target is about, a ratio or the value, lies between two numbers."""
     if line.problem:
-        table.add_row(line.name, "", "", line.unit, "", line.problem)
-        return
-    target = "" if line.target is None else f"≤ {number(line.target)}"
-    spread = " to ".join(number(value) for value in line.spread)
-    table.add_row(line.name, number(line.median), spread, line.unit, target, verdict(line))
+        return line.name, "", line.unit, "", "", "", "", line.problem
+    return (
+        line.name,
+        number(line.median),
+        line.unit,
+        *("" if (ratio := line.ratio(clock)) is None else number(ratio) for clock in CLOCKS),
+        " to ".join(number(value) for value in line.between),
+        "" if line.target is None else f"≤ {number(line.target)}",
+        line.met,
+    )
 
 
 def machine(pythons: dict[str, str]) -> str:
@@ -60,22 +62,66 @@ def machine(pythons: dict[str, str]) -> str:
     )
 
 
+def printed(title: str, made: dict[str, list[Line]]) -> None:
+    table = Table(*COLUMNS, title=title)
+    for row, lines in ((ROWS[name], lines) for name, lines in made.items()):
+        table.add_section()
+        table.add_row(f"[bold]{row.name}[/bold]: {row.title}")
+        for line in lines:
+            table.add_row(*map(escape, cells(line)))
+    CONSOLE.print(table)
+
+
+def numbers(title: str, made: dict[str, list[Line]]) -> str:
+    """Everything that was measured, as Markdown."""
+    parts = [f"{datetime.now(UTC):%d %B %Y}. {title}."]
+    for name, lines in made.items():
+        parts += [f"`{name}`: {ROWS[name].title}.", written(COLUMNS, map(cells, lines))]
+    return "\n\n".join(parts)
+
+
+def purposes(made: dict[str, list[Line]]) -> str:
+    """What the rows that can be split are made of, as Markdown."""
+    parts = []
+    for row in (ROWS[name] for name in made):
+        for case in (case for case in row.cases if case.name in row.split):
+            line = next(line for line in made[row.name] if line.name == case.name)
+            rows = ((what, f"{part:.1%}", number(part * line.median)) for what, part in split(case).items())
+            parts += [f"`{row.name}`: {case.name}.", written(("what it is for", "part", line.unit), rows)]
+    return "\n\n".join(parts)
+
+
+def written(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    rule = ("---", *("---:" for _ in head[1:]))
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
+
+
+def put(**blocks: str) -> None:
+    """Into the README beside this file, each in place of what is there."""
+    text = README.read_text(encoding="utf-8")
+    for name, block in blocks.items():
+        before, begin, rest = text.partition(f"<!-- {name} -->\n")
+        _, end, after = rest.partition("<!-- end -->")
+        text = f"{before}{begin}{block}\n{end}{after}"
+    README.write_text(text, encoding="utf-8")
+
+
 def main() -> None:
     arguments = asked()
     rows = [ROWS[name] for name in arguments.rows or ROWS]
     if arguments.profile:
         profiled(ROWS[arguments.profile])
         return
+    made = {}
     with tempfile.TemporaryDirectory(prefix="ohm-bench-peers-") as folder:
         peers, problems = made_for(PEERS, Path(folder)) if arguments.peers else ({}, {})
-        table = Table("what", "median", "middle half", "unit", "target", "met", title=machine(peers))
+        title = machine(peers)
         for row in rows:
             CONSOLE.print(f"measuring {row.name}")
-            table.add_section()
-            table.add_row(f"[bold]{row.name}[/bold]: {row.title}")
-            for line in measured(row, {None: sys.executable, **peers}, problems, arguments.repeats):
-                add(table, line)
-    CONSOLE.print(table)
+            made[row.name] = measured(row, {None: sys.executable, **peers}, problems, arguments.repeats)
+    printed(title, made)
+    if arguments.readme:
+        put(numbers=numbers(title, made), purposes=purposes(made))
 
 
 if __name__ == "__main__":

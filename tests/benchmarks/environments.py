@@ -6,6 +6,12 @@ import sys
 from pathlib import Path
 
 SUBJECTS = Path(__file__).parent / "subjects"
+PEERS = {
+    "openai-agents": "openai_agents.py",
+    "deepagents": "deepagents_peer.py",
+    "strands-agents": "strands_peer.py",
+}
+"""Each with the file that measures it."""
 
 
 def made_for(peers: dict[str, str], folder: Path) -> tuple[dict[str, str], dict[str, str]]:

@@ -6,8 +6,10 @@ import json
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
+PIECES = ("all ", "is ", "well")
 
-def answering(*, pieces=("done",), delay_s=0.0):
+
+def answering(*, pieces=PIECES, delay_s=0.0):
     """Says `pieces`, after `delay_s` seconds."""
 
     async def whole(_messages, _info):
@@ -43,3 +45,31 @@ def delegating(tool, arguments, *, count=1):
         yield {n: DeltaToolCall(name=tool, json_args=args, tool_call_id=f"c{n}") for n in range(count)}
 
     return FunctionModel(whole, stream_function=streamed)
+
+
+class Held:
+    """A model that says nothing until it is given up; `asked` and `gone` say how often it was, of `count` times."""
+
+    def __init__(self, count):
+        self._count = count
+        self.begin()
+
+    def begin(self):
+        """Count from nothing."""
+        self._asked = self._gone = 0
+        self.all_asked, self.all_gone = asyncio.Event(), asyncio.Event()
+
+    def model(self):
+        async def streamed(_messages, _info):
+            self._asked += 1
+            if self._asked == self._count:
+                self.all_asked.set()
+            try:
+                await asyncio.Event().wait()
+                yield ""
+            finally:
+                self._gone += 1
+                if self._gone == self._count:
+                    self.all_gone.set()
+
+        return FunctionModel(stream_function=streamed)

@@ -10,7 +10,7 @@ from deepagents import create_deep_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from stopwatch import repeating
+from stopwatch import BATCHES, CALLS, repeating
 
 CALL = {"name": "task", "args": {"description": "Do it.", "subagent_type": "worker"}, "type": "tool_call"}
 
@@ -33,7 +33,7 @@ class Fake(BaseChatModel):
             calls = [{**CALL, "id": f"c{n}"} for n in range(self.calls)]
             answer = AIMessage(content="", tool_calls=calls)
         else:
-            answer = AIMessage(content="done")
+            answer = AIMessage(content="all is well")
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
     async def _agenerate(self, messages, stop=None, run_manager=None, **kwargs):
@@ -54,22 +54,22 @@ def _agent(*, calls=0, delay_s=0.0):
 
 async def _run(agent):
     state = await agent.ainvoke({"messages": [{"role": "user", "content": "Do it."}]})
-    assert state["messages"][-1].content == "done"
+    assert state["messages"][-1].content == "all is well"
 
 
 @asynccontextmanager
 async def call():
     agent = _agent()
-    yield repeating(lambda: _run(agent), 20)
+    yield repeating(lambda: _run(agent), CALLS)
 
 
 @asynccontextmanager
 async def turn():
     agent = _agent(calls=1)
-    yield repeating(lambda: _run(agent), 20)
+    yield repeating(lambda: _run(agent), CALLS)
 
 
 @asynccontextmanager
 async def fan_out(count=100, delay_s=0.1):
     agent = _agent(calls=count, delay_s=delay_s)
-    yield repeating(lambda: _run(agent))
+    yield repeating(lambda: _run(agent), BATCHES)

@@ -8,10 +8,19 @@ import json
 from contextlib import asynccontextmanager
 
 from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage, set_tracing_disabled
-from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
-from stopwatch import repeating
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+    ResponseTextDeltaEvent,
+)
+from stopwatch import BATCHES, CALLS, repeating
 
 set_tracing_disabled(disabled=True)
+
+PIECES = ("all ", "is ", "well")
 
 
 class Fake(Model):
@@ -28,8 +37,29 @@ class Fake(Model):
         output = self._delegations() if self._calls and not is_answered else [_message()]
         return ModelResponse(output=output, usage=Usage(), response_id=None)
 
-    def stream_response(self, *args, **kwargs):
-        raise NotImplementedError
+    async def stream_response(self, system_instructions, input, *args, **kwargs):
+        whole = await self.get_response(system_instructions, input)
+        for at, piece in enumerate(PIECES):
+            yield ResponseTextDeltaEvent(
+                type="response.output_text.delta",
+                item_id="m",
+                output_index=0,
+                content_index=0,
+                delta=piece,
+                logprobs=[],
+                sequence_number=at,
+            )
+        response = Response(
+            id="r",
+            created_at=0,
+            model="fake",
+            object="response",
+            output=whole.output,
+            parallel_tool_calls=True,
+            tool_choice="auto",
+            tools=[],
+        )
+        yield ResponseCompletedEvent(type="response.completed", response=response, sequence_number=len(PIECES))
 
     def _delegations(self):
         arguments = json.dumps({"input": "Do it."})
@@ -40,7 +70,7 @@ class Fake(Model):
 
 
 def _message():
-    text = ResponseOutputText(type="output_text", text="done", annotations=[])
+    text = ResponseOutputText(type="output_text", text="".join(PIECES), annotations=[])
     return ResponseOutputMessage(id="m", type="message", role="assistant", status="completed", content=[text])
 
 
@@ -51,22 +81,30 @@ def _parent(child, calls=1):
 
 async def _run(agent):
     result = await Runner.run(agent, "Do it.", run_config=RunConfig(tracing_disabled=True))
-    assert result.final_output == "done"
+    assert result.final_output == "".join(PIECES)
+
+
+async def _streamed(agent):
+    result = Runner.run_streamed(agent, "Do it.", run_config=RunConfig(tracing_disabled=True))
+    async for _ in result.stream_events():
+        pass
+    assert result.final_output == "".join(PIECES)
 
 
 @asynccontextmanager
-async def call():
+async def call(streaming=True):
     child = Agent(name="child", instructions="Do what you are asked.", model=Fake())
-    yield repeating(lambda: _run(child), 50)
+    run = _streamed if streaming else _run
+    yield repeating(lambda: run(child), CALLS)
 
 
 @asynccontextmanager
 async def turn():
     parent = _parent(Agent(name="child", instructions="Do what you are asked.", model=Fake()))
-    yield repeating(lambda: _run(parent), 50)
+    yield repeating(lambda: _run(parent), CALLS)
 
 
 @asynccontextmanager
 async def fan_out(count=100, delay_s=0.1):
     parent = _parent(Agent(name="child", instructions="Do it.", model=Fake(delay_s=delay_s)), calls=count)
-    yield repeating(lambda: _run(parent))
+    yield repeating(lambda: _run(parent), BATCHES)

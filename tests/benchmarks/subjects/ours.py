@@ -1,14 +1,16 @@
 """Ohm, measured."""
 
+import asyncio
 import os
 import sys
 import tracemalloc
 from contextlib import asynccontextmanager
 from functools import partial
 from tempfile import TemporaryDirectory
+from time import perf_counter
 
 import anyio
-from stopwatch import peak, repeating
+from stopwatch import BATCHES, CALLS, peak, percentile_99, repeating
 
 from ohm_subagents import Ohm, Ok
 from ohm_subagents._backends.echo import EchoBackend
@@ -80,15 +82,15 @@ async def opened(*, profile=PROFILE, plugins=(), store="memory", backend="none",
 
 
 @asynccontextmanager
-async def on_fake_model(profile=PROFILE, *, pieces=("done",), delay_s=0.0, at_once=3, **config):
+async def on_fake_model(profile=PROFILE, *, model=None, at_once=3, **config):
     from fake_model import answering
 
-    model = {"model": "fake/model", "taskMaxConcurrency": at_once}
+    subagents = {"model": "fake/model", "taskMaxConcurrency": at_once}
     async with opened(
         profile=profile,
-        plugins=[FakeModels(answering(pieces=pieces, delay_s=delay_s))],
+        plugins=[FakeModels(model or answering())],
         backend="interactive-sdk",
-        subagents=model,
+        subagents=subagents,
         **config,
     ) as ohm:
         yield ohm
@@ -108,7 +110,7 @@ async def call(way="run", tools=False):
     """Seconds for one subagent in process, through `Ohm.run` or the `task` tool."""
     async with on_fake_model(READER if tools else PROFILE) as ohm:
         work = partial({"run": run, "task": start}[way], ohm)
-        yield repeating(work, 50)
+        yield repeating(work, CALLS)
 
 
 @asynccontextmanager
@@ -129,20 +131,52 @@ async def turn():
         async def work():
             assert (await parent.run("Delegate.")).output == "done"
 
-        yield repeating(work, 50)
+        yield repeating(work, CALLS)
 
 
 @asynccontextmanager
 async def fan_out(count=100, delay_s=0.1):
     """Seconds for one parallel batch of the `task` tool whose models all wait."""
-    async with on_fake_model(delay_s=delay_s, at_once=count) as ohm:
+    from fake_model import answering
+
+    async with on_fake_model(model=answering(delay_s=delay_s), at_once=count) as ohm:
         batch = {"op": "start", "parallel": True, "tasks": [ARGUMENTS] * count}
 
         async def work():
             result = await ohm.call("task", batch)
             assert not result.is_error, result.text
 
-        yield repeating(work)
+        yield repeating(work, BATCHES)
+
+
+@asynccontextmanager
+async def cancel(way="tool", store="memory", count=100):
+    """Seconds until the 99th of 100 running tasks is cancelled, all at once, each by a call of its own."""
+    from fake_model import Held
+
+    held = Held(count)
+    async with on_fake_model(model=held.model(), at_once=count, store=store) as ohm:
+
+        async def one(handle):
+            if way == "tool":
+                result = await ohm.call("task", {"op": "cancel", "id": handle.id})
+                assert result.details["cancel_applied"], result.text
+            else:
+                await handle.cancel()
+            answered = perf_counter()
+            assert ohm.task(handle.id).status == "cancelled"
+            return answered
+
+        async def repeat():
+            held.begin()
+            handles = [await ohm.start("worker", "Do it.") for _ in range(count)]
+            await held.all_asked.wait()
+            begun = perf_counter()
+            answered = await asyncio.gather(*map(one, handles))
+            await held.all_gone.wait()
+            return percentile_99(answered) - begun
+
+        yield repeat
 
 
 @asynccontextmanager
@@ -167,14 +201,14 @@ def words(count):
 
 
 def work_of(count):
-    """Seven words and one tool call, over and over."""
+    """Seven words and one tool call, over and over; never the same call, which the loop guard would stop."""
     events = []
     for n in range(count // 10):
         events += words(7)
         events += [
-            ToolStarted(call_id=f"c{n}", tool="read", args='{"path": "src/a.py"}'),
+            ToolStarted(call_id=f"c{n}", tool="read", args=f'{{"path": "src/module_{n}.py"}}'),
             ToolUpdated(call_id=f"c{n}", tool="read", text="half"),
-            ToolEnded(call_id=f"c{n}", tool="read", status="success", text="whole"),
+            ToolEnded(call_id=f"c{n}", tool="read", status="success", text=f"whole of module {n}"),
         ]
     return tuple(events)
 
@@ -189,7 +223,8 @@ async def stream(count, mixed=False, watched=False):
     async with opened(plugins=[scripted], backend=scripted.id) as ohm:
 
         async def work():
-            assert not (await ohm.call("task", START, on_update=on_update)).is_error
+            result = await ohm.call("task", START, on_update=on_update)
+            assert not result.is_error, result.text
 
         yield repeating(work, runs, parts=count)
 
@@ -197,7 +232,9 @@ async def stream(count, mixed=False, watched=False):
 @asynccontextmanager
 async def model_stream(count):
     """Seconds for one piece of text that a model streams through the in-process backend."""
-    async with on_fake_model(pieces=[f"{n:>19} " for n in range(count)]) as ohm:
+    from fake_model import answering
+
+    async with on_fake_model(model=answering(pieces=[f"{n:>19} " for n in range(count)])) as ohm:
         yield repeating(partial(run, ohm), parts=count)
 
 
@@ -213,7 +250,8 @@ async def queue(way="batch", count=1000, at_once=16):
             await start(ohm)
             with peak() as traced:
                 if way == "batch":
-                    assert not (await ohm.call("task", arguments)).is_error
+                    result = await ohm.call("task", arguments)
+                    assert not result.is_error, result.text
                 else:
                     for handle in [await ohm.start("worker", "Do it.") for _ in range(count)]:
                         await handle.wait()

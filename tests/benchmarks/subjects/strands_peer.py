@@ -7,9 +7,11 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 
-from stopwatch import repeating
+from stopwatch import BATCHES, CALLS, repeating
 from strands import Agent, tool
 from strands.models import Model
+
+PIECES = ("all ", "is ", "well")
 
 
 class Fake(Model):
@@ -40,7 +42,8 @@ class Fake(Model):
             yield {"messageStop": {"stopReason": "tool_use"}}
             return
         yield {"contentBlockStart": {"start": {}}}
-        yield {"contentBlockDelta": {"delta": {"text": "done"}}}
+        for piece in PIECES:
+            yield {"contentBlockDelta": {"delta": {"text": piece}}}
         yield {"contentBlockStop": {}}
         yield {"messageStop": {"stopReason": "end_turn"}}
 
@@ -52,7 +55,7 @@ def _child(delay_s=0.0):
 async def _run(agent):
     agent.messages.clear()
     result = await agent.invoke_async("Do it.")
-    assert str(result).strip() == "done"
+    assert str(result).strip() == "".join(PIECES)
 
 
 def _parent(calls=1, delay_s=0.0):
@@ -67,16 +70,16 @@ def _parent(calls=1, delay_s=0.0):
 @asynccontextmanager
 async def call():
     child = _child()
-    yield repeating(lambda: _run(child), 50)
+    yield repeating(lambda: _run(child), CALLS)
 
 
 @asynccontextmanager
 async def turn():
     parent = _parent()
-    yield repeating(lambda: _run(parent), 50)
+    yield repeating(lambda: _run(parent), CALLS)
 
 
 @asynccontextmanager
 async def fan_out(count=100, delay_s=0.1):
     parent = _parent(count, delay_s)
-    yield repeating(lambda: _run(parent))
+    yield repeating(lambda: _run(parent), BATCHES)

@@ -1,0 +1,89 @@
+"""What whole processes cost: a Python that imports us, and a nested pi."""
+
+from measure import Case, Compared, Row
+
+MODULES = {"openai-agents": "agents", "deepagents": "deepagents", "strands-agents": "strands"}
+
+
+def imports() -> Row:
+    """Imports in fresh processes."""
+    first = (
+        "import anyio; from ohm_subagents import Ohm\n"
+        "async def main():\n"
+        "    environment = {'PI_CONFIG_DIR': '/dev/null', 'OHM_SUBAGENTS_LOAD_PLUGINS': 'none'}\n"
+        "    async with Ohm.open(config={'subagentBackend': 'none'}, env=environment) as ohm:\n"
+        "        (await ohm.run('finder', 'x')).unwrap()\n"
+        "anyio.run(main)"
+    )
+    bare = "a Python that does nothing"
+    own = "import ohm_subagents"
+    statements: dict[str, tuple[str, str | None]] = {
+        own: (own, None),
+        "from ohm_subagents import Ohm": ("from ohm_subagents import Ohm", None),
+        "until the first echo answer": (first, None),
+        bare: ("pass", None),
+        "import pydantic.BaseModel": ("from pydantic import BaseModel", None),
+        "import pydantic_ai": ("import pydantic_ai", None),
+        **{f"import {module}": (f"import {module}", peer) for peer, module in MODULES.items()},
+    }
+    return Row(
+        name="import",
+        title="Fresh processes that do one thing and end",
+        cases=tuple(
+            Case(
+                name=name,
+                file="imports.py",
+                function="importing",
+                unit="s",
+                scale=1,
+                arguments={"statement": statement},
+                peer=peer,
+            )
+            for name, (statement, peer) in statements.items()
+        ),
+        compared=tuple(
+            Compared(
+                name=f"{name}, more than bare Python",
+                of=name,
+                beside=bare,
+                unit="s",
+                target=0.10 if name == own else None,
+            )
+            for name in statements
+            if name != bare
+        ),
+    )
+
+
+def follow_ups() -> Row:
+    """A send that continues a finished task, on a nested pi that has waited for it and on a new one."""
+    unit = "ms a send"
+    file = "nested_pi.py"
+    alone = "the model alone: one streamed request"
+    cases = tuple(
+        Case(
+            name=f"pi {version}, {name}",
+            file=file,
+            function="follow_up",
+            unit=unit,
+            scale=1e3,
+            arguments={"version": version, "mode": mode},
+        )
+        for version in ("0.87.1", "1.5.2")
+        for name, mode in (("kept running", "auto"), ("a new process", "json"))
+    )
+    return Row(
+        name="send",
+        title="A `send` to a finished task that continues it on a real pi, on a model that answers at once",
+        cases=(*cases, Case(name=alone, file=file, function="model_alone", unit=unit, scale=1e3)),
+        compared=tuple(
+            Compared(
+                name=f"{case.name}, more than the model",
+                of=case.name,
+                beside=alone,
+                unit=unit,
+                target=25.0 if "kept" in case.name else None,
+            )
+            for case in cases
+        ),
+    )
