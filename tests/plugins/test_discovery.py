@@ -143,6 +143,16 @@ def test_the_same_distribution_twice_on_the_path_counts_once(
     assert states(None) == {"new": "Imported"}
 
 
+def test_metadata_that_was_repaired_is_read_again(site: Site) -> None:
+    site.add("t-a", "a = t_a", t_a=GOOD)
+    entry_points = site.path / "t_a-1.0.dist-info" / "entry_points.txt"
+    good = entry_points.read_bytes()
+    entry_points.write_bytes(b"[ohm_subagents]\na = \xff")
+    assert states("none") == {}
+    entry_points.write_bytes(good)
+    assert states("none") == {"a": "Blocked"}
+
+
 def test_unreadable_metadata_of_a_stranger_costs_no_plugin(site: Site) -> None:
     site.add("t-a", "good = t_good", t_good=GOOD)
     site.add("t-b", "this is no entry point")
@@ -203,9 +213,13 @@ def test_what_is_blocked_is_still_known(site: Site) -> None:
 
 
 class Counting:
-    """Counts how often the installed distributions are looked for."""
+    """Counts how often the installed distributions are looked for; has no hash, and no two are unequal."""
 
     scans = 0
+    __hash__ = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Counting)
 
     def find_spec(self, _name: str, _path: object = None, _target: object = None) -> None:
         return None
@@ -216,11 +230,14 @@ class Counting:
 
 
 def test_an_import_path_that_has_not_changed_is_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    finder = Counting()
-    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, finder])
+    others, finder, another = sys.meta_path, Counting(), Counting()
+    monkeypatch.setattr(sys, "meta_path", [*others, finder])
     discover()
     discover(load="none")
     assert finder.scans == 1
+    monkeypatch.setattr(sys, "meta_path", [*others, another])
+    discover()
+    assert another.scans == 1
 
 
 def test_a_distribution_that_is_installed_while_the_program_runs_is_found(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""What exists only while a task runs: its newest state, its scope, and who waits for it."""
+"""What exists only while a task runs: its newest state, what drives it, and who waits for it."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ import logging
 import os
 import re
 import sys
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from importlib import metadata
+from operator import is_
 from typing import Final
 
 from ohm_subagents._plugins.hookspecs import PROJECT
@@ -75,11 +75,11 @@ def discover(*, load: str | None = None, block: str | None = None) -> Discovery:
     wins. If two distributions use one name, the first by distribution name has it and the other is a diagnostic.
     """
     allowed, denied = _names(load), _names(block) or frozenset[str]()
-    entry_points, unreadable = _entry_points(_import_path())
-    diagnostics = list(unreadable)
+    scan = _scan()
+    diagnostics = list(scan.diagnostics)
     owners: dict[str, Installed] = {}
     found: list[Found] = []
-    for installed, entry_point in entry_points:
+    for installed, entry_point in scan.entry_points:
         if installed.name in denied or (allowed is not None and installed.name not in allowed):
             found.append(Blocked(installed=installed))
         elif (owner := owners.setdefault(installed.name, installed)) is not installed:
@@ -108,9 +108,37 @@ def _names(listed: str | None) -> frozenset[str] | None:
     return frozenset(name for part in listed.split(",") if (name := part.strip()) and name.lower() != "none")
 
 
-def _import_path() -> tuple[object, ...]:
-    """Where distributions are looked for, and when each place last changed: an installation changes its folder."""
-    return (*sys.meta_path, *((place, _changed_ns(place)) for place in sys.path))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scan:
+    """All entry points of the group, as the finders and folders of one moment have them.
+
+    Reading the metadata of a hundred distributions takes longer than all the rest of opening an `Ohm`, so a scan is
+    kept for as long as these are the same. An installation changes the time of its folder.
+    """
+
+    finders: tuple[object, ...]
+    folders: tuple[tuple[str, int], ...]
+    entry_points: tuple[tuple[Installed, metadata.EntryPoint], ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def is_of(self, other: _Scan) -> bool:
+        """Whether it was made at the same places; finders are told apart by identity, for not all can be compared."""
+        same = len(self.finders) == len(other.finders) and all(map(is_, self.finders, other.finders))
+        return same and self.folders == other.folders
+
+
+_latest: list[_Scan] = []
+
+
+def _scan() -> _Scan:
+    """The latest scan, if it still holds, or a new one; one that met unreadable metadata is made again."""
+    asked = _Scan(finders=tuple(sys.meta_path), folders=tuple((place, _changed_ns(place)) for place in sys.path))
+    if _latest and _latest[0].is_of(asked):
+        return _latest[0]
+    entry_points, diagnostics = _entry_points()
+    made = replace(asked, entry_points=entry_points, diagnostics=diagnostics)
+    _latest[:] = [] if diagnostics else [made]
+    return made
 
 
 def _changed_ns(place: str) -> int:
@@ -120,15 +148,8 @@ def _changed_ns(place: str) -> int:
         return 0
 
 
-@lru_cache(maxsize=8)
-def _entry_points(
-    _import_path: tuple[object, ...],
-) -> tuple[tuple[tuple[Installed, metadata.EntryPoint], ...], tuple[Diagnostic, ...]]:
-    """Scan every distribution once, the first on the path as for the import system; pass over unreadable metadata.
-
-    Reading the metadata of a hundred distributions takes longer than all the rest of opening an `Ohm`, so it is done
-    once for as long as the import path is the same.
-    """
+def _entry_points() -> tuple[tuple[tuple[Installed, metadata.EntryPoint], ...], tuple[Diagnostic, ...]]:
+    """Each distribution once: the first on the path, as for the import system. Unreadable metadata is passed over."""
     seen: set[str] = set()
     found: list[tuple[Installed, metadata.EntryPoint]] = []
     diagnostics: list[Diagnostic] = []

@@ -64,6 +64,8 @@ def test_the_host_s_tracer_gets_the_spans_of_a_run_without_what_was_said(end: st
     assert {span["parent_id"] for span in spans if span is not agent} == {agent["context"]["span_id"]}
     assert json.loads(agent["attributes"]["metadata"]) == {"task_id": "task_1_0001", "session_id": "session"}
     assert agent["status"]["status_code"] == ("UNSET" if end == "answered" else "ERROR")
+    first = next(span for span in spans if span["name"] == "chat m1")
+    assert first["attributes"]["gen_ai.client.operation.time_to_first_chunk"] > 0
     assert [word for word in (*SAID, "the-answer", "the-key", KEY) if word in json.dumps(spans)] == []
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import nullcontext
 from dataclasses import replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, ModelOverloadedError, ModelRateLimitError
 from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
@@ -14,6 +15,7 @@ from pydantic_ai.settings import ModelSettings, merge_model_settings
 
 from ohm_subagents._backends.in_process.prices import cost_of
 from ohm_subagents._backends.in_process.token_estimate import TokenEstimate
+from ohm_subagents._backends.in_process.tracing import tell_first_word
 from ohm_subagents._plugins.gate import Grant, RequestNeed
 from ohm_subagents.contract.events import UsageAdded
 from ohm_subagents.contract.finalization import FINALIZE
@@ -82,19 +84,26 @@ class GatedModel(WrapperModel):
         attempt = 0
         while True:
             attempt += 1
-            async with self._leave(messages, model_settings, model_request_parameters) as granted:
+            async with self._turn(messages, model_settings, model_request_parameters) as granted:
                 if isinstance(granted, Err):
                     raise RefusedError(granted.err_value)
                 grant, is_open = granted.ok_value, False
                 asked, parameters = self._closing(grant, messages, model_request_parameters)
                 settings = self._capped(grant, model_settings)
+                asked_s = time.perf_counter()
                 try:
                     async with self.wrapped.request_stream(asked, settings, parameters) as stream:
                         is_open = True
-                        return await self._heard(stream)
+                        response = await self._heard(stream)
+                        tell_first_word(stream.time_to_first_chunk(asked_s))
+                        return response
                 except ModelAPIError as error:
                     if is_open or not self._may_ask_again(error, attempt):
                         raise
+
+    def request_stream(self, *_arguments: object, **_options: object) -> NoReturn:
+        """Refuse: whoever streamed past `request` would pass the gate, the budget and the bridge by."""
+        raise NotImplementedError("A subagent's model is asked for whole answers; it streams by itself.")
 
     async def _heard(self, stream: StreamedResponse) -> ModelResponse:
         """Pass on the answer as it comes; what there is of one that breaks off is kept."""
@@ -110,10 +119,10 @@ class GatedModel(WrapperModel):
         self._bridge.sink.emit(UsageAdded(usage=_usage_of(response)))
         return response
 
-    def _leave(
+    def _turn(
         self, messages: list[ModelMessage], settings: ModelSettings | None, parameters: ModelRequestParameters
     ) -> AbstractAsyncContextManager[Result[Grant, OhmError]]:
-        """The gate's leave for a request, held until the answer is complete."""
+        """The gate's turn for a request, held until the answer is complete."""
         if self._gate is None:
             return nullcontext(_FREE)
         return self._gate.request(

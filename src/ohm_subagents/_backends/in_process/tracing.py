@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,13 @@ class Traced:
 
 
 _NOT_TRACED = Traced()
+_FIRST_WORD = "gen_ai.client.operation.time_to_first_chunk"
+
+
+def tell_first_word(seconds: float | None) -> None:
+    """Put how long the first word took on the span of the request: the agent, which is not streaming, cannot know."""
+    if seconds is not None and "opentelemetry.sdk" in sys.modules:
+        trace.get_current_span().set_attribute(_FIRST_WORD, seconds)
 
 
 def traced(request: RunRequest) -> Traced:
