@@ -1,4 +1,4 @@
-"""Signals that a process inherits: a child must not be deaf because its host is."""
+"""Signals that a process inherits: a child gets the default ones, whatever its host ignores or blocks."""
 
 import signal
 import sys
@@ -30,22 +30,25 @@ def has_interpreter() -> bool:
     return bool(sys.executable) and not getattr(sys, "frozen", False)
 
 
-def undeafened(command: Sequence[str]) -> tuple[str, ...]:
-    """The command so that a child of this thread hears all signals: as it is, at no cost, where the host hears them.
+def with_default_signals(command: Sequence[str]) -> tuple[str, ...]:
+    """Have a child of this thread start with default signals: at no cost where the host has them itself.
 
-    By way of the launcher where not, which takes some 15 ms.
+    Elsewhere it goes by way of the launcher, which takes some 15 ms.
     """
-    return launched(command) if is_deaf() and has_interpreter() else (*command,)
+    return launched(command) if masks_signals() and has_interpreter() else (*command,)
 
 
 def unstarted(command: Sequence[str], code: int, errors: str) -> str | None:
-    """Why a command that was `undeafened` did not start, if so it ended; where the host is not deaf, that is raised."""
+    """Tell why a command with default signals did not start, if that is how it ended.
+
+    Without the launcher, the operating system's error is raised instead.
+    """
     name = f"{command[0]}: "
     return errors.removeprefix(name).strip() if code == _NOT_RUN and errors.startswith(name) else None
 
 
-def is_deaf() -> bool:
-    """Whether a child of this thread would inherit a signal that is ignored or blocked."""
+def masks_signals() -> bool:
+    """Tell whether a child of this thread would inherit a signal that is ignored or blocked."""
     if signal.pthread_sigmask(signal.SIG_BLOCK, ()):
         return True
     if sys.platform != "linux":

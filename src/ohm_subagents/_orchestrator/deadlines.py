@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ class Ring:
     step: Literal["finish", "stop"]
 
 
-_AT: Final = itemgetter(0)
 _ASKING: Final[tuple[Literal["soft", "cap", "wall"], ...]] = ("soft", "cap", "wall")
 
 
@@ -107,16 +105,15 @@ class Deadlines:
         extend the time (000), whoever makes them is not asked: only who makes none after the soft limit.
         """
         ends = self._ends()
-        at, clock = min(ends, key=_AT)
+        clock = min(ends, key=ends.__getitem__)
         if self.can_finish:
-            of_clock = {each: end for end, each in ends}
-            asks: list[tuple[float, ClockName | Literal["wall"]]] = [
-                (of_clock[each] - self._lead(each), each) for each in _ASKING if each in of_clock
-            ]
-            asked_at, asking = min(asks, key=_AT)
-            if asked_at < at:
-                return Ring(max(asked_at, self._begun), asking, "finish")
-        return Ring(at, clock, "stop")
+            asks: dict[ClockName | Literal["wall"], float] = {
+                each: ends[each] - self._lead(each) for each in _ASKING if each in ends
+            }
+            first = min(asks, key=asks.__getitem__)
+            if asks[first] < ends[clock]:
+                return Ring(max(asks[first], self._begun), first, "finish")
+        return Ring(ends[clock], clock, "stop")
 
     def _lead(self, clock: ClockName | Literal["wall"]) -> float:
         match clock:
@@ -132,19 +129,19 @@ class Deadlines:
                 whole = max(self._wall_at - self._begun, 0.0)
         return min(whole * LEAD, MAX_LEAD_S)
 
-    def _ends(self) -> list[tuple[float, ClockName | Literal["wall"]]]:
+    def _ends(self) -> dict[ClockName | Literal["wall"], float]:
         """When each clock that counts now runs out; of two that do so together the first one here is told."""
         clocks = self._clocks
-        ends: list[tuple[float, ClockName | Literal["wall"]]] = [
-            (self._begun + clocks.cap_ms / 1000, "cap"),
-            (self._wall_at, "wall"),
-        ]
+        ends: dict[ClockName | Literal["wall"], float] = {
+            "cap": self._begun + clocks.cap_ms / 1000,
+            "wall": self._wall_at,
+        }
         if not self._holds:
             if self._calls:
-                ends.append((min(self._calls.values()) + clocks.tool_ms / 1000, "tool"))
+                ends["tool"] = min(self._calls.values()) + clocks.tool_ms / 1000
             elif self._last is not None:
-                ends.append((self._last + clocks.idle_ms / 1000, "idle"))
-            ends.append((self._soft(), "soft"))
+                ends["idle"] = self._last + clocks.idle_ms / 1000
+            ends["soft"] = self._soft()
         return ends
 
     def _soft(self) -> float:

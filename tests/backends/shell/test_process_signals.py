@@ -12,7 +12,7 @@ from anyio import to_thread
 from deafness import HEARS_ALL, IGNORED, SHOW, deafened, heard, hearing
 
 from ohm_subagents._backends import inheritance
-from ohm_subagents._backends.inheritance import is_deaf, launched, undeafened
+from ohm_subagents._backends.inheritance import launched, masks_signals, with_default_signals
 from ohm_subagents._backends.shell import guardian
 from ohm_subagents._backends.shell.pi.trial import trouble
 from ohm_subagents._backends.shell.process import Supervisor
@@ -50,7 +50,7 @@ async def test_a_supervised_process_hears_every_signal(started, deaf):
 async def test_a_process_hears_what_a_thread_of_the_host_has_blocked_before(started):
     """Trio forks in a worker thread, which keeps the mask that it was born with."""
     with deafened(ignored=()):
-        await to_thread.run_sync(is_deaf)
+        await to_thread.run_sync(masks_signals)
     async with Supervisor.open(grace_s=0.1) as supervisor:
         assert heard((await said(supervisor, started.sh(SHOW)))[0]) == HEARS_ALL
 
@@ -102,8 +102,8 @@ def test_one_that_does_not_start_is_told_in_a_sentence_all_the_same(deaf, tmp_pa
 
 def test_where_all_signals_are_heard_a_command_is_started_as_it_is():
     with hearing():
-        assert not is_deaf()
-        assert undeafened(["true", "1"]) == ("true", "1")
+        assert not masks_signals()
+        assert with_default_signals(["true", "1"]) == ("true", "1")
 
 
 @pytest.mark.parametrize("system", ["linux", "darwin"])
@@ -112,10 +112,10 @@ def test_one_signal_that_is_not_heard_is_enough(monkeypatch, system):
     with hearing():
         for ignored, blocked in [((signal.SIGQUIT,), ()), ((), (signal.SIGRTMAX,)), ((signal.SIGRTMAX,), ())]:
             with deafened(ignored, blocked):
-                assert undeafened(["true"]) == launched(["true"])
-        assert undeafened(["true"]) == ("true",)
+                assert with_default_signals(["true"]) == launched(["true"])
+        assert with_default_signals(["true"]) == ("true",)
 
 
 def test_a_program_without_an_interpreter_starts_commands_as_they_are(monkeypatch, deaf):
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert undeafened(["true"]) == ("true",)
+    assert with_default_signals(["true"]) == ("true",)

@@ -10,7 +10,7 @@ from typing import Final, Self
 import anyio
 from anyio.abc import Process
 
-from ohm_subagents._backends.inheritance import has_interpreter, undeafened
+from ohm_subagents._backends.inheritance import has_interpreter, with_default_signals
 
 _SCRIPT: Final = Path(__file__).with_name("remains.py")
 _ISOLATED: Final = ("-I", "-S") if sys.platform == "linux" else ("-I",)  # elsewhere the script needs psutil
@@ -33,7 +33,7 @@ class Guardian:
         reading, writing = os.pipe()
         try:
             process = await anyio.open_process(
-                undeafened(words),
+                with_default_signals(words),
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

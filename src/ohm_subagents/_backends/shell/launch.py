@@ -13,7 +13,7 @@ import anyio
 from anyio.abc import Process
 from anyio.lowlevel import current_token
 
-from ohm_subagents._backends.inheritance import has_interpreter, is_deaf, launched
+from ohm_subagents._backends.inheritance import has_interpreter, launched, masks_signals
 from ohm_subagents._backends.shell.pipes import Inlet, Outlet
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -87,7 +87,7 @@ def _unusable(message: str) -> Err[OhmError]:
 
 def _needs_launcher() -> bool:
     """Always on Linux, where it does more than set the signals back; not without an interpreter that could run it."""
-    return has_interpreter() and (sys.platform == "linux" or is_deaf())
+    return has_interpreter() and (sys.platform == "linux" or masks_signals())
 
 
 def _parent() -> int:

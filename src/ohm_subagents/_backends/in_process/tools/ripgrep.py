@@ -19,7 +19,7 @@ from ohm_subagents._backends.in_process.tools.globs import Wanted
 from ohm_subagents._backends.in_process.tools.place import printable
 from ohm_subagents._backends.in_process.tools.text_file import RECORD_BYTES, decode
 from ohm_subagents._backends.in_process.tools.tree import LINE_CHARS, Files, Hits, Line, Query
-from ohm_subagents._backends.inheritance import undeafened
+from ohm_subagents._backends.inheritance import with_default_signals
 
 _MATCH: Final = re.compile(rb"(?P<path>[^\0]+)\0(?P<number>\d+)(?P<sign>[:-])(?P<text>.*)", re.DOTALL)
 # Without messages about files, an exit code 2 that says nothing is about files only.
@@ -77,7 +77,7 @@ class Ripgrep:
         return hits
 
     async def _start(self, root: Path, *arguments: str) -> Process:
-        command = undeafened([self.program, *_COMMON, *arguments])
+        command = with_default_signals([self.program, *_COMMON, *arguments])
         return await anyio.open_process(command, cwd=root, env={}, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
 
 

@@ -50,7 +50,7 @@ class ChildToolset(FunctionToolset[object]):
         # None of them depends on the run, and to list eight anew costs a tenth of a short one.
         if self._listed is None:
             listed = await super().get_tools(ctx)
-            self._listed = {name: _settled(tool, self.id) for name, tool in listed.items()}
+            self._listed = {name: _unconditional(tool, self.id) for name, tool in listed.items()}
         return dict(self._listed)
 
     async def call_tool(
@@ -76,7 +76,7 @@ class ChildToolset(FunctionToolset[object]):
             )
 
 
-def _settled(tool: ToolsetTool[object], toolset_id: str | None) -> ToolsetTool[object]:
+def _unconditional(tool: ToolsetTool[object], toolset_id: str | None) -> ToolsetTool[object]:
     """The tool as pydantic-ai would make it for each request: no schema of what it returns, which no model is told."""
     return replace(tool, tool_def=replace(tool.tool_def, toolset_id=toolset_id, return_schema=None))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._backends.inheritance import undeafened, unstarted
+from ohm_subagents._backends.inheritance import unstarted, with_default_signals
 from ohm_subagents._backends.shell.pi.probe import PiVersion, identity, read_version, unserved, unusable
 from ohm_subagents._backends.shell.pi.spec import INSTALL
 from ohm_subagents._views.known_secrets import secrets_of
@@ -39,7 +39,7 @@ def _asked(
     try:
         with TemporaryDirectory(prefix="ohm-pi-", ignore_cleanup_errors=True) as folder:
             done = subprocess.run(  # noqa: S603  the command that the user's own file names
-                undeafened((*command, "--version")),
+                with_default_signals((*command, "--version")),
                 cwd=folder,
                 env={**dict(env), "PI_OFFLINE": "1"},
                 stdin=subprocess.DEVNULL,
