@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _TOOL_FLAGS: Final = ("--tools", "-t", "--no-tools", "-nt")
 _UNSAFE: Final = re.compile(r"[\s|&;$\\`!].*|.*(?:&&|\|\||[;<>]).*", re.DOTALL)
 _SHOWN: Final = 40
+_NO_WISHES: Final = AgentOptions()
 
 
 def conflict(profile: Profile) -> OhmError | None:
@@ -37,7 +38,7 @@ def _tools_conflict(profile: Profile) -> OhmError | None:
 
 
 def _skills_conflict(profile: Profile) -> OhmError | None:
-    agent = profile.agent or AgentOptions()
+    agent = profile.agent or _NO_WISHES
     if agent.no_skills and agent.suggested_skills:
         return _beside_no_skills(profile.name, "suggestedSkills", "--no-skills would override --skill flags.")
     if agent.no_skills and agent.load_skills:
@@ -55,7 +56,7 @@ def _beside_no_skills(name: str, key: str, because: str) -> OhmError:
 def argument_refused(profile: Profile) -> OhmError | None:
     """The first of `extraArgs` that would undo the profile's own restrictions, or that a shell could take for more."""
     is_restricted = profile.tools.allowed is not None or bool(profile.tools.denied)
-    for argument in (profile.agent or AgentOptions()).extra_args:
+    for argument in (profile.agent or _NO_WISHES).extra_args:
         message = _refusal(argument, is_restricted=is_restricted)
         if message is not None:
             return OhmError(code=ErrorCode.PROFILE_ARGUMENT_REFUSED, message=message)

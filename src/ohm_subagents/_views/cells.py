@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 ELLIPSIS = "…"
 _TAB = "   "
+_WIDEST = 3  # cells of one code point: a tab
 _TOKEN = re.compile(r" +|[^ ]+")
 
 
@@ -47,7 +48,7 @@ def cells(text: str) -> int:
 
 def fit(line: str, width: int) -> str:
     """`line`, or as much of it as leaves room for `…` within `width` cells."""
-    if cells(line) <= width:
+    if len(line) * _WIDEST <= width or cells(line) <= width:
         return line
     return next(_pieces(line, width - 1), "").rstrip() + ELLIPSIS
 
