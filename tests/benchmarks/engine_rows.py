@@ -224,6 +224,7 @@ def fan_outs() -> Row:
             gathered,
             beside("one parallel batch", OURS, at_most=1.15),
             beside("one parallel batch, of the processor", OURS, clock="cpu", at_most=1.2),
+            beside("one parallel batch, 7 tools each", OURS, clock="cpu", at_most=1.2, arguments={"tools": True}),
             beside("pydantic-ai: asyncio.gather of agent.run, not streaming", ALONE, arguments={"streaming": False}),
             *(beside(f"{peer}: 100 tool calls of one response", file, peer=peer) for peer, file in PEERS.items()),
         ),

@@ -5,6 +5,7 @@ import os
 import sys
 import tracemalloc
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -28,6 +29,7 @@ READER = Profile(
     prompt="Do what you are asked.",
     tools=ToolPolicy(allowed=("read", "grep", "find", "ls", "code_search")),
 )
+WORKER = replace(READER, tools=ToolPolicy(allowed=("read", "bash", "edit", "write", "grep", "find", "ls")))
 ARGUMENTS = {"subagent_type": "worker", "description": "Work", "prompt": "Do it."}
 START = {"op": "start", **ARGUMENTS}
 
@@ -135,11 +137,12 @@ async def turn():
 
 
 @asynccontextmanager
-async def fan_out(count=100, delay_s=0.1):
+async def fan_out(count=100, delay_s=0.1, tools=False):
     """Seconds for one parallel batch of the `task` tool whose models all wait."""
     from fake_model import answering
 
-    async with on_fake_model(model=answering(delay_s=delay_s), at_once=count) as ohm:
+    model = answering(delay_s=delay_s)
+    async with on_fake_model(WORKER if tools else PROFILE, model=model, at_once=count) as ohm:
         batch = {"op": "start", "parallel": True, "tasks": [ARGUMENTS] * count}
 
         async def work():
