@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from pydantic_ai.messages import ModelRequest, ModelResponse
@@ -58,8 +59,12 @@ def _bytes_of_instructions(messages: Sequence[ModelMessage]) -> int:
 
 
 def _bytes_of_tool(tool: ToolDefinition) -> int:
-    count = len(tool.parameters_json_schema.get("properties", ()))
-    return _BYTES_A_PART + _bytes(tool.name) + _bytes(tool.description) + count * _BYTES_A_PARAMETER
+    return _bytes_of_words(tool.name, tool.description, len(tool.parameters_json_schema.get("properties", ())))
+
+
+@lru_cache(maxsize=256)  # the same few tools, for each run
+def _bytes_of_words(name: str, description: str | None, parameters: int) -> int:
+    return _BYTES_A_PART + _bytes(name) + _bytes(description) + parameters * _BYTES_A_PARAMETER
 
 
 def _bytes(value: object) -> int:
