@@ -120,6 +120,51 @@ async def test_a_task_that_is_cancelled_meanwhile_is_over_at_once(what):
     assert anyio.current_time() == before, "nothing that is only being opened holds the exit"
 
 
+class Shielding(Slow):
+    """Shields the last step of its opening until it is told to stop, as one that starts a process does."""
+
+    def __init__(self, *, taking=at_once):
+        super().__init__()
+        self._taking = taking
+        self.reached, self._told, self.is_closed = anyio.Event(), anyio.Event(), False
+
+    async def _listen(self):
+        try:
+            await anyio.sleep_forever()
+        except anyio.get_cancelled_exc_class():
+            self._told.set()  # and no more: its sibling goes on
+
+    @asynccontextmanager
+    async def _open(self, _options):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._listen)
+            with anyio.CancelScope(shield=True):
+                await anyio.wait_all_tasks_blocked()
+                self.reached.set()
+                await self._told.wait()
+                await self._taking()
+            yield self
+            await anyio.lowlevel.checkpoint()
+            self.is_closed = True
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_an_opening_that_shields_its_last_step_is_closed_in_peace():
+    backend = Shielding()
+    async with opened(backend) as ohm:
+        await ohm.start("finder", "p")
+        await backend.reached.wait()
+    assert backend.is_closed
+
+
+async def test_such_an_opening_has_its_peace_however_long_it_took():
+    backend = Shielding(taking=for_long)
+    async with opened(backend) as ohm:
+        await ohm.start("finder", "p")
+        await backend.reached.wait()
+    assert backend.is_closed
+
+
 async def test_two_runs_at_once_open_once():
     backend = Slow(opening=for_long)
     async with opened(backend) as ohm, anyio.create_task_group() as tasks:

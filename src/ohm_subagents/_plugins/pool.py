@@ -46,6 +46,7 @@ class _Host:
         self.ready = anyio.Event()
         self._closing = anyio.Event()
         self._closed = anyio.Event()
+        self._opening = anyio.CancelScope()
         self._shell = anyio.CancelScope()
         self._runs = 0
         self._is_open = False
@@ -53,7 +54,7 @@ class _Host:
 
     async def serve(self) -> None:
         try:
-            with self._shell:
+            with self._opening, self._shell:
                 async with self.spec.open(self.options) as backend:
                     self._is_open = True
                     self._shell.shield = True  # from here on it ends by `close`, which lets it clean up in peace
@@ -61,6 +62,7 @@ class _Host:
                     self.opened = Ok(backend if knows_agents else Unaware(backend, self.spec.id))
                     self.ready.set()
                     await self._closing.wait()
+                    self._begin_grace()  # again, for it may have been closed while it could not be cancelled
         except Exception as exc:
             cause = _cause(exc)
             verb = "failed to open" if self.opened is None else "broke down"
@@ -68,7 +70,7 @@ class _Host:
             self.opened = Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))
             self._logger.exception("backend.failed", backend=self.spec.id, reason=verb)
         finally:
-            if self._shell.cancelled_caught and self._is_open:
+            if self._shell.cancelled_caught:
                 self._logger.error("backend.failed", backend=self.spec.id, reason=f"not closed in {CLOSE_GRACE_S} s")
             self.ready.set()
             self._closed.set()
@@ -97,9 +99,13 @@ class _Host:
 
     def _leave(self) -> None:
         if not self._closing.is_set():
-            grace_s = CLOSE_GRACE_S if self._is_open else 0  # nobody waits for what is only being opened
-            self._shell.deadline = anyio.current_time() + grace_s
+            self._opening.cancel()  # nobody waits for what is only being opened; what is open is shielded from it
+            if self._is_open:
+                self._begin_grace()
             self._closing.set()
+
+    def _begin_grace(self) -> None:
+        self._shell.deadline = anyio.current_time() + CLOSE_GRACE_S
 
 
 class BackendPool:
