@@ -71,7 +71,7 @@ async def test_a_model_that_takes_longer_to_open_than_the_run_may_take_is_asked_
     async with opened(plug) as ohm:
         handle = await ohm.start("task", "p", limits=SHORT)
         await plug.entered()
-        await pass_time(3600)
+        await pass_time(500)
         plug.release()
         assert (await handle.wait()).unwrap().output == "done"
     assert threading.main_thread() not in plug.opened_in

@@ -12,7 +12,7 @@ from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio
 
-LONG_S = 10_000
+LONG_S = 200
 SHORT = Limits(soft_ms=2000, cap_ms=2000, idle_ms=2000)
 
 
@@ -118,6 +118,53 @@ async def test_a_task_that_is_cancelled_meanwhile_is_over_at_once(what):
         await handle.cancel()
         assert (await handle.wait()).unwrap_err().code == ErrorCode.TASK_ABORTED
     assert anyio.current_time() == before, "nothing that is only being opened holds the exit"
+
+
+TOO_LATE = "The backend 'slow' was not ready within 10 minutes."
+
+
+@KNOWING
+@pytest.mark.parametrize("what", ["opening", "preparing"])
+async def test_what_is_never_ready_costs_the_run_ten_minutes_and_the_next_one_is_tried_anew(what, capabilities):
+    waits = iter([anyio.sleep_forever])
+
+    async def at_first_for_ever():
+        await next(waits, at_once)()
+
+    backend = Slow(**{what: at_first_for_ever}, capabilities=capabilities)
+    async with opened(backend, subagents={"maxParallel": 1}) as ohm:
+        error = (await ohm.run("finder", "p", limits=SHORT, budget=Budget(wall_ms=2000))).unwrap_err()
+        assert (error.code, error.message, error.retryable) == (ErrorCode.BACKEND_TIMEOUT, TOO_LATE, True)
+        assert anyio.current_time() - backend.begun == pytest.approx(600)
+        assert (await ohm.run("finder", "p")).unwrap().output == "done"
+
+
+async def test_those_who_wait_for_the_same_opening_wait_no_longer_than_ten_minutes_each():
+    async with opened(Slow(opening=anyio.sleep_forever)) as ohm, anyio.create_task_group() as tasks:
+        waited = []
+
+        async def run():
+            before = anyio.current_time()
+            assert (await ohm.run("finder", "p")).unwrap_err().message == TOO_LATE
+            waited.append(anyio.current_time() - before)
+
+        for _ in range(3):
+            tasks.start_soon(run)
+            await for_long()
+    assert waited == pytest.approx([600, 600, 600])
+
+
+@pytest.mark.parametrize("what", ["opening", "preparing"])
+async def test_a_warm_up_gives_up_after_ten_minutes_too(what):
+    async with opened(Slow(**{what: anyio.sleep_forever})) as ohm:
+        (told,) = await ohm.warm_up("finder")
+    assert TOO_LATE in told.message
+
+
+async def test_the_limit_of_making_ready_ends_when_all_is_there():
+    async with opened(Slow(opening=for_long, running=lambda: anyio.sleep(3000))) as ohm:
+        answer = await ohm.run("finder", "p", limits=Limits(soft_ms=10**7, cap_ms=10**7))
+    assert answer.unwrap().output == "done"
 
 
 class Shielding(Slow):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from ohm_subagents._orchestrator.prompt import assembled
 from ohm_subagents._orchestrator.tracing import span
 from ohm_subagents._plugins.finalization import finalize_tool
 from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest
-from ohm_subagents._plugins.preparation import prepared
+from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready, prepared
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Cancelled, DiagnosticRaised, Failed, RunStarted, Succeeded
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.message import Message
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.throttle import Throttle
-    from ohm_subagents._plugins.pool import BackendPool
+    from ohm_subagents._plugins.pool import BackendPool, Opened
     from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
     from ohm_subagents.contract.events import Outcome
     from ohm_subagents.contract.ids import SessionId
@@ -143,10 +144,10 @@ class Driver:
         """One call of the backend; a raising one fails its own run only."""
         plan, sink = message.plan, RunSink(live, guard)
         try:
-            async with self._pool.backend(plan.backend) as opened:
+            async with AsyncExitStack() as stack:
+                opened = await self._ready(plan, stack)
                 if isinstance(opened, Err):
                     return opened
-                await prepared(opened.ok_value, plan.profile, plan.model)  # what it cannot make, the run will say
                 guard.start()
                 prompt = await _assembled(plan)
                 answer: object = await opened.ok_value.run(_request(live, message, prompt, guard, sink), sink)
@@ -169,6 +170,15 @@ class Driver:
                 return Err(error)
             case _:
                 return Err(_crashed(live, f"it returned {type(answer).__name__}, not a Result of a RunOutput"))
+
+    async def _ready(self, plan: Plan, stack: AsyncExitStack) -> Opened:
+        """The backend, open as long as the stack and prepared; an `Err` too if that takes too long."""
+        with anyio.move_on_after(READY_WITHIN_S):
+            opened = await stack.enter_async_context(self._pool.backend(plan.backend))
+            if isinstance(opened, Ok):
+                await prepared(opened.ok_value, plan.profile, plan.model)  # what it cannot make, the run will say
+            return opened
+        return Err(not_ready(plan.backend))
 
 
 async def _assembled(plan: Plan) -> str:

@@ -9,7 +9,7 @@ from anyio.lowlevel import checkpoint
 
 from ohm_subagents._orchestrator.model_order import configured_model
 from ohm_subagents._orchestrator.plan import backend_of
-from ohm_subagents._plugins.preparation import prepared
+from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready, prepared
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents.contract.commands import StartItem
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -63,10 +63,12 @@ async def _made(profile: Profile, world: World, pool: BackendPool) -> Result[Non
     model = configured_model(profile, own, subagents.model)
     backend = backend_of(profile, own, world.config)
     try:
-        async with pool.backend(backend) as opened:
-            if isinstance(opened, Err):
-                return opened
-            return await prepared(opened.ok_value, profile, None if model is None else model.pattern)
+        with anyio.move_on_after(READY_WITHIN_S):
+            async with pool.backend(backend) as opened:
+                if isinstance(opened, Err):
+                    return opened
+                return await prepared(opened.ok_value, profile, None if model is None else model.pattern)
     except Exception as exc:  # noqa: BLE001  a plugin may break the law; a run of it will say more
         message = f"Backend '{backend}' failed to prepare: {type(exc).__name__}."
         return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))
+    return Err(not_ready(backend))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from contextlib import asynccontextmanager
 from functools import partial
@@ -11,6 +12,7 @@ import anyio
 
 from ohm_subagents._plugins.interfaces import Backend, Capability
 from ohm_subagents._plugins.options import validated
+from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready
 from ohm_subagents._plugins.unhonoured import Unaware
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -49,14 +51,16 @@ class _Host:
         self._opening = anyio.CancelScope()
         self._shell = anyio.CancelScope()
         self._runs = 0
-        self._is_open = False
+        self.is_open = False
         self._is_retired = False
 
     async def serve(self) -> None:
         try:
+            self._opening.deadline = anyio.current_time() + READY_WITHIN_S
             with self._opening, self._shell:
                 async with self.spec.open(self.options) as backend:
-                    self._is_open = True
+                    self.is_open = True
+                    self._opening.deadline = math.inf
                     self._shell.shield = True  # from here on it ends by `close`, which lets it clean up in peace
                     knows_agents = Capability.AGENT_OPTIONS in self.spec.capabilities
                     self.opened = Ok(backend if knows_agents else Unaware(backend, self.spec.id))
@@ -70,6 +74,8 @@ class _Host:
             self.opened = Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))
             self._logger.exception("backend.failed", backend=self.spec.id, reason=verb)
         finally:
+            if self._opening.cancelled_caught and not self._closing.is_set():
+                self.opened = Err(not_ready(self.spec.id))
             if self._shell.cancelled_caught:
                 self._logger.error("backend.failed", backend=self.spec.id, reason=f"not closed in {CLOSE_GRACE_S} s")
             self.ready.set()
@@ -100,7 +106,7 @@ class _Host:
     def _leave(self) -> None:
         if not self._closing.is_set():
             self._opening.cancel()  # nobody waits for what is only being opened; what is open is shielded from it
-            if self._is_open:
+            if self.is_open:
                 self._begin_grace()
             self._closing.set()
 
@@ -179,6 +185,8 @@ class BackendPool:
         await host.serve()
         if host in self._retired:
             self._retired.remove(host)
+        elif not host.is_open and self._hosts.get(host.spec.id) is host:  # even if nobody has waited for its failure
+            del self._hosts[host.spec.id]
 
     async def __aenter__(self) -> Self:
         return self

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
+from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
     from ohm_subagents._plugins.interfaces import Backend
-    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
+
+READY_WITHIN_S: Final = 600.0
+"""How long a run waits until its backend is open and prepared, before any clock of it counts."""
 
 
 class Preparing(Protocol):
@@ -31,3 +34,13 @@ async def prepared(backend: Backend, profile: Profile, model: ModelPattern | Non
     if not hasattr(backend, "prepare"):  # far cheaper than `isinstance` of a protocol, and each run asks
         return Ok(None)
     return await cast("Preparing", backend).prepare(profile, model)
+
+
+def not_ready(backend_id: str) -> OhmError:
+    """The error of a run whose backend took longer than `READY_WITHIN_S`."""
+    return OhmError(
+        code=ErrorCode.BACKEND_TIMEOUT,
+        message=f"The backend '{backend_id}' was not ready within {READY_WITHIN_S / 60:.0f} minutes.",
+        advice="Something that it opens, imports or loads may hang. Try again, or use another backend or model.",
+        retryable=True,
+    )

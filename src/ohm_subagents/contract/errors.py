@@ -120,7 +120,11 @@ class ErrorCode(StrEnum):
     WAIT_ABORTED = _code("task_wait_aborted", Category.RUNTIME, "The caller aborted the wait; the tasks go on.")
     DUPLICATE_TASK_ID = _code("duplicate_task_id", Category.RUNTIME, "The id generator repeated itself.")
     BACKEND_FAILED = _code("task_backend_execution_failed", Category.RUNTIME, "The backend failed or raised.")
-    BACKEND_TIMEOUT = _code("task_backend_timeout", Category.RUNTIME, "One of the four clocks of a run ran out.")
+    BACKEND_TIMEOUT = _code(
+        "task_backend_timeout",
+        Category.RUNTIME,
+        "One of the four clocks of a run ran out, or its backend was not ready within ten minutes.",
+    )
     FINALIZE_MISSING = _code(
         "task_finalize_missing",
         Category.RUNTIME,
