@@ -376,10 +376,10 @@ async def test_the_last_resort_is_for_want_of_a_model_and_of_nothing_else():
     assert result.err_value.message == "There is no pi."
 
 
-async def test_the_capabilities_are_those_of_the_first():
+async def test_the_capabilities_are_those_of_the_first_and_that_it_prepares_whom_it_asks():
     steering = ActingBackend(None, id="first", capabilities=frozenset({Capability.STEERING}))
     (spec,) = Pair(steering, second()).ohm_backends()
-    assert (spec.id, spec.capabilities) == ("first", {Capability.STEERING})
+    assert (spec.id, spec.capabilities) == ("first", {Capability.STEERING, Capability.PREPARES})
 
 
 class TestTheSwitch:
@@ -438,6 +438,11 @@ class Preparing(ScriptedBackend):
         super().__init__(id=id, default=Step(text="done"))
         self.asked = []
         self._errors = list(errors)
+
+    @property
+    def spec(self):
+        known = super().spec
+        return replace(known, capabilities=known.capabilities | {Capability.PREPARES})
 
     async def prepare(self, profile, model):
         await anyio.lowlevel.checkpoint()

@@ -13,6 +13,7 @@ from ohm_subagents.testing import HERMETIC
 pytestmark = pytest.mark.anyio
 
 LONG_S = 200
+PREPARING = frozenset({Capability.PREPARES})
 SHORT = Limits(soft_ms=2000, cap_ms=2000, idle_ms=2000)
 
 
@@ -32,7 +33,7 @@ async def for_long():
 class Slow:
     """A backend that takes its time; `story` has what was done, and when it began."""
 
-    def __init__(self, *, opening=at_once, preparing=at_once, running=at_once, capabilities=frozenset()):
+    def __init__(self, *, opening=at_once, preparing=at_once, running=at_once, capabilities=PREPARING):
         self._waits = {"open": opening, "prepare": preparing, "run": running}
         self._capabilities = capabilities
         self.story = []
@@ -73,7 +74,7 @@ def opened(backend, **config):
     return Ohm.open(env=HERMETIC, config={"subagentBackend": "slow", **config}, plugins=[backend])
 
 
-KNOWING = pytest.mark.parametrize("capabilities", [frozenset(), frozenset({Capability.AGENT_OPTIONS})])
+KNOWING = pytest.mark.parametrize("capabilities", [PREPARING, PREPARING | {Capability.AGENT_OPTIONS}])
 
 
 @KNOWING
@@ -255,6 +256,20 @@ async def test_what_cannot_be_made_is_for_the_run_to_say():
 
     async with opened(Unprepared()) as ohm:
         assert (await ohm.run("finder", "p")).unwrap_err().message == "No model."
+
+
+@pytest.mark.parametrize("capabilities", [frozenset(), frozenset({Capability.AGENT_OPTIONS})])
+async def test_a_method_prepare_that_is_not_declared_is_the_backends_own(capabilities):
+    class Polite(Slow):
+        def prepare(self, prompt):
+            return prompt.strip()
+
+        async def run(self, request, sink):
+            return Ok(RunOutput(text=self.prepare(request.prompt)))
+
+    async with opened(Polite(capabilities=capabilities)) as ohm:
+        assert await ohm.warm_up("finder") == ()
+        assert (await ohm.run("finder", " p ")).unwrap().output == "p"
 
 
 async def test_a_backend_that_raises_while_it_prepares_costs_its_own_run():

@@ -14,6 +14,9 @@ class ActingBackend:
         self.capabilities = capabilities
         self.requests = []
 
+    async def prepare(self, profile, model):
+        return Ok(None)
+
     async def run(self, request, sink):
         self.requests.append(request)
         answer = await self.act(request, sink)

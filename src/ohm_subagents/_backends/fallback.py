@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final, TypeGuard, cast
 import anyio
 from typing_extensions import TypeVar
 
-from ohm_subagents._plugins.interfaces import BackendSpec, Options
+from ohm_subagents._plugins.interfaces import BackendSpec, Capability, Options
 from ohm_subagents._plugins.pool import BackendPool
-from ohm_subagents._plugins.preparation import prepared
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised, RouteResolved
@@ -67,7 +66,7 @@ def fallback_spec(
         ):
             yield FallbackBackend(pool, first.id, second.id)
 
-    return replace(first, open=open_both)
+    return replace(first, open=open_both, capabilities=first.capabilities | {Capability.PREPARES})
 
 
 class FallbackBackend:
@@ -95,7 +94,7 @@ class FallbackBackend:
 
     async def _prepared(self, backend_id: str, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
         async with self._pool.backend(backend_id) as opened:
-            return opened if isinstance(opened, Err) else await prepared(opened.ok_value, profile, model)
+            return opened if isinstance(opened, Err) else await opened.ok_value.prepare(profile, model)
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         watch = _Watch(sink)

@@ -18,7 +18,7 @@ from ohm_subagents._orchestrator.prompt import assembled
 from ohm_subagents._orchestrator.tracing import span
 from ohm_subagents._plugins.finalization import finalize_tool
 from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest
-from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready, prepared
+from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Cancelled, DiagnosticRaised, Failed, RunStarted, Succeeded
@@ -176,7 +176,7 @@ class Driver:
         with anyio.move_on_after(READY_WITHIN_S):
             opened = await stack.enter_async_context(self._pool.backend(plan.backend))
             if isinstance(opened, Ok):
-                await prepared(opened.ok_value, plan.profile, plan.model)  # what it cannot make, the run will say
+                await opened.ok_value.prepare(plan.profile, plan.model)  # what it cannot make, the run will say
             return opened
         return Err(not_ready(plan.backend))
 

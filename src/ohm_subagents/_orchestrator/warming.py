@@ -9,7 +9,7 @@ from anyio.lowlevel import checkpoint
 
 from ohm_subagents._orchestrator.model_order import configured_model
 from ohm_subagents._orchestrator.plan import backend_of
-from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready, prepared
+from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents.contract.commands import StartItem
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -67,7 +67,7 @@ async def _made(profile: Profile, world: World, pool: BackendPool) -> Result[Non
             async with pool.backend(backend) as opened:
                 if isinstance(opened, Err):
                     return opened
-                return await prepared(opened.ok_value, profile, None if model is None else model.pattern)
+                return await opened.ok_value.prepare(profile, None if model is None else model.pattern)
     except Exception as exc:  # noqa: BLE001  a plugin may break the law; a run of it will say more
         message = f"Backend '{backend}' failed to prepare: {type(exc).__name__}."
         return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))

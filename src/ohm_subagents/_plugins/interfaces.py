@@ -52,6 +52,8 @@ class Capability(StrEnum):
     """Reports what it consumed as `UsageAdded`."""
     AGENT_OPTIONS = "agent_options"
     """Looks at `Profile.agent`, and says what it cannot honour of it; for one that does not, the engine says so."""
+    PREPARES = "prepares"
+    """Is `Preparing`: it has a method `prepare` that is called before each run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +152,7 @@ class BackendSpec(Generic[OptionsT]):
     """A backend that a plugin offers.
 
     `open` is entered on first use and closed with the `Ohm`; failing to open is the error of the task that needed it.
-    A run waits for it, and for `Preparing.prepare` of a backend that has it, before its clocks begin.
+    A run waits for it, and for `Preparing.prepare` of a backend that `PREPARES`, before its clocks begin.
     `label` is what envelopes show as `backend` when that is not the id. `lacks` says in one sentence what is missing
     to use it with these options in this environment, or None; it is asked by `ohm doctor` only.
     """

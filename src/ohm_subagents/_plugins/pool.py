@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Protocol, Self, cast
 
 import anyio
 
-from ohm_subagents._plugins.interfaces import Backend, Capability
+from ohm_subagents._plugins.interfaces import Capability
 from ohm_subagents._plugins.options import validated
-from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready
+from ohm_subagents._plugins.preparation import READY_WITHIN_S, PreparingBackend, Unprepared, not_ready
 from ohm_subagents._plugins.unhonoured import Unaware
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from ohm_subagents._plugins.interfaces import BackendSpec, Options
+    from ohm_subagents._plugins.interfaces import Backend, BackendSpec, Options
     from ohm_subagents._plugins.suites import JsonObject
 
-Opened = Result[Backend, OhmError]
+Opened = Result[PreparingBackend, OhmError]
 CLOSE_GRACE_S = 10.0
 
 
@@ -62,8 +62,7 @@ class _Host:
                     self.is_open = True
                     self._opening.deadline = math.inf
                     self._shell.shield = True  # from here on it ends by `close`, which lets it clean up in peace
-                    knows_agents = Capability.AGENT_OPTIONS in self.spec.capabilities
-                    self.opened = Ok(backend if knows_agents else Unaware(backend, self.spec.id))
+                    self.opened = Ok(_equal(backend, self.spec))
                     self.ready.set()
                     await self._closing.wait()
                     self._begin_grace()  # again, for it may have been closed while it could not be cancelled
@@ -196,6 +195,13 @@ class BackendPool:
         with anyio.CancelScope(shield=True):
             for host in reversed((*self._retired, *self._hosts.values())):
                 await host.close()
+
+
+def _equal(backend: Backend, spec: BackendSpec) -> PreparingBackend:
+    """The backend, which does what every backend does: what it does not declare is done for it."""
+    declared = spec.capabilities
+    prepares = cast("PreparingBackend", backend) if Capability.PREPARES in declared else Unprepared(backend)
+    return prepares if Capability.AGENT_OPTIONS in declared else Unaware(prepares, spec.id)
 
 
 def _closed(backend_id: str) -> OhmError:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
-    from ohm_subagents._plugins.interfaces import Backend
+    from ohm_subagents._plugins.interfaces import Backend, RunOutput, RunRequest, Sink
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
@@ -18,7 +18,10 @@ READY_WITHIN_S: Final = 600.0
 
 
 class Preparing(Protocol):
-    """A `Backend` that makes something at its first run and keeps it: it imports an SDK, it loads a model."""
+    """A `Backend` that makes something at its first run and keeps it: it imports an SDK, it opens a model.
+
+    Its spec declares `Capability.PREPARES`; a method of this name that a backend has for itself is never called.
+    """
 
     async def prepare(self, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
         """Make what runs of this profile need, off the event loop, and without asking anybody outside.
@@ -29,11 +32,23 @@ class Preparing(Protocol):
         ...
 
 
-async def prepared(backend: Backend, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
-    """Let the backend make what it makes once, if it is of that kind."""
-    if not hasattr(backend, "prepare"):  # far cheaper than `isinstance` of a protocol, and each run asks
+class PreparingBackend(Preparing, Protocol):
+    """A backend as a pool hands it out: it can be prepared, whatever it is."""
+
+    async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        """Run one prompt to its end."""
+        ...
+
+
+class Unprepared:
+    """A backend that makes nothing."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.run = backend.run
+
+    async def prepare(self, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
+        del profile, model
         return Ok(None)
-    return await cast("Preparing", backend).prepare(profile, model)
 
 
 def not_ready(backend_id: str) -> OhmError:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.preparation import prepared
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ohm_subagents._plugins.interfaces import Backend, RunOutput, RunRequest, Sink
+    from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
+    from ohm_subagents._plugins.preparation import PreparingBackend
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 class Unaware:
     """Runs what it wraps with the appended prompt below the instructions, and names the fields that get lost."""
 
-    def __init__(self, backend: Backend, backend_id: str) -> None:
+    def __init__(self, backend: PreparingBackend, backend_id: str) -> None:
         self._backend = backend
         self._id = backend_id
 
     async def prepare(self, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
-        return await prepared(self._backend, profile, model)
+        return await self._backend.prepare(profile, model)
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         agent = request.profile.agent

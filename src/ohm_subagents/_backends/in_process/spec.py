@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from ohm_subagents._backends.in_process.models import ModelBook
     from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
+    from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
 
 BACKEND_ID: Final = "interactive-sdk"
@@ -79,17 +81,25 @@ def interactive_sdk_spec(
 class WrongLoop:
     """The backend where pydantic-ai cannot run: it says so for every prompt."""
 
+    async def prepare(self, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
+        """Refuse."""
+        del profile, model
+        await checkpoint()
+        return Err(_wrong_loop())
+
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """Refuse."""
         del request, sink
         await checkpoint()
-        return Err(
-            OhmError(
-                code=ErrorCode.EVENT_LOOP_UNSUPPORTED,
-                message=f'Backend "{BACKEND_ID}" runs on asyncio only, because pydantic-ai does.',
-                advice="Start the program with asyncio (anyio.run(main) does by default), or use another backend.",
-            )
-        )
+        return Err(_wrong_loop())
+
+
+def _wrong_loop() -> OhmError:
+    return OhmError(
+        code=ErrorCode.EVENT_LOOP_UNSUPPORTED,
+        message=f'Backend "{BACKEND_ID}" runs on asyncio only, because pydantic-ai does.',
+        advice="Start the program with asyncio (anyio.run(main) does by default), or use another backend.",
+    )
 
 
 def _import() -> None:

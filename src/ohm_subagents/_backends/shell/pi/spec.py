@@ -20,7 +20,7 @@ BACKEND_ID: Final = "interactive-shell"
 SUMMARY: Final = "Runs the subagent as a nested pi, a process of its own."
 INSTALL: Final = "npm install -g @earendil-works/pi-coding-agent"
 COMMAND: Final = ("pi",)
-CAPABILITIES: Final = frozenset(Capability) - {Capability.CHILD_TOOLS}
+CAPABILITIES: Final = frozenset(Capability) - {Capability.CHILD_TOOLS, Capability.PREPARES}
 
 
 def interactive_shell_spec(services: Iterable[CompatibleProvider] = ()) -> BackendSpec[PiOptions]:
