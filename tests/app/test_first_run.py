@@ -35,6 +35,7 @@ class Plug:
     def __init__(self, answer=None):
         self._answer = answer
         self._entered, self._released = threading.Event(), threading.Event()
+        self._has_given_up = False
         self.opened_in = []
 
     @hookimpl
@@ -44,7 +45,8 @@ class Plug:
     def _open(self, _pattern):
         self.opened_in.append(threading.current_thread())
         self._entered.set()
-        assert self._released.wait(PATIENCE_S), "never released"
+        self._has_given_up = not self._released.wait(PATIENCE_S)
+        assert not self._has_given_up, "never released"
         return self._answer or Ok(TestModel(call_tools=[], custom_output_text="done"))
 
     async def entered(self):
@@ -52,6 +54,11 @@ class Plug:
 
     def release(self):
         self._released.set()
+
+    @property
+    def is_released(self):
+        """Whether the thread was let go, or has given up."""
+        return self._released.is_set() or self._has_given_up
 
 
 def opened(plug, **config):
@@ -95,6 +102,7 @@ async def test_neither_a_cancelled_run_nor_the_exit_waits_for_a_model_that_is_be
             await plug.entered()
             await handle.cancel()
             assert (await handle.wait()).unwrap_err().code == ErrorCode.TASK_ABORTED
+        assert not plug.is_released, "the exit waited for the thread"
     finally:
         plug.release()
 
@@ -108,6 +116,7 @@ async def test_neither_a_cancelled_run_nor_the_exit_waits_for_an_import(monkeypa
             await importing.entered()
             await handle.cancel()
             assert (await handle.wait()).unwrap_err().code == ErrorCode.TASK_ABORTED
+        assert not importing.is_released, "the exit waited for the thread"
     finally:
         importing.release()
 
