@@ -66,7 +66,7 @@ class RunGuard:
         self._account = account
         self._alarm = alarm
         self.gate = RequestGate(self, account, throttle)
-        self._deadlines: Deadlines
+        self._deadlines = Deadlines(plan.limits, begun=math.inf)  # until `start`, no clock runs out
         self._loops = LoopWatch(plan.loop)
         self._waits = False
         self._is_over = False
