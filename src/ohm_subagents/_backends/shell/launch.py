@@ -11,10 +11,10 @@ from typing import Final
 
 import anyio
 from anyio.abc import Process
-from anyio.lowlevel import current_token
 
 from ohm_subagents._backends.inheritance import has_interpreter, launched, masks_signals
 from ohm_subagents._backends.shell.pipes import Inlet, Outlet
+from ohm_subagents._plugins.event_loop import on_asyncio
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -96,7 +96,7 @@ def _parent() -> int:
     Nobody's on trio: there a worker thread forks, and the kernel means the end of that thread, which comes after ten
     idle seconds.
     """
-    return os.getpid() if "asyncio" in current_token().backend_class.__module__ else 0
+    return os.getpid() if on_asyncio() else 0
 
 
 async def _launched(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Running:
