@@ -171,11 +171,12 @@ class ModelSpec:
     """A model provider that a plugin offers to the in-process backend.
 
     `open` makes a pydantic-ai `Model` for a pattern of this provider, or says why not; models are cached and closed
-    with the `Ohm`. It is called in a thread, before the clocks of the run begin. `keys` are the environment variables
-    of which one must be set (empty: none needed). `default_model` is the provider's row of the default table, used when
-    one of its keys is there and nothing else names a model. `is_free`: its models cost nothing, so that a budget of
-    money has nothing against them. `open_with_key` is `open` with this key in place of one from the environment, for
-    one run alone; None for a provider that takes no key.
+    with the `Ohm`. It is called in a thread, before the clocks of the run begin; they count what the model does at its
+    first request, as reading its weights. `keys` are the environment variables of which one must be set (empty: none
+    needed). `default_model` is the provider's row of the default table, used when one of its keys is there and nothing
+    else names a model. `is_free`: its models cost nothing, so that a budget of money has nothing against them.
+    `open_with_key` is `open` with this key in place of one from the environment, for one run alone; None for a provider
+    that takes no key.
     """
 
     provider: str

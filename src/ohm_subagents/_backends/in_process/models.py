@@ -177,8 +177,8 @@ class ModelBook:
         """Open a model, hold it until the book is closed, close it."""
         try:
             with opening.scope:
-                # A thread, because the first one imports a provider's SDK and a local one reads gigabytes; it is left
-                # behind when the book is closed meanwhile: a model that nobody entered needs no leaving.
+                # A thread, because the first one imports a provider's SDK; it is left behind when the book is closed
+                # meanwhile: a model that nobody entered needs no leaving.
                 opened = await to_thread.run_sync(spec.open, pattern, abandon_on_cancel=True)
                 if isinstance(opened, Err):
                     opening.answer(opened)
