@@ -94,6 +94,23 @@ async def test_two_runs_at_once_open_a_model_once():
     assert len(plug.opened_in) == 1
 
 
+async def test_a_model_that_is_never_open_costs_ten_minutes_and_the_next_run_opens_it_anew():
+    plug = Plug()
+    try:
+        async with opened(plug) as ohm:
+            handle = await ohm.start("task", "p")
+            await plug.entered()
+            await pass_time(601)
+            error = (await handle.wait()).unwrap_err()
+            assert (error.code, error.retryable) == (ErrorCode.BACKEND_TIMEOUT, True)
+            assert error.message == "The backend 'interactive-sdk' was not ready within 10 minutes."
+            plug.release()
+            assert (await ohm.run("task", "p")).unwrap().output == "done"
+        assert len(plug.opened_in) == 2
+    finally:
+        plug.release()
+
+
 async def test_neither_a_cancelled_run_nor_the_exit_waits_for_a_model_that_is_being_opened():
     plug = Plug()
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final, Self
 
@@ -10,6 +11,7 @@ from anyio import to_thread
 
 from ohm_subagents._backends.services import missing_key
 from ohm_subagents._backends.suggestion import did_you_mean
+from ohm_subagents._plugins.preparation import READY_WITHIN_S
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -176,6 +178,7 @@ class ModelBook:
     async def _keep(self, spec: ModelSpec, pattern: ModelPattern, opening: _Opening) -> None:
         """Open a model, hold it until the book is closed, close it."""
         try:
+            opening.scope.deadline = anyio.current_time() + READY_WITHIN_S
             with opening.scope:
                 # A thread, because the first one imports a provider's SDK; it is left behind when the book is closed
                 # meanwhile: a model that nobody entered needs no leaving.
@@ -184,8 +187,11 @@ class ModelBook:
                     opening.answer(opened)
                     return
                 async with opened.ok_value:
+                    opening.scope.deadline = math.inf
                     opening.answer(opened)
                     await self._closing.wait()
+            if opening.scope.cancelled_caught and not self._closing.is_set():
+                opening.answer(Err(_never_opened(pattern)))
         except Exception as error:  # noqa: BLE001  a provider's bug costs its own runs, and may quote a key
             if isinstance(opening.result, Ok):
                 self._broken.append(error)  # told when every other model is closed
@@ -225,6 +231,15 @@ def _unsendable_key(pattern: ModelPattern, name: str) -> OhmError:
         code=ErrorCode.MODEL_KEY_MISSING,
         message=f'The key in {name} cannot be used for model "{pattern}": it holds a character that no key has.',
         advice=f"Set {name} to a key of printable ASCII characters.",
+    )
+
+
+def _never_opened(pattern: ModelPattern) -> OhmError:
+    return OhmError(
+        code=ErrorCode.BACKEND_TIMEOUT,
+        message=f'Model "{pattern}" was not open within {READY_WITHIN_S / 60:.0f} minutes.',
+        advice="Try again, or use another model.",
+        retryable=True,
     )
 
 
