@@ -281,6 +281,42 @@ async def test_a_program_that_has_python_inside_parses_in_a_thread(tree, monkeyp
     assert await tree.names("zebra") == ["zebra", "zebra"]
 
 
+def python_that(does: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this shell command stand for the interpreter that is started."""
+    program = place / "python3"
+    program.write_text(f"#!/bin/sh\n{does}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+
+
+@pytest.mark.parametrize("order", ["small", "longer than a pipe"])
+@pytest.mark.parametrize("does", ["echo 'no libpython.so' >&2; exit 127", "kill -9 $$"], ids=["no library", "killed"])
+async def test_where_no_reader_starts_a_thread_reads_and_the_log_says_so_once(
+    tree, tmp_path, monkeypatch, caplog, does, order
+):
+    python_that(does, tmp_path, monkeypatch)
+    paths = ["a.py", "b.py", *([f"{'long' * 40}{number}.py" for number in range(2000)] if order != "small" else [])]
+    for path in paths[2:]:
+        tree.put(path, "")
+    indexes = CodeIndexes(tree.kept)
+    assert await tree.names("zebra", indexes, paths) == ["zebra", "zebra"]
+    tree.put("a.py", "def horse(): ...\n\n")
+    assert sorted(await tree.names("zebra horse", indexes, paths)) == ["horse", "zebra"]
+    (line,) = caplog.messages
+    assert line.startswith("code_search reads in a thread")
+
+
+async def test_an_interpreter_that_is_gone_is_not_needed(tree, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python3"))
+    assert await tree.names("zebra") == ["zebra", "zebra"]
+
+
+async def test_what_crashes_the_reader_is_not_read_by_this_process(tree, tmp_path, monkeypatch):
+    python_that("cat > /dev/null; kill -SEGV $$", tmp_path, monkeypatch)
+    with pytest.raises(RuntimeError, match="ended with -11"):
+        await tree.names("zebra")
+
+
 @pytest.mark.parametrize("module", ["ast", "json", "sqlite3", "zlib", "sitecustomize", "ohm_subagents"])
 async def test_nothing_of_the_tree_is_imported(tree, monkeypatch, module):
     tree.put(f"{module}.py", f"open({str(tree.root / 'imported')!r}, 'w')\n")

@@ -1,9 +1,11 @@
 """The indexes of the trees that are searched: kept on disk, brought up to date before each answer."""
 
 import json
+import logging
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import sys
 import tempfile
@@ -11,7 +13,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from subprocess import DEVNULL
+from subprocess import DEVNULL, CompletedProcess
 from typing import Final
 
 import anyio
@@ -22,6 +24,9 @@ from ohm_subagents._backends.in_process.code_index.cache import index_file
 from ohm_subagents._backends.in_process.code_index.database import is_damage, opened
 from ohm_subagents._backends.in_process.code_index.ranking import Hit, Ranking
 from ohm_subagents._backends.in_process.regular_file import read_file
+from ohm_subagents._plugins.hookspecs import PROJECT
+
+logger = logging.getLogger(PROJECT)
 
 MAX_FILE_BYTES: Final = 512_000
 _MAX_TREE_BYTES: Final = 100_000_000
@@ -30,6 +35,7 @@ _SOURCES: Final = Path(__file__).parents[4]
 # Only the standard library and this package are needed; nothing of the tree that is searched can be imported.
 _PROGRAM: Final = f"import sys; sys.path.append(sys.argv[1]); from {build.__module__} import main; main()"
 _PYTHON: Final = re.compile(r"(python|pypy)[\d.]*(\.exe)?")
+_CRASHES: Final = frozenset({-signal.SIGSEGV, -signal.SIGBUS})  # what it has read would end this process too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +87,7 @@ class CodeIndexes:
         self._directory = directory
         self._temporary: Path | None = None
         self._remove: Callable[[], object] | None = None
+        self._warned: set[str] = set()
         self._locks: weakref.WeakValueDictionary[Path, anyio.Lock] = weakref.WeakValueDictionary()
 
     def close(self) -> None:
@@ -112,7 +119,7 @@ class CodeIndexes:
         for left in range(_ROUNDS, -1, -1):
             plan = await to_thread.run_sync(_plan, question, directory, broken, abandon_on_cancel=True)
             if plan.order is not None and left:
-                await _carry_out(plan.order)
+                await self._carry_out(plan.order)
                 broken = 0
                 continue
             try:
@@ -123,6 +130,20 @@ class CodeIndexes:
                 broken = index_file(directory, question.root).stat().st_ino
         unsettled = f"the index of '{question.root}' does not hold"
         raise sqlite3.DatabaseError(unsettled)
+
+    async def _carry_out(self, order: Order) -> None:
+        if _PYTHON.fullmatch(Path(sys.executable or "").name):  # else Python is inside of a program: no interpreter
+            trouble = await _read_apart(order)
+            if trouble is None:
+                return
+            self._warn("code_search reads in a thread, as no process can do it: %s", trouble)
+        await to_thread.run_sync(build, order, abandon_on_cancel=True)
+
+    def _warn(self, message: str, reason: str) -> None:
+        """Log it, the first time."""
+        if message not in self._warned:
+            self._warned.add(message)
+            logger.warning(message, reason)
 
 
 def _plan(question: Question, directory: Path, broken: int) -> _Plan:
@@ -173,20 +194,30 @@ def _is_below(path: str, start: str) -> bool:
     return start in {".", path} or path.startswith(f"{start}/")
 
 
-async def _carry_out(order: Order) -> None:
-    """In a process of its own: parsing holds the interpreter's lock, so a thread would hold up the event loop."""
-    if not _PYTHON.fullmatch(Path(sys.executable or "").name):  # a program that has Python inside: it is no interpreter
-        await to_thread.run_sync(build, order, abandon_on_cancel=True)
-        return
+async def _read_apart(order: Order) -> str | None:
+    """Carry out the order in a process of its own; or say why there is none that does.
+
+    Parsing holds the interpreter's lock, so a thread would hold up the event loop.
+    """
     command = [sys.executable, "-I", "-S", "-W", "ignore", "-c", _PROGRAM, str(_SOURCES)]
     said = await to_thread.run_sync(json.dumps, asdict(order))
-    done = await anyio.run_process(command, input=said.encode(), stdout=DEVNULL, check=False, env={})
-    if done.returncode:
-        reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        if done.returncode == UNUSABLE:
-            raise OSError(reason)
-        failed = f"the reader of '{order.root}' ended with {done.returncode}: {reason}"
+    done: CompletedProcess[bytes] | None = None
+    trouble = ""
+    try:
+        done = await anyio.run_process(command, input=said.encode(), stdout=DEVNULL, check=False, env={})
+    except* (OSError, anyio.BrokenResourceError) as errors:  # it does not start, or ends before it has the order
+        trouble = "; ".join(str(error) or type(error).__name__ for error in errors.exceptions)
+    if done is None:
+        return trouble
+    if not done.returncode:
+        return None
+    reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+    if done.returncode == UNUSABLE:
+        raise OSError(reason)
+    failed = f"it ended with {done.returncode}: {reason}"
+    if done.returncode in _CRASHES:
         raise RuntimeError(failed)
+    return failed
 
 
 def _ask(question: Question, directory: Path, plan: _Plan) -> Found:
