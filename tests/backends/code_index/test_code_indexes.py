@@ -13,7 +13,7 @@ import pytest
 
 from ohm_subagents._backends.in_process.code_index import build as builder
 from ohm_subagents._backends.in_process.code_index.build import Order, build
-from ohm_subagents._backends.in_process.code_index.cache import index_file, prune
+from ohm_subagents._backends.in_process.code_index.cache import index_file, locked, prune
 from ohm_subagents._backends.in_process.code_index.index import CodeIndexes, Question
 
 pytestmark = pytest.mark.anyio
@@ -339,9 +339,20 @@ def test_what_was_used_longest_ago_goes_first_and_the_newest_stays(tmp_path):
         "middle-1.sqlite",
         "new-1.lock",
         "new-1.sqlite",
+        "old-1.lock",
         "own-1.lock",
         "own-1.sqlite",
     ]
+
+
+def test_an_index_that_is_being_written_is_not_thrown_away(tmp_path):
+    for name in ("busy", "idle", "own"):
+        (tmp_path / f"{name}-1.sqlite").write_bytes(b"x")
+    with locked(tmp_path / "busy-1.sqlite"):
+        prune(tmp_path, tmp_path / "own-1.sqlite", limit=0)
+        with pytest.raises(BlockingIOError), locked(tmp_path / "busy-1.sqlite", waits=False):
+            pass
+    assert sorted(path.name for path in tmp_path.glob("*.sqlite")) == ["busy-1.sqlite", "own-1.sqlite"]
 
 
 async def test_the_indexes_together_are_bounded(tree, monkeypatch):

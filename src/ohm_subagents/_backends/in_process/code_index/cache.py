@@ -40,11 +40,14 @@ def index_file(directory: Path, root: Path) -> Path:
 
 
 @contextmanager
-def locked(file: Path) -> Generator[None]:
-    """Be the only builder of an index, in all processes; waits for another one."""
+def locked(file: Path, *, waits: bool = True) -> Generator[None]:
+    """Be the only builder of an index, in all processes; wait for another one, or raise a `BlockingIOError`.
+
+    The file of a lock stays for good: whoever waits for one that is gone would not be alone.
+    """
     handle = os.open(file.with_suffix(_LOCK), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
         yield
     finally:
         os.close(handle)
@@ -57,7 +60,10 @@ def discard(file: Path) -> None:
 
 
 def prune(directory: Path, kept: Path, limit: int | None = None) -> None:
-    """Throw away what was used longest ago until all indexes together have at most `limit` bytes."""
+    """Throw away what was used longest ago until all indexes together have at most `limit` bytes.
+
+    An index that somebody is writing is in use.
+    """
     limit = MAX_BYTES if limit is None else limit
     found: list[tuple[int, int, Path]] = []
     for file in directory.glob(f"*{_INDEX}"):
@@ -70,7 +76,6 @@ def prune(directory: Path, kept: Path, limit: int | None = None) -> None:
             return
         if file == kept:
             continue
-        with suppress(OSError):
+        with suppress(OSError), locked(file, waits=False):
             discard(file)
-            file.with_suffix(_LOCK).unlink(missing_ok=True)
             total -= size
