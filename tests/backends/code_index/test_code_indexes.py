@@ -237,6 +237,25 @@ def test_a_builder_that_is_killed_has_kept_what_it_has_read(tree, monkeypatch):
     assert read_paths(tree) == ["a.py"]
 
 
+def test_the_size_of_a_file_is_looked_at_once_however_many_there_are_in_a_batch(monkeypatch):
+    asked: list[int] = []
+
+    class Read:
+        @property
+        def status(self) -> "Read":
+            return self
+
+        @property
+        def st_size(self) -> int:
+            asked.append(1)
+            return 10
+
+    monkeypatch.setattr(builder, "_BATCH_BYTES", 300)
+    batches = list(builder._batches(Read() for _ in range(100)))
+    assert [len(batch) for batch in batches] == [30, 30, 30, 10]
+    assert len(asked) == 100
+
+
 def test_a_builder_for_which_nobody_waits_any_more_ends(tree):
     build(order(tree, "a.py", "b.py", owner=2**22 + 1))
     assert read_paths(tree) == []

@@ -128,11 +128,13 @@ def _read(root: Path, paths: Iterable[str], limit: int) -> Iterator[_File]:
 
 def _batches(files: Iterable[_File]) -> Iterator[list[_File]]:
     batch: list[_File] = []
+    size = 0
     for file in files:
         batch.append(file)
-        if sum(each.status.st_size for each in batch) >= _BATCH_BYTES:
+        size += file.status.st_size
+        if size >= _BATCH_BYTES:
             yield batch
-            batch = []
+            batch, size = [], 0
     if batch:
         yield batch
 
