@@ -46,12 +46,24 @@ class Tree:
         os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
 
     async def names(
-        self, words: str, indexes: CodeIndexes | None = None, paths: list[str] | None = None, start: str = "."
+        self,
+        words: str,
+        indexes: CodeIndexes | None = None,
+        paths: list[str] | None = None,
+        start: str = ".",
+        *,
+        may_keep: bool = True,
     ) -> list[str]:
         """What is found, by an instance of its own as another process has it."""
         listed = sorted(str(file.relative_to(self.root)) for file in self.root.rglob("*") if file.is_file())
         question = Question(
-            root=self.root, start=start, paths=listed if paths is None else paths, words=words, limit=9, lines=3
+            root=self.root,
+            start=start,
+            paths=listed if paths is None else paths,
+            words=words,
+            limit=9,
+            lines=3,
+            may_keep=may_keep,
         )
         found = await (indexes or CodeIndexes(self.kept)).answer(question)
         return [hit.unit.name for hit, _ in found.places]
@@ -136,6 +148,17 @@ async def test_where_nothing_can_be_kept_the_search_works_and_keeps_it_while_it_
     assert stat.S_IMODE(temporary.stat().st_mode) == 0o700
     indexes.close()
     assert not temporary.exists()
+
+
+async def test_what_may_not_be_kept_gets_to_no_disk(tree, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    indexes = CodeIndexes(tree.kept)
+    assert await tree.names("zebra", indexes, may_keep=False) == ["zebra", "zebra"]
+    tree.put("a.py", "def horse(): ...\n\n")
+    assert await tree.names("horse", indexes, ["a.py", "gone.py"], may_keep=False) == ["horse"]
+    assert list((tmp_path / "temporary").iterdir()) == []
+    assert not tree.kept.exists()
 
 
 def tables_of_another_version(file: Path) -> None:

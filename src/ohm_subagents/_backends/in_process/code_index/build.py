@@ -63,13 +63,19 @@ def build(order: Order) -> None:
     prune(directory, file)
 
 
+def read_into(connection: sqlite3.Connection, root: Path, paths: Iterable[str], max_file_bytes: int) -> Iterator[None]:
+    """Read files into an index; stops before it writes each batch, so that whoever waits may give up."""
+    for batch in _batches(_read(root, paths, max_file_bytes)):
+        yield
+        _write(connection, batch, ())
+
+
 def _fill(connection: sqlite3.Connection, root: Path, order: Order) -> None:
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     connection.execute("PRAGMA secure_delete = ON")
-    for batch in _batches(_read(root, _still_changed(connection, root, order), order.max_file_bytes)):
+    for _ in read_into(connection, root, _still_changed(connection, root, order), order.max_file_bytes):
         if order.owner != os.getpid() and order.owner != os.getppid():  # nobody waits for it any more
             return
-        _write(connection, batch, ())
     if order.gone:
         _write(connection, (), order.gone)
         connection.execute("INSERT INTO words (words) VALUES ('optimize')")  # or their words stay until a later merge

@@ -76,5 +76,14 @@ def opened(file: Path) -> Generator[sqlite3.Connection]:
         yield connection
 
 
+@contextmanager
+def in_memory() -> Generator[sqlite3.Connection]:
+    """A connection to an index of its own that never touches a disk."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.executescript(_TABLES)
+        yield connection
+
+
 def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from subprocess import DEVNULL, CompletedProcess
 from typing import Final
@@ -19,9 +19,9 @@ from typing import Final
 import anyio
 from anyio import from_thread, to_thread
 
-from ohm_subagents._backends.in_process.code_index.build import UNUSABLE, Order, build, stamps
+from ohm_subagents._backends.in_process.code_index.build import UNUSABLE, Order, build, read_into, stamps
 from ohm_subagents._backends.in_process.code_index.cache import index_file
-from ohm_subagents._backends.in_process.code_index.database import is_damage, opened
+from ohm_subagents._backends.in_process.code_index.database import in_memory, is_damage, opened
 from ohm_subagents._backends.in_process.code_index.ranking import Hit, Ranking
 from ohm_subagents._backends.in_process.regular_file import read_file
 from ohm_subagents._plugins.hookspecs import PROJECT
@@ -57,7 +57,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """`paths` are the files below `start` that may be searched; what is read of them is kept if `may_keep`."""
+    """`paths` are the files below `start` that may be searched; nothing of them gets to a disk unless `may_keep`."""
 
     root: Path
     start: str
@@ -98,10 +98,12 @@ class CodeIndexes:
 
     async def answer(self, question: Question) -> Found:
         """Bring the index of the tree up to date, and ask it."""
+        if not question.may_keep:
+            return await to_thread.run_sync(_answer_in_memory, question, abandon_on_cancel=True)
         lock = self._locks.setdefault(question.root, anyio.Lock())
         async with lock:
             directory = self._directory
-            if directory is not None and question.may_keep:
+            if directory is not None:
                 try:
                     return await self._answer(question, directory)
                 except (OSError, sqlite3.Error):
@@ -146,7 +148,8 @@ class CodeIndexes:
             logger.warning(message, reason)
 
 
-def _plan(question: Question, directory: Path, broken: int) -> _Plan:
+def _wanted(question: Question) -> tuple[dict[str, tuple[int, int]], LeftOut]:
+    """Size and time of change of each file that an index has to hold, and what it does not hold."""
     wanted: dict[str, tuple[int, int]] = {}
     large = beyond = unread = 0
     room = _MAX_TREE_BYTES
@@ -164,6 +167,11 @@ def _plan(question: Question, directory: Path, broken: int) -> _Plan:
         else:
             room -= status.st_size
             wanted[path] = (status.st_size, status.st_mtime_ns)
+    return wanted, LeftOut(large=large, beyond=beyond, unread=unread)
+
+
+def _plan(question: Question, directory: Path, broken: int) -> _Plan:
+    wanted, left_out = _wanted(question)
     file = index_file(directory, question.root)
     os.utime(file)  # it is used: others go first
     known: dict[str, tuple[int, int]] = {}
@@ -185,7 +193,7 @@ def _plan(question: Question, directory: Path, broken: int) -> _Plan:
     )
     return _Plan(
         listed=list(wanted),
-        left_out=LeftOut(large=large, beyond=beyond, unread=unread),
+        left_out=left_out,
         order=order if order.changed or order.gone or broken else None,
     )
 
@@ -220,16 +228,28 @@ async def _read_apart(order: Order) -> str | None:
     return failed
 
 
+def _answer_in_memory(question: Question) -> Found:
+    """Read and ask; nothing of it is left, even when this process is killed."""
+    wanted, left_out = _wanted(question)
+    with in_memory() as connection:
+        for _ in read_into(connection, question.root, wanted, MAX_FILE_BYTES):
+            from_thread.check_cancelled()
+        return _found(connection, question, list(wanted), left_out)
+
+
 def _ask(question: Question, directory: Path, plan: _Plan) -> Found:
     with opened(index_file(directory, question.root)) as connection:
-        ranking = Ranking(connection, question.words, from_thread.check_cancelled)
-        unread = connection.execute("SELECT path FROM files WHERE NOT is_read").fetchall()
-        hits = ranking.hits(plan.listed, question.limit)
-        places = [(hit, ranking.best_lines(_text(question.root / hit.path), hit, question.lines)) for hit in hits]
-    large, beyond = plan.left_out.large, plan.left_out.beyond
-    listed = set(plan.listed)
+        return _found(connection, question, plan.listed, plan.left_out)
+
+
+def _found(connection: sqlite3.Connection, question: Question, paths: Sequence[str], left_out: LeftOut) -> Found:
+    ranking = Ranking(connection, question.words, from_thread.check_cancelled)
+    unread = connection.execute("SELECT path FROM files WHERE NOT is_read").fetchall()
+    hits = ranking.hits(paths, question.limit)
+    places = [(hit, ranking.best_lines(_text(question.root / hit.path), hit, question.lines)) for hit in hits]
+    listed = set(paths)
     more = sum(path in listed for (path,) in unread)
-    return Found(places=places, left_out=LeftOut(large=large, beyond=beyond, unread=plan.left_out.unread + more))
+    return Found(places=places, left_out=replace(left_out, unread=left_out.unread + more))
 
 
 def _text(path: Path) -> list[str]:
