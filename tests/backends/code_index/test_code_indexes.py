@@ -150,6 +150,21 @@ async def test_where_nothing_can_be_kept_the_search_works_and_keeps_it_while_it_
     assert not temporary.exists()
 
 
+async def test_a_cache_that_cannot_be_used_is_logged_once(tree, caplog):
+    tree.kept.parent.write_text("no directory")
+    indexes = CodeIndexes(tree.kept)
+    for _ in range(2):
+        assert await tree.names("zebra", indexes) == ["zebra", "zebra"]
+    (line,) = caplog.messages
+    assert line.startswith("code_search cannot keep what it has read: ")
+    assert str(tree.kept) in line
+
+
+async def test_who_wants_no_cache_is_not_told_that_there_is_none(tree, caplog):
+    assert await tree.names("zebra", CodeIndexes(Path(os.devnull, "code-search"))) == ["zebra", "zebra"]
+    assert caplog.messages == []
+
+
 async def test_what_may_not_be_kept_gets_to_no_disk(tree, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()

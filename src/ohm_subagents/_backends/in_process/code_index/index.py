@@ -106,8 +106,9 @@ class CodeIndexes:
             if directory is not None:
                 try:
                     return await self._answer(question, directory)
-                except (OSError, sqlite3.Error):
-                    pass
+                except (OSError, sqlite3.Error) as error:
+                    if Path(os.devnull) not in directory.parents:  # there, nothing is to be kept
+                        self._warn("code_search cannot keep what it has read: %s", str(error))
             return await self._answer(question, await to_thread.run_sync(self._elsewhere))
 
     def _elsewhere(self) -> Path:
