@@ -4,9 +4,12 @@ import os
 import sqlite3
 import stat
 import sys
+import tempfile
+import threading
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -148,6 +151,39 @@ async def test_where_nothing_can_be_kept_the_search_works_and_keeps_it_while_it_
     assert stat.S_IMODE(temporary.stat().st_mode) == 0o700
     indexes.close()
     assert not temporary.exists()
+
+
+async def test_trees_that_are_asked_at_once_share_the_temporary_directory(tree, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    real = tempfile.mkdtemp
+    second_waits = threading.Event()
+
+    class Watched:
+        def __init__(self) -> None:
+            self.lock = threading.Lock()
+
+        def __enter__(self) -> None:
+            if not self.lock.acquire(blocking=False):
+                second_waits.set()
+                self.lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            self.lock.release()
+
+    def slow(*arguments: Any, **options: Any) -> str:
+        assert second_waits.wait(60)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr("ohm_subagents._backends.in_process.code_index.index.Lock", Watched)
+    monkeypatch.setattr(tempfile, "mkdtemp", slow)
+    other = Tree(tmp_path / "other", tree.kept)
+    other.put("a.py", "def zebra(): ...\n")
+    indexes = CodeIndexes()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(tree.names, "zebra", indexes)
+        tasks.start_soon(other.names, "zebra", indexes)
+    indexes.close()
+    assert list(tmp_path.glob("ohm-code-search-*")) == []
 
 
 async def test_a_cache_that_cannot_be_used_is_logged_once(tree, caplog):

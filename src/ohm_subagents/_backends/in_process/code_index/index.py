@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from subprocess import DEVNULL, CompletedProcess
+from threading import Lock
 from typing import Final
 
 import anyio
@@ -87,6 +88,7 @@ class CodeIndexes:
         self._directory = directory
         self._temporary: Path | None = None
         self._remove: Callable[[], object] | None = None
+        self._one_at_a_time = Lock()  # thread by thread
         self._warned: set[str] = set()
         self._locks: weakref.WeakValueDictionary[Path, anyio.Lock] = weakref.WeakValueDictionary()
 
@@ -112,10 +114,11 @@ class CodeIndexes:
             return await self._answer(question, await to_thread.run_sync(self._elsewhere))
 
     def _elsewhere(self) -> Path:
-        if self._temporary is None:
-            self._temporary = Path(tempfile.mkdtemp(prefix="ohm-code-search-"))
-            self._remove = weakref.finalize(self, shutil.rmtree, self._temporary, ignore_errors=True)
-        return self._temporary
+        with self._one_at_a_time:
+            if self._temporary is None:
+                self._temporary = Path(tempfile.mkdtemp(prefix="ohm-code-search-"))
+                self._remove = weakref.finalize(self, shutil.rmtree, self._temporary, ignore_errors=True)
+            return self._temporary
 
     async def _answer(self, question: Question, directory: Path) -> Found:
         broken = 0
