@@ -18,6 +18,7 @@ from ohm_subagents._backends.in_process.code_index import build as builder
 from ohm_subagents._backends.in_process.code_index.build import Order, build
 from ohm_subagents._backends.in_process.code_index.cache import index_file, locked, prune
 from ohm_subagents._backends.in_process.code_index.index import CodeIndexes, Question
+from ohm_subagents._backends.in_process.code_index.ranking import Ranking
 
 pytestmark = pytest.mark.anyio
 
@@ -277,6 +278,53 @@ async def test_many_processes_at_once_share_one_index(tree):
     with closing(sqlite3.connect(tree.file)) as connection:
         assert connection.execute("SELECT count(*), count(DISTINCT path) FROM files").fetchone() == (62, 62)
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+async def test_questions_about_a_tree_that_has_not_changed_are_answered_side_by_side(tree, monkeypatch):
+    indexes = CodeIndexes(tree.kept)
+    await tree.names("zebra", indexes)
+    both = threading.Barrier(2, timeout=60)
+    real = Ranking.hits
+
+    def together(*arguments: Any) -> Any:
+        both.wait()
+        return real(*arguments)
+
+    monkeypatch.setattr(Ranking, "hits", together)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(2):
+            tasks.start_soon(tree.names, "zebra", indexes)
+
+
+async def test_what_one_question_reads_the_others_do_not(tree, monkeypatch):
+    read: list[Order] = []
+
+    def counted(order: Order) -> None:
+        read.append(order)
+        build(order)
+
+    monkeypatch.setattr(sys, "executable", "")  # in this process, where it can be counted
+    monkeypatch.setattr("ohm_subagents._backends.in_process.code_index.index.build", counted)
+    indexes = CodeIndexes(tree.kept)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(8):
+            tasks.start_soon(tree.names, "zebra", indexes)
+    assert len(read) == 1
+
+
+async def test_an_answer_is_of_one_moment_whoever_writes_meanwhile(tree, monkeypatch):
+    indexes = CodeIndexes(tree.kept)
+    await tree.names("zebra", indexes)
+    real = Ranking.hits
+
+    def written(*arguments: Any) -> Any:
+        with closing(sqlite3.connect(tree.file, timeout=0, isolation_level=None)) as other:
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                other.execute("DELETE FROM units")
+        return real(*arguments)
+
+    monkeypatch.setattr(Ranking, "hits", written)
+    assert await tree.names("zebra", indexes) == ["zebra", "zebra"]
 
 
 def order(tree: Tree, *paths: str, owner: int | None = None) -> Order:

@@ -11,11 +11,11 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from subprocess import DEVNULL, CompletedProcess
 from threading import Lock
-from typing import Final
+from typing import Final, TypeAlias
 
 import anyio
 from anyio import from_thread, to_thread
@@ -37,6 +37,8 @@ _SOURCES: Final = Path(__file__).parents[4]
 _PROGRAM: Final = f"import sys; sys.path.append(sys.argv[1]); from {build.__module__} import main; main()"
 _PYTHON: Final = re.compile(r"(python|pypy)[\d.]*(\.exe)?")
 _CRASHES: Final = frozenset({-signal.SIGSEGV, -signal.SIGBUS})  # what it has read would end this process too
+
+_Stamps: TypeAlias = dict[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,13 +71,12 @@ class Question:
     may_keep: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
-    """The files that the index has to hold, and what is to be done until it does."""
+@dataclass(slots=True, weakref_slot=True)
+class _Reading:
+    """Whose turn it is to read a tree, and how often that was done."""
 
-    listed: Sequence[str]
-    left_out: LeftOut
-    order: Order | None
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+    times: int = 0
 
 
 class CodeIndexes:
@@ -90,7 +91,7 @@ class CodeIndexes:
         self._remove: Callable[[], object] | None = None
         self._one_at_a_time = Lock()  # thread by thread
         self._warned: set[str] = set()
-        self._locks: weakref.WeakValueDictionary[Path, anyio.Lock] = weakref.WeakValueDictionary()
+        self._readings: weakref.WeakValueDictionary[Path, _Reading] = weakref.WeakValueDictionary()
 
     def close(self) -> None:
         """Remove what could not be kept."""
@@ -102,16 +103,14 @@ class CodeIndexes:
         """Bring the index of the tree up to date, and ask it."""
         if not question.may_keep:
             return await to_thread.run_sync(_answer_in_memory, question, abandon_on_cancel=True)
-        lock = self._locks.setdefault(question.root, anyio.Lock())
-        async with lock:
-            directory = self._directory
-            if directory is not None:
-                try:
-                    return await self._answer(question, directory)
-                except (OSError, sqlite3.Error) as error:
-                    if Path(os.devnull) not in directory.parents:  # there, nothing is to be kept
-                        self._warn("code_search cannot keep what it has read: %s", str(error))
-            return await self._answer(question, await to_thread.run_sync(self._elsewhere))
+        directory = self._directory
+        if directory is not None:
+            try:
+                return await self._answer(question, directory)
+            except (OSError, sqlite3.Error) as error:
+                if Path(os.devnull) not in directory.parents:  # there, nothing is to be kept
+                    self._warn("code_search cannot keep what it has read: %s", str(error))
+        return await self._answer(question, await to_thread.run_sync(self._elsewhere))
 
     def _elsewhere(self) -> Path:
         with self._one_at_a_time:
@@ -121,19 +120,20 @@ class CodeIndexes:
             return self._temporary
 
     async def _answer(self, question: Question, directory: Path) -> Found:
-        broken = 0
+        """Ask, as soon as everything is read that has to be; questions wait for each other's reading only."""
+        reading = self._readings.setdefault(question.root, _Reading())
         for left in range(_ROUNDS, -1, -1):
-            plan = await to_thread.run_sync(_plan, question, directory, broken, abandon_on_cancel=True)
-            if plan.order is not None and left:
-                await self._carry_out(plan.order)
-                broken = 0
-                continue
-            try:
-                return await to_thread.run_sync(_ask, question, directory, plan, abandon_on_cancel=True)
-            except sqlite3.Error as error:
-                if not left or not is_damage(error):
-                    raise
-                broken = index_file(directory, question.root).stat().st_ino
+            times = reading.times
+            seen = await to_thread.run_sync(_ask, question, directory, not left, abandon_on_cancel=True)
+            if isinstance(seen, Found):
+                return seen
+            order: Order | None = seen
+            async with reading.lock:
+                if reading.times != times:  # by another question meanwhile
+                    order = await to_thread.run_sync(_due, question, directory, abandon_on_cancel=True)
+                if order is not None:
+                    await self._carry_out(order)
+                    reading.times += 1
         unsettled = f"the index of '{question.root}' does not hold"
         raise sqlite3.DatabaseError(unsettled)
 
@@ -152,7 +152,7 @@ class CodeIndexes:
             logger.warning(message, reason)
 
 
-def _wanted(question: Question) -> tuple[dict[str, tuple[int, int]], LeftOut]:
+def _wanted(question: Question) -> tuple[_Stamps, LeftOut]:
     """Size and time of change of each file that an index has to hold, and what it does not hold."""
     wanted: dict[str, tuple[int, int]] = {}
     large = beyond = unread = 0
@@ -174,31 +174,55 @@ def _wanted(question: Question) -> tuple[dict[str, tuple[int, int]], LeftOut]:
     return wanted, LeftOut(large=large, beyond=beyond, unread=unread)
 
 
-def _plan(question: Question, directory: Path, broken: int) -> _Plan:
-    wanted, left_out = _wanted(question)
-    file = index_file(directory, question.root)
-    os.utime(file)  # it is used: others go first
-    known: dict[str, tuple[int, int]] = {}
+def _due(question: Question, directory: Path) -> Order | None:
+    """What has to be read before the question can be asked, nothing if that is done."""
+    wanted, _ = _wanted(question)
     try:
-        with opened(file) as connection:
-            known = stamps(connection)
+        with opened(index_file(directory, question.root)) as connection:
+            return _order(question, directory, wanted, stamps(connection))
     except sqlite3.Error as error:
         if not is_damage(error):
             raise
-        broken = file.stat().st_ino
-    order = Order(
+        return None  # whoever asks next sees it too
+
+
+def _ask(question: Question, directory: Path, is_last: bool) -> Found | Order:  # noqa: FBT001  run_sync passes no names
+    """The answer, or what has to be read before; the last time whatever there is."""
+    wanted, left_out = _wanted(question)
+    file = index_file(directory, question.root)
+    os.utime(file)  # it is used: others go first
+    inode = file.stat().st_ino
+    try:
+        with opened(file) as connection:
+            ranking = Ranking(connection, question.words, from_thread.check_cancelled)
+            connection.execute("BEGIN")  # the answer is of what was compared, whoever writes meanwhile
+            order = _order(question, directory, wanted, stamps(connection))
+            if order is None or is_last:
+                return _found(connection, ranking, question, list(wanted), left_out)
+            return order
+    except sqlite3.Error as error:
+        if is_last or not is_damage(error):
+            raise
+    return _new_order(question, directory, changed=list(wanted), broken=inode)
+
+
+def _order(question: Question, directory: Path, wanted: _Stamps, known: _Stamps) -> Order | None:
+    changed = [path for path, stamp in wanted.items() if known.get(path) != stamp]
+    gone = [path for path in known if path not in wanted and _is_below(path, question.start)]
+    return _new_order(question, directory, changed=changed, gone=gone) if changed or gone else None
+
+
+def _new_order(
+    question: Question, directory: Path, *, changed: Sequence[str], gone: Sequence[str] = (), broken: int = 0
+) -> Order:
+    return Order(
         directory=str(directory),
         root=str(question.root),
-        changed=[path for path, stamp in wanted.items() if broken or known.get(path) != stamp],
-        gone=[path for path in known if path not in wanted and _is_below(path, question.start)],
+        changed=changed,
+        gone=gone,
         max_file_bytes=MAX_FILE_BYTES,
         broken=broken,
         owner=os.getpid(),
-    )
-    return _Plan(
-        listed=list(wanted),
-        left_out=left_out,
-        order=order if order.changed or order.gone or broken else None,
     )
 
 
@@ -238,16 +262,13 @@ def _answer_in_memory(question: Question) -> Found:
     with in_memory() as connection:
         for _ in read_into(connection, question.root, wanted, MAX_FILE_BYTES):
             from_thread.check_cancelled()
-        return _found(connection, question, list(wanted), left_out)
+        ranking = Ranking(connection, question.words, from_thread.check_cancelled)
+        return _found(connection, ranking, question, list(wanted), left_out)
 
 
-def _ask(question: Question, directory: Path, plan: _Plan) -> Found:
-    with opened(index_file(directory, question.root)) as connection:
-        return _found(connection, question, plan.listed, plan.left_out)
-
-
-def _found(connection: sqlite3.Connection, question: Question, paths: Sequence[str], left_out: LeftOut) -> Found:
-    ranking = Ranking(connection, question.words, from_thread.check_cancelled)
+def _found(
+    connection: sqlite3.Connection, ranking: Ranking, question: Question, paths: Sequence[str], left_out: LeftOut
+) -> Found:
     unread = connection.execute("SELECT path FROM files WHERE NOT is_read").fetchall()
     hits = ranking.hits(paths, question.limit)
     places = [(hit, ranking.best_lines(_text(question.root / hit.path), hit, question.lines)) for hit in hits]
