@@ -99,6 +99,29 @@ async def test_a_file_with_another_time_or_size_is_read_again(tree):
     assert sorted(await tree.names("zebra horse elephant")) == ["elephant", "horse"]
 
 
+@pytest.mark.parametrize("executable", [sys.executable, ""], ids=["process", "thread"])
+async def test_a_file_that_can_be_read_now_is_read_though_it_has_not_changed(tree, monkeypatch, executable):
+    # Whoever runs this may read every file: so a link, which is not read, is replaced by a file that looks the same.
+    monkeypatch.setattr(sys, "executable", executable)
+    text = "def zebra(): ...\n"
+    link = tree.root / "a.py"
+    link.unlink()
+    link.symlink_to("x" * len(text))
+    os.utime(link, ns=(7, 7), follow_symlinks=False)
+    assert await tree.names("zebra", paths=["a.py", "b.py"]) == ["zebra"]
+    link.unlink()
+    os.utime(tree.put("a.py", text), ns=(7, 7))
+    assert await tree.names("zebra", paths=["a.py", "b.py"]) == ["zebra", "zebra"]
+
+
+async def test_a_file_that_cannot_be_read_is_not_tried_by_a_reader_again(tree, monkeypatch):
+    (tree.root / "a.py").unlink()
+    (tree.root / "a.py").symlink_to("b.py")
+    assert await tree.names("zebra", paths=["a.py", "b.py"]) == ["zebra"]
+    monkeypatch.setattr(CodeIndexes, "_carry_out", None)
+    assert await tree.names("zebra", paths=["a.py", "b.py"]) == ["zebra"]
+
+
 async def test_nothing_is_left_of_a_file_that_is_gone_or_hidden(tree):
     tree.put("secret.py", "def hunter2_password(): ...\n")
     assert await tree.names("password") == ["hunter2_password"]
@@ -318,9 +341,9 @@ async def test_an_answer_is_of_one_moment_whoever_writes_meanwhile(tree, monkeyp
     real = Ranking.hits
 
     def written(*arguments: Any) -> Any:
-        with closing(sqlite3.connect(tree.file, timeout=0, isolation_level=None)) as other:
-            with pytest.raises(sqlite3.OperationalError, match="locked"):
-                other.execute("DELETE FROM units")
+        other = sqlite3.connect(tree.file, timeout=0, isolation_level=None)
+        with closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("DELETE FROM units")
         return real(*arguments)
 
     monkeypatch.setattr(Ranking, "hits", written)

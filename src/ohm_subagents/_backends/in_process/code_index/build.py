@@ -99,13 +99,14 @@ def _make_usable(file: Path, broken: int) -> None:
 def _still_changed(connection: sqlite3.Connection, root: Path, order: Order) -> Iterator[str]:
     """The files to read, without those that another builder has read while we waited for it."""
     known = stamps(connection)
+    missed = unread(connection)
     for path in order.changed:
         try:
             status = (root / path).lstat()
         except (OSError, ValueError):
             yield path
             continue
-        if known.get(path) != (status.st_size, status.st_mtime_ns):
+        if path in missed or known.get(path) != (status.st_size, status.st_mtime_ns):
             yield path
 
 
@@ -113,6 +114,11 @@ def stamps(connection: sqlite3.Connection) -> dict[str, tuple[int, int]]:
     """Size and time of change of each file in the index."""
     rows = connection.execute("SELECT path, size, mtime_ns FROM files")
     return {path: (size, mtime_ns) for path, size, mtime_ns in rows}
+
+
+def unread(connection: sqlite3.Connection) -> set[str]:
+    """The files in the index that could not be read."""
+    return {path for (path,) in connection.execute("SELECT path FROM files WHERE NOT is_read")}
 
 
 def _read(root: Path, paths: Iterable[str], limit: int) -> Iterator[_File]:

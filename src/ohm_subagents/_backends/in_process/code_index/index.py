@@ -20,11 +20,11 @@ from typing import Final, TypeAlias
 import anyio
 from anyio import from_thread, to_thread
 
-from ohm_subagents._backends.in_process.code_index.build import UNUSABLE, Order, build, read_into, stamps
+from ohm_subagents._backends.in_process.code_index.build import UNUSABLE, Order, build, read_into, stamps, unread
 from ohm_subagents._backends.in_process.code_index.cache import index_file
 from ohm_subagents._backends.in_process.code_index.database import in_memory, is_damage, opened
 from ohm_subagents._backends.in_process.code_index.ranking import Hit, Ranking
-from ohm_subagents._backends.in_process.regular_file import read_file
+from ohm_subagents._backends.in_process.regular_file import open_file, read_file
 from ohm_subagents._plugins.hookspecs import PROJECT
 
 logger = logging.getLogger(PROJECT)
@@ -82,7 +82,7 @@ class _Reading:
 class CodeIndexes:
     """Indexes in `directory`; where there is none, or it cannot be used, in a temporary one. Subagents may share them.
 
-    A file is read again when its size or its time of change is another one.
+    A file is read again when its size or its time of change is another one, or when it could not be read.
     """
 
     def __init__(self, directory: Path | None = None) -> None:
@@ -155,14 +155,14 @@ class CodeIndexes:
 def _wanted(question: Question) -> tuple[_Stamps, LeftOut]:
     """Size and time of change of each file that an index has to hold, and what it does not hold."""
     wanted: dict[str, tuple[int, int]] = {}
-    large = beyond = unread = 0
+    large = beyond = missing = 0
     room = _MAX_TREE_BYTES
     for path in question.paths:
         from_thread.check_cancelled()
         try:
             status = (question.root / path).lstat()
         except (OSError, ValueError):
-            unread += 1
+            missing += 1
             continue
         if status.st_size > MAX_FILE_BYTES:
             large += 1
@@ -171,7 +171,7 @@ def _wanted(question: Question) -> tuple[_Stamps, LeftOut]:
         else:
             room -= status.st_size
             wanted[path] = (status.st_size, status.st_mtime_ns)
-    return wanted, LeftOut(large=large, beyond=beyond, unread=unread)
+    return wanted, LeftOut(large=large, beyond=beyond, unread=missing)
 
 
 def _due(question: Question, directory: Path) -> Order | None:
@@ -179,7 +179,7 @@ def _due(question: Question, directory: Path) -> Order | None:
     wanted, _ = _wanted(question)
     try:
         with opened(index_file(directory, question.root)) as connection:
-            return _order(question, directory, wanted, stamps(connection))
+            return _order(question, directory, wanted, connection)
     except sqlite3.Error as error:
         if not is_damage(error):
             raise
@@ -196,7 +196,7 @@ def _ask(question: Question, directory: Path, is_last: bool) -> Found | Order:  
         with opened(file) as connection:
             ranking = Ranking(connection, question.words, from_thread.check_cancelled)
             connection.execute("BEGIN")  # the answer is of what was compared, whoever writes meanwhile
-            order = _order(question, directory, wanted, stamps(connection))
+            order = _order(question, directory, wanted, connection)
             if order is None or is_last:
                 return _found(connection, ranking, question, list(wanted), left_out)
             return order
@@ -206,7 +206,11 @@ def _ask(question: Question, directory: Path, is_last: bool) -> Found | Order:  
     return _new_order(question, directory, changed=list(wanted), broken=inode)
 
 
-def _order(question: Question, directory: Path, wanted: _Stamps, known: _Stamps) -> Order | None:
+def _order(question: Question, directory: Path, wanted: _Stamps, connection: sqlite3.Connection) -> Order | None:
+    known = stamps(connection)
+    for path in unread(connection):
+        if path in wanted and _is_readable(question.root / path):  # neither its size nor its time tells
+            del known[path]
     changed = [path for path, stamp in wanted.items() if known.get(path) != stamp]
     gone = [path for path in known if path not in wanted and _is_below(path, question.start)]
     return _new_order(question, directory, changed=changed, gone=gone) if changed or gone else None
@@ -224,6 +228,13 @@ def _new_order(
         broken=broken,
         owner=os.getpid(),
     )
+
+
+def _is_readable(path: Path) -> bool:
+    file = open_file(path)
+    if file is not None:
+        file.close()
+    return file is not None
 
 
 def _is_below(path: str, start: str) -> bool:
@@ -269,12 +280,10 @@ def _answer_in_memory(question: Question) -> Found:
 def _found(
     connection: sqlite3.Connection, ranking: Ranking, question: Question, paths: Sequence[str], left_out: LeftOut
 ) -> Found:
-    unread = connection.execute("SELECT path FROM files WHERE NOT is_read").fetchall()
+    missed = unread(connection).intersection(paths)
     hits = ranking.hits(paths, question.limit)
     places = [(hit, ranking.best_lines(_text(question.root / hit.path), hit, question.lines)) for hit in hits]
-    listed = set(paths)
-    more = sum(path in listed for (path,) in unread)
-    return Found(places=places, left_out=replace(left_out, unread=left_out.unread + more))
+    return Found(places=places, left_out=replace(left_out, unread=left_out.unread + len(missed)))
 
 
 def _text(path: Path) -> list[str]:
