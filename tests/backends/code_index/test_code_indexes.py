@@ -145,7 +145,7 @@ async def test_an_index_is_for_its_owner_alone(tree):
     finally:
         os.umask(former)
     modes = {path.name[33:]: stat.S_IMODE(path.stat().st_mode) for path in tree.kept.iterdir()}
-    assert modes == {"1.sqlite": 0o600, "1.lock": 0o600}
+    assert modes == {"2.sqlite": 0o600, "2.lock": 0o600}
     assert stat.S_IMODE(tree.kept.stat().st_mode) == 0o700
 
 

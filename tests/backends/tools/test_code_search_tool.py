@@ -308,6 +308,15 @@ except ImportError:
     assert "a = b = 1" in bodies["pkg"]
 
 
+@pytest.mark.parametrize("no_end", ["\f", "\v", "\x1c", "\x85", "\u2028"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+async def test_lines_are_counted_as_python_counts_them(desk, no_end, end):
+    mark = no_end if no_end == "\f" else ""
+    desk.put("a.py", end.join([f'X = "a{no_end}b"', mark, mark, "def zebra():", "    return horse", ""]))
+    outcome = await desk.use("code_search", query="zebra horse", limit=1)
+    assert outcome.text == "1. a.py:4-5  function zebra\n   4: def zebra():\n   5:     return horse"
+
+
 def test_other_text_is_cut_into_windows():
     windows = sources("a.js", "\n".join(f"line {number}" for number in range(130)))
     assert [(source.unit.start, source.unit.end, source.unit.summary) for source in windows] == [

@@ -8,7 +8,7 @@ from typing import Final
 
 from ohm_subagents._backends.in_process.code_index.words import TOKENIZER
 
-FORMAT: Final = 1  # of the tables and of what is written to them: count up when units or words are found otherwise
+FORMAT: Final = 2  # of the tables and of what is written to them: count up when units or words are found otherwise
 FIELDS: Final = ("name", "docstring", "place", "body")
 _TABLES: Final = f"""
 BEGIN IMMEDIATE;

@@ -24,6 +24,7 @@ from ohm_subagents._backends.in_process.code_index.build import UNUSABLE, Order,
 from ohm_subagents._backends.in_process.code_index.cache import index_file
 from ohm_subagents._backends.in_process.code_index.database import in_memory, is_damage, opened
 from ohm_subagents._backends.in_process.code_index.ranking import Hit, Ranking
+from ohm_subagents._backends.in_process.code_index.units import lines
 from ohm_subagents._backends.in_process.regular_file import open_file, read_file
 from ohm_subagents._plugins.hookspecs import PROJECT
 
@@ -287,4 +288,4 @@ def _found(
 
 
 def _text(path: Path) -> list[str]:
-    return (read_file(path, MAX_FILE_BYTES) or b"").decode(errors="replace").splitlines()
+    return lines((read_file(path, MAX_FILE_BYTES) or b"").decode(errors="replace"))
