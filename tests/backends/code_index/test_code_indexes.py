@@ -164,6 +164,45 @@ async def test_a_link_in_place_of_the_directory_is_not_followed(tree, tmp_path):
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
+async def test_a_link_above_the_directory_is_not_followed(tree, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    tree.kept.parent.symlink_to(tmp_path / "elsewhere")
+    assert await tree.names("zebra") == ["zebra", "zebra"]
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+async def test_nobody_else_may_write_above_the_directory(tree):
+    tree.kept.parent.mkdir()
+    tree.kept.parent.chmod(0o777)
+    await tree.names("zebra")
+    assert stat.S_IMODE(tree.kept.parent.stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("place", ["kept", "parent"])
+async def test_a_directory_of_another_user_is_not_used(tree, monkeypatch, place):
+    tree.kept.mkdir(parents=True)
+    theirs = tree.kept if place == "kept" else tree.kept.parent
+    real = Path.lstat
+
+    def of_another_user(path: Path) -> os.stat_result:
+        status = real(path)
+        return os.stat_result((*status[:4], status.st_uid + 1, *status[5:])) if path == theirs else status
+
+    monkeypatch.setattr(Path, "lstat", of_another_user)
+    assert await tree.names("zebra") == ["zebra", "zebra"]
+    assert list(tree.kept.iterdir()) == []
+
+
+async def test_a_link_in_place_of_an_index_is_replaced_and_not_followed(tree, tmp_path):
+    (tmp_path / "elsewhere").write_text("")
+    file = tree.file
+    file.unlink()
+    file.symlink_to(tmp_path / "elsewhere")
+    assert await tree.names("zebra") == ["zebra", "zebra"]
+    assert (tmp_path / "elsewhere").read_text() == ""
+    assert stat.S_ISREG(file.lstat().st_mode)
+
+
 async def test_where_nothing_can_be_kept_the_search_works_and_keeps_it_while_it_lives(tree, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     tree.kept.parent.write_text("no directory")
@@ -217,7 +256,7 @@ async def test_a_cache_that_cannot_be_used_is_logged_once(tree, caplog):
         assert await tree.names("zebra", indexes) == ["zebra", "zebra"]
     (line,) = caplog.messages
     assert line.startswith("code_search cannot keep what it has read: ")
-    assert str(tree.kept) in line
+    assert str(tree.kept.parent) in line
 
 
 async def test_who_wants_no_cache_is_not_told_that_there_is_none(tree, caplog):

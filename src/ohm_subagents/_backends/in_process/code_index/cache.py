@@ -19,21 +19,30 @@ _JOURNAL: Final = "-journal"
 
 
 def made_private(directory: Path) -> Path:
-    """The directory, made if need be; an `OSError` where it cannot be for its owner alone."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = directory.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-        other = f"'{directory}' is not a directory of this user"
-        raise PermissionError(other)
-    if stat.S_IMODE(status.st_mode) & 0o077:
-        directory.chmod(0o700)
+    """The directory, made if need be; an `OSError` where it cannot be for its owner alone.
+
+    Nobody else may put another one in its place either, so the directory above has to be this user's too.
+    """
+    for each, forbidden in ((directory.parent, 0o022), (directory, 0o077)):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = each.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+            other = f"'{each}' is not a directory of this user"
+            raise PermissionError(other)
+        mode = stat.S_IMODE(status.st_mode)
+        if mode & forbidden:
+            each.chmod(mode & ~forbidden)
     return directory
 
 
 def index_file(directory: Path, root: Path) -> Path:
-    """Where the index of a tree is; made, empty, if it is not there."""
+    """Where the index of a tree is; made, empty, if there is no file of this user."""
     name = hashlib.sha256(os.fsencode(root)).hexdigest()[:32]
     file = made_private(directory) / f"{name}-{FORMAT}{_INDEX}"
+    with suppress(FileNotFoundError):
+        status = file.lstat()
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+            discard(file)
     with suppress(FileExistsError):
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     return file

@@ -118,7 +118,7 @@ class CodeIndexes:
             if self._temporary is None:
                 self._temporary = Path(tempfile.mkdtemp(prefix="ohm-code-search-"))
                 self._remove = weakref.finalize(self, shutil.rmtree, self._temporary, ignore_errors=True)
-            return self._temporary
+            return self._temporary / "code-search"
 
     async def _answer(self, question: Question, directory: Path) -> Found:
         """Ask, as soon as everything is read that has to be; questions wait for each other's reading only."""
