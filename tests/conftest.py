@@ -11,10 +11,15 @@ from advancing_loop import advancing
 
 
 def pytest_configure(config):
-    os.environ["XDG_CACHE_HOME"] = "/dev/null"  # no test writes into the cache of whoever runs it
     config.pluginmanager.register(leaks)
     config.pluginmanager.register(real_processes)
     config.pluginmanager.register(recorded_cases)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_the_session(tmp_path_factory):
+    """No test writes into the cache of whoever runs it."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(params=["asyncio", "trio"])

@@ -4,17 +4,21 @@ import os
 import sqlite3
 import stat
 import sys
+import tempfile
+import threading
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
 from ohm_subagents._backends.in_process.code_index import build as builder
 from ohm_subagents._backends.in_process.code_index.build import Order, build
-from ohm_subagents._backends.in_process.code_index.cache import index_file, prune
+from ohm_subagents._backends.in_process.code_index.cache import index_file, locked, prune
 from ohm_subagents._backends.in_process.code_index.index import CodeIndexes, Question
+from ohm_subagents._backends.in_process.code_index.ranking import Ranking
 
 pytestmark = pytest.mark.anyio
 
@@ -46,12 +50,24 @@ class Tree:
         os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
 
     async def names(
-        self, words: str, indexes: CodeIndexes | None = None, paths: list[str] | None = None, start: str = "."
+        self,
+        words: str,
+        indexes: CodeIndexes | None = None,
+        paths: list[str] | None = None,
+        start: str = ".",
+        *,
+        may_keep: bool = True,
     ) -> list[str]:
         """What is found, by an instance of its own as another process has it."""
         listed = sorted(str(file.relative_to(self.root)) for file in self.root.rglob("*") if file.is_file())
         question = Question(
-            root=self.root, start=start, paths=listed if paths is None else paths, words=words, limit=9, lines=3
+            root=self.root,
+            start=start,
+            paths=listed if paths is None else paths,
+            words=words,
+            limit=9,
+            lines=3,
+            may_keep=may_keep,
         )
         found = await (indexes or CodeIndexes(self.kept)).answer(question)
         return [hit.unit.name for hit, _ in found.places]
@@ -83,6 +99,29 @@ async def test_a_file_with_another_time_or_size_is_read_again(tree):
     assert sorted(await tree.names("zebra horse elephant")) == ["elephant", "horse"]
 
 
+@pytest.mark.parametrize("executable", [sys.executable, ""], ids=["process", "thread"])
+async def test_a_file_that_can_be_read_now_is_read_though_it_has_not_changed(tree, monkeypatch, executable):
+    # Whoever runs this may read every file: so a link, which is not read, is replaced by a file that looks the same.
+    monkeypatch.setattr(sys, "executable", executable)
+    text = "def zebra(): ...\n"
+    link = tree.root / "a.py"
+    link.unlink()
+    link.symlink_to("x" * len(text))
+    os.utime(link, ns=(7, 7), follow_symlinks=False)
+    assert await tree.names("zebra", paths=["a.py", "b.py"]) == ["zebra"]
+    link.unlink()
+    os.utime(tree.put("a.py", text), ns=(7, 7))
+    assert await tree.names("zebra", paths=["a.py", "b.py"]) == ["zebra", "zebra"]
+
+
+async def test_a_file_that_cannot_be_read_is_not_tried_by_a_reader_again(tree, monkeypatch):
+    (tree.root / "a.py").unlink()
+    (tree.root / "a.py").symlink_to("b.py")
+    assert await tree.names("zebra", paths=["a.py", "b.py"]) == ["zebra"]
+    monkeypatch.setattr(CodeIndexes, "_carry_out", None)
+    assert await tree.names("zebra", paths=["a.py", "b.py"]) == ["zebra"]
+
+
 async def test_nothing_is_left_of_a_file_that_is_gone_or_hidden(tree):
     tree.put("secret.py", "def hunter2_password(): ...\n")
     assert await tree.names("password") == ["hunter2_password"]
@@ -106,7 +145,7 @@ async def test_an_index_is_for_its_owner_alone(tree):
     finally:
         os.umask(former)
     modes = {path.name[33:]: stat.S_IMODE(path.stat().st_mode) for path in tree.kept.iterdir()}
-    assert modes == {"1.sqlite": 0o600, "1.lock": 0o600}
+    assert modes == {"2.sqlite": 0o600, "2.lock": 0o600}
     assert stat.S_IMODE(tree.kept.stat().st_mode) == 0o700
 
 
@@ -125,6 +164,45 @@ async def test_a_link_in_place_of_the_directory_is_not_followed(tree, tmp_path):
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
+async def test_a_link_above_the_directory_is_not_followed(tree, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    tree.kept.parent.symlink_to(tmp_path / "elsewhere")
+    assert await tree.names("zebra") == ["zebra", "zebra"]
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+async def test_nobody_else_may_write_above_the_directory(tree):
+    tree.kept.parent.mkdir()
+    tree.kept.parent.chmod(0o777)
+    await tree.names("zebra")
+    assert stat.S_IMODE(tree.kept.parent.stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("place", ["kept", "parent"])
+async def test_a_directory_of_another_user_is_not_used(tree, monkeypatch, place):
+    tree.kept.mkdir(parents=True)
+    theirs = tree.kept if place == "kept" else tree.kept.parent
+    real = Path.lstat
+
+    def of_another_user(path: Path) -> os.stat_result:
+        status = real(path)
+        return os.stat_result((*status[:4], status.st_uid + 1, *status[5:])) if path == theirs else status
+
+    monkeypatch.setattr(Path, "lstat", of_another_user)
+    assert await tree.names("zebra") == ["zebra", "zebra"]
+    assert list(tree.kept.iterdir()) == []
+
+
+async def test_a_link_in_place_of_an_index_is_replaced_and_not_followed(tree, tmp_path):
+    (tmp_path / "elsewhere").write_text("")
+    file = tree.file
+    file.unlink()
+    file.symlink_to(tmp_path / "elsewhere")
+    assert await tree.names("zebra") == ["zebra", "zebra"]
+    assert (tmp_path / "elsewhere").read_text() == ""
+    assert stat.S_ISREG(file.lstat().st_mode)
+
+
 async def test_where_nothing_can_be_kept_the_search_works_and_keeps_it_while_it_lives(tree, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     tree.kept.parent.write_text("no directory")
@@ -136,6 +214,65 @@ async def test_where_nothing_can_be_kept_the_search_works_and_keeps_it_while_it_
     assert stat.S_IMODE(temporary.stat().st_mode) == 0o700
     indexes.close()
     assert not temporary.exists()
+
+
+async def test_trees_that_are_asked_at_once_share_the_temporary_directory(tree, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    real = tempfile.mkdtemp
+    second_waits = threading.Event()
+
+    class Watched:
+        def __init__(self) -> None:
+            self.lock = threading.Lock()
+
+        def __enter__(self) -> None:
+            if not self.lock.acquire(blocking=False):
+                second_waits.set()
+                self.lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            self.lock.release()
+
+    def slow(*arguments: Any, **options: Any) -> str:
+        assert second_waits.wait(60)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr("ohm_subagents._backends.in_process.code_index.index.Lock", Watched)
+    monkeypatch.setattr(tempfile, "mkdtemp", slow)
+    other = Tree(tmp_path / "other", tree.kept)
+    other.put("a.py", "def zebra(): ...\n")
+    indexes = CodeIndexes()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(tree.names, "zebra", indexes)
+        tasks.start_soon(other.names, "zebra", indexes)
+    indexes.close()
+    assert list(tmp_path.glob("ohm-code-search-*")) == []
+
+
+async def test_a_cache_that_cannot_be_used_is_logged_once(tree, caplog):
+    tree.kept.parent.write_text("no directory")
+    indexes = CodeIndexes(tree.kept)
+    for _ in range(2):
+        assert await tree.names("zebra", indexes) == ["zebra", "zebra"]
+    (line,) = caplog.messages
+    assert line.startswith("code_search cannot keep what it has read: ")
+    assert str(tree.kept.parent) in line
+
+
+async def test_who_wants_no_cache_is_not_told_that_there_is_none(tree, caplog):
+    assert await tree.names("zebra", CodeIndexes(Path(os.devnull, "code-search"))) == ["zebra", "zebra"]
+    assert caplog.messages == []
+
+
+async def test_what_may_not_be_kept_gets_to_no_disk(tree, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    indexes = CodeIndexes(tree.kept)
+    assert await tree.names("zebra", indexes, may_keep=False) == ["zebra", "zebra"]
+    tree.put("a.py", "def horse(): ...\n\n")
+    assert await tree.names("horse", indexes, ["a.py", "gone.py"], may_keep=False) == ["horse"]
+    assert list((tmp_path / "temporary").iterdir()) == []
+    assert not tree.kept.exists()
 
 
 def tables_of_another_version(file: Path) -> None:
@@ -205,6 +342,53 @@ async def test_many_processes_at_once_share_one_index(tree):
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+async def test_questions_about_a_tree_that_has_not_changed_are_answered_side_by_side(tree, monkeypatch):
+    indexes = CodeIndexes(tree.kept)
+    await tree.names("zebra", indexes)
+    both = threading.Barrier(2, timeout=60)
+    real = Ranking.hits
+
+    def together(*arguments: Any) -> Any:
+        both.wait()
+        return real(*arguments)
+
+    monkeypatch.setattr(Ranking, "hits", together)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(2):
+            tasks.start_soon(tree.names, "zebra", indexes)
+
+
+async def test_what_one_question_reads_the_others_do_not(tree, monkeypatch):
+    read: list[Order] = []
+
+    def counted(order: Order) -> None:
+        read.append(order)
+        build(order)
+
+    monkeypatch.setattr(sys, "executable", "")  # in this process, where it can be counted
+    monkeypatch.setattr("ohm_subagents._backends.in_process.code_index.index.build", counted)
+    indexes = CodeIndexes(tree.kept)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(8):
+            tasks.start_soon(tree.names, "zebra", indexes)
+    assert len(read) == 1
+
+
+async def test_an_answer_is_of_one_moment_whoever_writes_meanwhile(tree, monkeypatch):
+    indexes = CodeIndexes(tree.kept)
+    await tree.names("zebra", indexes)
+    real = Ranking.hits
+
+    def written(*arguments: Any) -> Any:
+        other = sqlite3.connect(tree.file, timeout=0, isolation_level=None)
+        with closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("DELETE FROM units")
+        return real(*arguments)
+
+    monkeypatch.setattr(Ranking, "hits", written)
+    assert await tree.names("zebra", indexes) == ["zebra", "zebra"]
+
+
 def order(tree: Tree, *paths: str, owner: int | None = None) -> Order:
     return Order(
         directory=str(tree.kept),
@@ -235,6 +419,25 @@ def test_a_builder_that_is_killed_has_kept_what_it_has_read(tree, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         build(order(tree, "a.py", "b.py"))
     assert read_paths(tree) == ["a.py"]
+
+
+def test_the_size_of_a_file_is_looked_at_once_however_many_there_are_in_a_batch(monkeypatch):
+    asked: list[int] = []
+
+    class Read:
+        @property
+        def status(self) -> "Read":
+            return self
+
+        @property
+        def st_size(self) -> int:
+            asked.append(1)
+            return 10
+
+    monkeypatch.setattr(builder, "_BATCH_BYTES", 300)
+    batches = list(builder._batches(Read() for _ in range(100)))
+    assert [len(batch) for batch in batches] == [30, 30, 30, 10]
+    assert len(asked) == 100
 
 
 def test_a_builder_for_which_nobody_waits_any_more_ends(tree):
@@ -281,6 +484,42 @@ async def test_a_program_that_has_python_inside_parses_in_a_thread(tree, monkeyp
     assert await tree.names("zebra") == ["zebra", "zebra"]
 
 
+def python_that(does: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this shell command stand for the interpreter that is started."""
+    program = place / "python3"
+    program.write_text(f"#!/bin/sh\n{does}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+
+
+@pytest.mark.parametrize("order", ["small", "longer than a pipe"])
+@pytest.mark.parametrize("does", ["echo 'no libpython.so' >&2; exit 127", "kill -9 $$"], ids=["no library", "killed"])
+async def test_where_no_reader_starts_a_thread_reads_and_the_log_says_so_once(
+    tree, tmp_path, monkeypatch, caplog, does, order
+):
+    python_that(does, tmp_path, monkeypatch)
+    paths = ["a.py", "b.py", *([f"{'long' * 40}{number}.py" for number in range(2000)] if order != "small" else [])]
+    for path in paths[2:]:
+        tree.put(path, "")
+    indexes = CodeIndexes(tree.kept)
+    assert await tree.names("zebra", indexes, paths) == ["zebra", "zebra"]
+    tree.put("a.py", "def horse(): ...\n\n")
+    assert sorted(await tree.names("zebra horse", indexes, paths)) == ["horse", "zebra"]
+    (line,) = caplog.messages
+    assert line.startswith("code_search reads in a thread")
+
+
+async def test_an_interpreter_that_is_gone_is_not_needed(tree, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python3"))
+    assert await tree.names("zebra") == ["zebra", "zebra"]
+
+
+async def test_what_crashes_the_reader_is_not_read_by_this_process(tree, tmp_path, monkeypatch):
+    python_that("cat > /dev/null; kill -SEGV $$", tmp_path, monkeypatch)
+    with pytest.raises(RuntimeError, match="ended with -11"):
+        await tree.names("zebra")
+
+
 @pytest.mark.parametrize("module", ["ast", "json", "sqlite3", "zlib", "sitecustomize", "ohm_subagents"])
 async def test_nothing_of_the_tree_is_imported(tree, monkeypatch, module):
     tree.put(f"{module}.py", f"open({str(tree.root / 'imported')!r}, 'w')\n")
@@ -303,9 +542,20 @@ def test_what_was_used_longest_ago_goes_first_and_the_newest_stays(tmp_path):
         "middle-1.sqlite",
         "new-1.lock",
         "new-1.sqlite",
+        "old-1.lock",
         "own-1.lock",
         "own-1.sqlite",
     ]
+
+
+def test_an_index_that_is_being_written_is_not_thrown_away(tmp_path):
+    for name in ("busy", "idle", "own"):
+        (tmp_path / f"{name}-1.sqlite").write_bytes(b"x")
+    with locked(tmp_path / "busy-1.sqlite"):
+        prune(tmp_path, tmp_path / "own-1.sqlite", limit=0)
+        with pytest.raises(BlockingIOError), locked(tmp_path / "busy-1.sqlite", waits=False):
+            pass
+    assert sorted(path.name for path in tmp_path.glob("*.sqlite")) == ["busy-1.sqlite", "own-1.sqlite"]
 
 
 async def test_the_indexes_together_are_bounded(tree, monkeypatch):

@@ -139,6 +139,18 @@ async def test_what_is_hidden_is_searched_when_it_is_named_and_never_kept(projec
     assert b"zebra" not in kept.read_bytes()
 
 
+@pytest.mark.parametrize("python_walk", [False, True], ids=["ripgrep", "walk"])
+async def test_a_part_of_a_tree_with_too_many_files_is_kept_all_the_same(desk, tmp_path, monkeypatch, python_walk):
+    monkeypatch.setattr("ohm_subagents._backends.in_process.tools.code_search._MAX_FILES", 3)
+    desk.python_walk = python_walk
+    desk.indexes = CodeIndexes(tmp_path / "kept")
+    for part in ("first", "last", "last_not_asked"):
+        for number in range(3):
+            desk.put(f"{part}/m{number}.py", f"def zebra_{part}(): ...\n")
+    assert "last/m0.py:1-1" in (await desk.use("code_search", query="zebra", path="last")).text
+    assert len(list((tmp_path / "kept").glob("*.sqlite"))) == 1
+
+
 async def test_what_an_index_does_not_hold_is_said(project, monkeypatch):
     monkeypatch.setattr("ohm_subagents._backends.in_process.code_index.index._MAX_TREE_BYTES", len(CACHE) + 10)
     project.put("a.py", "zebra = 1\n")
@@ -306,6 +318,15 @@ except ImportError:
     assert "field = 1" in bodies["Outer"]
     assert "def m" not in bodies["Outer"]
     assert "a = b = 1" in bodies["pkg"]
+
+
+@pytest.mark.parametrize("no_end", ["\f", "\v", "\x1c", "\x85", "\u2028"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+async def test_lines_are_counted_as_python_counts_them(desk, no_end, end):
+    mark = no_end if no_end == "\f" else ""
+    desk.put("a.py", end.join([f'X = "a{no_end}b"', mark, mark, "def zebra():", "    return horse", ""]))
+    outcome = await desk.use("code_search", query="zebra horse", limit=1)
+    assert outcome.text == "1. a.py:4-5  function zebra\n   4: def zebra():\n   5:     return horse"
 
 
 def test_other_text_is_cut_into_windows():

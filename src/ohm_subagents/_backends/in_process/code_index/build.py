@@ -63,13 +63,19 @@ def build(order: Order) -> None:
     prune(directory, file)
 
 
+def read_into(connection: sqlite3.Connection, root: Path, paths: Iterable[str], max_file_bytes: int) -> Iterator[None]:
+    """Read files into an index; stops before it writes each batch, so that whoever waits may give up."""
+    for batch in _batches(_read(root, paths, max_file_bytes)):
+        yield
+        _write(connection, batch, ())
+
+
 def _fill(connection: sqlite3.Connection, root: Path, order: Order) -> None:
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     connection.execute("PRAGMA secure_delete = ON")
-    for batch in _batches(_read(root, _still_changed(connection, root, order), order.max_file_bytes)):
+    for _ in read_into(connection, root, _still_changed(connection, root, order), order.max_file_bytes):
         if order.owner != os.getpid() and order.owner != os.getppid():  # nobody waits for it any more
             return
-        _write(connection, batch, ())
     if order.gone:
         _write(connection, (), order.gone)
         connection.execute("INSERT INTO words (words) VALUES ('optimize')")  # or their words stay until a later merge
@@ -93,13 +99,14 @@ def _make_usable(file: Path, broken: int) -> None:
 def _still_changed(connection: sqlite3.Connection, root: Path, order: Order) -> Iterator[str]:
     """The files to read, without those that another builder has read while we waited for it."""
     known = stamps(connection)
+    missed = unread(connection)
     for path in order.changed:
         try:
             status = (root / path).lstat()
         except (OSError, ValueError):
             yield path
             continue
-        if known.get(path) != (status.st_size, status.st_mtime_ns):
+        if path in missed or known.get(path) != (status.st_size, status.st_mtime_ns):
             yield path
 
 
@@ -107,6 +114,11 @@ def stamps(connection: sqlite3.Connection) -> dict[str, tuple[int, int]]:
     """Size and time of change of each file in the index."""
     rows = connection.execute("SELECT path, size, mtime_ns FROM files")
     return {path: (size, mtime_ns) for path, size, mtime_ns in rows}
+
+
+def unread(connection: sqlite3.Connection) -> set[str]:
+    """The files in the index that could not be read."""
+    return {path for (path,) in connection.execute("SELECT path FROM files WHERE NOT is_read")}
 
 
 def _read(root: Path, paths: Iterable[str], limit: int) -> Iterator[_File]:
@@ -128,11 +140,13 @@ def _read(root: Path, paths: Iterable[str], limit: int) -> Iterator[_File]:
 
 def _batches(files: Iterable[_File]) -> Iterator[list[_File]]:
     batch: list[_File] = []
+    size = 0
     for file in files:
         batch.append(file)
-        if sum(each.status.st_size for each in batch) >= _BATCH_BYTES:
+        size += file.status.st_size
+        if size >= _BATCH_BYTES:
             yield batch
-            batch = []
+            batch, size = [], 0
     if batch:
         yield batch
 

@@ -19,32 +19,44 @@ _JOURNAL: Final = "-journal"
 
 
 def made_private(directory: Path) -> Path:
-    """The directory, made if need be; an `OSError` where it cannot be for its owner alone."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = directory.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-        other = f"'{directory}' is not a directory of this user"
-        raise PermissionError(other)
-    if stat.S_IMODE(status.st_mode) & 0o077:
-        directory.chmod(0o700)
+    """The directory, made if need be; an `OSError` where it cannot be for its owner alone.
+
+    Nobody else may put another one in its place either, so the directory above has to be this user's too.
+    """
+    for each, forbidden in ((directory.parent, 0o022), (directory, 0o077)):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = each.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+            other = f"'{each}' is not a directory of this user"
+            raise PermissionError(other)
+        mode = stat.S_IMODE(status.st_mode)
+        if mode & forbidden:
+            each.chmod(mode & ~forbidden)
     return directory
 
 
 def index_file(directory: Path, root: Path) -> Path:
-    """Where the index of a tree is; made, empty, if it is not there."""
+    """Where the index of a tree is; made, empty, if there is no file of this user."""
     name = hashlib.sha256(os.fsencode(root)).hexdigest()[:32]
     file = made_private(directory) / f"{name}-{FORMAT}{_INDEX}"
+    with suppress(FileNotFoundError):
+        status = file.lstat()
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+            discard(file)
     with suppress(FileExistsError):
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     return file
 
 
 @contextmanager
-def locked(file: Path) -> Generator[None]:
-    """Be the only builder of an index, in all processes; waits for another one."""
+def locked(file: Path, *, waits: bool = True) -> Generator[None]:
+    """Be the only builder of an index, in all processes; wait for another one, or raise a `BlockingIOError`.
+
+    The file of a lock stays for good: whoever waits for one that is gone would not be alone.
+    """
     handle = os.open(file.with_suffix(_LOCK), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
         yield
     finally:
         os.close(handle)
@@ -57,7 +69,10 @@ def discard(file: Path) -> None:
 
 
 def prune(directory: Path, kept: Path, limit: int | None = None) -> None:
-    """Throw away what was used longest ago until all indexes together have at most `limit` bytes."""
+    """Throw away what was used longest ago until all indexes together have at most `limit` bytes.
+
+    An index that somebody is writing is in use.
+    """
     limit = MAX_BYTES if limit is None else limit
     found: list[tuple[int, int, Path]] = []
     for file in directory.glob(f"*{_INDEX}"):
@@ -70,7 +85,6 @@ def prune(directory: Path, kept: Path, limit: int | None = None) -> None:
             return
         if file == kept:
             continue
-        with suppress(OSError):
+        with suppress(OSError), locked(file, waits=False):
             discard(file)
-            file.with_suffix(_LOCK).unlink(missing_ok=True)
             total -= size

@@ -8,7 +8,7 @@ from typing import Final
 
 from ohm_subagents._backends.in_process.code_index.words import TOKENIZER
 
-FORMAT: Final = 1  # of the tables and of what is written to them: count up when units or words are found otherwise
+FORMAT: Final = 2  # of the tables and of what is written to them: count up when units or words are found otherwise
 FIELDS: Final = ("name", "docstring", "place", "body")
 _TABLES: Final = f"""
 BEGIN IMMEDIATE;
@@ -73,6 +73,15 @@ def opened(file: Path) -> Generator[sqlite3.Connection]:
         if _version(connection) != FORMAT:
             other = "it has the tables of another version"
             raise sqlite3.DatabaseError(other)
+        yield connection
+
+
+@contextmanager
+def in_memory() -> Generator[sqlite3.Connection]:
+    """A connection to an index of its own that never touches a disk."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.executescript(_TABLES)
         yield connection
 
 

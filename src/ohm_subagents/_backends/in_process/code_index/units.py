@@ -1,12 +1,14 @@
 """What a file is made of: Python's functions, classes and constants; windows of lines of any other text."""
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeGuard
 
 _WINDOW_LINES: Final = 60
 _SUMMARY_CHARS: Final = 160
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _BODIES: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
@@ -37,37 +39,43 @@ class Source:
     body: str
 
 
+def lines(text: str) -> list[str]:
+    """The lines of a file as Python's parser counts them: a form feed or U+2028 ends none."""
+    *whole, last = _LINE_END.split(text)
+    return [*whole, last] if last else whole
+
+
 def sources(path: str, text: str) -> list[Source]:
     """The units of a file; Python that does not parse is cut into windows like any other text."""
-    lines = text.splitlines()
+    rows = lines(text)
     if path.endswith((".py", ".pyi")):
         try:
-            return list(_python(path, ast.parse(text), lines))
+            return list(_python(path, ast.parse(text), rows))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             pass
-    return list(_windows(lines))
+    return list(_windows(rows))
 
 
-def _windows(lines: Sequence[str]) -> Iterator[Source]:
-    for first in range(0, len(lines), _WINDOW_LINES):
-        window = lines[first : first + _WINDOW_LINES]
+def _windows(rows: Sequence[str]) -> Iterator[Source]:
+    for first in range(0, len(rows), _WINDOW_LINES):
+        window = rows[first : first + _WINDOW_LINES]
         heading = next((line for line in window if line.strip()), "")
         unit = Unit("text", "", "", _summary(heading), first + 1, first + len(window))
         yield Source(unit, "", "\n".join(window))
 
 
-def _python(path: str, module: ast.Module, lines: list[str]) -> Iterator[Source]:
-    rest = _Rest(lines)
+def _python(path: str, module: ast.Module, rows: list[str]) -> Iterator[Source]:
+    rest = _Rest(rows)
     for node in _statements(module):
         if _names_only(node):
             rest.take(node.lineno, node.end_lineno or node.lineno)
     inner = list(_definitions(module.body, "", rest))
     docstring = ast.get_docstring(module) or ""
     rest.take_docstring(module)
-    if docstring or rest.text(1, len(lines)).strip():
-        last = min((source.unit.start for source in inner), default=len(lines) + 1) - 1
+    if docstring or rest.text(1, len(rows)).strip():
+        last = min((source.unit.start for source in inner), default=len(rows) + 1) - 1
         unit = Unit("module", _module_name(path), "", _summary(docstring), 1, max(last, 1))
-        yield Source(unit, docstring, rest.text(1, len(lines)))
+        yield Source(unit, docstring, rest.text(1, len(rows)))
     yield from inner
 
 

@@ -54,9 +54,13 @@ def _rows(rank: int, hit: Hit, lines: Sequence[tuple[int, str]]) -> list[str]:
     return [place, *(f"   {number}: {clip(text, _SNIPPET_CHARS)}" for number, text in lines)]
 
 
-async def _is_visible(search: TreeSearch, root: Path, files: Files) -> bool:
-    """Whether a search of the whole tree sees these files too; a path may name what is hidden from that."""
-    visible = await search.files(root, ".", everything, _MAX_FILES)
+async def _is_visible(search: TreeSearch, root: Path, start: str, files: Files) -> bool:
+    """Whether a search of the whole tree sees the files below `start` too; a path may name what is hidden from that."""
+
+    def is_below(path: str) -> bool:  # others would take the place of these in a large tree
+        return path == start or path.startswith(f"{start}/")
+
+    visible = await search.files(root, ".", is_below, _MAX_FILES)
     return set(visible.paths).issuperset(files.paths)
 
 
@@ -75,7 +79,7 @@ def tool(search: TreeSearch, indexes: CodeIndexes) -> Tool[object]:
             words=arguments.query,
             limit=min(arguments.limit, _MAX_LIMIT),
             lines=_SNIPPET_LINES,
-            may_keep=place.shown == "." or await _is_visible(search, place.root, files),
+            may_keep=place.shown == "." or await _is_visible(search, place.root, place.shown, files),
         )
         found = await indexes.answer(question)
         rows = [row for rank, (hit, lines) in enumerate(found.places, start=1) for row in _rows(rank, hit, lines)]
