@@ -173,6 +173,8 @@ class Driver:
 
     async def _ready(self, plan: Plan, stack: AsyncExitStack) -> Opened:
         """The backend, open as long as the stack and prepared; an `Err` too if that takes too long."""
+        if self._pool.is_ready(plan.backend):
+            return await stack.enter_async_context(self._pool.backend(plan.backend))
         with anyio.move_on_after(READY_WITHIN_S):
             opened = await stack.enter_async_context(self._pool.backend(plan.backend))
             if isinstance(opened, Ok):

@@ -131,6 +131,11 @@ class BackendPool:
         self._retired: list[_Host] = []
         self._turns: defaultdict[str, anyio.Lock] = defaultdict(partial(anyio.Lock, fast_acquire=True))
 
+    def is_ready(self, backend_id: str) -> bool:
+        """Whether the backend is open, and has nothing to prepare: a run of it waits for nothing that could hang."""
+        host = self._hosts.get(backend_id)
+        return host is not None and host.is_open and Capability.PREPARES not in host.spec.capabilities
+
     @asynccontextmanager
     async def backend(self, backend_id: str) -> AsyncGenerator[Opened]:
         """The backend, open for one run, or why there is none; a failure to open is tried anew by the next task."""
