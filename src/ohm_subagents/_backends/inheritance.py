@@ -10,6 +10,8 @@ LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 _STDERR, _NOT_RUN = 2, 127  # as the launcher has them
 _RESTORED: Final = frozenset({signal.SIGPIPE, signal.SIGXFSZ})
 """What Python itself ignores, and `subprocess` sets back."""
+_OURS: Final = signal.valid_signals() - _RESTORED
+"""What a program may set; those of the C library are not among them, which its `posix_spawn` leaves ignored."""
 
 
 def launched(command: Sequence[str], *, parent: int = 0, status: int = _STDERR) -> tuple[str, ...]:
@@ -52,7 +54,7 @@ def masks_signals() -> bool:
     if signal.pthread_sigmask(signal.SIG_BLOCK, ()):
         return True
     if sys.platform != "linux":
-        return any(signal.getsignal(number) is signal.SIG_IGN for number in signal.valid_signals() - _RESTORED)
+        return any(signal.getsignal(number) is signal.SIG_IGN for number in _OURS)
     status = Path("/proc/self/status").read_bytes()  # it knows also what was not ignored by Python
     ignored = int(status.partition(b"SigIgn:")[2].split(maxsplit=1)[0], 16)
-    return bool(ignored & ~sum(1 << number - 1 for number in _RESTORED))
+    return bool(ignored & sum(1 << number - 1 for number in _OURS))
