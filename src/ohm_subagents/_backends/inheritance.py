@@ -28,7 +28,7 @@ def launched(command: Sequence[str], *, parent: int = 0, status: int = _STDERR) 
 
 
 def has_interpreter() -> bool:
-    """Whether a script can be run; a frozen program has none that could."""
+    """Tell whether a script can be run; a frozen program has none that could."""
     return bool(sys.executable) and not getattr(sys, "frozen", False)
 
 

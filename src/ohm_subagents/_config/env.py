@@ -82,7 +82,7 @@ def agent_dir(env: Mapping[str, str]) -> Path:
 
 
 def cache_dir(env: Mapping[str, str]) -> Path | None:
-    """Where the user keeps what may be thrown away at any time; None if `env` names neither that nor a home.
+    """Return the user's cache directory; None if `env` names neither that nor a home.
 
     The home of the process does not count: who gives an environment without one wants nothing written there.
     """

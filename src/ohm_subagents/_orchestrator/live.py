@@ -1,4 +1,4 @@
-"""What exists only while a task runs: its newest state, what drives it, and who waits for it."""
+"""A task while it runs: its newest state, what drives it, and who waits for it."""
 
 from __future__ import annotations
 

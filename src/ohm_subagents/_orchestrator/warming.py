@@ -1,4 +1,4 @@
-"""What the first run of a profile would have to wait for, made before."""
+"""Warm up: open and import before the first run of a profile what it would wait for."""
 
 from __future__ import annotations
 

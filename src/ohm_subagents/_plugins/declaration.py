@@ -41,7 +41,7 @@ def hooks_of(manager: pluggy.PluginManager, plugin: object) -> tuple[str, ...]:
 
 
 def refusal(plugin: object, label: str) -> OhmError | None:
-    """Why a plugin cannot be registered, or None; `label` begins the message.
+    """Return the error of a plugin that cannot be registered, or None; `label` begins the message.
 
     The error is `plugin_invalid` for an unknown hook, a parameter that the hook does not pass, an implementation that
     is async, wraps or asks for another place in the order, a forgotten marker, and a plugin without any hook.

@@ -122,7 +122,7 @@ class _Scan:
     diagnostics: tuple[Diagnostic, ...] = ()
 
     def is_of(self, other: _Scan) -> bool:
-        """Whether it was made at the same places; finders are told apart by identity, for not all can be compared."""
+        """Compare the places; finders are told apart by identity, for not all can be compared."""
         same = len(self.finders) == len(other.finders) and all(map(is_, self.finders, other.finders))
         return same and self.folders == other.folders
 

@@ -1,4 +1,4 @@
-"""Which event loop runs us, for the few places where that matters."""
+"""The event loop that runs us, for the few places where that matters."""
 
 from __future__ import annotations
 

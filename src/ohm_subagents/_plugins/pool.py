@@ -132,7 +132,7 @@ class BackendPool:
         self._turns: defaultdict[str, anyio.Lock] = defaultdict(partial(anyio.Lock, fast_acquire=True))
 
     def is_ready(self, backend_id: str) -> bool:
-        """Whether the backend is open, and has nothing to prepare: a run of it waits for nothing that could hang."""
+        """Tell whether the backend is open and has nothing to prepare: a run waits for nothing that could hang."""
         host = self._hosts.get(backend_id)
         return host is not None and host.is_open and Capability.PREPARES not in host.spec.capabilities
 

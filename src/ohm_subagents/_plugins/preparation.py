@@ -1,4 +1,4 @@
-"""What a backend makes once and keeps, made before a run needs it."""
+"""Preparation: a backend makes what it keeps before a run needs it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.result import Result
 
 READY_WITHIN_S: Final = 600.0
-"""How long a run waits until its backend is open and prepared, before any clock of it counts."""
+"""Seconds that a run waits until its backend is open and prepared, before any clock of it counts."""
 
 
 class Preparing(Protocol):

@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, and one sentence on standard error. `--help` loads this: no pydantic, no engine."""
+"""The end of a command: exit codes, and one sentence on standard error. `--help` loads this: no pydantic, no engine."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _MISUSED: Final = frozenset({Category.VALIDATION, Category.NOT_FOUND})
 
 
 def exit_code(*, code: str, category: str, started: bool) -> int:
-    """How a failure ends: 2 when what was typed or configured cannot work, else 1.
+    """Give the exit code of a failure: 2 when what was typed or configured cannot work, else 1.
 
     The category of a task that had started is about its work, no longer about what was typed.
     """

@@ -37,7 +37,7 @@ ConversationTypeAdapter.validate_json(ConversationTypeAdapter.dump_json(Conversa
 
 
 def conversation_of(request: RunRequest, sink: Sink) -> Conversation | None:
-    """Where the session stands: its checkpoint, repaired; else its history as plain text; None of a new one."""
+    """Restore the session: its checkpoint, repaired; else its history as plain text; None of a new one."""
     if request.checkpoint is not None:
         try:
             stored = ConversationTypeAdapter.validate_json(request.checkpoint)

@@ -51,7 +51,7 @@ def cost_of(response: ModelResponse) -> Decimal | None:
 
 @lru_cache(maxsize=256)  # to look in vain for a model costs more than to find one
 def _is_listed(name: str, provider: str | None, url: str | None) -> bool:
-    """Whether the price list has the model at all."""
+    """Look the model up in the price list."""
     used = RequestUsage(input_tokens=1, output_tokens=1)
     response = ModelResponse(parts=[], usage=used, model_name=name, provider_name=provider, provider_url=url)
     try:

@@ -139,7 +139,7 @@ def _excerpt_of(place: _Place) -> dict[str, str | int]:
 
 
 def _window(place: _Place) -> tuple[int, int]:
-    """What to read of a place: all of a short one, of a long one the lines from the first that matches."""
+    """Choose the lines to show of a place: all of a short one, of a long one the lines from the first that matches."""
     lines = place.end - place.start + 1
     first = place.snippet[0][0] if lines > _READ_LINES and place.snippet else place.start
     return first, min(place.end - first + 1, _READ_LINES)

@@ -1,4 +1,4 @@
-"""What is known of the suite before anybody mounts it."""
+"""The spec of the suite; its code is loaded when it is mounted."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Texts: TypeAlias = list[tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a builder has to do for the process `owner`. `broken`: the inode of an index that is damaged, 0 for none."""
+    """The work of a builder for the process `owner`. `broken`: the inode of a damaged index, 0 for none."""
 
     directory: str
     root: str

@@ -36,7 +36,7 @@ def made_private(directory: Path) -> Path:
 
 
 def index_file(directory: Path, root: Path) -> Path:
-    """Where the index of a tree is; made, empty, if there is no file of this user."""
+    """Find the file of a tree's index; make it, empty, if there is no file of this user."""
     name = hashlib.sha256(os.fsencode(root)).hexdigest()[:32]
     file = made_private(directory) / f"{name}-{FORMAT}{_INDEX}"
     with suppress(FileNotFoundError):

@@ -50,7 +50,7 @@ _OF_THE_PLACE: Final = frozenset(
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether the file is no index, or broken; anything else is about the place or the moment."""
+    """Tell whether the file is no index, or broken; anything else is about the place or the moment."""
     code: object = getattr(error, "sqlite_errorcode", None)
     return not isinstance(code, int) or (code & 0xFF) not in _OF_THE_MOMENT | _OF_THE_PLACE
 

@@ -44,7 +44,7 @@ _Stamps: TypeAlias = dict[str, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """How many files are not in the index: too large, beyond what one index holds, or unreadable."""
+    """Count the files that are not in the index: too large, beyond what one index holds, or unreadable."""
 
     large: int = 0
     beyond: int = 0
@@ -176,7 +176,7 @@ def _wanted(question: Question) -> tuple[_Stamps, LeftOut]:
 
 
 def _due(question: Question, directory: Path) -> Order | None:
-    """What has to be read before the question can be asked, nothing if that is done."""
+    """List what has to be read before the question can be asked; empty when that is done."""
     wanted, _ = _wanted(question)
     try:
         with opened(index_file(directory, question.root)) as connection:

@@ -1,4 +1,4 @@
-"""How likely a file is where something is done, by its path alone."""
+"""Weigh a file by its path alone: code counts more than tests, documentation and changelogs."""
 
 import re
 from collections.abc import Collection
@@ -28,14 +28,14 @@ _DOCUMENTS_ASKED: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a place in a file keeps of its score; and whether the file is prose, which tells of what is elsewhere."""
+    """The part of its score that a place in a file keeps, and whether the file is prose, about code elsewhere."""
 
     share: float
     is_prose: bool
 
 
 def standing(path: str, asked: Collection[str]) -> Standing:
-    """How a file stands in a question of the words `asked`: what is asked for by name loses nothing."""
+    """Rate a file for a question of the words `asked`: what is asked for by name loses nothing."""
     *directories, name = path.lower().split("/")
     stem, _, suffixes = name.partition(".")
     suffix = suffixes.rpartition(".")[2]

@@ -141,7 +141,7 @@ class Ranking:
     def _frequencies(
         self, forms: Mapping[str, float], means: Sequence[float], files: dict[int, int], names: set[int]
     ) -> dict[int, float]:
-        """How often each unit has a word: over all fields, each by its weight and by its length against the mean.
+        """Count how often each unit has a word: over all fields, each by its weight and by its length against the mean.
 
         Fills in the file of each of these units, and those with the word in their name.
         """

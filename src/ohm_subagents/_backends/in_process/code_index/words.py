@@ -110,7 +110,7 @@ def split(text: str) -> Iterator[str]:
 
 
 def other_forms(word: str) -> tuple[str, ...]:
-    """What else a word of a question may be called in code."""
+    """Give the other names that a word of a question may have in code."""
     return _OTHERS.get(word, ())
 
 

@@ -55,7 +55,7 @@ def _rows(rank: int, hit: Hit, lines: Sequence[tuple[int, str]]) -> list[str]:
 
 
 async def _is_visible(search: TreeSearch, root: Path, start: str, files: Files) -> bool:
-    """Whether a search of the whole tree sees the files below `start` too; a path may name what is hidden from that."""
+    """Tell whether a search of the whole tree sees the files below `start`; a path may name hidden ones."""
 
     def is_below(path: str) -> bool:  # others would take the place of these in a large tree
         return path == start or path.startswith(f"{start}/")
