@@ -49,7 +49,10 @@ def test_a_project_tightens_and_never_opens(home, user, project, finder, oracle)
         ('{"allowInternalRouting": true}', "{}", True),
         ('{"allowInternalRouting": true}', '{"allowInternalRouting": false}', False),
         ('{"allowInternalRouting": false}', '{"allowInternalRouting": true}', False),
-        ("{}", '{"allowInternalRouting": "on"}', True),
+        ('{"allowInternalRouting": "on"}', "{}", True),
+        ("{}", '{"allowInternalRouting": true}', False),
+        ("{}", '{"allowInternalRouting": "on"}', False),
+        ('{"allowInternalRouting": true}', '{"allowInternalRouting": true}', True),
         ('{"allowInternalRouting": "maybe"}', '{"allowInternalRouting": true}', False),
     ],
 )
@@ -70,6 +73,30 @@ def test_an_allow_without_effect_is_named_with_the_rule_that_stands(home):
         f".pi/ohm.json:2: 'subagents.permissions.subagents.finder' {void} {stands}",
         ".pi/ohm.json:2: 'subagents.permissions.allowInternalRouting' is true, which has no effect: "
         "~/ohm.json:3 says false.",
+    ]
+
+
+def test_a_project_cannot_let_internal_subagents_in_where_the_user_is_silent(home):
+    home.write(project=rules('{"allowInternalRouting": true}'))
+    assert home.told(home.load()) == [
+        ".pi/ohm.json:1: 'subagents.permissions.allowInternalRouting' is true, which has no effect: only the user's "
+        "file can set it."
+    ]
+
+
+def test_a_rule_of_the_user_that_a_project_closes_is_named(home):
+    home.write(
+        user=rules(
+            '{"default": "allow",\n"subagents": {"finder": "allow", "task": "allow"},\n"allowInternalRouting": "on"}'
+        ),
+        project=rules('{"default": "deny",\n"subagents": {"task": "allow"},\n"allowInternalRouting": "off"}'),
+    )
+    void, stands = "is 'allow', which has no effect:", ".pi/ohm.json:1 denies it."
+    assert home.told(home.load()) == [
+        f"~/ohm.json:1: 'subagents.permissions.default' {void} {stands}",
+        f"~/ohm.json:2: 'subagents.permissions.subagents.finder' {void} {stands}",
+        "~/ohm.json:3: 'subagents.permissions.allowInternalRouting' is true, which has no effect: "
+        ".pi/ohm.json:3 says false.",
     ]
 
 
@@ -100,7 +127,7 @@ def test_a_misspelt_default_denies(home, value):
     home.write(user=rules('{"subagents": {"finder": "allow"}}'), project=rules(f'{{"default": {value}}}'))
     loaded = home.load()
     assert verdicts(loaded) == ("deny", "deny", "deny")
-    assert "it counts as 'deny'" in home.told(loaded)[0]
+    assert "it counts as 'deny'" in home.told(loaded)[-1]
 
 
 def test_the_legacy_ask_denies_and_is_named(home):
@@ -174,6 +201,7 @@ LAYERS = st.builds(
     default=st.none() | DECISIONS,
     subagents=st.dictionaries(st.sampled_from(["finder", "oracle", "task"]), DECISIONS),
     routing=st.none() | st.booleans(),
+    may_only_tighten=st.booleans(),
 )
 
 
@@ -186,6 +214,8 @@ def test_one_more_layer_never_turns_a_deny_into_an_allow(layers, another, profil
         assert after.decision(profile_id).verdict == "deny"
     if any(one.routing is False for one in layers):
         assert not after.allow_internal_routing
+    if another.may_only_tighten:
+        assert before.allow_internal_routing or not after.allow_internal_routing
 
 
 @given(

@@ -14,6 +14,7 @@ OURS = {
     "providers file beats project painter": "ohm.providers.json is not read (house 9.10)",
     "extension settings beat every file": "extension settings are not read (house 9.10)",
     "project overrides global": "a project does not choose a backend whose tools are not confined (test_load.py)",
+    "allowInternalRouting text": "a project does not let internal subagents in (test_permission_rules.py)",
     "root array ignored": "a root that is not an object is an error: rules must not vanish silently",
     "root null ignored": "a root that is not an object is an error: rules must not vanish silently",
 }

@@ -18,7 +18,7 @@ from ohm_subagents._config.plugin_lists import understood
 from ohm_subagents._config.project import tightened
 from ohm_subagents._config.regular_file import is_one_place
 from ohm_subagents._config.reserved import without_effect
-from ohm_subagents._config.rules import PATH, loosening, read_rules, without_rules
+from ohm_subagents._config.rules import PATH, overruled, read_rules, without_rules
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.tool_rules import KEY, ToolRules, merge_tools, not_granted, read_tools, without_tools
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -71,7 +71,7 @@ def load_config(
     permissions = merge(one for one, _ in rules)
     diagnostics: list[Diagnostic] = []
     for layer, (one, wrong) in zip(files, rules, strict=True):
-        diagnostics += [*_repeated(layer), *wrong, *loosening(layer, one, permissions)]
+        diagnostics += [*_repeated(layer), *wrong, *overruled(layer, one, permissions)]
     for layer, (given, wrong) in zip(files, tools, strict=True):
         diagnostics += [*wrong, *not_granted(layer, given, tool_rules)]
     diagnostics += [one for reading in budgets for one in reading.diagnostics]

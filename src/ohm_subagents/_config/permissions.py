@@ -56,7 +56,7 @@ class Permissions:
                 "allowInternalRouting": {
                     "type": "boolean",
                     "default": False,
-                    "description": "Whether internal subagents are shown and may run.",
+                    "description": "Whether internal subagents are shown and may run; a project can only forbid it.",
                 },
             },
             "additionalProperties": False,
@@ -68,12 +68,13 @@ OPEN: Final = Permissions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What one file says; None where it says nothing."""
+    """What one file says; None where it says nothing. A project's file `may_only_tighten`."""
 
     default: Decision | None = None
     subagents: Mapping[str, Decision] = field(default_factory=dict[str, Decision])
     routing: bool | None = None
     routing_source: str = ""
+    may_only_tighten: bool = False
 
     def opinion(self, profile_id: str) -> Decision | None:
         return self.subagents.get(profile_id, self.default)
@@ -83,7 +84,7 @@ def merge(layers: Iterable[Rules]) -> Permissions:
     """The rules of several files, in reading order, as one."""
     layers = tuple(layers)
     ids = dict.fromkeys(profile_id for rules in layers for profile_id in rules.subagents)
-    routing = [rules for rules in layers if rules.routing is not None]
+    routing = [one for one in layers if one.routing is False or (one.routing and not one.may_only_tighten)]
     deciding = next((rules for rules in routing if not rules.routing), routing[-1] if routing else None)
     return Permissions(
         default=_strictest(rules.default for rules in layers),

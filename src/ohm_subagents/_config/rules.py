@@ -34,7 +34,7 @@ def read_rules(layer: Layer) -> tuple[Rules, tuple[Diagnostic, ...]]:
     for path in (*((key,) for key in layer.values), *(("subagents", key) for key in members)):
         if path != PATH and _is_meant(path[-1]):
             rules = replace(rules, default=reader.misplaced(path))
-    return rules, tuple(reader.wrong)
+    return replace(rules, may_only_tighten=layer.kind == "project"), tuple(reader.wrong)
 
 
 def without_rules(layer: Layer) -> Layer:
@@ -135,10 +135,8 @@ class _Reader:
         self.wrong.append(place.diagnostic(f"'{place.key}' {message}"))
 
 
-def loosening(layer: Layer, rules: Rules, merged: Permissions) -> tuple[Diagnostic, ...]:
-    """Names each 'allow' of a project that the user's file makes void."""
-    if layer.kind != "project":
-        return ()
+def overruled(layer: Layer, rules: Rules, merged: Permissions) -> tuple[Diagnostic, ...]:
+    """Names each rule that is open in this file and that another file closes."""
     allows = [((*PATH, "default"), rules.default, merged.default)]
     allows += [((*PATH, "subagents", name), rule, merged.subagents[name]) for name, rule in rules.subagents.items()]
     found = [
@@ -153,9 +151,9 @@ def loosening(layer: Layer, rules: Rules, merged: Permissions) -> tuple[Diagnost
     ]
     if rules.routing and not merged.allow_internal_routing:
         place = layer.place((*PATH, "allowInternalRouting"))
-        found.append(
-            place.diagnostic(f"'{place.key}' is true, which has no effect: {merged.routing_source} says false.")
-        )
+        stands = merged.routing_source
+        why = "only the user's file can set it" if stands == "default" else f"{stands} says false"
+        found.append(place.diagnostic(f"'{place.key}' is true, which has no effect: {why}."))
     return tuple(found)
 
 
