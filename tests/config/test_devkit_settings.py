@@ -84,6 +84,13 @@ def test_a_wrong_value_counts_as_its_default_and_is_told(load, section):
     assert len(diagnostics) == 1
 
 
+@pytest.mark.parametrize("value", [0, 1, "nope", "off", [], {}], ids=repr)
+def test_the_suite_is_off_where_nobody_can_say_that_it_is_on(load, value):
+    settings, (told,) = load({"enabled": value})
+    assert settings == DevkitSettings(enabled=False)
+    assert told.message.endswith("but has to be true or false; it counts as false.")
+
+
 def test_of_the_lsp_actions_those_that_change_something_are_left_out(load):
     settings, (told,) = load({"allowedLspActions": ["hover", "rename", "hover", 3]})
     assert settings.allowed_lsp_actions == ("hover",)

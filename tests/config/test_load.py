@@ -135,8 +135,6 @@ WRONG = [
     ('{"outputMaxChars": true}', "'outputMaxChars' is true, but has to be a positive integer; it is ignored."),
     ('{"outputMaxChars": 1.5}', "'outputMaxChars' is 1.5, but has to be a positive integer; it is ignored."),
     ('{"outputMaxChars": 1e300}', "'outputMaxChars' is 1e+300, but has to be a positive integer; it is ignored."),
-    ('{"features": {"subagents": 1}}', "'features.subagents' is 1, but has to be true or false; it is ignored."),
-    ('{"features": []}', "'features' is [], but has to be an object; it is ignored."),
     ('{"subagents": [1]}', "'subagents' is [1], but has to be an object; it is ignored."),
     ('{"suites": "task"}', "'suites' is 'task', but has to be a list; it is ignored."),
     ('{"suites": ["task", 3]}', "'suites.1' is 3, but has to be a text that is not blank; it is ignored."),
@@ -312,7 +310,8 @@ def test_null_resets_what_a_lower_layer_chose(home):
         ('"off"', '"yes"', False),
         ("true", "false", False),
         ("true", "true", True),
-        ("null", "true", True),
+        ("null", "true", False),
+        ("0", "true", False),
     ],
 )
 def test_a_project_turns_a_feature_off_and_never_on(home, user, project, on):

@@ -123,6 +123,12 @@ def _is_late_by_the_runner(case: Json) -> bool:
     return any(entry.get("timedOut") for entry in case["backend"].get("cli", []))
 
 
+def _reads_leading_digits(case: Json) -> bool:
+    """A number in a variable that is no integer, of which the reference takes the digits in front."""
+    values = (str(value).strip() for value in (case.get("env") or {}).values() if value is not None)
+    return any(re.fullmatch(r"\+?[0-9]+[^0-9].*", value) for value in values)
+
+
 BY_CONTENT: dict[str, Callable[[Json], bool]] = {
     "Q19": _cuts_a_grapheme,
     "Q64": _answers_a_send_beside_the_start,
@@ -131,6 +137,7 @@ BY_CONTENT: dict[str, Callable[[Json], bool]] = {
     "Q36": _strips_below_the_header,
     "no such backend": _names_no_backend,
     "clocks": _is_late_by_the_runner,
+    "leading digits": _reads_leading_digits,
 }
 """Quirks that some cases show without the tag."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.layers import Layer, read_file
-from ohm_subagents._config.values import MAX_INTEGER, shown
+from ohm_subagents._config.values import MAX_INTEGER, shown, switch
 from ohm_subagents.contract.devkit_settings import LSP_ACTIONS, DevkitSettings
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.result import Err
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FILE: Final = Path("extensions", "devkit-pi", "config.json")
 SECTION: Final = "subagents"
 _DEFAULT: Final = DevkitSettings()
+_ENABLED: Final = (SECTION, "enabled")
 _SWITCHES: Final[Mapping[str, str]] = {
     "enabled": "enabled",
     "allowWrite": "allow_write",
@@ -33,7 +34,8 @@ _NUMBERS: Final[Mapping[str, tuple[str, int]]] = {
 
 
 def load_devkit_settings(agent_dir: Path) -> tuple[DevkitSettings, tuple[Diagnostic, ...]]:
-    """Read the file. A wrong value counts as its default, a file that cannot be read as empty; both are told."""
+    """Read the file. A wrong value counts as its default, one of `enabled` as false, a file that cannot be read as
+    empty; all are told."""
     read = read_file(agent_dir / FILE, "given")
     if isinstance(read, Err):
         message = f"{read.err_value.message} It counts as empty."
@@ -77,6 +79,8 @@ class _Reader:
         if isinstance(value, bool):
             return value
         if value is not None:
+            if path == _ENABLED:  # whoever wrote it may have meant to switch the suite off
+                default = switch(value) is True
             self._note(path, value, f"true or false; it counts as {shown(default)}")
         return default
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from ohm_subagents._config.layers import Layer, Place
-from ohm_subagents._config.values import MAX_INTEGER, shown
+from ohm_subagents._config.values import shown
 from ohm_subagents.contract.nesting import Nesting
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ VARIABLES: Final = (
     Variable(name="OHM_DEBUG", path=("debug",), kind="text"),
 )
 
-_LEADING: Final = re.compile(r"\+?[0-9]{1,20}")
+_INTEGER: Final = re.compile(r"[0-9]{1,20}")
 
 DIRECTORY_VARIABLES: Final = ("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
 AGENT_DIRECTORY_VARIABLES: Final = ("PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
@@ -129,13 +129,13 @@ def nesting(env: Mapping[str, str]) -> Nesting:
 
 
 def environment(env: Mapping[str, str]) -> tuple[Layer, tuple[Diagnostic, ...]]:
-    """The variables as a layer of raw values, and the integers that are not written as one, the depth among them.
+    """The variables as a layer of raw values, and what is wrong with the depth.
 
     A blank variable is an unset one, but a blank list of the plugins to load has none in it.
     """
     values: dict[str, JsonValue] = {}
     places: dict[KeyPath, Place] = {}
-    inexact: list[Diagnostic] = []
+    wrong: list[Diagnostic] = []
     for variable in VARIABLES:
         text = env.get(variable.name, "").strip()
         if not text and not (variable.blank_counts and variable.name in env):
@@ -144,33 +144,23 @@ def environment(env: Mapping[str, str]) -> tuple[Layer, tuple[Diagnostic, ...]]:
         for part in variable.path[:-1]:
             inner = section.setdefault(part, {})
             section = inner if isinstance(inner, dict) else section
-        value = section[variable.path[-1]] = _read(text, variable.kind)
-        place = places[variable.path] = Place(source=f"env {variable.name}", key=variable.name)
-        if isinstance(value, int) and not (text.isascii() and text.isdigit()):
-            told = f"'{variable.name}' is {shown(text)}, but has to be a positive integer; it counts as {value}."
-            inexact.append(place.diagnostic(told))
+        section[variable.path[-1]] = _read(text, variable.kind)
+        places[variable.path] = Place(source=f"env {variable.name}", key=variable.name)
     if nesting_depth(env) is None:
         told = (
             f"'{DEPTH_VARIABLE}' is {shown(env[DEPTH_VARIABLE])}, but has to be an integer, 0 or more; it counts as "
             "the depth limit reached, so no task may be started."
         )
         place = Place(source=f"env {DEPTH_VARIABLE}", key=DEPTH_VARIABLE)
-        inexact.append(place.diagnostic(told, severity="error"))
-    return Layer(kind="environment", source="env", values=values, places=places), tuple(inexact)
+        wrong.append(place.diagnostic(told, severity="error"))
+    return Layer(kind="environment", source="env", values=values, places=places), tuple(wrong)
 
 
 def _read(text: str, kind: Literal["integer", "text", "list"]) -> JsonValue:
     match kind:
         case "integer":
-            return _leading_integer(text) or text
+            return (int(text) if _INTEGER.fullmatch(text) else 0) or text
         case "list":
             return [part.strip() for part in text.split(",") if part.strip()]
         case "text":
             return text
-
-
-def _leading_integer(text: str) -> int | None:
-    """`3xyz` is 3 and `2.9` is 2 (task-v1, 20.4); None without a positive integer in front."""
-    leading = _LEADING.match(text)
-    number = int(leading.group()) if leading else 0
-    return number if 0 < number <= MAX_INTEGER else None

@@ -20,6 +20,7 @@ from ohm_subagents._config.regular_file import is_one_place
 from ohm_subagents._config.reserved import without_effect
 from ohm_subagents._config.rules import PATH, overruled, read_rules, without_rules
 from ohm_subagents._config.schema import OhmConfig
+from ohm_subagents._config.switches import switched
 from ohm_subagents._config.tool_rules import KEY, ToolRules, merge_tools, not_granted, read_tools, without_tools
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -78,8 +79,8 @@ def load_config(
     alone: dict[tuple[str, str], frozenset[str]] = {}
     values: dict[str, JsonValue] = {}
     places: dict[KeyPath, Place] = {}
-    variables, inexact = environment(env)
-    diagnostics += inexact
+    variables, wrong_depth = environment(env)
+    diagnostics += wrong_depth
     for raw in (*(without_rules(without_tools(reading.layer)) for reading in budgets), variables):
         checked, ignored = _checked(raw)
         below = Layer(kind="given", source="", values=values, places=places)
@@ -142,11 +143,13 @@ def _given(config: Mapping[str, JsonValue] | Path) -> Result[tuple[Layer, ...], 
 
 def _checked(raw: Layer) -> tuple[Layer, list[Diagnostic]]:
     known, wrong_lists = understood(raw)
-    layer, wrong_entries = folded(known)
+    clear, wrong_switches = switched(known)
+    layer, wrong_entries = folded(clear)
     values, wrong_values = accepted(OhmConfig, layer.values, layer.place, complete=False)
     checked = replace(layer, values=values)
     return checked, [
         *wrong_lists,
+        *wrong_switches,
         *wrong_entries,
         *wrong_values,
         *without_effect(checked, OhmConfig),
