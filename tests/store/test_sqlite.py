@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 import pytest
 from store_tasks import Clock, Hand, opened
 
+from ohm_subagents._store.eviction import MANY
 from ohm_subagents._store.owner import Process
 from ohm_subagents._store.place import network_file_system
 from ohm_subagents._store.retention import RetentionPolicy
@@ -425,3 +426,36 @@ async def test_a_file_that_may_not_be_written_costs_the_durability_only(registry
     async with registry() as store:
         (told,) = store.diagnostics
         assert "it may not be written" in told.message
+
+
+async def test_what_makes_room_is_gone_at_once_and_leaves_the_file_many_at_a_time(tmp_path, registry, clock):
+    rows = "SELECT count(*) FROM tasks"
+    async with registry(max_entries=2) as store:
+        for number in range(MANY + 1):
+            Hand(store, clock).settled(f"task_{number}")
+            await store.flush()
+        assert [task.id for task in store.tasks()] == [f"task_{MANY - 1}", f"task_{MANY}"]
+        assert store.count() == 2
+        assert tables(tmp_path, rows) == [(MANY + 1,)]
+        Hand(store, clock).settled("task_last")
+        await store.flush()
+        assert store.count() == 2
+    assert tables(tmp_path, rows) == [(2,)]
+    assert tables(tmp_path, "SELECT count(*) FROM gone") == [(MANY,)]
+
+
+async def test_a_task_that_made_room_may_come_back_under_its_id(registry, clock):
+    async with registry(max_entries=1) as store:
+        for task_id in ("task_1", "task_2", "task_1"):
+            Hand(store, clock).settled(task_id)
+            await store.flush()
+        assert [task.id for task in store.tasks()] == ["task_1"]
+        assert store.get("task_2").err_value.message.endswith("evicted by capacity policy after reaching max 1 tasks")
+
+
+async def test_what_is_past_its_time_leaves_the_file_at_the_end(tmp_path, registry, clock):
+    async with registry(retention_ms=100) as store:
+        Hand(store, clock).settled("task_1")
+        clock.now += 100
+        Hand(store, clock).settled("task_2")
+    assert tables(tmp_path, "SELECT id FROM tasks") == [("task_2",)]

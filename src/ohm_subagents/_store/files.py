@@ -97,9 +97,10 @@ class TaskFiles:
         """The task is gone."""
         self.close(task_id)
         self._torn.discard(task_id)
-        for file in (self.transcript(task_id), *(self.output(task_id, number) for number in numbers)):
+        name = f"{self._directory}{os.sep}{file_name(task_id)}"  # a Path for each would cost more than the rest
+        for file in (f"{name}.jsonl", *(f"{name}.{number}.txt" for number in numbers)):
             with suppress(OSError):
-                file.unlink(missing_ok=True)
+                os.unlink(file)  # noqa: PTH108  no Path is at hand
 
     def _descriptor(self, task_id: TaskId, *, is_new: bool) -> int:
         descriptor = self._open.get(task_id)

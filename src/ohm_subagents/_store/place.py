@@ -59,7 +59,7 @@ class Fixed:
     """A file that must stay where it is while it is open: what is written to one that is unlinked is lost."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path = str(path)  # asked with every write
         self._identity = self._now()
 
     def check(self) -> None:
@@ -70,7 +70,7 @@ class Fixed:
 
     def _now(self) -> tuple[int, int] | None:
         try:
-            found = self._path.stat()
+            found = os.stat(self._path)  # noqa: PTH116  a Path is made anew each time
         except OSError:
             return None
         return found.st_dev, found.st_ino

@@ -55,7 +55,6 @@ def insert(connection: sqlite3.Connection, row: Row, owner: int) -> bool:
     """A new task; False if another one that is not over has its id. One that is over makes room."""
     task = row.task
     values = (task.id, task.session_id, owner, *row.values)
-    connection.execute("DELETE FROM gone WHERE id = ?", (task.id,))
     if connection.execute(_INSERT, values).rowcount:
         return True
     connection.execute("DELETE FROM tasks WHERE id = ? AND ended_ms IS NOT NULL", (task.id,))
@@ -83,29 +82,35 @@ def save_checkpoint(connection: sqlite3.Connection, task: Task, *, max_chars: in
 
 
 def remove_old(
-    connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int
+    connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int, leaving: Mapping[TaskId, str]
 ) -> tuple[dict[TaskId, tuple[int, ...]], bool]:
-    """Remove what is past its time, or too much; the tasks with the numbers of their outputs, and if that was all."""
+    """Remove what leaves, what is past its time, or too much; with the numbers of their outputs, and if it was all."""
+    gone: dict[TaskId, tuple[int, ...]] = {}
+    if leaving:
+        named = ",".join("?" * len(leaving))
+        left = connection.execute(f"SELECT id, large_outputs FROM tasks WHERE id IN ({named})", [*leaving]).fetchall()  # noqa: S608  question marks
+        gone |= _remove(connection, left, next(iter(leaving.values())))
     found = connection.execute(
         "SELECT id, large_outputs FROM tasks WHERE ended_ms <= ? ORDER BY ended_ms, seq LIMIT ?",
         (now_ms - policy.retention_ms, STEP),
     ).fetchall()
-    gone = _remove(connection, found, expired_why(policy))
-    too_many = min(_count(connection, "tasks") - policy.max_entries, STEP - len(found))
+    gone |= _remove(connection, found, expired_why(policy))
+    too_many = min(count(connection, "tasks") - policy.max_entries, STEP - len(found))
     if too_many > 0:
-        found += (oldest := _oldest(connection, too_many))
-        gone |= _remove(connection, oldest, evicted_why(policy))
+        found += (eldest := oldest(connection, too_many))
+        gone |= _remove(connection, eldest, evicted_why(policy))
     if gone:
         connection.execute(
             "DELETE FROM gone WHERE seq IN (SELECT seq FROM gone ORDER BY seq LIMIT ?)",
-            (max(0, _count(connection, "gone") - policy.max_reasons),),
+            (max(0, count(connection, "gone") - policy.max_reasons),),
         )
     return gone, len(found) < STEP
 
 
-def _oldest(connection: sqlite3.Connection, count: int) -> list[tuple[TaskId, str]]:
+def oldest(connection: sqlite3.Connection, number: int) -> list[tuple[TaskId, str]]:
+    """So many settled tasks, the first to end first, with their large outputs."""
     return connection.execute(
-        "SELECT id, large_outputs FROM tasks WHERE ended_ms IS NOT NULL ORDER BY ended_ms, seq LIMIT ?", (count,)
+        "SELECT id, large_outputs FROM tasks WHERE ended_ms IS NOT NULL ORDER BY ended_ms, seq LIMIT ?", (number,)
     ).fetchall()
 
 
@@ -122,7 +127,8 @@ def _remove(
     return gone
 
 
-def _count(connection: sqlite3.Connection, table: str) -> int:
+def count(connection: sqlite3.Connection, table: str) -> int:
+    """Of the rows of a table, without reading them."""
     return int(connection.execute("SELECT n FROM counts WHERE what = ?", (table,)).fetchone()[0])
 
 

@@ -106,8 +106,6 @@ class SqliteStore:
         if all(each.message != message for each in tuple(self._diagnostics)):
             self.tell(message)
 
-    # Writing
-
     def save(self, task: Task, event: Event) -> None:
         self._newest[task.id] = task
         self._queue.save(task, event)
@@ -179,11 +177,10 @@ class SqliteStore:
 
     def count(self) -> int:
         found = self._found("SELECT n FROM counts WHERE what = 'tasks'")
-        return int(found[0][0]) if found else len(self._newest)
+        return int(found[0][0]) - len(self._writer.eviction.leaving) if found else len(self._newest)
 
     def get(self, task_id: TaskId) -> Result[Task, OhmError]:
-        task = self._newest.get(task_id)
-        if task is not None:
+        if (task := self._newest.get(task_id)) is not None:
             return self._within_retention(task)
         found = self._rows("WHERE tasks.id = ?", task_id)
         if found:
@@ -193,7 +190,9 @@ class SqliteStore:
         return Err(expired(task_id, why[0][0]) if why else unknown(task_id))
 
     def _within_retention(self, task: Task) -> Result[Task, OhmError]:
-        """What is past its time is gone, whether it was removed yet or not."""
+        """What is past its time, or made room, is gone, whether it was removed yet or not."""
+        if (why := self._writer.eviction.leaving.get(task.id)) is not None:
+            return Err(expired(task.id, why))
         if task.ended_ms is not None and self._clock() - task.ended_ms >= self._policy.retention_ms:
             return Err(expired(task.id, expired_why(self._policy)))
         return Ok(task)
@@ -252,7 +251,8 @@ class SqliteStore:
     def outlines(self) -> Iterator[Result[Task, OhmError]]:
         """Every task, newest first, without what its transcript, large outputs and conversation hold: for lists."""
         for task_id, record in self._found("SELECT id, record FROM tasks ORDER BY seq DESC") or ():
-            yield read(task_id, record, outputs={}, checkpoint=None)
+            if task_id not in self._writer.eviction.leaving:
+                yield read(task_id, record, outputs={}, checkpoint=None)
 
     def _rows(self, which: str, *values: str | int) -> list[Stored]:
         return self._found(f"{_SELECT} {which}", *values) or []

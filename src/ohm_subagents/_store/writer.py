@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._store import rows
+from ohm_subagents._store.eviction import Eviction
 from ohm_subagents._store.owner import HEARTBEAT_S, wall_clock_ms
 from ohm_subagents._store.schema import transaction
 from ohm_subagents._store.transcript import STREAMED, lines
@@ -75,7 +76,7 @@ class Writer:
         self._file = file
         self._files = files
         self._owner = owner
-        self._policy = policy
+        self.eviction = Eviction(connection, policy)
         self._told = told
         self._gone = gone
         self._seam = seam
@@ -86,10 +87,9 @@ class Writer:
         self._lost: set[TaskId] = set()
         self._dropped: set[TaskId] = set()
         self._fact: str | None = None
-        self._removed: dict[TaskId, tuple[int, ...]] = {}
+        self._is_beating = False
         self._now_ms = 0
         self._beaten_s = time.monotonic()
-        self._must_remove = True
         self._is_failing = False
         self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="ohm-subagents store", daemon=True)
@@ -117,7 +117,7 @@ class Writer:
     def _run(self) -> None:
         try:
             while not self._is_closed:
-                self.queue.wait(0.0 if self._must_remove else self._until_beat_s())
+                self.queue.wait(0.0 if self.eviction.is_due else self._until_beat_s())
                 self._write(self.queue.take())
             self._write(self.queue.take())
             self._leave()
@@ -136,24 +136,22 @@ class Writer:
             self._write_down(batch)
         except (sqlite3.Error, OSError) as exc:
             self._tell_failure(exc)
-            self._must_remove = False
         except Exception as exc:  # noqa: BLE001  a task may hold anything, and a later one must still be written
             for task_id in {*self._unsaved.tasks, *(task.id for task, _ in batch.saved), *batch.behind}:
                 self._drop(task_id, exc)
             self._unsaved, self._takeovers = Unsaved(), ()
-            self._must_remove = False
         else:
             self._is_failing = self._transcripts.is_behind
             self.written_count = batch.count
         finally:
             for then in batch.waiting:
                 then()
-        self._remove_files()
+        self._make_room()
 
     def _write_down(self, batch: Batch) -> None:
         """Append before the rows are written: a row never knows more than its transcript."""
         if batch.policy is not None:
-            self._policy, self._must_remove = batch.policy, True
+            self.eviction.policy, self.eviction.is_overdue = batch.policy, True
         self._takeovers += batch.takeovers
         for task, event in batch.saved:
             self._now_ms = task.updated_ms
@@ -166,6 +164,8 @@ class Writer:
             self._files.begin_anew()
         self._transcripts.write(batch)
         self._commit()
+        if batch.policy is not None or self.eviction.is_urgent:
+            self._make_room()
 
     def _tell_failure(self, exc: Exception) -> None:
         """Once, until all is written again."""
@@ -184,37 +184,32 @@ class Writer:
     def _commit(self) -> None:
         now_s = time.monotonic()
         is_due = now_s - self._beaten_s >= HEARTBEAT_S
-        if not (self._unsaved.tasks or self._takeovers or is_due or self._must_remove or self._fact):
+        if not (self._unsaved.tasks or self._takeovers or is_due or self._fact):
             return
         if is_due:
-            self._beaten_s = now_s  # also when it fails: then with the next one
+            self._beaten_s, self._is_beating = now_s, True  # also when it fails: then with the next one
         self._file.check()
         ready = self._ready()
         self._seam("before commit")
-        removed: dict[TaskId, tuple[int, ...]] = {}
-        is_all = True
         with transaction(self._connection):
             if is_due:
                 rows.beat(self._connection, self._owner.id, self._owner.slot, self._owner.process, wall_clock_ms())
             taken = [each for each in self._takeovers if self._take_over(each)]
             lost = [row.task.id for row in ready if not self._save(row)]
-            if self._unsaved.created or self._must_remove:
-                removed, is_all = rows.remove_old(self._connection, self._policy, self._now_ms)
+            leaving = self.eviction.after(self._unsaved.created)
             if self._fact is not None:
                 rows.save_fact(self._connection, self._fact)
         self._seam("after commit")
         self._fact = None
-        self._must_remove = not is_all
-        removed_too = [each.task.id for each in self._takeovers if each not in taken]
+        self.eviction.leaving = leaving
+        not_ours = [each.task.id for each in self._takeovers if each not in taken]
         self._unsaved, self._takeovers = Unsaved(), ()
         self._outputs -= {(row.task.id, n) for row in ready if row.task.is_terminal for n in row.large}
-        self._removed |= removed
-        self._gone([*removed, *removed_too])
+        self._gone(not_ours)
         for each in taken:
             self._close_transcript(each)
         self._lost.update(lost)
         self._transcripts.lose(lost)
-        self._transcripts.forget(removed)
         for task_id in lost:
             self._told(f"Task '{task_id}' belongs to another process now; what this one did since then is not kept.")
 
@@ -278,11 +273,20 @@ class Writer:
             self._files.write_outputs(row.task.id, new)
             self._outputs |= {(row.task.id, n) for n in new}
 
-    def _remove_files(self) -> None:
-        """Of tasks that are gone; nobody waits for it."""
-        for task_id, numbers in self._removed.items():
+    def _make_room(self) -> None:
+        """Remove what has left, and with each heartbeat and at the end what is past its time; nobody waits for it."""
+        if not (self._is_beating or self._is_closed or self.eviction.is_due):
+            return
+        self._is_beating = False
+        try:
+            removed = self.eviction.remove(self._now_ms)
+        except sqlite3.Error as exc:
+            self._tell_failure(exc)
+            return
+        self._gone(removed)
+        self._transcripts.forget(removed)
+        for task_id, numbers in removed.items():
             self._files.remove(task_id, numbers)
-        self._removed = {}
 
     def _leave(self) -> None:
         """What this store still owned, which an orderly end leaves none of, is a dead owner's from now on."""
