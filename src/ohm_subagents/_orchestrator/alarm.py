@@ -71,14 +71,13 @@ class Alarm:
         self._awake += 1
 
     def leave(self, sleeper: Sleeper) -> None:
-        """A run is over; after the last one there is nothing to wake up for."""
+        """A run is over. After the last one the nap goes on: waking once in vain costs less than each reset of it."""
         if sleeper.alarm is not None:
             sleeper.alarm.sleeper = None
             sleeper.alarm = None
         self._awake -= 1
         if not self._awake:
             self._heap.clear()
-            self._nap.deadline = math.inf
 
     def close(self) -> None:
         """Nobody is woken any more."""
