@@ -1,12 +1,16 @@
 """Answers that have to be handed in: what counts, what is corrected, and how it ends (003)."""
 
+import sys
 from dataclasses import replace
 
 import anyio
 import pytest
 from acting import ActingBackend
+from loops import one_loop
 
 from ohm_subagents import Budget, ErrorCode, Limits, Ohm
+from ohm_subagents._plugins import finalization
+from ohm_subagents._plugins.interpreter import Limits as Limited
 from ohm_subagents.contract import Err, OhmError, Profile, ToolEnded, ToolStarted
 from ohm_subagents.plugin import Capability, ToolCall
 from ohm_subagents.testing import HERMETIC
@@ -246,6 +250,11 @@ async def test_only_who_has_to_finalize_is_given_the_tool():
 SCHEMA = {"type": "object", "required": ["files"], "properties": {"files": {"type": "array"}}}
 
 
+# A result is held to its schema by a process, whose time is that of the world and not that of a test.
+on_real_loops = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+
+
+@on_real_loops
 @pytest.mark.parametrize("files", [{"files": ["a"]}, '{"files": ["a"]}'], ids=["as JSON", "as a text"])
 async def test_a_result_that_has_a_schema_fits_it_and_is_handed_on_as_json(files):
     profile = replace(SCOUT, result_schema=SCHEMA)
@@ -254,6 +263,54 @@ async def test_a_result_that_has_a_schema_fits_it_and_is_handed_on_as_json(files
 
     assert "'files' is a required property" in script.answers[0]
     assert task.output == '{"files":["a"]}'
+
+
+HALVES = {f"a{n}": {"anyOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(60)} | {"a60": {"type": "null"}}
+ENDLESS = [
+    ({"pattern": "^(a+)+$"}, "a" * 60 + "!"),
+    ({"patternProperties": {"^(a+)+$": {}}}, {"a" * 60 + "!": 1}),
+    ({"propertyNames": {"pattern": "(a|aa)+$"}}, {"a" * 90 + "!": 1}),
+    ({"not": {"items": {"pattern": "(.*a){30}$"}}}, ["a" * 60 + "!"]),
+    ({"$defs": HALVES, "$ref": "#/$defs/a0"}, 1),
+    ({"uniqueItems": True}, [{"a": n} for n in range(60_000)]),
+]
+
+
+async def refused(schema, result):
+    """What a subagent hears that hands in a result which nobody can hold to the schema, while another task is done."""
+    script = Script([final(status="SUCCESS", result=result), final(status="ERROR", error="too hard")])
+    profile = replace(SCOUT, result_schema=schema)
+    done = []
+
+    async def other():
+        done.append(await task_of(Script([final(**SUCCESS)])))
+
+    async with anyio.create_task_group() as both:
+        both.start_soon(other)
+        await task_of(script, profile=profile)
+        assert done, "the loop goes on meanwhile"
+    return script.answers[0]
+
+
+@on_real_loops
+async def test_a_pattern_without_end_costs_its_answer_and_not_the_host(monkeypatch):
+    monkeypatch.setattr(finalization, "_LIMITS", Limited(memory=1 << 30, seconds=1))
+    assert "'result' cannot be held to its schema" in await refused(*ENDLESS[0])
+
+
+@pytest.mark.slow
+@one_loop
+@pytest.mark.parametrize(("schema", "result"), ENDLESS, ids=[f"{[*schema][-1]}" for schema, _ in ENDLESS])
+async def test_a_schema_without_end_costs_its_answer_and_not_the_host(anyio_backend, schema, result):
+    del anyio_backend
+    assert "'result' cannot be held to its schema" in await refused(schema, result)
+
+
+async def test_no_answer_is_taken_where_no_process_can_judge_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", f"{tmp_path}/python3")
+    script = Script([final(status="SUCCESS", result=1), final(status="ERROR", error="no")])
+    await task_of(script, profile=replace(SCOUT, result_schema={"type": "integer"}))
+    assert "no process starts" in script.answers[0]
 
 
 @pytest.mark.parametrize(

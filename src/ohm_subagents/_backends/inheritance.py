@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from ohm_subagents._plugins.interpreter import has_interpreter
+
 LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 _STDERR, _NOT_RUN = 2, 127  # as the launcher has them
 _RESTORED: Final = frozenset({signal.SIGPIPE, signal.SIGXFSZ})
@@ -25,11 +27,6 @@ def launched(command: Sequence[str], *, parent: int = 0, status: int = _STDERR) 
     everywhere. Our own interpreter is there.
     """
     return (sys.executable, "-I", "-S", f"{LAUNCHER}", f"{parent}", f"{status}", *command)
-
-
-def has_interpreter() -> bool:
-    """Tell whether a script can be run; a frozen program has none that could."""
-    return bool(sys.executable) and not getattr(sys, "frozen", False)
 
 
 def with_default_signals(command: Sequence[str]) -> tuple[str, ...]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from anyio import to_thread
+
+from ohm_subagents._plugins.interpreter import Limits, has_interpreter, installed, run_apart
 from ohm_subagents._plugins.suites import Tool, ToolResult
 from ohm_subagents.contract.events import Finalized, FinalStatus
 from ohm_subagents.contract.finalization import FINALIZE
-from ohm_subagents.contract.json_schema import misfit, placed, writable
+from ohm_subagents.contract.json_schema import placed, writable
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -29,6 +32,11 @@ GUIDELINE: Final = f"End with a call of `{FINALIZE}`: nothing else that you say 
 HANDED_IN: Final = "The answer is handed in. Call no other tool."
 _STATUSES: Final[Mapping[str, FinalStatus]] = {"SUCCESS": "SUCCESS", "ERROR": "ERROR"}
 _SHOWN: Final = 60
+_LIMITS: Final = Limits(memory=1 << 30, seconds=5)
+_TOO_MUCH: Final = (
+    f"'result' cannot be held to its schema in {_LIMITS.seconds} seconds and {_LIMITS.memory >> 20} MiB: "
+    "hand in a smaller or simpler one, or end with ERROR."
+)
 
 
 def input_schema(schema: Schema | None) -> JsonObject:
@@ -52,7 +60,7 @@ def finalize_tool(schema: Schema | None, report: Callable[[Finalized], None]) ->
     """The tool; a call that is valid is reported, and any other answered with what is wrong with it."""
 
     async def execute(call: ToolCall) -> ToolResult:
-        match parse_final(call.arguments, schema):
+        match parse_final(call.arguments) if schema is None else await parse_fitting(call.arguments, schema):
             case Err(wrong):
                 return ToolResult(text=wrong, details={}, is_error=True)
             case Ok(final):
@@ -75,31 +83,52 @@ def payload(final: Finalized) -> JsonObject:
     return {key: value for key, value in said.items() if value is not None}
 
 
-def parse_final(arguments: JsonValue, schema: Schema | None = None) -> Result[Finalized, str]:
+def parse_final(arguments: JsonValue) -> Result[Finalized, str]:
     """A valid answer, or what is wrong with it, in one sentence; every text in it can be encoded.
 
-    A result for which there is a schema becomes JSON text; one that is written as such a text already counts too.
-    `finalize.mjs` has the same rules, but for the schema.
+    `finalize.mjs` has the same rules.
     """
+    read = _read(arguments)
+    if isinstance(read, Err):
+        return read
+    given, status = read.ok_value
+    return _failed(given, None) if status == "ERROR" else _done(_text(given.get("result")))
+
+
+async def parse_fitting(arguments: JsonValue, schema: Schema) -> Result[Finalized, str]:
+    """The same where there is a schema for the result, which becomes JSON text; one that is such a text counts too.
+
+    It is held to the schema in a process of its own, because what a schema demands can take for ever.
+    """
+    read = _read(arguments)
+    if isinstance(read, Err):
+        return read
+    given, status = read.ok_value
+    return _failed(given, schema) if status == "ERROR" else _done(await _fitting(given, schema))
+
+
+def _read(arguments: JsonValue) -> Result[tuple[JsonObject, FinalStatus], str]:
+    """What is given, and how it is meant."""
     read = writable(arguments)
     if isinstance(read, Err):
         return Err(f"The answer does not count: {read.err_value}.")
     given = read.ok_value if isinstance(read.ok_value, dict) else {}
-    named = given.get("status")
+    named, error = given.get("status"), given.get("error")
     status = _STATUSES.get(named) if isinstance(named, str) else None
     if status is None:
         return Err(f"{_what('status', named)}; allowed: SUCCESS or ERROR.")
-    error = given.get("error")
     if error is not None and not isinstance(error, str):
         return Err(f"{_what('error', error)}; allowed: a text.")
-    if status == "ERROR":
-        return _failed(given.get("result"), error, schema)
-    result = _text(given.get("result")) if schema is None else _fitting(given, schema)
-    return result if isinstance(result, Err) else Ok(Finalized(status=status, result=result.ok_value))
+    return Ok((given, status))
 
 
-def _failed(result: JsonValue, error: str | None, schema: Schema | None) -> Result[Finalized, str]:
-    if error is None or not error.strip():
+def _done(result: Result[str, str]) -> Result[Finalized, str]:
+    return result if isinstance(result, Err) else Ok(Finalized(status="SUCCESS", result=result.ok_value))
+
+
+def _failed(given: JsonObject, schema: Schema | None) -> Result[Finalized, str]:
+    error, result = given.get("error"), given.get("result")
+    if not isinstance(error, str) or not error.strip():
         return Err(f"{_what('error', error)}; ERROR requires an error that is not empty.")
     if result is None or isinstance(result, str):
         return Ok(Finalized(status="ERROR", error=error, result=result if result and result.strip() else None))
@@ -114,18 +143,34 @@ def _text(result: JsonValue) -> Result[str, str]:
     return Err(f"{_what('result', result)}; SUCCESS requires a result: a text that is not empty.")
 
 
-def _fitting(given: JsonObject, schema: Schema) -> Result[str, str]:
+async def _fitting(given: JsonObject, schema: Schema) -> Result[str, str]:
     """A result of `null` is there, if the schema allows it; one that is not there is not."""
     if "result" not in given:
         return Err("'result' is missing; SUCCESS requires one.")
     result = given["result"]
-    wrong = misfit(result, schema)
-    if wrong is None:
-        return Ok(_json(result))
     written = _written(result) if isinstance(result, str) else Err("")
-    if isinstance(written, Err) or misfit(written.ok_value, schema) is not None:
-        return Err(wrong)
-    return Ok(_json(written.ok_value))
+    values = [result] if isinstance(written, Err) else [result, written.ok_value]
+    fits = await _first_that_fits(values, schema)
+    return fits if isinstance(fits, Err) else Ok(_json(values[fits.ok_value]))
+
+
+async def _first_that_fits(values: list[JsonValue], schema: Schema) -> Result[int, str]:
+    """The number of a value that fits, or what is wrong with the first."""
+    said = json.dumps({"values": values, "schema": {**schema}}).encode()
+    if has_interpreter():
+        try:
+            done = await run_apart("ohm_subagents._plugins.fit", said, _LIMITS, paths=installed())
+        except OSError as error:
+            return Err(f"'result' cannot be held to its schema: no process starts ({error}).")
+        if done.returncode:
+            return Err(_TOO_MUCH)
+        told = done.stdout
+    else:
+        from ohm_subagents._plugins.fit import judged  # noqa: PLC0415  slow, and seldom needed
+
+        told = await to_thread.run_sync(judged, said, abandon_on_cancel=True)
+    verdict: dict[str, Any] = json.loads(told)
+    return Ok(verdict["fits"]) if "fits" in verdict else Err(verdict["wrong"])
 
 
 def _written(text: str) -> Result[JsonValue, str]:

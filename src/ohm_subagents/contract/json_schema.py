@@ -36,24 +36,6 @@ def writable(value: JsonValue) -> Result[JsonValue, str]:
     return Ok(copy)
 
 
-def misfit(value: JsonValue, schema: Schema) -> str | None:
-    """What is wrong with a result that has to fit a schema, in one sentence."""
-    from jsonschema import Draft202012Validator, SchemaError, ValidationError, validate  # noqa: PLC0415  slow, and seldom needed
-    from referencing import Registry  # noqa: PLC0415  slow, and seldom needed
-    from referencing.exceptions import Unresolvable  # noqa: PLC0415  slow, and seldom needed
-
-    try:
-        validate(value, {**schema}, cls=Draft202012Validator, registry=Registry[Any]())
-    except ValidationError as error:
-        where = error.json_path.removeprefix("$")
-        return f"'result{where}' does not fit: {error.message.rstrip('.')}."
-    except (SchemaError, Unresolvable) as error:
-        return f"'result' has a schema that cannot be followed: {error}."
-    except RecursionError:
-        return f"'result' is {_TOO_DEEP}."
-    return None
-
-
 def schema_fault(schema: object) -> str | None:
     """Why this is no JSON schema that a value can be held to: every reference has to lead to a part of it."""
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415  slow, and seldom needed

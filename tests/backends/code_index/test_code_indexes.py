@@ -514,10 +514,19 @@ async def test_an_interpreter_that_is_gone_is_not_needed(tree, tmp_path, monkeyp
     assert await tree.names("zebra") == ["zebra", "zebra"]
 
 
-async def test_what_crashes_the_reader_is_not_read_by_this_process(tree, tmp_path, monkeypatch):
-    python_that("cat > /dev/null; kill -SEGV $$", tmp_path, monkeypatch)
-    with pytest.raises(RuntimeError, match="ended with -11"):
+@pytest.mark.parametrize("end", ["kill -SEGV $$", "kill -XCPU $$", "kill -ALRM $$", "echo MemoryError >&2; exit 1"])
+async def test_what_a_reader_cannot_bear_is_not_read_by_this_process(tree, tmp_path, monkeypatch, end):
+    python_that(f"cat > /dev/null; {end}", tmp_path, monkeypatch)
+    with pytest.raises(RuntimeError, match="it ended with"):
         await tree.names("zebra")
+
+
+async def test_a_reader_has_limits_of_memory_and_time_and_finds_its_shared_library(tree, tmp_path, monkeypatch):
+    seen = tmp_path / "seen"
+    python_that(f"echo $LD_LIBRARY_PATH $6 $7 > {seen}; exec {sys.executable} $*", tmp_path, monkeypatch)
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/python/lib")
+    assert await tree.names("zebra") == ["zebra", "zebra"]
+    assert seen.read_text() == f"/opt/python/lib {2 << 30} 600\n"
 
 
 @pytest.mark.parametrize("module", ["ast", "json", "sqlite3", "zlib", "sitecustomize", "ohm_subagents"])

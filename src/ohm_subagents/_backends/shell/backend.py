@@ -20,7 +20,7 @@ from ohm_subagents._plugins.interfaces import BackendSpec, Capability
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from ohm_subagents._backends.shell.dialect import Dialect, Ended, Reader
     from ohm_subagents._backends.shell.process import Child
@@ -96,10 +96,17 @@ async def start(
     return started
 
 
-async def conversed(child: Child, reader: Reader, sink: Sink, *, grace_s: float) -> Result[RunOutput, OhmError]:
-    """Tell the sink what a process says until its run is over; whatever happens, the process is ended."""
+async def conversed(
+    child: Child, reader: Reader, sink: Sink, *, grace_s: float, look: Callable[[bytes], Awaitable[None]] | None = None
+) -> Result[RunOutput, OhmError]:
+    """Tell the sink what a process says until its run is over; whatever happens, the process is ended.
+
+    `look` is awaited before each line is read.
+    """
     try:
         async for line in child.lines():
+            if look is not None:
+                await look(line)
             for event in reader.read(line):
                 sink.emit(event)
             if reader.is_over:

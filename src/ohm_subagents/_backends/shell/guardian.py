@@ -10,7 +10,8 @@ from typing import Final, Self
 import anyio
 from anyio.abc import Process
 
-from ohm_subagents._backends.inheritance import has_interpreter, with_default_signals
+from ohm_subagents._backends.inheritance import with_default_signals
+from ohm_subagents._plugins.interpreter import has_interpreter, loader_environment
 
 _SCRIPT: Final = Path(__file__).with_name("remains.py")
 _ISOLATED: Final = ("-I", "-S") if sys.platform == "linux" else ("-I",)  # elsewhere the script needs psutil
@@ -38,7 +39,7 @@ class Guardian:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                env={},
+                env=loader_environment(),
                 start_new_session=True,
             )
         except OSError:

@@ -12,9 +12,10 @@ from typing import Final
 import anyio
 from anyio.abc import Process
 
-from ohm_subagents._backends.inheritance import has_interpreter, launched, masks_signals
+from ohm_subagents._backends.inheritance import launched, masks_signals
 from ohm_subagents._backends.shell.pipes import Inlet, Outlet
 from ohm_subagents._plugins.event_loop import on_asyncio
+from ohm_subagents._plugins.interpreter import has_interpreter
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 

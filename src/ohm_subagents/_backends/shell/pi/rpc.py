@@ -21,7 +21,7 @@ from ohm_subagents.contract.events import DiagnosticRaised
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
@@ -71,7 +71,7 @@ class RpcProcess:
         result: Result[RunOutput, OhmError] | None = None
         try:
             await self._is_tidy.wait()
-            await self._hold(talk, request)
+            await self._hold(talk, request, reader.look)
             if talk.is_over:
                 result = Err(talk.refused) if talk.refused else finished(reader, _SETTLED, sink)
             else:
@@ -84,13 +84,14 @@ class RpcProcess:
             if not isinstance(result, Ok) or not talk.is_over:
                 self.child.stop()
 
-    async def _hold(self, talk: _Talk, request: RunRequest) -> None:
+    async def _hold(self, talk: _Talk, request: RunRequest, look: Callable[[bytes], Awaitable[None]]) -> None:
         """Until pi has settled, or is gone."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._write, talk.outgoing)
             with ExitStack() as steering:
                 is_open = request.inbox is None
                 async for line in self._lines:
+                    await look(line)
                     talk.hear(line)
                     if talk.is_over:
                         break

@@ -1,0 +1,56 @@
+"""Hold values to a JSON schema. A program: what a schema demands can take for ever (patterns, references, uniqueness).
+
+It is given `{"values": […], "schema": {…}}`, and tells `{"fits": <number of the first that does>}` or
+`{"wrong": <what is wrong with the first>}`. Nothing is ever fetched.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from jsonschema import Draft202012Validator, SchemaError, ValidationError, validate
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+_SHOWN: Final = 500
+
+
+def misfit(value: JsonValue, schema: Mapping[str, JsonValue]) -> str | None:
+    """What is wrong with a result that has to fit a schema, in one sentence."""
+    try:
+        validate(value, {**schema}, cls=Draft202012Validator, registry=Registry[Any]())
+    except ValidationError as error:
+        where = error.json_path.removeprefix("$")
+        return f"'result{_cut(where)}' does not fit: {_cut(error.message.rstrip('.'))}."
+    except (SchemaError, Unresolvable) as error:
+        return f"'result' has a schema that cannot be followed: {_cut(str(error))}."
+    except RecursionError:
+        return "'result' is nested too deep."
+    return None
+
+
+def _cut(text: str) -> str:
+    """A message quotes the value, which may be of any size."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def judged(said: bytes) -> bytes:
+    """What is told of what is given."""
+    try:
+        given = json.loads(said)
+        wrong = [misfit(value, given["schema"]) for value in given["values"]]
+    except RecursionError:
+        return json.dumps({"wrong": "'result' is nested too deep."}).encode()
+    return json.dumps({"fits": wrong.index(None)} if None in wrong else {"wrong": wrong[0]}).encode()
+
+
+def main() -> None:
+    """Judge what is on stdin."""
+    sys.stdout.buffer.write(judged(sys.stdin.buffer.read()))
