@@ -220,6 +220,8 @@ def _named(summary: str, names: dict[str, str]) -> str:
     return summary if found is None else summary.replace(found[1], names.get(found[1], found[1]), 1)
 
 
+_CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1a\\x1c-\\x1f\\x7f-\\x9f]")
+"""What ours shows on no terminal; escape sequences are told by Q41."""
 _ROW = re.compile(r"    ├── [○…✓✕] ")
 
 
@@ -227,7 +229,7 @@ def comparable_lines(recorded: str, ours: str, tags: set[str]) -> tuple[list[str
     """The lines of two views without those that a quirk spoilt."""
     if UNSUPPORTED in tags:
         recorded, ours = (text.partition("╰──")[0] for text in (recorded, ours))
-    theirs, mine = recorded.split("\n"), ours.split("\n")
+    theirs, mine = _CONTROLS.sub("", recorded).split("\n"), ours.split("\n")
     if (
         "more tool call(s)" in recorded
     ):  # Q40, which not every such case is tagged with: the first rows, ours the newest

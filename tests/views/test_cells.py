@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ohm_subagents._views.cells import cells, fit, plain, wrap
+from ohm_subagents._views.cells import cells, fit, printable, wrap
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_words_wrap_and_a_long_word_is_broken(text: str, width: int, lines: list
 
 
 def test_a_subagent_cannot_drive_the_terminal_of_its_reader() -> None:
-    assert plain("\x1b[31mred\x1b[0m \x1b]0;title\x07done \x1b") == "red done "
+    assert printable("\x1b[31mred\x1b[0m \x1b]0;title\x07done \x1b") == "red done "
 
 
 @settings(deadline=None)

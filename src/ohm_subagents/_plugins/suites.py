@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 from pydantic import JsonValue
 
 from ohm_subagents._plugins.observer import Observer
+from ohm_subagents._views.cells import printable_json, wrapped
 from ohm_subagents._views.preview import MAX_LINES, preview_lines
 from ohm_subagents._views.redaction import Redaction
 from ohm_subagents._views.theme import PLAIN, Theme, View
@@ -49,8 +50,10 @@ class ToolResult:
     preview_max_lines: int = field(default=MAX_LINES, repr=False, compare=False)
 
     def render(self, *, expanded: bool = False, width: int = 120, theme: Theme = PLAIN) -> str:
-        """The text for a person, `width` terminal cells wide."""
-        return self.text if self.view is None else self.view(View(expanded=expanded, width=width, theme=theme))
+        """The text for a person, `width` terminal cells wide; nothing in it can drive the terminal."""
+        if self.view is None:
+            return "\n".join(wrapped(self.text, width))
+        return self.view(View(expanded=expanded, width=width, theme=theme))
 
     def preview(self, *, width: int = 120) -> str:
         """The newest lines of the collapsed view, as many as are configured, below a note that counts the others."""
@@ -99,8 +102,8 @@ class Tool:
     only_if_named: bool = False
 
     def render_call(self, arguments: JsonValue, *, theme: Theme = PLAIN) -> str:
-        """One line for a person: what is called."""
-        return self.call_view(arguments, theme)
+        """One line for a person: what is called. The view gets arguments without anything that can drive a terminal."""
+        return self.call_view(printable_json(arguments), theme)
 
     def render_result(
         self, result: ToolResult, *, expanded: bool = False, width: int = 120, theme: Theme = PLAIN

@@ -6,11 +6,14 @@ cannot be recognised. For that it has the redaction of its call, `ToolCall.redac
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ohm_subagents._surfaces.tool import guarded
+from ohm_subagents._views.cells import wrapped
 from ohm_subagents.contract.commands import Send, Start
 
 if TYPE_CHECKING:
@@ -102,11 +105,13 @@ def redacting_tool(tool: Tool, redaction: Redactions) -> Tool:
         return _redacted(await guarded(tool, inner), once, later=plain)
 
     def call_view(arguments: JsonValue, theme: Theme) -> str:
-        return redaction().text(tool.call_view(arguments, theme))
+        plain = redaction()
+        return plain.text(tool.call_view(plain.json(arguments), theme))
 
     def result_view(result: ToolResult, view: View) -> str:
-        shown = result.render(expanded=view.expanded, width=view.width, theme=view.theme)
-        return redaction().text(shown if tool.result_view is None else tool.result_view(result, view))
+        if tool.result_view is not None:
+            return _redacted_view(partial(tool.result_view, result), redaction(), view)
+        return _redacted_view(partial(_rendered, result), redaction(), view)
 
     return replace(tool, execute=execute, call_view=call_view, result_view=result_view)
 
@@ -120,8 +125,20 @@ def _redacted(result: ToolResult, redaction: Redaction, *, later: Redaction) -> 
     return replace(result, text=redaction.text(result.text), details=redaction.object(result.details), view=view)
 
 
+def _rendered(result: ToolResult, view: View) -> str:
+    return result.render(expanded=view.expanded, width=view.width, theme=view.theme)
+
+
 def _redacted_view(shown: Callable[[View], str], redaction: Redaction, view: View) -> str:
-    return redaction.text(shown(view))
+    """A view whose lines may break in the middle of a secret, where it would not be recognised.
+
+    One that has a secret is drawn anew, in plain lines, from its text without it.
+    """
+    drawn, whole = shown(view), shown(replace(view, width=sys.maxsize))
+    told = redaction.text(whole)
+    if told == whole:
+        return redaction.text(drawn)
+    return "\n".join(islice(wrapped(told, view.width), drawn.count("\n") + 1))
 
 
 class RedactingHost:

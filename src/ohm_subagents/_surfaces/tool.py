@@ -13,11 +13,13 @@ from pydantic_core import to_jsonable_python
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents._plugins.suites import ToolResult
 from ohm_subagents._surfaces.updates import Frames
+from ohm_subagents._views.cells import wrapped
 from ohm_subagents._views.debug import debug_text
 from ohm_subagents._views.projection import project
 from ohm_subagents._views.text import model_text, view_text
 from ohm_subagents.contract.commands import Rejected
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.text import encodable, encodable_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -90,7 +92,7 @@ def result_of(reply: Reply, context: SuiteContext, *, batch: bool = False, ignor
     def shown(view: View) -> str:
         now = context.settings()
         if now.debug:
-            return debug_text(envelope, expanded=view.expanded)
+            return "\n".join(wrapped(debug_text(envelope, expanded=view.expanded), view.width))
         return view_text(
             reply,
             batch=batch,
@@ -114,7 +116,7 @@ def unknown_tool(name: str, tools: Mapping[str, Tool]) -> ToolResult:
     """The result of calling a tool that is not there."""
     error = OhmError(
         code=ErrorCode.UNKNOWN_TOOL,
-        message=f"No tool is called '{name}'.",
+        message=f"No tool is called '{encodable(name)}'.",
         advice=f"Mounted tools: {', '.join(sorted(tools)) or 'none'}.",
     )
     return _failed(error)
@@ -126,14 +128,17 @@ def _failed(error: OhmError) -> ToolResult:
 
 
 def as_json(arguments: object) -> JsonValue:
-    """Arguments as the JSON that they would be written as; what cannot be written is told to the tool as a text."""
+    """Arguments as the JSON that they would be written as; what cannot be written is told to the tool as a text.
+
+    Every text in them can be encoded, so no tool repeats half a character.
+    """
     try:
         plain: JsonValue = to_jsonable_python(
             arguments, fallback=lambda value: type(value).__name__, bytes_mode="base64"
         )
+        return encodable_json(plain)
     except (ValueError, RecursionError) as exc:
         return f"arguments that are no JSON: {exc}"
-    return plain
 
 
 async def guarded(tool: Tool, call: ToolCall) -> ToolResult:

@@ -3,38 +3,68 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pydantic import JsonValue
+
 ELLIPSIS = "…"
 _TAB = "   "
 _WIDEST = 3  # cells of one code point: a tab
 _TOKEN = re.compile(r" +|[^ ]+")
+_BIDIRECTIONAL = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_DRIVING = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDIRECTIONAL}]")
 
 
-def plain(text: str) -> str:
-    """`text` without terminal escape sequences: what a subagent read must not drive the reader's terminal."""
+def printable(text: str) -> str:
+    """`text` for a terminal or a pipe, which what comes from outside cannot drive, turn round or break.
+
+    Sequences, controls other than tabs and line ends, and bidirectional marks go; half a character is a `?`.
+    """
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return _DRIVING.sub("", _without_sequences(text)).encode("utf-8", "replace").decode()
+
+
+def wrapped(text: str, width: int) -> Iterator[str]:
+    """The lines of `text` from outside for a view: `printable`, and wrapped where they are wider than `width` cells."""
+    for line in printable(text).replace("\t", _TAB).split("\n"):
+        yield from [line] if cells(line) <= width else _wrap_line(line, max(1, width))
+
+
+def _without_sequences(text: str) -> str:
     if "\x1b" not in text:
         return text
     from wcwidth import strip_sequences  # noqa: PLC0415  its tables are loaded for text that needs them only
 
-    return strip_sequences(text).replace("\x1b", "")
-
-
-def printable(text: str) -> str:
-    """`text` for a terminal: what a subagent wrote cannot move the cursor, ring or rename the window."""
-    shown = plain(text)
-    if shown.isascii() and shown.replace("\n", "").replace("\t", "").isprintable():
-        return shown
-    return "".join(char for char in shown if char in "\n\t" or unicodedata.category(char) != "Cc")
+    return strip_sequences(text)
 
 
 def one_line(text: str) -> str:
     """`text` for one line of a terminal, its white space as single spaces."""
     return " ".join(printable(text).split())
+
+
+def printable_json(value: JsonValue) -> JsonValue:
+    """The same of every text in a JSON value; nothing of one that is nested beyond reason."""
+    try:
+        return _printable_json(value)
+    except RecursionError:
+        return None
+
+
+def _printable_json(value: JsonValue) -> JsonValue:
+    match value:
+        case str():
+            return printable(value)
+        case list():
+            return [_printable_json(item) for item in value]
+        case dict():
+            return {printable(key): _printable_json(item) for key, item in value.items()}
+        case _:
+            return value
 
 
 def cells(text: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import plain
+from ohm_subagents._views.cells import printable
 from ohm_subagents.contract.envelope import BatchEnvelope, Envelope, StatusEnvelope, WaitEnvelope
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def debug_text(envelope: AnyEnvelope, *, expanded: bool) -> str:
     for block in (_rows(fields), _output(fields), _items(envelope, expanded=expanded)):
         if block:
             lines += ["", *block]
-    return plain("\n".join(lines))
+    return printable("\n".join(lines))
 
 
 def _items(envelope: AnyEnvelope, *, expanded: bool) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import plain
+from ohm_subagents._views.cells import printable
 from ohm_subagents._views.durations import age_text, duration_text, instant_text
 from ohm_subagents._views.entries import title
 from ohm_subagents._views.spending import cost_text, usage_parts
@@ -39,14 +39,14 @@ def standing(task: Task, where: str = "") -> str:
 
 def one_line(text: str) -> str:
     """On a single line, without escape sequences."""
-    return " ".join(plain(text).split())
+    return " ".join(printable(text).split())
 
 
 def fact_lines(task: Task, *, now_ms: int, where: str = "") -> list[str]:
     """All that is known of a task beside its prompt, its tool calls and its answer; what does not apply is left out."""
     lines: list[str] = []
     for label, value in _facts(task, now_ms, where):
-        first, *following = plain(value).split("\n")
+        first, *following = printable(value).split("\n")
         lines += [f"{label:<{_LABEL}}{first}", *(" " * _LABEL + line for line in following)]
     return lines
 

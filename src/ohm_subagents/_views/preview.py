@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from ohm_subagents._views.cells import fit, plain, wrap
+from ohm_subagents._views.cells import fit, printable, wrap
 
 MAX_LINES: Final = 12
 EXPAND: Final = "ctrl+o to expand"
@@ -16,7 +16,7 @@ def preview_lines(text: str, *, width: int, max_lines: int = MAX_LINES, how: str
 
     When there are more, `... (<k> earlier lines, <how>)` stands above them; `how` tells a person how to see them all.
     """
-    shown = plain(text)
+    shown = printable(text)
     lines = list(wrap(shown, width)) if shown else []
     hidden = len(lines) - max_lines
     if hidden <= 0:

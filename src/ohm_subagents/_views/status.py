@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import fit, plain
+from ohm_subagents._views.cells import fit, printable
 from ohm_subagents._views.tree import status_marker
 
 if TYPE_CHECKING:
@@ -74,5 +74,5 @@ def _calls(task: Task) -> str:
 
 def _fitted(line: str, width: int) -> str:
     """One line; a width that leaves no room for anything is ignored, as in the reference."""
-    shown = plain(line).replace("\n", " ")
+    shown = printable(line).replace("\n", " ")
     return fit(shown, width) if width >= MIN_WIDTH else shown

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._views.cells import fit, one_line, wrapped
 from ohm_subagents._views.entries import (
     answer,
     answer_of,
@@ -47,10 +48,11 @@ def view_text(
     draw = partial(entry_of, expanded=expanded, output_max_chars=output_max_chars, wording=wording)
     entries = _entries(reply, draw, batch=batch, expanded=expanded, output_max_chars=output_max_chars)
     if not expanded and all(entry.is_active for entry in entries):
-        lines = [_background_line(entry) for entry in entries] + _task_id_line(reply, batch=batch)
+        lines = [fit(one_line(_background_line(entry)), width) for entry in entries]
+        lines += [line for told in _task_id_line(reply, batch=batch) for line in wrapped(told, width)]
     else:
         lines = tree_lines(entries, limits=EXPANDED if expanded else collapsed(tail_rows), width=width)
-    return "\n".join(lines + _footer(reply, batch=batch))
+    return "\n".join([*lines, *(line for told in _footer(reply, batch=batch) for line in wrapped(told, width))])
 
 
 def model_text(reply: Reply, *, batch: bool, output_max_chars: int, width: int = WIDTH) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from ohm_subagents._views.cells import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 WRITE: Final = "write_todos"
 LIST: Final = "list_todos"
@@ -34,6 +34,15 @@ def todo_line(text: str) -> str:
 def list_text(items: Iterable[tuple[int, Status, str]]) -> str:
     """One line an item, of which there are the index, the status and the text; or `No todos`."""
     return "\n".join(f"{ICONS[status]} [{index}] {todo_line(text)}" for index, status, text in items) or NONE
+
+
+def items_in(text: str) -> Iterator[tuple[Status, str]]:
+    """Status and text of each item in a list that `list_text` wrote."""
+    statuses: dict[str, Status] = {icon: status for status, icon in ICONS.items()}
+    for index, line in enumerate(text.split("\n")):
+        mark, is_item, label = line.partition(f" [{index}] ")
+        if is_item and mark in statuses:
+            yield statuses[mark], label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

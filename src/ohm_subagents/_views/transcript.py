@@ -7,7 +7,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import plain
+from ohm_subagents._views.cells import printable
 from ohm_subagents._views.durations import duration_text, instant_text
 from ohm_subagents._views.entries import title
 from ohm_subagents._views.rows import DONE, FAILED, STARTED, UPDATED
@@ -62,13 +62,13 @@ def transcript_lines(task: Task, history: Iterable[Recorded | Gap]) -> Iterator[
 
     An answer that was streamed is not told twice.
     """
-    yield plain(f"{title(task.profile, task.description)} · {task.id} · {instant_text(task.created_ms)}")
+    yield printable(f"{title(task.profile, task.description)} · {task.id} · {instant_text(task.created_ms)}")
     if task.resumed_from is not None:
-        yield plain(f"Continues {task.resumed_from}.")
+        yield printable(f"Continues {task.resumed_from}.")
     for at_ms, heading, body in _blocks(history):
         yield ""
-        yield plain(f"{heading} · +{duration_text(at_ms - task.created_ms)}")
-        yield from (f"  {line}" if line else "" for line in plain(body).split("\n") if body)
+        yield printable(f"{heading} · +{duration_text(at_ms - task.created_ms)}")
+        yield from (f"  {line}" if line else "" for line in printable(body).split("\n") if body)
 
 
 def _blocks(history: Iterable[Recorded | Gap]) -> Iterator[tuple[int, str, str]]:

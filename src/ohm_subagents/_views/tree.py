@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import ELLIPSIS, cells, fit, plain, wrap
+from ohm_subagents._views.cells import ELLIPSIS, cells, fit, printable, wrap
 from ohm_subagents._views.rows import DONE, FAILED, STARTED, UPDATED
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def status_marker(status: Status, elapsed_ms: int) -> str:
 
 def _entry_lines(entry: TreeEntry, *, limits: TreeLimits, width: int) -> list[str]:
     inner = width - cells(_BRANCH)
-    title = plain(entry.title).replace("\n", " ")
+    title = printable(entry.title).replace("\n", " ")
     hidden = max(0, len(entry.rows) - limits.rows)
     children = [_block(entry.prompt, limit=limits.prompt_lines, width=inner)]
     if hidden:
@@ -113,14 +113,14 @@ def _block(text: str, *, limit: int, width: int) -> list[str]:
     """The first `limit` wrapped lines; the last one says with `…` that there was more."""
     if len(text) <= width and text.isascii() and text.isprintable():
         return [text.strip()]
-    lines = list(islice(wrap(plain(text).strip(), width), limit + 1))
+    lines = list(islice(wrap(printable(text).strip(), width), limit + 1))
     if len(lines) > limit:
         return [*lines[: limit - 1], fit(lines[limit - 1] + ELLIPSIS, width)]
     return lines
 
 
 def _marked(row: str) -> str:
-    shown = plain(row).strip()
+    shown = printable(row).strip()
     if shown.startswith(_ROW_MARKERS):
         return shown
     return f"{DONE} {shown or '(empty tool line)'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import plain
+from ohm_subagents._views.cells import printable
 from ohm_subagents._views.entries import entry_of
 from ohm_subagents._views.preview import last_lines
 from ohm_subagents._views.rows import assistant_text
@@ -42,6 +42,6 @@ def widget_lines(
 
 
 def _entry(task: Task, *, now_ms: int, limits: TreeLimits, width: int) -> TreeEntry:
-    said = last_lines(plain(assistant_text(task)), width=max(MIN_WIDTH, width) - _PREFIX, limit=limits.result_lines)
+    said = last_lines(printable(assistant_text(task)), width=max(MIN_WIDTH, width) - _PREFIX, limit=limits.result_lines)
     entry = entry_of(task, expanded=False, output_max_chars=0)
     return replace(entry, result="\n".join(said) or entry.result, elapsed_ms=elapsed_ms(task, now_ms=now_ms))

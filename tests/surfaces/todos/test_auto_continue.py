@@ -113,6 +113,18 @@ async def _aborted(ohm):
     await ohm.emit("agent_end", {"messages": [{"role": "assistant", "stopReason": "aborted"}]})
 
 
+async def _failed(ohm):
+    await ohm.emit("agent_end", {"messages": [{"role": "assistant", "stopReason": "error"}]})
+
+
+async def _typed(ohm):
+    await ohm.emit("input", {"text": "wait"})
+
+
+async def _shut_down(ohm):
+    await ohm.emit("session_shutdown", {})
+
+
 async def _unmounted(ohm):
     await ohm.reconfigure(config={"suites": []})
 
@@ -121,7 +133,10 @@ async def _restarted_elsewhere(ohm):
     await ohm.emit("session_tree", {})
 
 
-OVERTAKEN = [_finished, _emptied, _finished_and_ended, _aborted, _unmounted, _restarted_elsewhere]
+OVERTAKEN = [
+    *(_finished, _emptied, _finished_and_ended, _aborted, _failed, _typed, _shut_down, _unmounted),
+    _restarted_elsewhere,
+]
 
 
 @pytest.mark.parametrize("overtake", OVERTAKEN, ids=lambda one: one.__name__.strip("_"))
@@ -133,6 +148,22 @@ async def test_one_whose_reason_is_gone_says_nothing_and_leaves_the_screen(overt
         await ohm.emit("agent_end", STOPPED)
         await anyio.sleep(1)
         await overtake(ohm)
+        assert host.widgets == {}
+        await anyio.sleep(10)
+        assert said(host) == []
+
+
+@pytest.mark.parametrize("event", ["session_start", "session_tree"])
+async def test_another_session_ends_it_though_that_has_open_todos_too(event):
+    details = {"action": "write", "todos": [{"text": "theirs", "status": "not_started"}]}
+    kept = {"role": "toolResult", "toolName": "write_todos", "details": details}
+    host = MemoryHost(branch=[{"type": "message", "message": kept}])
+    async with opened(host) as ohm:
+        await written(ohm, "a")
+        await ohm.emit("agent_end", STOPPED)
+        await anyio.sleep(1)
+        await ohm.emit(event, {"reason": "resume"})
+        assert (await ohm.call("list_todos", {})).text == "\N{EN DASH} [0] theirs"
         assert host.widgets == {}
         await anyio.sleep(10)
         assert said(host) == []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents._plugins.suites import Tool, ToolSuiteSpec
 from ohm_subagents._surfaces.primary.inputs import inputs_of, parse, schema_of
 from ohm_subagents._surfaces.tool import carry_out, result_of
+from ohm_subagents._views.cells import one_line
 from ohm_subagents.contract.commands import Rejected, Start
 from ohm_subagents.contract.result import Err, Ok
 
@@ -68,6 +69,6 @@ def _description(profile: Profile) -> str:
 def _call_line(profile: Profile, arguments: JsonValue, _theme: Theme) -> str:
     match parse(profile, arguments):
         case Ok(understood):
-            return f"{profile.id} · {understood.item.description}"
+            return one_line(f"{profile.id} · {understood.item.description}")
         case Err():
             return profile.id

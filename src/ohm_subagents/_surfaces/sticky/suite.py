@@ -22,6 +22,7 @@ from ohm_subagents._surfaces.sticky.turns import Turns
 from ohm_subagents._surfaces.suite_options import suite_options
 from ohm_subagents._surfaces.title import title_of
 from ohm_subagents._surfaces.tool import followed
+from ohm_subagents._views.cells import one_line
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.commands import Start, StartItem
 from ohm_subagents.contract.diagnostics import UNREADABLE_SESSION
@@ -210,4 +211,4 @@ def _limits(timeout_ms: int | None) -> Limits:
 def _call_line(arguments: JsonValue, theme: Theme) -> str:
     agent = arguments.get("agent") if isinstance(arguments, dict) else None
     title = theme.fg("toolTitle", theme.bold(f"{TOOL} "))
-    return title + theme.fg("accent", agent if isinstance(agent, str) and agent else "?")
+    return title + theme.fg("accent", one_line(agent) if isinstance(agent, str) and agent else "?")

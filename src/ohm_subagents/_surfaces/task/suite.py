@@ -10,6 +10,7 @@ from ohm_subagents._plugins.suites import Tool, ToolSuiteSpec
 from ohm_subagents._surfaces.task.inputs import TaskInput, parse
 from ohm_subagents._surfaces.task.schema import schema
 from ohm_subagents._surfaces.tool import carry_out, result_of
+from ohm_subagents._views.cells import one_line
 from ohm_subagents.contract.commands import Rejected, Start
 from ohm_subagents.contract.result import Err, Ok
 
@@ -70,9 +71,9 @@ def _call_line(arguments: JsonValue, _theme: Theme) -> str:
         case Ok(TaskInput(command=Start(items=items), batch=True)):
             return f"task start batch ({len(items)})"
         case Ok(TaskInput(command=Start(items=(item, *_)))):
-            return f"task start {item.profile} · {item.description}"
+            return one_line(f"task start {item.profile} · {item.description}")
         case Ok(TaskInput(command=command)):
             return f"task {command.op}"
         case Err():
             op = arguments.get("op") if isinstance(arguments, dict) else None
-            return f"task {op if isinstance(op, str) else 'unknown'}"
+            return one_line(f"task {op if isinstance(op, str) else 'unknown'}")

@@ -29,7 +29,7 @@ class Next(Enum):
 
 def after_turn(todos: TodoList, event: JsonObject) -> tuple[TodoList, Next]:
     """The list, which counts how often that happened, and what follows."""
-    if not todos.todos or _was_aborted(event):
+    if not todos.todos or _has_broken_off(event):
         return todos, Next.REST
     counted = replace(todos, continuations=todos.continuations + 1)
     if counted.continuations > MAX_CONTINUATIONS:
@@ -37,12 +37,12 @@ def after_turn(todos: TodoList, event: JsonObject) -> tuple[TodoList, Next]:
     return counted, Next.GO_ON if counted.open_indices else Next.REST
 
 
-def _was_aborted(event: JsonObject) -> bool:
-    """Whether the last word of the assistant was cut off by the user."""
+def _has_broken_off(event: JsonObject) -> bool:
+    """Whether the last word of the assistant was cut off by the user, or by a failure that going on would only meet."""
     messages = event.get("messages")
     said = [one for one in messages if isinstance(one, dict)] if isinstance(messages, list) else []
     last = next((one for one in reversed(said) if one.get("role") == "assistant"), None)
-    return last is not None and last.get("stopReason") == "aborted"
+    return last is not None and last.get("stopReason") in {"aborted", "error"}
 
 
 def prompt(todos: TodoList) -> str | None:

@@ -40,6 +40,8 @@ class ParentTodos:
         context.on(UNMOUNTED, partial(self._leave, context))
         context.on("session_start", self._restore)
         context.on("session_tree", self._restore)
+        context.on("session_shutdown", self._interrupt)
+        context.on("input", self._interrupt)
         context.on("before_agent_start", self._remind)
         context.on("agent_end", self._go_on)
 
@@ -67,6 +69,10 @@ class ParentTodos:
             if self._todos.todos:
                 self._screen.show(TodoList())
             self._mounted = None
+
+    async def _interrupt(self, _event: JsonObject) -> None:
+        """Nobody is there any more to be told to go on, or somebody takes over."""
+        self._countdown.stop()
 
     async def _restore(self, _event: JsonObject) -> None:
         """What the branch of the session says; whatever was awaited belongs to another."""

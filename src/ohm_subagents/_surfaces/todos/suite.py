@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -11,7 +12,7 @@ from ohm_subagents._surfaces.todos.inputs import EDIT_SCHEMA, LIST_SCHEMA, WRITE
 from ohm_subagents._surfaces.todos.session import ParentTodos
 from ohm_subagents._surfaces.todos.snapshot import snapshot
 from ohm_subagents._surfaces.todos.todo_list import apply
-from ohm_subagents._surfaces.todos.views import edit_line, list_line, message_view, result_view, write_line
+from ohm_subagents._surfaces.todos.views import edit_line, list_line, list_view, message_view, result_view, write_line
 from ohm_subagents._views.todos import EDIT, LIST, WRITE
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.suites import JsonObject, SuiteContext, ToolCall
     from ohm_subagents._surfaces.todos.todo_list import Change, Refusal, TodoList
+    from ohm_subagents._views.theme import View
     from ohm_subagents.contract.ids import SessionId
 
 NAME: Final = "todos"
@@ -83,7 +85,7 @@ def _tools(keeper: Keeper) -> tuple[Tool, ...]:
             input_schema=LIST_SCHEMA,
             execute=partial(_list, keeper),
             call_view=list_line,
-            result_view=result_view,
+            result_view=list_view,
             prompt_snippet=SNIPPET,
             only_if_named=True,
         ),
@@ -121,10 +123,10 @@ async def _change(
 
 async def _list(keeper: Keeper, call: ToolCall) -> ToolResult:
     """No list in the details, so that no session is restored from it (002)."""
-    return _result(keeper.of(call.session_id).text(), {"action": "list", "todos": []})
+    return _result(keeper.of(call.session_id).text(), {"action": "list", "todos": []}, list_view)
 
 
-def _result(text: str, details: JsonObject) -> ToolResult:
+def _result(text: str, details: JsonObject, shown: Callable[[ToolResult, View], str] = result_view) -> ToolResult:
     """A refusal is no failed call: the model reads it and goes on (002)."""
-    shown = ToolResult(text=text, details=details)
-    return ToolResult(text=text, details=details, view=partial(result_view, shown))
+    plain = ToolResult(text=text, details=details)
+    return replace(plain, view=partial(shown, plain))

@@ -113,10 +113,9 @@ def apply(todos: TodoList, change: Change) -> Result[Changed, Refusal]:
 
 
 def _written(current: TodoList, change: Write) -> Result[Changed, Refusal]:
-    too_long = next((index for index, text in enumerate(change.texts) if len(text) > MAX_TEXT), None)
-    if too_long is not None:
-        message = f"todo item at index {too_long} exceeds maximum text length ({MAX_TEXT} characters)"
-        return Err(Refusal(error="text too long", message=message))
+    unfit = _unfit(change.texts)
+    if unfit is not None:
+        return Err(unfit)
     new = tuple(Todo(text=text) for text in change.texts)
     count, length = len(new), len(current.todos)
     match change:
@@ -140,6 +139,16 @@ def _written(current: TodoList, change: Write) -> Result[Changed, Refusal]:
             return _changed(there, f"Inserted {count} item(s) at index {index}")
         case _:
             return Err(Refusal.of(f"unknown mode '{change.mode}'"))
+
+
+def _unfit(texts: tuple[str, ...]) -> Refusal | None:
+    """Why an item cannot be one: one without words would be missing when the list is restored (002, 7)."""
+    too_long = next((index for index, text in enumerate(texts) if len(text) > MAX_TEXT), None)
+    if too_long is not None:
+        message = f"todo item at index {too_long} exceeds maximum text length ({MAX_TEXT} characters)"
+        return Refusal(error="text too long", message=message)
+    empty = next((index for index, text in enumerate(texts) if not text.strip()), None)
+    return None if empty is None else Refusal(error="text empty", message=f"todo item at index {empty} has no text")
 
 
 def _edited(current: TodoList, change: Edit) -> Result[Changed, Refusal]:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._surfaces.arguments import shown
 from ohm_subagents._surfaces.todos.snapshot import shown_todos
-from ohm_subagents._views.cells import cells, printable, wrap
-from ohm_subagents._views.todos import ICONS, NONE, Status, todo_line
+from ohm_subagents._surfaces.todos.todo_list import Todo
+from ohm_subagents._views.cells import cells, printable, wrap, wrapped
+from ohm_subagents._views.todos import ICONS, NONE, Status, items_in, todo_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.suites import ToolResult
-    from ohm_subagents._surfaces.todos.todo_list import Todo
     from ohm_subagents._views.theme import Theme, View
 
 CONTEXT: Final = "til-done-context"
@@ -67,11 +67,19 @@ def _title(name: str, theme: Theme) -> str:
 def result_view(result: ToolResult, view: View) -> str:
     """A result: the list after it, or what was wrong."""
     if not result.details:
-        return "\n".join(wrap(printable(result.text), view.width))
+        return "\n".join(wrapped(result.text, view.width))
     if error := result.details.get("error"):
         return "\n".join(view.theme.fg("error", line) for line in wrap(todo_line(f"Error: {error}"), view.width))
-    todos = enumerate(shown_todos(result.details))
-    return "\n".join(_item(*one, view) for one in todos) or view.theme.fg("dim", NONE)
+    return _list(shown_todos(result.details), view)
+
+
+def list_view(result: ToolResult, view: View) -> str:
+    """A result of `list_todos`: the list that its text tells of, for its details have none (002)."""
+    return _list([Todo(text=text, status=status) for status, text in items_in(result.text)], view)
+
+
+def _list(todos: Iterable[Todo], view: View) -> str:
+    return "\n".join(_item(*one, view) for one in enumerate(todos)) or view.theme.fg("dim", NONE)
 
 
 def _item(index: int, todo: Todo, view: View) -> str:
