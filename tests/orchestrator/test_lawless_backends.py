@@ -52,7 +52,7 @@ async def outcome_of(misdeed):
     ("misdeed", "complaint"),
     [
         (emits_junk, "TypeError: Sink.emit takes a RunEvent, not str."),
-        (answers_a_number, "it returned Ok, not a Result of a RunOutput"),
+        (answers_a_number, "RunOutput.text is 5, and has to be a text"),
     ],
 )
 async def test_its_own_task_fails_with_a_sentence_and_its_siblings_succeed(misdeed, complaint):

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from pydantic_core import to_jsonable_python
@@ -16,7 +17,7 @@ from ohm_subagents._app.mounting import MountedSuites
 from ohm_subagents._backends.hooks import BuiltinBackends
 from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID as INTERACTIVE_SHELL
-from ohm_subagents._config.env import agent_dir, cache_dir, config_dir, nesting_depth
+from ohm_subagents._config.env import agent_dir, cache_dir, config_dir, nesting_depth, process_env
 from ohm_subagents._config.load import LoadedConfig, load_config
 from ohm_subagents._config.pi_settings import load_pi_settings, terminal_columns
 from ohm_subagents._config.schema import OhmConfig
@@ -87,6 +88,11 @@ def source_of(config: ConfigSource) -> Mapping[str, JsonValue] | Path | None:
         return Path(config) if isinstance(config, str) else config
     plain: dict[str, JsonValue] = to_jsonable_python(dict(config), fallback=repr)
     return plain
+
+
+def env_of(env: Mapping[str, str] | None) -> Mapping[str, str]:
+    """The environment to work in, as it is now: nobody who is handed it, a backend say, can write into it."""
+    return MappingProxyType(dict(process_env() if env is None else env))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

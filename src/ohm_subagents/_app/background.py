@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from ohm_subagents._plugins.faults import kept
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
@@ -29,8 +31,9 @@ class Background:
     async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
             await work()
-        except Exception:
-            self._logger.exception("background.raised", work=repr(work))
+        except BaseException as exc:
+            raised = kept(exc)
+            self._logger.exception("background.raised", work=repr(work), exc_info=raised)
 
 
 @asynccontextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, TypeGuard
 
+from ohm_subagents._plugins.faults import kept
 from ohm_subagents._surfaces.tool import as_json
 
 if TYPE_CHECKING:
@@ -35,8 +36,9 @@ class HostEvents:
             told = as_json(payload)
             try:
                 answer = await handler(told if _is_object(told) else {})
-            except Exception:
-                self._logger.exception("handler.raised", host_event=event, handler=repr(handler))
+            except BaseException as exc:
+                raised = kept(exc)
+                self._logger.exception("handler.raised", host_event=event, handler=repr(handler), exc_info=raised)
             else:
                 if answer is not None:
                     answers.append(answer)

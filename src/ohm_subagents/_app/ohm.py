@@ -12,12 +12,11 @@ from uuid import uuid4
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._app.assembly import KEEP, Keep, Sources, assemble, source_of, system_clock
+from ohm_subagents._app.assembly import KEEP, Keep, Sources, assemble, env_of, source_of, system_clock
 from ohm_subagents._app.background import background
 from ohm_subagents._app.engine import Engine
 from ohm_subagents._app.handle import Handle, one_item, outcome_of, start_item
 from ohm_subagents._app.mounting import message_text
-from ohm_subagents._config.env import process_env
 from ohm_subagents._orchestrator.log import HostLogger
 from ohm_subagents._plugins.pool import BackendPool
 from ohm_subagents._plugins.suites import UNMOUNTED, ToolCall, ToolResult
@@ -100,7 +99,7 @@ class Ohm:
         sources = Sources(
             cwd=Path.cwd() if cwd is None else Path(cwd),
             config=source_of(config),
-            env=process_env() if env is None else env,
+            env=env_of(env),
             plugins=tuple(plugins),
             profiles=None if profiles is None else tuple(profiles),
             logger=log,
@@ -151,7 +150,7 @@ class Ohm:
         changed = replace(
             former,
             config=former.config if isinstance(config, Keep) else source_of(config),
-            env=former.env if isinstance(env, Keep) else process_env() if env is None else env,
+            env=former.env if isinstance(env, Keep) else env_of(env),
             profiles=former.profiles if isinstance(profiles, Keep) else None if profiles is None else tuple(profiles),
         )
         over = self._engine.events

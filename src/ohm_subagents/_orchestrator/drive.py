@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,18 +9,20 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
+from ohm_subagents._orchestrator.door import MisfitError, answered, bounded
 from ohm_subagents._orchestrator.finalization import asking, concluded, correction, exhausted
 from ohm_subagents._orchestrator.guard import RunGuard
 from ohm_subagents._orchestrator.lineage import CURRENT, Lineage
-from ohm_subagents._orchestrator.live import RunSink
 from ohm_subagents._orchestrator.prompt import assembled
+from ohm_subagents._orchestrator.sink import RunSink
 from ohm_subagents._orchestrator.tracing import span
+from ohm_subagents._plugins.faults import cry, kept, stop_in
 from ohm_subagents._plugins.finalization import finalize_tool
 from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest
 from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import Cancelled, DiagnosticRaised, Failed, RunStarted, Succeeded
+from ohm_subagents.contract.events import Cancelled, DiagnosticRaised, Failed, RunStarted, Succeeded, TextDelta
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.text import encodable
 
@@ -58,9 +59,11 @@ class Driver:
             with span(live):
                 if not live.task.is_terminal:  # else it was cancelled at the last moment
                     await self._drain(live, begun)
-        except Exception as exc:  # noqa: BLE001  a fault of the engine, or a value of a wrong type, costs one task
-            live.log_crash(exc)
-            live.settle(Failed(error=_crashed(live, f"{type(exc).__name__}: {exc}")))
+        except BaseException as exc:  # noqa: BLE001  a fault of the engine, or of what it was given, costs one task
+            stop = stop_in(exc)
+            if stop is not None:
+                raise stop from None
+            live.settle(Failed(error=_raised(live, exc)))
         finally:
             CURRENT.reset(place)
             live.settle(OWNER_CLOSED)
@@ -151,25 +154,17 @@ class Driver:
                 guard.start()
                 prompt = await _assembled(plan)
                 answer: object = await opened.ok_value.run(_request(live, message, prompt, guard, sink), sink)
-        except Exception as exc:  # noqa: BLE001  the law says never raise; a plugin may break it, siblings may not pay
-            live.log_crash(exc)
+                return _checked(live, message, answer)
+        except BaseException as exc:  # noqa: BLE001  the law says never raise; a plugin may break it, siblings may not pay
+            stop = stop_in(exc)
+            if stop is not None:
+                if stop is not exc:  # it broke while it was stopped
+                    live.log_crash(exc)
+                raise stop from None
             live.close_calls()
-            return Err(_crashed(live, f"{type(exc).__name__}: {exc}"))
-        except anyio.get_cancelled_exc_class():
-            if anyio.current_effective_deadline() == -math.inf:  # we are being cancelled
-                raise
-            live.close_calls()
-            return Err(_crashed(live, "something that it waited for was cancelled"))
+            return Err(_raised(live, exc))
         finally:
             sink.close()
-        match answer:
-            case Ok(RunOutput(text=str(text)) as output):
-                summary = output.summary or plan.summary_of(message.prompt, live.task, live.told)
-                return Ok(RunOutput(text=encodable(text), summary=summary, exit_code=output.exit_code))
-            case Err(OhmError() as error):
-                return Err(error)
-            case _:
-                return Err(_crashed(live, f"it returned {type(answer).__name__}, not a Result of a RunOutput"))
 
     async def _ready(self, plan: Plan, stack: AsyncExitStack) -> Opened:
         """The backend, open as long as the stack and prepared; an `Err` too if that takes too long."""
@@ -224,15 +219,49 @@ def _used_in(session_id: SessionId, tool: Tool) -> Tool:
     """The tool as the subagents of one session call it, whatever the backend tells it."""
 
     async def execute(call: ToolCall) -> ToolResult:
-        return await tool.execute(replace(call, session_id=session_id))
+        try:
+            return await tool.execute(replace(call, session_id=session_id))
+        except Exception:
+            raise
+        except BaseException as exc:
+            raise kept(exc) from exc
 
     return replace(tool, execute=execute)
+
+
+def _checked(live: LiveTask, message: Message, answer: object) -> Result[RunOutput, OhmError]:
+    """What the backend answered; of one that cannot be recorded, what it has said is kept."""
+    try:
+        result = answered(answer, live.told)
+    except MisfitError as misfit:
+        detail = f"{misfit}"
+        match answer:
+            case Ok(RunOutput(text=str(text))) if not live.task.said:
+                live.record(TextDelta(text=encodable(str.__str__(text))))
+            case Err(OhmError(message=str(said))):
+                detail = f"{misfit}. It said: {encodable(str.__str__(said))}"
+            case _:
+                pass
+        return Err(_crashed(live, detail))
+    match result:
+        case Ok(output) if not output.summary:
+            return Ok(replace(output, summary=message.plan.summary_of(message.prompt, live.task, live.told)))
+        case _:
+            return result
 
 
 def _failure(error: OhmError, live: LiveTask) -> Outcome:
     if error.code == ErrorCode.TASK_ABORTED:
         return Cancelled(reason=error.message)
-    return Failed(error=replace(error, task_id=live.task.id))
+    return Failed(error=replace(bounded(error, live.told), task_id=live.task.id))
+
+
+def _raised(live: LiveTask, error: BaseException) -> OhmError:
+    """What became of a run, or of a task, in which something was raised."""
+    if isinstance(error, anyio.get_cancelled_exc_class()):
+        return _crashed(live, "something that it waited for was cancelled")
+    live.log_crash(error)
+    return _crashed(live, cry(error))
 
 
 def _crashed(live: LiveTask, detail: str) -> OhmError:

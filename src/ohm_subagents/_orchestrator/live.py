@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING
 
 from ohm_subagents._orchestrator.message import Message, Signal
 from ohm_subagents.contract.events import (
     Cancelled,
-    Checkpointed,
-    FileChanged,
-    Finalized,
     FollowUpTaken,
     RunEnded,
-    RunEvent,
     TaskSettled,
-    TextDelta,
-    ThinkingDelta,
     ToolEnded,
-    ToolStarted,
-    ToolUpdated,
-    UsageAdded,
 )
 from ohm_subagents.contract.task import apply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator
 
     from anyio import TaskHandle
 
@@ -39,36 +30,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.events import Event, Outcome
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.task import Task
-
-
-_COUNTS: Final = (*("requests", "input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "tool_calls"),)
-RUN_EVENTS: Final[tuple[type, ...]] = get_args(RunEvent)
-_KINDS: Final = frozenset(RUN_EVENTS)
-_TEXTS: Final[Mapping[type, tuple[str, ...]]] = {
-    TextDelta: ("text",),
-    ThinkingDelta: ("text",),
-    ToolStarted: ("call_id", "tool", "args"),
-    ToolUpdated: ("call_id", "tool", "text"),
-    ToolEnded: ("call_id", "tool", "status", "text"),
-    FileChanged: ("path",),
-    Checkpointed: ("state",),
-}
-
-
-def is_sound(event: RunEvent) -> bool:
-    """Whether what is declared a text is one: plugins are not all type-checked, and a record may not break on them."""
-    texts = _TEXTS.get(type(event))
-    if texts is not None:
-        for name in texts:  # noqa: SIM110  a generator costs more than the look, for every streamed word
-            if not isinstance(getattr(event, name), str):
-                return False
-        return True
-    if isinstance(event, Finalized):
-        said = (getattr(event, name) for name in ("result", "error"))
-        return event.status in {"SUCCESS", "ERROR"} and all(text is None or isinstance(text, str) for text in said)
-    if isinstance(event, UsageAdded):
-        return all(isinstance(getattr(event.usage, name, None), int) for name in _COUNTS)
-    return True
 
 
 class LiveTask:
@@ -232,7 +193,7 @@ class LiveTask:
         """A text as it may be told of; whatever is to be cut goes through this before."""
         return text
 
-    def log_crash(self, error: Exception) -> None:
+    def log_crash(self, error: BaseException) -> None:
         """A backend broke its law: the host should see the traceback, the caller only the message."""
         self.audience.logger.error("backend.raised", task_id=self.task.id, backend=self.task.backend, exc_info=error)
 
@@ -242,28 +203,3 @@ class LiveTask:
             self.settle(Cancelled(reason=reason))
             if self.work is not None:
                 self.work.cancel()
-
-
-class RunSink:
-    """The sink of one run; deaf once the run has returned."""
-
-    def __init__(self, live: LiveTask, guard: RunGuard) -> None:
-        self._live: LiveTask | None = live
-        self._guard = guard
-
-    def emit(self, event: RunEvent) -> None:
-        """Record one fact about the run; anything else is refused before it can touch the task."""
-        if type(event) not in _KINDS and not isinstance(event, RUN_EVENTS):
-            wrong = f"Sink.emit takes a RunEvent, not {type(event).__name__}."
-            raise TypeError(wrong)
-        if not is_sound(event):
-            shown = repr(event) if self._live is None else self._live.told(repr(event))
-            wrong = f"Sink.emit takes texts where texts are declared: {shown:.200}"
-            raise TypeError(wrong)
-        if self._live is not None and not self._guard.ignores(event):
-            self._live.record(event)
-            self._guard.heard(event)
-
-    def close(self) -> None:
-        """The run has returned."""
-        self._live = None

@@ -49,6 +49,8 @@ class Audience:
         for observer in tuple(self._observers):
             try:
                 observer.notify(task, event)
-            except Exception:
+            except KeyboardInterrupt:
+                raise
+            except BaseException:
                 self._observers.remove(observer)
                 self.logger.exception("observer.muted", observer=repr(observer), task_id=task.id)

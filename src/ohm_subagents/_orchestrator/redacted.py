@@ -123,7 +123,7 @@ class RedactedTask(LiveTask):
         for one in self._redacted(event):
             super().record(one)
 
-    def log_crash(self, error: Exception) -> None:
+    def log_crash(self, error: BaseException) -> None:
         told = self.told("".join(traceback.format_exception(error)))
         self.audience.logger.error("backend.raised", task_id=self.task.id, backend=self.task.backend, traceback=told)
 

@@ -9,6 +9,7 @@ from anyio.lowlevel import checkpoint
 
 from ohm_subagents._orchestrator.model_order import configured_model
 from ohm_subagents._orchestrator.plan import backend_of
+from ohm_subagents._plugins.faults import kept
 from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents.contract.commands import StartItem
@@ -68,7 +69,7 @@ async def _made(profile: Profile, world: World, pool: BackendPool) -> Result[Non
                 if isinstance(opened, Err):
                     return opened
                 return await opened.ok_value.prepare(profile, None if model is None else model.pattern)
-    except Exception as exc:  # noqa: BLE001  a plugin may break the law; a run of it will say more
-        message = f"Backend '{backend}' failed to prepare: {type(exc).__name__}."
+    except BaseException as exc:  # noqa: BLE001  a plugin may break the law; a run of it will say more
+        message = f"Backend '{backend}' failed to prepare: {type(kept(exc)).__name__}."
         return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))
     return Err(not_ready(backend))

@@ -11,7 +11,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar, cast, get_args
 
-from ohm_subagents._plugins.discovery import described
+from ohm_subagents._plugins.faults import described
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, ToolRowRequest
 from ohm_subagents._plugins.suites import ToolSuiteSpec
@@ -159,7 +159,9 @@ class Collection:
         alone = self._manager.subset_hook_caller(hook, remove_plugins=others)
         try:
             answer = read(alone(**arguments))
-        except Exception as error:  # a plugin that raises costs its own features, and is logged once
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a plugin that raises costs its own features, and is logged once
             if (hook, owner, "") not in self._problems:
                 logger.warning("Plugin %r raised in %s.", owner, hook, exc_info=True)
             answer = Err(f"raised {described(error)}")

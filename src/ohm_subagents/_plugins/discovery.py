@@ -11,6 +11,7 @@ from importlib import metadata
 from operator import is_
 from typing import Final
 
+from ohm_subagents._plugins.faults import described
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents.contract.diagnostics import Diagnostic
 
@@ -92,11 +93,6 @@ def discover(*, load: str | None = None, block: str | None = None) -> Discovery:
     return Discovery(found=tuple(found), diagnostics=tuple(diagnostics))
 
 
-def described(error: BaseException) -> str:
-    """An exception in one line: its type and what it says."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": .")
-
-
 def leave_out(name: str) -> str:
     """What a user can do about a plugin that is broken."""
     return f"Repair it, or set {BLOCK_VARIABLE}={name} to leave it out."
@@ -157,7 +153,9 @@ def _entry_points() -> tuple[tuple[tuple[Installed, metadata.EntryPoint], ...], 
         try:
             mine = [point for point in distribution.entry_points if point.group == PROJECT]
             name, version = (distribution.name, distribution.version) if mine else ("", "")
-        except Exception as error:  # anybody's metadata: one unreadable file must not cost every plugin
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # anybody's metadata: one unreadable file must not cost every plugin
             logger.warning("Metadata of an installed distribution cannot be read.", exc_info=True)
             message = f"The metadata of an installed distribution cannot be read: {described(error)}."
             diagnostics.append(Diagnostic(subject=PROJECT, message=message))
@@ -176,7 +174,9 @@ def _by_distribution(entry: tuple[Installed, metadata.EntryPoint]) -> tuple[str,
 def _imported(installed: Installed, entry_point: metadata.EntryPoint) -> Found:
     try:
         plugin: object = entry_point.load()
-    except (Exception, SystemExit) as error:  # somebody else's module; it may even call exit()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # somebody else's module; it may even call exit()
         logger.warning("%s could not be imported.", installed, exc_info=True)
         return _broken(installed, f"could not be imported: {described(error)}.", leave_out(installed.name))
     return Imported(installed=installed, plugin=plugin)

@@ -14,10 +14,10 @@ from ohm_subagents._plugins.discovery import (
     Broken,
     Imported,
     Installed,
-    described,
     discover,
     leave_out,
 )
+from ohm_subagents._plugins.faults import described
 from ohm_subagents._plugins.hookspecs import PROJECT, Hooks
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -147,7 +147,9 @@ class PluginHost:
     def _register_imported(self, installed: Installed, plugin: object) -> None:
         try:
             admitted = self._admitted(plugin, installed.name, str(installed))
-        except Exception as error:  # plugin collection: an object may answer anything to being looked at
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # plugin collection: an object may answer anything to being looked at
             logger.warning("%s could not be registered.", installed, exc_info=True)
             admitted = Err(invalid(f"{installed} could not be registered: {described(error)}.", ""))
         match admitted:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, Self, cast
 
 import anyio
 
+from ohm_subagents._plugins.faults import described, kept
 from ohm_subagents._plugins.interfaces import Capability
 from ohm_subagents._plugins.options import validated
 from ohm_subagents._plugins.preparation import READY_WITHIN_S, PreparingBackend, Unprepared, not_ready
@@ -66,10 +67,10 @@ class _Host:
                     self.ready.set()
                     await self._closing.wait()
                     self._begin_grace()  # again, for it may have been closed while it could not be cancelled
-        except Exception as exc:
-            cause = _cause(exc)
+        except BaseException as exc:
+            cause = _cause(kept(exc))
             verb = "failed to open" if self.opened is None else "broke down"
-            message = f"Backend '{self.spec.id}' {verb}: {type(cause).__name__}: {cause}."
+            message = f"Backend '{self.spec.id}' {verb}: {described(cause)}."
             self.opened = Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))
             self._logger.exception("backend.failed", backend=self.spec.id, reason=verb)
         finally:

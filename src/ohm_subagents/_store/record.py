@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.errors import ErrorCode, OhmError, as_declared
 from ohm_subagents.contract.events import Event, Failed
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import Task
@@ -37,8 +37,6 @@ _ELSEWHERE: Final = {
     "checkpoint": True,
 }
 """What the transcript and the table of checkpoints hold."""
-
-_OURS: Final = {str(code): code for code in ErrorCode}
 
 
 @cache
@@ -106,4 +104,4 @@ def _outcome(outcome: Outcome | None) -> Outcome | None:
 
 def error_of(error: OhmError) -> OhmError:
     """With one of our codes as the member that knows its category."""
-    return replace(error, code=_OURS.get(error.code, error.code))
+    return replace(error, code=as_declared(error.code))

@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._plugins.faults import described
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents._surfaces.redacting import redacting_context, redacting_tool
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -92,9 +93,11 @@ def _built(
         if not is_redacted:
             return tuple(spec.build(context))
         return tuple(redacting_tool(tool, context.redaction) for tool in spec.build(redacting_context(context)))
-    except Exception as exc:  # plugin collection: a suite that cannot be built costs its own tools
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:  # plugin collection: a suite that cannot be built costs its own tools
         logger.exception("Suite %s could not be built.", spec.name)
-        message = f"Tool suite '{spec.name}' could not be built: {type(exc).__name__}: {exc}."
+        message = f"Tool suite '{spec.name}' could not be built: {described(exc)}."
         diagnostics.append(Diagnostic(subject=spec.name, message=message, severity="error"))
         return ()
 

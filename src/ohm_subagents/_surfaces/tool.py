@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import to_jsonable_python
 
+from ohm_subagents._plugins.faults import kept
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents._plugins.suites import ToolResult
 from ohm_subagents._surfaces.updates import Frames
@@ -145,8 +146,9 @@ async def guarded(tool: Tool, call: ToolCall) -> ToolResult:
     """Execute a tool; one that raises answers with its error, and nothing else is lost. The log holds no secret."""
     try:
         return await tool.execute(call)
-    except Exception as exc:  # noqa: BLE001  a plugin may raise anything; it costs this call only
+    except BaseException as exc:  # noqa: BLE001  a plugin may raise anything; it costs this call only
+        raised = kept(exc)
         told = call.redaction.text("".join(traceback.format_exception(exc)))
         logger.error("Tool %s raised.\n%s", tool.name, told)  # noqa: TRY400  a traceback may hold a secret
-        error = OhmError(code=ErrorCode.TOOL_FAILED, message=f"Tool '{tool.name}' failed: {exc}.")
+        error = OhmError(code=ErrorCode.TOOL_FAILED, message=f"Tool '{tool.name}' failed: {raised}.")
         return _failed(error) if tool.failure is None else tool.failure(error)

@@ -103,7 +103,9 @@ class Frames:
         self._shown, self._shown_at = frame.details, anyio.current_time()
         try:
             self._on_update(frame)
-        except Exception:  # who watches changes nothing, not even by failing
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # who watches changes nothing, not even by failing
             logger.exception("A progress callback raised; it is not called again.")
             self._on_update = _nobody
 

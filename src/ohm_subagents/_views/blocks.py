@@ -92,7 +92,7 @@ def work_block(task: Task, output_max_chars: int) -> WorkKeys:
         "invocation": task.invocation,
         "tool_rows": list(tool_rows(task)),
         "event_count": len(task.events),
-        "assistant_text": assistant_text(task) or None,
+        "assistant_text": truncate(assistant_text(task), output_max_chars).text or None,
         "usage": _usage(task.usage),
         "duration_ms": None if task.started_ms is None else task.updated_ms - task.started_ms,
         "session_id": task.session_id,

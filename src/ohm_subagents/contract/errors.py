@@ -176,6 +176,14 @@ class ErrorCode(StrEnum):
     USAGE_LIMIT_EXCEEDED = _code("usage_limit_exceeded", Category.RUNTIME, "A limit on requests or tokens was reached.")
 
 
+_OURS = {str(code): code for code in ErrorCode}
+
+
+def as_declared(code: str) -> str:
+    """One of our codes as the member that knows its category; any other as it is."""
+    return _OURS.get(code, code)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OhmError:
     """An expected failure.

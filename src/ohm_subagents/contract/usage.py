@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, localcontext
+from numbers import Real
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,3 +38,33 @@ class Usage:
 
 
 NOTHING_USED = Usage()
+MOST: Final = 2**53 - 1
+"""The largest count that every reader of JSON can read."""
+MOST_USD: Final = Decimal(10**12)
+
+
+def count_of(value: object) -> int | None:
+    """The whole number from 0 on that a provider or a plugin counted, or the nearest one; None if it is no number."""
+    if type(value) is int and 0 <= value <= MOST:
+        return value
+    number = money_of(value, most=Decimal(MOST))
+    return None if number is None else int(number)
+
+
+def money_of(value: object, *, most: Decimal = MOST_USD) -> Decimal | None:
+    """An amount from 0 to `most`, exact as far as 28 digits go; None if it is no number."""
+    match value:
+        case Decimal():
+            amount = value
+        case int():
+            amount = Decimal(value)
+        case Real():
+            amount = Decimal(str(float(value)))
+        case _:
+            return None
+    if amount.is_nan() or amount <= 0:
+        return Decimal(0)
+    if amount >= most:
+        return most
+    with localcontext(prec=28):
+        return +amount if amount.adjusted() > -28 else Decimal(0)

@@ -26,6 +26,7 @@ from ohm_subagents._backends.in_process.model_facts import ModelFacts, facts_of
 from ohm_subagents._backends.in_process.spec import BACKEND_ID, InProcessOptions
 from ohm_subagents._backends.in_process.tools import ToolUse
 from ohm_subagents._backends.in_process.tracing import traced
+from ohm_subagents._plugins.faults import kept
 from ohm_subagents._plugins.interfaces import RunOutput
 from ohm_subagents._plugins.unhonoured import full_instructions
 from ohm_subagents.contract.events import AgentEnded, DiagnosticRaised, FileChanged, RouteResolved
@@ -82,9 +83,10 @@ class InProcessBackend:
                     return opened
                 self._made.add(made)
                 return Ok(None)
-        except Exception as error:  # noqa: BLE001  as below
+        except BaseException as error:  # noqa: BLE001  as below
+            raised = kept(error)
             await checkpoint_if_cancelled()
-            return Err(failure(error, pattern, response=None, secrets=self._secrets(key)))
+            return Err(failure(raised, pattern, response=None, secrets=self._secrets(key)))
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         await yield_to_others()
@@ -103,11 +105,12 @@ class InProcessBackend:
                     return opened
                 asked = replace(request, instructions=full_instructions(told(request), guidance(request.child_tools)))
                 answer = await self._converse(asked, opened.ok_value, pattern, bridge)
-        except Exception as error:  # noqa: BLE001  whatever a model or an SDK raises may quote a key, so none gets out
+        except BaseException as error:  # noqa: BLE001  whatever a model or an SDK raises may quote a key, so none gets out
+            raised = kept(error)
             await checkpoint_if_cancelled()  # what breaks while a run is being cancelled does not stop that
-            if isinstance(refused := telling(error), RefusedError):
+            if isinstance(refused := telling(raised), RefusedError):
                 return Err(refused.error)
-            return Err(failure(error, pattern, response=bridge.response, secrets=self._secrets(key)))
+            return Err(failure(raised, pattern, response=bridge.response, secrets=self._secrets(key)))
         return Ok(RunOutput(text=answer)) if answer.strip() else Err(empty_answer(pattern))
 
     def _key(self, request: RunRequest, pattern: ModelPattern, sink: Sink) -> str | None:

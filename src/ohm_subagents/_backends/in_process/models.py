@@ -11,6 +11,7 @@ from anyio import to_thread
 
 from ohm_subagents._backends.services import missing_key
 from ohm_subagents._backends.suggestion import did_you_mean
+from ohm_subagents._plugins.faults import kept
 from ohm_subagents._plugins.preparation import READY_WITHIN_S
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
@@ -192,7 +193,8 @@ class ModelBook:
                     await self._closing.wait()
             if opening.scope.cancelled_caught and not self._closing.is_set():
                 opening.answer(Err(_never_opened(pattern)))
-        except Exception as error:  # noqa: BLE001  a provider's bug costs its own runs, and may quote a key
+        except BaseException as exc:  # noqa: BLE001  a provider's bug costs its own runs, and may quote a key
+            error = kept(exc)
             if isinstance(opening.result, Ok):
                 self._broken.append(error)  # told when every other model is closed
                 return

@@ -22,6 +22,7 @@ from ohm_subagents._backends.in_process.tools import bash, code_search, edit, fi
 from ohm_subagents._backends.in_process.tools.failure import fail, sentence
 from ohm_subagents._backends.in_process.tools.tree import TreeSearch, find_ripgrep, tree_search
 from ohm_subagents._backends.in_process.tools.use import refuse_if_closed
+from ohm_subagents._plugins.faults import kept
 
 _TIMEOUT_S: Final = 120.0
 _MAX_RETRIES: Final = 5  # wrong arguments are told to the model; a model that never learns must end somewhere
@@ -69,10 +70,11 @@ class ChildToolset(FunctionToolset[object]):
             fail("The working directory is gone, so nothing can be read or run there.", error)
         except (OSError, WorkspaceError) as error:
             fail(sentence(error, await ctx.workspace.working_dir()), error)
-        except Exception as error:  # noqa: BLE001  a bug of a tool costs its call, not the run
+        except BaseException as error:  # noqa: BLE001  a bug of a tool costs its call, not the run
+            raised = kept(error)
             fail(
                 f"The tool {name} broke ({type(error).__name__}); this is a fault of the tool: try another way.",
-                error,
+                raised,
             )
 
 

@@ -1,0 +1,241 @@
+"""The door: what a backend emits and returns is checked here, once, before any of it is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import partial
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar, get_args
+
+from ohm_subagents._plugins.interfaces import RunOutput
+from ohm_subagents.contract.diagnostics import Diagnostic, Severity
+from ohm_subagents.contract.errors import Category, OhmError, as_declared
+from ohm_subagents.contract.events import (
+    AgentEnded,
+    Checkpointed,
+    DiagnosticRaised,
+    FileChanged,
+    Finalized,
+    FinalStatus,
+    RouteResolved,
+    RunEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    ToolStatus,
+    ToolUpdated,
+    UsageAdded,
+)
+from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.text import encodable
+from ohm_subagents.contract.usage import Usage, count_of, money_of
+
+NAME: Final = 200
+"""The longest name that is kept whole: of a call, a tool, a model, a subject."""
+SENTENCES: Final = 2000
+"""The longest message, advice or summary that is kept whole."""
+PATH: Final = 4096
+CODE: Final = 100
+LAST_LINE: Final = 2**31
+EXIT_CODES: Final = 2**32
+
+Record = TypeVar("Record")
+
+
+class MisfitError(Exception):
+    """A value that cannot be recorded; the message says where it stands, and what may stand there."""
+
+
+class Seen(NamedTuple):
+    """A value of a backend, and where it stands; `told` takes the secrets out of what is cut or quoted."""
+
+    value: object
+    where: str
+    told: Callable[[str], str]
+
+    def misfit(self, allowed: str) -> NoReturn:
+        """Say what is wrong with it."""
+        wrong = f"{self.where} is {quoted(self.value, self.told)}, and has to be {allowed}"
+        raise MisfitError(wrong)
+
+    def cut(self, text: str, most: int) -> str:
+        """The text, no longer than that."""
+        return text if len(text) <= most else f"{self.told(text)[: most - 1]}…"
+
+
+Check = Callable[[Seen], object]
+
+
+def quoted(value: object, told: Callable[[str], str]) -> str:
+    """A value in a message: short and without secrets, whatever it does when it is asked."""
+    try:
+        text = told(encodable(repr(value)))
+    except BaseException:  # noqa: BLE001  an object of a plugin may answer anything
+        text = f"something of type {type(value).__name__}"
+    return text if len(text) <= NAME else f"{text[: NAME - 1]}…"
+
+
+def _text(seen: Seen, *, most: int | None = None) -> str:
+    """A text that can be written down."""
+    value = seen.value
+    if not isinstance(value, str):
+        seen.misfit("a text")
+    text = encodable(value if type(value) is str else str.__str__(value))
+    return text if most is None else seen.cut(text, most)
+
+
+def _one_of(seen: Seen, *, words: tuple[str, ...]) -> str:
+    given = str.__str__(seen.value) if isinstance(seen.value, str) else None
+    return given if given in words else seen.misfit(f"one of {', '.join(words)}")
+
+
+def _if_any(seen: Seen, *, check: Check) -> object:
+    return None if seen.value is None else check(seen)
+
+
+def _number(seen: Seen, *, least: int, below: int) -> int:
+    if not isinstance(seen.value, int) or isinstance(seen.value, bool) or not least <= seen.value < below:
+        seen.misfit(f"a whole number from {least} to {below - 1}")
+    return int(seen.value)
+
+
+def _truth(seen: Seen) -> bool:
+    if not isinstance(seen.value, bool):
+        seen.misfit("True or False")
+    return seen.value
+
+
+def _code(seen: Seen) -> str:
+    code = str.__str__(seen.value) if isinstance(seen.value, str) else ""
+    if not code.strip() or not code.isprintable() or len(code) > CODE:
+        seen.misfit(f"a text of one line, not empty, of at most {CODE} characters")
+    return as_declared(code)
+
+
+def _category(seen: Seen) -> Category:
+    if not isinstance(seen.value, Category):
+        seen.misfit("a Category")
+    return seen.value
+
+
+def _usage(seen: Seen) -> Usage:
+    if not isinstance(seen.value, Usage):
+        seen.misfit("a Usage")
+    values: dict[str, Any] = {field.name: getattr(seen.value, field.name) for field in fields(Usage)}
+    for name, value in values.items():
+        is_money = name == "cost_usd"
+        if value is not None or not is_money:
+            values[name] = money_of(value) if is_money else count_of(value)
+            if values[name] is None:
+                Seen(value, f"Usage.{name}", seen.told).misfit("a number")
+    return Usage(**values)
+
+
+def _made(seen: Seen, *, of: type[Record], checks: Mapping[str, Check]) -> Record:
+    """An object of exactly this class, with checked values; the same one if there is nothing to change."""
+    if not isinstance(seen.value, of):
+        seen.misfit(f"a {of.__name__}")
+    given = {name: getattr(seen.value, name) for name in checks}
+    sound: dict[str, Any] = {
+        name: check(Seen(given[name], f"{of.__name__}.{name}", seen.told)) for name, check in checks.items()
+    }
+    return of(**sound)
+
+
+_NAME: Final = partial(_text, most=NAME)
+_SENTENCES: Final = partial(_text, most=SENTENCES)
+_MAY_BE_TEXT: Final = partial(_if_any, check=_text)
+_DIAGNOSTIC: Final = partial(
+    _made,
+    of=Diagnostic,
+    checks={
+        "subject": _NAME,
+        "message": _SENTENCES,
+        "severity": partial(_one_of, words=get_args(Severity)),
+        "source": partial(_if_any, check=partial(_text, most=PATH)),
+        "line": partial(_if_any, check=partial(_number, least=0, below=LAST_LINE)),
+    },
+)
+_CALL: Final[Mapping[str, Check]] = {"call_id": _NAME, "tool": _NAME}
+_EVENTS: Final[Mapping[type[RunEvent], Mapping[str, Check]]] = {
+    TextDelta: {"text": _text},
+    ThinkingDelta: {"text": _text},
+    ToolStarted: {**_CALL, "args": _text},
+    ToolUpdated: {**_CALL, "text": _text},
+    ToolEnded: {**_CALL, "text": _text, "status": partial(_one_of, words=get_args(ToolStatus))},
+    Finalized: {
+        "status": partial(_one_of, words=get_args(FinalStatus)),
+        "result": _MAY_BE_TEXT,
+        "error": _MAY_BE_TEXT,
+    },
+    FileChanged: {"path": partial(_text, most=PATH)},
+    RouteResolved: {"provider": _NAME, "model": _NAME, "runtime": _NAME, "route": _NAME},
+    UsageAdded: {"usage": _usage},
+    Checkpointed: {"state": _text},
+    DiagnosticRaised: {"diagnostic": _DIAGNOSTIC},
+    AgentEnded: {},
+}
+_OUTPUT: Final[Mapping[str, Check]] = {
+    "text": _text,
+    "summary": _SENTENCES,
+    "exit_code": partial(_if_any, check=partial(_number, least=-EXIT_CODES, below=EXIT_CODES)),
+}
+_ERROR: Final[Mapping[str, Check]] = {
+    "code": _code,
+    "message": _SENTENCES,
+    "advice": _SENTENCES,
+    "summary": _SENTENCES,
+    "category": partial(_if_any, check=_category),
+    "retryable": _truth,
+    "task_id": partial(_if_any, check=_NAME),
+    "exit_code": _OUTPUT["exit_code"],
+    "cause": _SENTENCES,
+}
+
+_PLAIN: Final[Mapping[type, tuple[str, ...]]] = {
+    of: tuple(_EVENTS[of])
+    for of in (TextDelta, ThinkingDelta, ToolStarted, ToolUpdated, Checkpointed, FileChanged, RouteResolved)
+}
+"""The fields of those that are all text: most of what is ever emitted."""
+_KINDS: Final = {of: of.__dataclass_fields__["kind"].default for of in _EVENTS}
+
+
+def admitted(event: RunEvent, told: Callable[[str], str]) -> RunEvent:
+    """The event as it may be recorded; raises `MisfitError` for what is none, or has a value of a wrong kind."""
+    of = type(event)
+    names = _PLAIN.get(of)
+    if names is not None:
+        for name in names:
+            text = getattr(event, name)
+            if type(text) is not str or len(text) > NAME or not text.isascii():
+                break
+        else:
+            if event.kind == _KINDS[of]:
+                return event
+    return _looked_at(event, told)
+
+
+def _looked_at(event: object, told: Callable[[str], str]) -> RunEvent:
+    for of, checks in _EVENTS.items():
+        if isinstance(event, of):
+            return _made(Seen(event, "Sink.emit", told), of=of, checks=checks)
+    wrong = f"Sink.emit takes a RunEvent, not {type(event).__name__}."
+    raise MisfitError(wrong)
+
+
+def answered(answer: object, told: Callable[[str], str]) -> Result[RunOutput, OhmError]:
+    """What a backend returned, as it may be recorded; raises `MisfitError` for anything else."""
+    match answer:
+        case Ok(RunOutput() as output):
+            return Ok(_made(Seen(output, "Ok", told), of=RunOutput, checks=_OUTPUT))
+        case Err(OhmError() as error):
+            return Err(bounded(error, told))
+        case _:
+            wrong = f"it returned {type(answer).__name__}, not a Result of a RunOutput"
+            raise MisfitError(wrong)
+
+
+def bounded(error: OhmError, told: Callable[[str], str]) -> OhmError:
+    """The error with values of the right kinds, and no sentence too long to be told of."""
+    return _made(Seen(error, "Err", told), of=OhmError, checks=_ERROR)

@@ -1,0 +1,314 @@
+"""Whatever a backend returns, emits or raises costs its own run: never a sibling, a record or a later call."""
+
+import sys
+from contextlib import asynccontextmanager
+from dataclasses import fields, replace
+from decimal import Decimal
+from fractions import Fraction
+
+import anyio
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ohm_subagents import ErrorCode, Ohm
+from ohm_subagents.contract import (
+    AgentEnded,
+    Category,
+    Checkpointed,
+    Diagnostic,
+    DiagnosticRaised,
+    FileChanged,
+    Finalized,
+    OhmError,
+    RouteResolved,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    ToolUpdated,
+    Usage,
+    UsageAdded,
+)
+from ohm_subagents.plugin import BackendSpec, Err, Ok, Options, RunOutput, hookimpl
+
+pytestmark = pytest.mark.anyio
+
+CONFIG = {"subagentBackend": "odd", "subagents": {"asyncStart": "allow"}}
+
+
+class Panic(BaseException):
+    """What a library in Rust raises."""
+
+
+class MuteError(Exception):
+    def __str__(self):
+        raise Panic("no word")
+
+    __repr__ = __str__
+
+
+class Odd:
+    """Answers well, but for the prompt `bad`, which `misdeed` answers once the sibling has begun."""
+
+    def __init__(self, misdeed):
+        self._misdeed = misdeed
+
+    async def run(self, request, sink):
+        await anyio.lowlevel.checkpoint()
+        if request.prompt == "bad":
+            return await self._misdeed(request, sink)
+        sink.emit(TextDelta(text="fine"))
+        return Ok(RunOutput(text="fine"))
+
+    @hookimpl
+    def ohm_backends(self):
+        @asynccontextmanager
+        async def opened(_options):
+            yield self
+
+        return [BackendSpec(id="odd", summary="Odd.", options=Options, open=opened)]
+
+
+def opened(place, misdeed, store, **options):
+    config = {**CONFIG, "subagents": {**CONFIG["subagents"], "store": store}}
+    env = {"HOME": str(place), "PI_CONFIG_DIR": str(place)}
+    return Ohm.open(env=env, config=config, plugins=[Odd(misdeed)], **options)
+
+
+def started(*prompts):
+    tasks = [{"subagent_type": "finder", "description": "d", "prompt": prompt} for prompt in prompts]
+    return {"op": "start", "parallel": True, "tasks": tasks}
+
+
+def is_text(result):
+    """Everything that is said can be written down."""
+    result.text.encode()
+    result.render(expanded=True).encode()
+    return True
+
+
+def remembered(result):
+    """What every store keeps of an item."""
+    names = ("id", "found", "status", "summary", "output", "error_code", "error_category", "error_message")
+    return [{name: item.get(name) for name in names} for item in result.details["items"]]
+
+
+async def suffers_nobody(place, misdeed, store):
+    """Play a batch of three whose second breaks its law; give the second item, as told at once and after a restart."""
+    async with opened(place, misdeed, store) as ohm:
+        batch = await ohm.call("task", started("good", "bad", "good"))
+        items = batch.details["items"]
+        ids = [item["id"] for item in items]
+        later = await ohm.call("task", started("good"))
+        looked = await ohm.call("task", {"op": "status", "ids": ids})
+        waited = await ohm.call("task", {"op": "wait", "ids": ids})
+        alone = await ohm.run("finder", "bad")
+    async with opened(place, misdeed, store) as ohm:
+        again = await ohm.call("task", {"op": "status", "ids": ids})
+        kept = ohm.task(ids[1])
+    assert all(is_text(each) for each in (batch, later, looked, waited, again))
+    assert [items[0]["status"], items[2]["status"]] == ["succeeded", "succeeded"]
+    assert later.details["items"][0]["status"] == "succeeded"
+    assert looked.details["items"] == waited.details["items"]
+    assert remembered(again) == remembered(looked)
+    assert isinstance(alone, Ok | Err)
+    assert kept is not None
+    assert kept.is_terminal
+    return items[1], again.details["items"][1], kept
+
+
+STORES = pytest.mark.parametrize("store", ["sqlite", "snapshot"])
+
+
+@STORES
+@pytest.mark.parametrize(
+    "error",
+    [
+        Panic("rust panicked"),
+        SystemExit(3),
+        MuteError(),
+        BaseExceptionGroup("several", [Panic("a"), SystemExit(1)]),
+    ],
+    ids=["panic", "exit", "mute", "group"],
+)
+async def test_what_is_no_exception_costs_its_own_run(tmp_path, store, error):
+    async def raises(request, sink):
+        sink.emit(TextDelta(text="so far"))
+        raise error
+
+    item, again, kept = await suffers_nobody(tmp_path, raises, store)
+
+    assert item["error_code"] == again["error_code"] == ErrorCode.BACKEND_FAILED
+    assert type(error).__name__ in item["error_message"]
+    assert kept.text == "so far"
+
+
+@STORES
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (Ok(RunOutput(text="t", summary=7)), "RunOutput.summary is 7, and has to be a text"),
+        (Ok(RunOutput(text="t", exit_code="x")), "RunOutput.exit_code is 'x', and has to be a whole number"),
+        (Ok(RunOutput(text="t", exit_code=True)), "RunOutput.exit_code is True"),
+        (Err(OhmError(code=5, message="m")), "OhmError.code is 5"),
+        (Err(OhmError(code=" ", message="m")), "OhmError.code is ' '"),
+        (Err(OhmError(code="c", message="m", category="timeout")), "OhmError.category is 'timeout'"),
+        (
+            Err(OhmError(code="c", message="m", advice=None)),
+            "OhmError.advice is None, and has to be a text. It said: m",
+        ),
+        (Err("no"), "it returned Err, not a Result of a RunOutput"),
+        (None, "it returned NoneType, not a Result of a RunOutput"),
+    ],
+)
+async def test_an_answer_of_wrong_kinds_is_told_of_by_its_field(tmp_path, store, answer, told):
+    async def answers(request, sink):
+        return answer
+
+    item, again, _ = await suffers_nobody(tmp_path, answers, store)
+
+    assert told in item["error_message"]
+    assert again["error_message"] == item["error_message"]
+
+
+async def test_the_text_of_an_answer_that_cannot_be_taken_is_kept(tmp_path):
+    async def answers(request, sink):
+        return Ok(RunOutput(text="all that work", summary=7))
+
+    _, again, kept = await suffers_nobody(tmp_path, answers, "sqlite")
+
+    assert again["assistant_text"] == kept.text == "all that work"
+
+
+async def test_every_text_of_a_backend_is_bounded(tmp_path):
+    """Whatever it says, a model reads no more of it than its output may be, and a few sentences."""
+
+    async def says_a_lot(request, sink):
+        for _ in range(3000):
+            sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject=LONG, message=LONG)))
+        sink.emit(TextDelta(text=LONG))
+        sink.emit(ToolStarted(call_id=LONG, tool=LONG, args=LONG))
+        return Err(OhmError(code="c", message=LONG, advice=LONG, summary=LONG))
+
+    async with opened(tmp_path, says_a_lot, "memory") as ohm:
+        result = await ohm.call("task", started("bad"))
+        [item] = result.details["items"]
+        whole = ohm.task(item["id"]).text
+
+    assert len(whole) == len(LONG)
+    assert len(item["assistant_text"]) == 8000
+    assert max(len(item[key]) for key in ("summary", "error_message", "error_advice")) == 2000
+    assert len(result.text) + len(result.render()) < 60_000
+    assert len(item["diagnostics"]) == 100
+
+
+LONG = "a long word " * 100_000
+EVENTS = [
+    TextDelta(text="a"),
+    ThinkingDelta(text="a"),
+    ToolStarted(call_id="1", tool="read", args="a"),
+    ToolUpdated(call_id="1", tool="read", text="a"),
+    ToolEnded(call_id="1", tool="read", status="success", text="a"),
+    Finalized(status="SUCCESS", result="a"),
+    FileChanged(path="a"),
+    RouteResolved(provider="p", model="m", runtime="r", route="x"),
+    UsageAdded(usage=Usage(requests=1)),
+    Checkpointed(state="a"),
+    DiagnosticRaised(diagnostic=Diagnostic(subject="s", message="m")),
+    AgentEnded(),
+]
+RECORDS = [RunOutput(text="a"), OhmError(code="c", message="m"), *EVENTS, Usage(requests=1), EVENTS[-2].diagnostic]
+FIELDS = [(record, field.name) for record in RECORDS for field in fields(record)]
+
+
+class Hostile:
+    """Raises whatever it is asked."""
+
+    def __repr__(self):
+        raise Panic("no repr")
+
+    def __eq__(self, other):
+        raise Panic("no comparison")
+
+    __hash__ = None
+
+
+class Tagged(str):
+    __slots__ = ()
+
+    def __str__(self):
+        raise Panic("no text")
+
+
+ANYTHING = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(min_value=2**60),
+    st.floats(),
+    st.decimals(allow_nan=True),
+    st.fractions(),
+    st.complex_numbers(),
+    st.binary(max_size=20),
+    st.text(st.characters(), max_size=20),
+    st.sampled_from(["\ud800", "x\udfff" * 3, "a" * 100_000, "\x00\x1b[31m", "", "success", "ERROR", "error"]),
+    st.lists(st.integers(), max_size=3),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+    st.sampled_from([Hostile(), Tagged("tagged"), object(), int, print, Decimal("sNaN"), Decimal("1E+999999"), float]),
+    st.sampled_from([*RECORDS, *Category, *ErrorCode, Ok("x"), Fraction(1, 3), sys.maxsize]),
+)
+
+
+def with_value(record, name, value):
+    """The record with this in a field, as if it had never been checked."""
+    odd = replace(record)
+    object.__setattr__(odd, name, value)
+    return odd
+
+
+def misdeed_of(record):
+    async def misdeed(request, sink):
+        match record:
+            case RunOutput():
+                return Ok(record)
+            case OhmError():
+                return Err(record)
+            case Usage():
+                sink.emit(UsageAdded(usage=record))
+            case Diagnostic():
+                sink.emit(DiagnosticRaised(diagnostic=record))
+            case _:
+                sink.emit(record)
+        return Ok(RunOutput(text="done"))
+
+    return misdeed
+
+
+def anything_in_any_field(name, store, loop, examples):
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    @given(st.sampled_from(FIELDS), ANYTHING)
+    def holds(field, value):
+        import tempfile
+
+        record = with_value(*field, value)
+        with tempfile.TemporaryDirectory() as place:
+            anyio.run(suffers_nobody, place, misdeed_of(record), store, backend=loop)
+
+    holds()
+
+
+LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
+
+
+@LOOPS
+@STORES
+def test_any_value_in_any_field_costs_nobody_else_anything(store, loop):
+    anything_in_any_field("quick", store, loop, 12)
+
+
+@LOOPS
+@STORES
+@pytest.mark.slow
+def test_any_value_in_any_field_costs_nobody_else_anything_at_length(store, loop):
+    anything_in_any_field("slow", store, loop, 600)
