@@ -286,3 +286,10 @@ class OhmConfig(Section):
     @cached_property
     def _common_limits(self) -> Limits:
         return replace(self.subagents.limits.limits(), soft_ms=self.backend_timeout_ms)
+
+    def said_limits(self) -> Limits:
+        """Those of them that are not defaults of ours: for whoever has other defaults."""
+        said = self.subagents.limits.model_fields_set
+        soft_ms = self.backend_timeout_ms if "backend_timeout_ms" in self.model_fields_set else None
+        clocks = ("idle_ms", "tool_ms", "extend_ms", "cap_ms")
+        return replace(self.common_limits(), soft_ms=soft_ms, **{name: None for name in clocks if name not in said})

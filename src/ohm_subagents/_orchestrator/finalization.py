@@ -31,6 +31,7 @@ _NOT_BEGUN: Final = frozenset(
         *(ErrorCode.EVENT_LOOP_UNSUPPORTED, ErrorCode.FINALIZE_UNSUPPORTED),
         *(ErrorCode.MODEL_MISSING, ErrorCode.MODEL_UNKNOWN, ErrorCode.MODEL_KEY_MISSING),
         *(ErrorCode.PROVIDER_NOT_INSTALLED, ErrorCode.PROVIDER_AUTHENTICATION, ErrorCode.PROVIDER_QUOTA_EXCEEDED),
+        ErrorCode.PROVIDER_REQUEST_REJECTED,
     }
 )
 """The next run would not begin either."""

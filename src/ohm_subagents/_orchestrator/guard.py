@@ -44,6 +44,7 @@ _SO_FAR: Final = "with what you have found so far: say what is done, what is mis
 FINISH: Final = f"Answer now {_SO_FAR} There are no tools any more."
 HAND_IN: Final = f"Call {FINALIZE} now {_SO_FAR} There is no other tool any more."
 
+REFUSED: Final = "refused"
 GRACE_S: Final = 5.0
 """How long a backend may take to clean up when its run was stopped."""
 
@@ -119,10 +120,11 @@ class RunGuard:
                 self._obey(self._loops.called(tool, args))
                 if tool != FINALIZE:  # handing in the answer is not work that a budget is for
                     self._check(self._account.call_tool())
-            case ToolEnded(call_id=call_id, tool=tool, text=text):
+            case ToolEnded(call_id=call_id, tool=tool, text=text, status=status):
                 self._deadlines.call_ended(call_id, now)
                 self._alarm.set(self)
-                self._obey(self._loops.answered(tool, text))
+                refused = tool == FINALIZE and status == "error"  # one answer is refused for many reasons
+                self._obey(self._loops.answered(tool, REFUSED if refused else text))
             case UsageAdded(usage=usage):
                 self._progress(now)
                 self._check(self.gate.used(usage))
@@ -184,10 +186,12 @@ class RunGuard:
             ),
         }
         limit_ms, fact = facts[clock]
+        if clock == "soft" or (clock == "cap" and limits.cap_ms == limits.soft_ms):  # the time that the surface gave
+            fact = self._plan.item.timeout_message or fact
         variable = " or OHM_SUBAGENTS_BACKEND_TIMEOUT_MS" if clock == "soft" else ""
         return OhmError(
             code=ErrorCode.BACKEND_TIMEOUT,
-            message=self._plan.item.timeout_message or fact,
+            message=fact,
             advice=f"The limit was {limit_ms} ms; raise limits.{clock}Ms of the subagent in ohm.json{variable}, "
             "or give it a smaller task.",
             retryable=True,
@@ -208,11 +212,19 @@ class RunGuard:
                 error = OhmError(
                     code=ErrorCode.LOOP_DETECTED,
                     message=self._plan.loop.message or message,
-                    advice="The subagent went in circles; what it did until then is kept. Give it a clearer task, or "
-                    "name a tool that is meant to repeat in the polling list of the subagent.",
+                    advice="The subagent went in circles; what it did until then is kept. Give it a clearer task"
+                    f"{self._polling_advice()}.",
                 )
                 self._stop("loop", error)
                 self.is_deaf = self.error is error
+
+    def _polling_advice(self) -> str:
+        """Where a tool is named that may repeat; a surface with a rule of its own has no such list."""
+        item = self._plan.item
+        if item.loop is not None:
+            return ""
+        place = "the polling list of the subagent" if item.prepared is None else "subagents.loop.polling of ohm.json"
+        return f", or name a tool that is meant to repeat in {place}"
 
     def _check(self, spent: Spent | None) -> None:
         if spent is not None:

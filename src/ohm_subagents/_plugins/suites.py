@@ -20,6 +20,7 @@ from ohm_subagents.contract.devkit_settings import DevkitSettings
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import Event, Recorded
 from ohm_subagents.contract.ids import Clock, SessionId
+from ohm_subagents.contract.limits import Limits
 from ohm_subagents.contract.nesting import Nesting
 from ohm_subagents.contract.pi_settings import PiSettings
 from ohm_subagents.contract.profile import Profile
@@ -169,7 +170,8 @@ class Settings:
     `output_max_chars` caps an answer in a payload, in code points; `onupdate_throttle_ms` is the least time between two
     progress frames of one call; `debug` makes views show every field of a result; `transcript_tail_lines` is how many
     tool rows a collapsed view shows, `result_preview_lines` how many lines a preview; `options` is
-    `suiteOptions.<name>` of ohm.json.
+    `suiteOptions.<name>` of ohm.json. `limits` are the clocks that the configuration sets for every run; None is one of
+    which it says nothing.
     """
 
     output_max_chars: int
@@ -178,6 +180,7 @@ class Settings:
     transcript_tail_lines: int
     result_preview_lines: int
     options: Mapping[str, JsonValue]
+    limits: Limits = field(default_factory=Limits)
 
 
 def _without_owner(_work: Callable[[], Awaitable[None]]) -> None:

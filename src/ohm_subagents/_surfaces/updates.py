@@ -15,7 +15,7 @@ from ohm_subagents.contract.events import RunEnded, TaskQueued
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from ohm_subagents._plugins.suites import OnUpdate, ToolResult
+    from ohm_subagents._plugins.suites import JsonObject, OnUpdate, ToolResult
     from ohm_subagents.contract.commands import Reply
     from ohm_subagents.contract.events import Event
 
@@ -43,7 +43,7 @@ class Frames:
         self._due = anyio.Event()
         self._late: Callable[[], Reply] | None = None
         self._shown_at = float("-inf")
-        self._shown: object = None
+        self._shown: ToolResult | None = None
 
     def step(self, snapshot: Callable[[], Reply], event: Event | None) -> None:
         """Show the new state now, or when its time has come."""
@@ -98,9 +98,9 @@ class Frames:
             self._emit(self._project(reply), again=again)
 
     def _emit(self, frame: ToolResult, *, again: bool = False) -> None:
-        if frame.details == self._shown and not again:
+        if not again and self._shown is not None and _says(frame) == _says(self._shown):
             return
-        self._shown, self._shown_at = frame.details, anyio.current_time()
+        self._shown, self._shown_at = frame, anyio.current_time()
         try:
             self._on_update(frame)
         except KeyboardInterrupt:
@@ -108,6 +108,11 @@ class Frames:
         except BaseException:  # who watches changes nothing, not even by failing
             logger.exception("A progress callback raised; it is not called again.")
             self._on_update = _nobody
+
+
+def _says(frame: ToolResult) -> tuple[str, JsonObject]:
+    """What a frame says: not every suite has in its details what its text shows."""
+    return frame.text, frame.details
 
 
 def _is_over(reply: Reply) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from sticky_place import ASK, FINALIZE, ID, SCOUT, files, found, hand_in
 
 from ohm_subagents import Ohm
-from ohm_subagents.contract import Err, ErrorCode, OhmError, TextDelta, ToolEnded, ToolStarted
+from ohm_subagents.contract import Err, ErrorCode, OhmError, TextDelta
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio
@@ -284,17 +284,19 @@ async def test_what_ohm_json_says_of_a_subagent_is_not_about_an_agent_of_that_na
     assert (request.model, set(request.tools)) == (None, {"read", "bash", FINALIZE})
 
 
-async def test_an_agent_that_goes_in_circles_is_not_stopped(opened):
-    async def circling(request, sink):
-        for n in range(20):
-            sink.emit(ToolStarted(call_id=f"{n}", tool="read", args="{}"))
-            sink.emit(ToolEnded(call_id=f"{n}", tool="read", status="success", text="same"))
-        return await found(request, sink)
+async def test_the_description_names_the_agents_that_can_be_called(place, opened):
+    prompts = place / "work" / "prompts"
+    (prompts / "chatty.md").write_text("---\ndescription: |\n  one\n  " + "b" * 300 + "\n---\nx")
+    (prompts / "both.md").write_text("---\napproved_tools:\ndenied_tools: []\n---\nx")
+    async with opened() as ohm:
+        told = ohm.tools["subagent"].description.partition("Agents:\n")[2].splitlines()
+        result = await ohm.call("subagent", ASK | {"agent": "nobody"})
 
-    async with opened(circling) as ohm:
-        result = await ohm.call("subagent", ASK)
-
-    assert result.details["finalized"] == {"status": "SUCCESS", "result": "Found for Find auth"}
+    assert told[0] == "- scout: Looks."
+    assert told[1].startswith("- chatty: one bbb")
+    assert len(told[1]) < 250
+    assert len(told) == 2
+    assert result.text.endswith("Unknown agent: nobody. Available agents: scout, chatty.")
 
 
 async def test_the_end_of_the_time_names_the_option_that_set_it(opened):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.finalization import payload
 from ohm_subagents._plugins.suites import ToolResult
+from ohm_subagents._surfaces.plain_failure import plain_failure
+from ohm_subagents._surfaces.sticky.limits import LATE
 from ohm_subagents.contract.commands import Accepted, Refused, Rejected, Started
-from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.events import Finalized
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def _final_of_task(task: Task) -> Finalized:
         return task.finalized
     if task.error is None:
         return failed(CANCELLED, said=task.text)
-    is_late = task.error.code == ErrorCode.BACKEND_TIMEOUT  # our message says what to change, the advice does not
-    return failed(task.error.message if is_late else str(task.error), said=task.text)
+    is_late = task.error.message.startswith(LATE)  # it says what to change, the advice does not
+    return failed(task.error.message if is_late else str(plain_failure(task.error, who="The subagent")), said=task.text)
 
 
 def failed(error: str, *, said: str = "") -> Finalized:

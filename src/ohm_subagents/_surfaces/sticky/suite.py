@@ -13,8 +13,11 @@ import anyio
 from ohm_subagents._plugins.finalization import GUIDELINE, finalize_tool
 from ohm_subagents._plugins.suites import ClosedError, Tool, ToolResult
 from ohm_subagents._surfaces.sticky.inputs import SUBAGENT_SCHEMA, Asked, parse_asked
+from ohm_subagents._surfaces.sticky.limits import late, limits_of
 from ohm_subagents._surfaces.sticky.options import StickyOptions, expanded
 from ohm_subagents._surfaces.sticky.outcome import CANCELLED, failed, final_of, noted, result_of
+from ohm_subagents._surfaces.sticky.progress import said_so_far
+from ohm_subagents._surfaces.sticky.roster import roster_names, roster_text
 from ohm_subagents._surfaces.sticky.sessions import StickySession
 from ohm_subagents._surfaces.sticky.spec import NAME
 from ohm_subagents._surfaces.sticky.tools import tools_of
@@ -26,29 +29,22 @@ from ohm_subagents._views.cells import one_line
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.commands import Start, StartItem
 from ohm_subagents.contract.diagnostics import UNREADABLE_SESSION
-from ohm_subagents.contract.limits import FOREVER_MS, Limits, LoopPolicy
 from ohm_subagents.contract.profile import ToolPolicy
-from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.suites import SuiteContext, ToolCall
+    from ohm_subagents._surfaces.sticky.roster import Agents
     from ohm_subagents._views.redaction import Redaction
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.commands import Reply
-    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event, Finalized
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
 
 TOOL: Final = "subagent"
-RUNNING: Final = "(running...)"
-_TAIL_CHARS: Final = 2000
-_LOOP: Final = LoopPolicy(steps=("warn",))
-"""An agent that goes in circles is told so, and goes on: 003 ends no run but for its time."""
 
 
 def build(context: SuiteContext) -> tuple[Tool, ...]:
@@ -60,11 +56,12 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
         return ()
     turns = context.kept("turns", Turns())
     text = files("ohm_subagents._surfaces.sticky").joinpath(f"{TOOL}.md").read_text(encoding="utf-8").rstrip()
+    roster = roster_text(_agents(context, options))
     return (
         Tool(
             name=TOOL,
             label="Subagent",
-            description=text,
+            description=f"{text}\n\n{roster}",
             input_schema=SUBAGENT_SCHEMA,
             execute=partial(_subagent, context, options, turns),
             call_view=_call_line,
@@ -104,15 +101,14 @@ async def _subagent(context: SuiteContext, options: StickyOptions, turns: Turns,
             return result_of(failed(wrong))
         case Ok(asked):
             pass
-    home = context.home or Path.home()
-    agents = context.sticky_agents(tuple(expanded(one, home) for one in options.prompt_dirs))
+    agents = _agents(context, options)
     agent = agents.get(asked.agent)
     if agent is None:
-        return result_of(failed(_unknown(asked.agent, agents)))
+        return result_of(failed(f"Unknown agent: {asked.agent}. {roster_names(agents)}"))
     if isinstance(agent, Err):
         return result_of(failed(str(agent.err_value)))
     session_id = asked.session_id or str(context.new_uuid())
-    folder = context.cwd / expanded(options.sessions_dir, home)
+    folder = context.cwd / expanded(options.sessions_dir, _home(context))
     session = StickySession.of(folder, cwd=context.cwd, agent=asked.agent, session_id=session_id)
     order = _Order(asked=asked, agent=agent.ok_value, options=options, session_id=session_id, session=session)
     try:
@@ -124,8 +120,12 @@ async def _subagent(context: SuiteContext, options: StickyOptions, turns: Turns,
         return result_of(failed(str(closed)), session_id)
 
 
-def _unknown(name: str, agents: Mapping[str, Result[Profile, OhmError]]) -> str:
-    return f"Unknown agent: {name}. Available agents: {', '.join(agents) or '(none)'}."
+def _agents(context: SuiteContext, options: StickyOptions) -> Agents:
+    return context.sticky_agents(tuple(expanded(one, _home(context)) for one in options.prompt_dirs))
+
+
+def _home(context: SuiteContext) -> Path:
+    return context.home or Path.home()
 
 
 async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order, known: tuple[str, ...]) -> ToolResult:
@@ -135,8 +135,7 @@ async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order, kno
     state, notes = read.ok_value, [*known]
 
     def frame(_reply: Reply) -> ToolResult:
-        said = "" if watch.task is None else watch.task.text[-_TAIL_CHARS:]
-        return ToolResult(text=said or RUNNING, details={"sessionId": order.session_id})
+        return ToolResult(text=said_so_far(watch.task), details={"sessionId": order.session_id})
 
     def result(reply: Reply) -> ToolResult:
         return result_of(final_of(reply), order.session_id)
@@ -184,10 +183,8 @@ def _item(context: SuiteContext, order: _Order, state: str | None, redaction: Re
         description=title_of(asked.task, redaction),
         prompt=asked.task,
         backend=options.backend,
-        limits=_limits(options.timeout_ms),
-        loop=_LOOP,
-        timeout_message=f"The subagent took longer than suiteOptions.sticky.timeoutMs of ohm.json: "
-        f"{options.timeout_ms} ms.",
+        limits=limits_of(options.timeout_ms, context.settings().limits),
+        timeout_message=late(options.timeout_ms),
         is_one_shot=True,
         session_id=order.session.id,
         resumes=state is not None,
@@ -200,12 +197,6 @@ def _prepared(agent: Profile, tools: tuple[str, ...]) -> Profile:
     """The agent with the tools that it may have, told how to end."""
     options = replace(agent.agent or AgentOptions(), appended_prompt=GUIDELINE)
     return replace(agent, tools=ToolPolicy(allowed=tools), agent=options)
-
-
-def _limits(timeout_ms: int | None) -> Limits:
-    """The time of a run; 003 knows no other limit."""
-    total_ms = FOREVER_MS if timeout_ms is None else timeout_ms
-    return Limits(soft_ms=total_ms, extend_ms=0, cap_ms=total_ms, idle_ms=FOREVER_MS, tool_ms=FOREVER_MS)
 
 
 def _call_line(arguments: JsonValue, theme: Theme) -> str:
