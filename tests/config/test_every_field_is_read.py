@@ -25,7 +25,7 @@ CONFIG = {
         "sendToFinished": "resume",
         "finder": {"tools": {"allow": ["read"], "deny": ["ls"]}, "limits": {"softMs": 9000}},
     },
-    "suites": ["task", "curious"],
+    "suites": ["task", "curious", "delegate"],
     "suiteOptions": {"curious": {"about": "all"}},
     "uiMode": "compact",
 }
@@ -74,7 +74,7 @@ class Curious:
 
 
 async def work():
-    """A day in the life of an Ohm: every op, a batch, a background start, a painter, a host with a screen."""
+    """A day in the life of an Ohm: every op, a batch, a background start, a delegation, a host with a screen."""
     backend = ScriptedBackend(default=Step(text="done", delay_s=1))
     async with Ohm.open(env=HERMETIC, config=CONFIG, plugins=[backend, Curious()], host=MemoryHost()) as ohm:
         result = await ohm.call("task", {"op": "start", "tasks": [TASK, TASK], "parallel": True}, on_update=print)
@@ -84,6 +84,7 @@ async def work():
         done = result.details["items"][0]["id"]
         assert not (await ohm.call("task", {"op": "send", "id": done, "prompt": "and?"})).is_error
         assert not (await ohm.run("painter", "p")).is_err()
+        assert (await ohm.call("delegate_to_subagents", {"tasks": [{"name": "d", "prompt": "p"}]})).text
         assert (await ohm.call("task", {"op": "status", "id": done})).text
         await anyio.sleep(60)  # the screen is cleared
 

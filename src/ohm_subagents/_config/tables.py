@@ -38,7 +38,9 @@ _DEPTH: Final = (
 )
 
 _MAX_DEPTH: Final = "How many levels of subagents the suite `single` allows, in place of `maxDepth` of its config.json."
-_STICKY_CHILD: Final = "`1` in a process that was started for an agent of the suite `sticky`, which offers `subagent_finalize` alone there."
+_STICKY_CHILD: Final = (
+    "`1` in a process that was started for an agent of the suite `sticky`, which has `subagent_finalize` alone there."
+)
 _CHILD: Final = "`1` in a process that was started for a subagent: the suite `single` offers no tool there."
 
 

@@ -277,6 +277,50 @@ async def test_why_one_could_not_be_started_is_told_beside_the_fixed_words(opene
     assert window["notes"] == ["There is no pi. Install it."]
 
 
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"capMs": 40}, "The sub-agent took longer than its cap of 40 ms."),
+        ({"toolMs": 40}, "The sub-agent had a call of the tool read in flight for 40 ms."),
+    ],
+)
+async def test_a_clock_that_ohm_json_sets_holds_besides_the_timeout_of_a_task(opened, limits, said):
+    async def act(_request, sink):
+        sink.emit(ToolStarted(call_id="1", tool="read"))
+        await anyio.sleep_forever()
+
+    async with opened(act, config={"subagents": {"limits": limits}}) as ohm:
+        result = await delegated(ohm, *tasks("a", timeout=600))
+    assert f"✗ a: error — {said}" in result.text
+    assert "task_" not in result.text
+
+
+async def test_a_note_does_not_repeat_the_error_and_names_no_list_that_is_not_there(opened):
+    async def act(_request, sink):
+        for n in range(9):
+            sink.emit(ToolStarted(call_id=f"{n}", tool="read", args="{}"))
+            sink.emit(ToolEnded(call_id=f"{n}", tool="read", status="success", text=f"{n}"))
+            await anyio.lowlevel.checkpoint()
+        return "never"
+
+    async with opened(act) as ohm:
+        (window,) = (await delegated(ohm, *tasks("a"))).details["windows"]
+    assert window["errorMessage"] == "Loop detected: sub-agent is repeating the same tool calls"
+    (note,) = window["notes"]
+    assert "Loop detected" not in note
+    assert "polling" not in note
+
+
+async def test_a_backend_that_fails_is_told_without_the_id_of_a_task_that_nobody_knows(opened):
+    async def act(_request, _sink):
+        await anyio.lowlevel.checkpoint()
+        raise ValueError("boom")
+
+    async with opened(act) as ohm:
+        result = await delegated(ohm, *tasks("a"))
+    assert result.text.startswith("✗ a: error — The sub-agent failed: ValueError: boom (session: ")
+
+
 async def test_an_abort_ends_all_of_them_and_starts_no_more(opened):
     abort, begun = anyio.Event(), []
 

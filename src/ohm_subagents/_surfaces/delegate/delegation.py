@@ -99,19 +99,13 @@ class Delegation:
         session_id, context, objection = await self._session(task)
         name = task.profile if task.profile is not None else self._asked.profile
         self._subagents.setdefault(session_id, self._subagent(task, session_id, name))
-        soft_ms, extend_ms = int(task.timeout * 1000), int(self._settings.extend_timeout_debounce_s * 1000)
         return StartItem(
             profile=name or "",
             catalog="agents",
             description=task.name.strip() or _UNNAMED,
             prompt=task.prompt,
             backend=self._options.backend,
-            limits=Limits(
-                soft_ms=soft_ms,
-                extend_ms=extend_ms,
-                extension="calls",
-                **dict.fromkeys(("idle_ms", "tool_ms", "cap_ms"), max(_DAY_MS, soft_ms + extend_ms)),
-            ),
+            limits=self._limits(task),
             loop=LoopPolicy(
                 identical_calls=self._settings.looping_tool_count,
                 alternations=0,
@@ -127,6 +121,19 @@ class Delegation:
             session_id=SessionId(session_id),
             objection=objection,
             timeout_message=timed_out(task.timeout),
+        )
+
+    def _limits(self, task: TaskFields) -> Limits:
+        """The time of 000; besides, what the configuration says of every run, but for silence, which 000 allows."""
+        soft_ms, extend_ms = int(task.timeout * 1000), int(self._settings.extend_timeout_debounce_s * 1000)
+        said, long_ms = self._context.settings().limits, max(_DAY_MS, soft_ms + extend_ms)
+        return Limits(
+            soft_ms=soft_ms,
+            extend_ms=extend_ms,
+            extension="calls",
+            idle_ms=long_ms,
+            tool_ms=said.tool_ms or long_ms,
+            cap_ms=said.cap_ms or long_ms,
         )
 
     async def _session(self, task: TaskFields) -> tuple[str, str, OhmError | None]:

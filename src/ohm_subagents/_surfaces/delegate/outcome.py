@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._surfaces.delegate.details import SessionRun, SessionStatus, Window, Windows
+from ohm_subagents._surfaces.plain_failure import plain_failure
 from ohm_subagents._views.cells import printable
 from ohm_subagents._views.messages import messages_of
 from ohm_subagents.contract.errors import ErrorCode
@@ -13,6 +14,8 @@ from ohm_subagents.contract.events import Cancelled
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ohm_subagents._plugins.suites import KeptTask
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.task import Task
@@ -21,20 +24,21 @@ INTERRUPTED: Final = "Session was interrupted (main agent session ended unexpect
 LOOP: Final = "Loop detected: sub-agent is repeating the same tool calls"
 SPAWN_FAILED: Final = "Failed to spawn sub-agent process"
 ABORTED: Final = "Aborted before it was begun."
-_SHORTER: Final = {
+_SHORTER: Final[Mapping[str, str]] = {
     ErrorCode.REHYDRATED_INCOMPLETE: INTERRUPTED,
     ErrorCode.LOOP_DETECTED: LOOP,
     ErrorCode.COMMAND_UNUSABLE: SPAWN_FAILED,
     ErrorCode.CWD_UNREADABLE: SPAWN_FAILED,
 }
 """What 000 says of a failure, whatever else there is to say about it."""
-_WORDED: Final = frozenset({ErrorCode.BACKEND_TIMEOUT, ErrorCode.UNKNOWN_SUBAGENT_TYPE, ErrorCode.UNKNOWN_SKILLS})
+_WORDED: Final = frozenset({ErrorCode.UNKNOWN_SUBAGENT_TYPE, ErrorCode.UNKNOWN_SKILLS})
 """Failures whose message has the words of 000 already, so that no advice may follow them."""
+_TIMED_OUT: Final = "Timed out after "
 
 
 def timed_out(timeout_s: float) -> str:
     """What is said when a sub-agent has used up its time, whatever was added to it."""
-    return f"Timed out after {timeout_s:g}s. Consider resuming with a longer timeout."
+    return f"{_TIMED_OUT}{timeout_s:g}s. Consider resuming with a longer timeout."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +71,20 @@ def ending(task: Task) -> Ending:
 def failure(error: OhmError | None, *, notes: tuple[str, ...] = ()) -> Ending:
     """What became of a sub-agent that failed, or never began. What 000 cuts short is among the notes."""
     if error is None or error.is_wordless:
-        message = None
-    elif error.code in _SHORTER:
-        message, notes = _SHORTER[ErrorCode(error.code)], (*notes, str(error))
-    else:
-        message = error.message if error.code in _WORDED else str(error)
-    code = 1 if error is None or error.exit_code in {None, 0} or error.code in _WORDED else error.exit_code
+        return Ending(status="error", exit_code=_exit_code(error), stop_reason="error", notes=notes)
+    error = plain_failure(error, who="The sub-agent")
+    is_worded = error.code in _WORDED or error.message.startswith(_TIMED_OUT)
+    message = error.message if is_worded else str(error)
+    short = _SHORTER.get(error.code)
+    if short is not None:
+        more = error.advice if error.message == short else str(error)
+        message, notes = short, (*notes, *filter(None, (more,)))
+    code = 1 if is_worded else _exit_code(error)
     return Ending(status="error", exit_code=code, stop_reason="error", error_message=message, notes=notes)
+
+
+def _exit_code(error: OhmError | None) -> int:
+    return 1 if error is None else error.exit_code or 1
 
 
 def kept_run(session_id: str, kept: KeptTask) -> SessionRun:
