@@ -118,6 +118,24 @@ def test_it_lists_backends_and_plugins(ohm) -> None:
     assert "  ✓ stage [loaded · ohm-cli-fixture 1.0]: ohm_backends" in section(text, "Plugins")
 
 
+@pytest.mark.parametrize(
+    ("config", "mark", "exit_code"),
+    [
+        ({}, "○", 0),
+        ({"subagents": {"backends": {"theatre": {"rows": 3}}}}, "✓", 0),
+        ({"subagents": {"backends": {"theatre": {}}}}, "✕", 1),
+        ({"subagents": {"finder": {"backend": "theatre"}}}, "○", 1),
+    ],
+)
+def test_a_backend_that_nobody_uses_needs_no_options(ohm, config, mark, exit_code) -> None:
+    ohm.configure({"subagentBackend": "none", **config})
+    done = ohm("doctor")
+    (line,) = (one for one in section(done.stdout, "Backends") if "theatre" in one)
+    assert line.startswith(f"  {mark} theatre: ")
+    assert any(one.startswith("  ✕ finder: ") for one in section(done.stdout, "Subagents")) is ("finder" in str(config))
+    assert done.returncode == exit_code
+
+
 def test_options_of_a_backend_that_nobody_offers_are_a_diagnostic(ohm) -> None:
     ohm.configure({"subagentBackend": "none", "subagents": {"backends": {"stage": {}}}})
     assert section(ohm("doctor").stdout, "Diagnostics") == ["  ✓ none"]
@@ -130,8 +148,8 @@ def test_a_wrong_value_is_a_diagnostic_with_its_place(ohm) -> None:
     path = ohm.configure('{\n  "suites": ["task"],\n  "defaultMode": "lazy"\n}')
     done = ohm("doctor")
     assert done.returncode == 0
-    assert any(f"{path}:3: " in line for line in section(done.stdout, "Diagnostics"))
-    assert f"{path}:3: " in ohm("run", "finder", "x", "--backend", "none").stderr
+    assert any(f"{path}:3:3: " in line for line in section(done.stdout, "Diagnostics"))
+    assert f"{path}:3:3: " in ohm("run", "finder", "x", "--backend", "none").stderr
 
 
 def test_plugins_are_listed_with_state_version_and_hooks(ohm) -> None:

@@ -46,7 +46,7 @@ def test_a_rule_that_cannot_be_followed_is_told_as_the_deny_that_it_is(ohm) -> N
     done = ohm("policy", "explain", "finder")
     assert done.returncode == 1
     assert "because: subagents.permissions.subagents.finder cannot be followed as written" in done.stdout
-    assert f"{path}:4: 'subagents.permissions.subagents.finder' is 'alow'" in done.stderr
+    assert f"{path}:4:35: 'subagents.permissions.subagents.finder' is 'alow'" in done.stderr
 
 
 def test_an_internal_subagent_is_hidden_unless_routing_is_allowed(ohm, tmp_path) -> None:

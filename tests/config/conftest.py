@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +13,7 @@ from ohm_subagents.contract.result import Err
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
 
 
@@ -44,10 +45,15 @@ class Home:
         return {"PI_CONFIG_DIR": str(self.user), "HOME": str(self.user.parent), **env}
 
     def told(self, loaded: LoadedConfig) -> list[str]:
-        """The diagnostics, with short names in place of the temporary directories."""
-        return [
-            str(one).replace(str(self.user), "~").replace(str(self.cwd / ".pi"), ".pi") for one in loaded.diagnostics
-        ]
+        """The diagnostics without their columns, and with short names in place of the temporary directories."""
+        return [self._short(replace(one, column=None)) for one in loaded.diagnostics]
+
+    def placed(self, loaded: LoadedConfig) -> list[str]:
+        """The same with their columns."""
+        return [self._short(one) for one in loaded.diagnostics]
+
+    def _short(self, diagnostic: Diagnostic) -> str:
+        return str(diagnostic).replace(str(self.user), "~").replace(str(self.cwd / ".pi"), ".pi")
 
 
 @pytest.fixture

@@ -83,20 +83,20 @@ def test_what_json_cannot_hold_is_a_fault_and_no_exception(text):
     assert isinstance(parse_jsonc(text), Err)
 
 
-def test_every_key_and_item_knows_its_line():
+def test_every_key_and_item_knows_its_line_and_column():
     parsed = parse_jsonc('{\n"a": {"b":\n1, "c": [\n10, {\n"d": "x:y"}, [], [5]\n]}, // "no": 1\n"e": ":"}')
     assert not isinstance(parsed, Err)
-    assert parsed.ok_value.lines == {
-        ("a",): (2,),
-        ("a", "b"): (2,),
-        ("a", "c"): (3,),
-        ("a", "c", "0"): (4,),
-        ("a", "c", "1"): (4,),
-        ("a", "c", "1", "d"): (5,),
-        ("a", "c", "2"): (5,),
-        ("a", "c", "3"): (5,),
-        ("a", "c", "3", "0"): (5,),
-        ("e",): (7,),
+    assert parsed.ok_value.spots == {
+        ("a",): ((2, 1),),
+        ("a", "b"): ((2, 7),),
+        ("a", "c"): ((3, 4),),
+        ("a", "c", "0"): ((4, 1),),
+        ("a", "c", "1"): ((4, 5),),
+        ("a", "c", "1", "d"): ((5, 1),),
+        ("a", "c", "2"): ((5, 14),),
+        ("a", "c", "3"): ((5, 18),),
+        ("a", "c", "3", "0"): ((5, 19),),
+        ("e",): ((7, 1),),
     }
 
 

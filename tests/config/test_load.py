@@ -152,15 +152,14 @@ WRONG = [
         '{"subagents": {"finder": {"limits": {"softMs": -1}}}}',
         "'subagents.finder.limits.softMs' is -1, but has to be a positive integer; it is ignored.",
     ),
-    ('{"outputMaxChar": 9}', "'outputMaxChar' is not a known key, and is ignored. Known here: backendTimeoutMs, "),
+    ('{"outputMaxChar": 9}', "'outputMaxChar' is not a known key, and is ignored. Did you mean 'outputMaxChars'?"),
     (
         '{"output_max_chars": 9}',
-        "'output_max_chars' is not a known key, and is ignored. Known here: backendTimeoutMs, ",
+        "'output_max_chars' is not a known key, and is ignored. Did you mean 'outputMaxChars'?",
     ),
     (
         '{"subagents": {"finder": {"modle": "a/b"}}}',
-        "'subagents.finder.modle' is not a known key, and is ignored. "
-        "Known here: backend, budget, limits, loop, model, primary, tools.",
+        "'subagents.finder.modle' is not a known key, and is ignored. Did you mean 'model'?",
     ),
     (
         '{"providers": {"acme": {"baseUrl": "http://x", "models": [{"id": "m", "thinking": true}]}}}',
@@ -169,7 +168,7 @@ WRONG = [
     ),
     (
         '{"subagents": {"maxRuning": 3}}',
-        "'subagents.maxRuning' is not known, and is ignored. A subagent's entry is an object; the settings are: ",
+        "'subagents.maxRuning' is not known, and is ignored. Did you mean 'maxRunning'? A subagent's entry ",
     ),
     (
         '{"subagents": {"profiles": {"Permissions": {"model": "a/b"}}}}',
@@ -210,6 +209,27 @@ def test_what_is_wrong_is_ignored_and_named_with_file_line_key_value_and_what_is
     (told,) = home.told(loaded)
     assert told.startswith(f"~/ohm.json:2: {sentence}")
     assert loaded.loaded_from == (f"{home.user}/ohm.json",)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"subagentBackand": 1}', "1:2: 'subagentBackand' is not a known key, and is ignored. Did you mean "),
+        (
+            '{\n  "zzz": 1, "debug": 7}',
+            "2:3: 'zzz' is not a known key, and is ignored. `ohm config schema` shows what ",
+        ),
+        ('{\n  "debug": 7}', "2:3: 'debug' is 7, but has to be "),
+        ('{"suites": ["task",\n  3]}', "2:3: 'suites.1' is 3, but has to be "),
+        ('{"subagents": {\n\t"finder": {"mdel": 1}}}', "2:13: 'subagents.finder.mdel' is not a known key"),
+        ('{"subagents": {"x": 1}}', "1:16: 'subagents.x' is not known, and is ignored. `ohm config schema` shows "),
+    ],
+)
+def test_what_is_wrong_is_told_with_line_and_column_and_no_wall_of_keys(home, text, told):
+    home.write(user=text)
+    first = home.placed(home.load())[0]
+    assert first.startswith(f"~/ohm.json:{told}")
+    assert len(first) < 200
 
 
 def test_a_wrong_value_leaves_the_value_of_the_layer_below(home):

@@ -22,11 +22,11 @@ def test_setting_a_reserved_field_is_told_with_its_place(home):
     assert told(loaded) == [
         (
             "info",
-            f"{home.user}/ohm.json:3: 'features.handoff' is reserved: it is read and checked, but has no effect yet.",
+            f"{home.user}/ohm.json:3:5: 'features.handoff' is reserved: it is read and checked, but has no effect yet.",
         ),
         (
             "info",
-            f"{home.cwd}/.pi/ohm.json:1: 'painter.openai.model' is reserved: it is read and checked, "
+            f"{home.cwd}/.pi/ohm.json:1:25: 'painter.openai.model' is reserved: it is read and checked, "
             "but has no effect yet.",
         ),
     ]

@@ -40,6 +40,17 @@ def test_every_field_has_a_row_with_what_it_accepts_and_a_meaning():
     assert tops == {field.alias for field in OhmConfig.model_fields.values()}
 
 
+def test_the_json_schema_shows_every_key_as_it_is_written():
+    def titles(value):
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            if key == "title":
+                yield one
+            if isinstance(one, dict | list):
+                yield from titles(one)
+
+    assert list(titles(config_schema())) == ["ohm.json"]
+
+
 def test_the_json_schema_knows_the_short_forms():
     definitions = config_schema()["$defs"]
     assert definitions["Subagents"]["additionalProperties"] == {"$ref": "#/$defs/SubagentEntry"}

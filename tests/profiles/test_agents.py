@@ -158,11 +158,13 @@ def test_a_list_without_a_tool_in_it_is_none_and_says_so(tools):
     ]
 
 
-def test_an_unknown_key_is_named_with_those_that_there_are():
-    _, diagnostics = ignored("toolz: read")
-    assert len(diagnostics) == 1
-    assert diagnostics[0].startswith("agent-profiles/p.md:3: 'toolz' is not a known key, and is ignored. Known here: ")
-    assert "excludeTools" in diagnostics[0]
+def test_an_unknown_key_is_named_with_what_was_meant_or_all_that_there_are():
+    _, diagnostics = ignored("toolz: read\ncolour: red")
+    assert diagnostics[0] == (
+        "agent-profiles/p.md:3: 'toolz' is not a known key, and is ignored. Did you mean 'tools'?"
+    )
+    assert diagnostics[1].startswith("agent-profiles/p.md:4: 'colour' is not a known key, and is ignored. Known here: ")
+    assert "excludeTools" in diagnostics[1]
 
 
 def test_a_key_in_a_projects_file_is_refused_and_not_shown():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeGuard, get_args, get_origin
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final, TypeGuard, get_args, get_origin
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.diagnostics import Diagnostic
 
 
+_LIKENESS: Final = 0.75
+_FEW: Final = 10
+
+
 def accepted(
     schema: type[BaseModel],
     values: Mapping[str, JsonValue],
@@ -25,11 +30,12 @@ def accepted(
     *,
     complete: bool,
     fate: str = "is ignored",
+    shown_by: str = "",
 ) -> tuple[dict[str, JsonValue], tuple[Diagnostic, ...]]:
     """Drop each value that is wrong and each key that is unknown, with a diagnostic.
 
     While layers are still apart (`complete=False`), a missing key is no fault: another layer may have it. `fate` is
-    what a wrong value does.
+    what a wrong value does, `shown_by` what shows every key that there is.
     """
     kept = copy.deepcopy(dict(values))
     found: list[Diagnostic] = []
@@ -39,7 +45,7 @@ def accepted(
             return kept, tuple(found)
         at = {_existing(kept, error["loc"]): error for error in errors}
         for path, error in sorted(at.items(), key=lambda item: [_order(part) for part in item[0]], reverse=True):
-            found.append(_diagnostic(schema, error, place(tuple(str(part) for part in path)), fate))
+            found.append(_diagnostic(schema, error, place(tuple(str(part) for part in path)), fate, shown_by))
             _drop(kept, path)
 
 
@@ -106,15 +112,32 @@ def known_keys(schema: type[BaseModel], location: Sequence[int | str]) -> tuple[
     return tuple(sorted(field.alias or name for name, field in schema.model_fields.items()))
 
 
+def meant_key(written: str, known: Sequence[str], shown_by: str = "") -> str:
+    """Advice for a key that is not known: the one that is spelt nearly so, else all of them, or what shows them."""
+    plain = {_plain(name): name for name in known}
+    match get_close_matches(_plain(written), plain, n=1, cutoff=_LIKENESS):
+        case [near]:
+            return f"Did you mean '{plain[near]}'?"
+        case _ if shown_by and len(known) > _FEW:
+            return f"{shown_by} shows what is known."
+        case _:
+            return f"Known here: {', '.join(known)}."
+
+
+def _plain(key: str) -> str:
+    """A key without what only its spelling is: `output_max_chars` is `outputMaxChars`."""
+    return key.replace("_", "").replace("-", "").casefold()
+
+
 def _is_schema(annotation: object) -> TypeGuard[type[BaseModel]]:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
-def _diagnostic(schema: type[BaseModel], error: ErrorDetails, place: Place, fate: str) -> Diagnostic:
+def _diagnostic(schema: type[BaseModel], error: ErrorDetails, place: Place, fate: str, shown_by: str) -> Diagnostic:
     match error["type"]:
         case "extra_forbidden":
-            keys = ", ".join(known_keys(schema, error["loc"]))
-            return place.diagnostic(f"'{place.key}' is not a known key, and {fate}. Known here: {keys}.")
+            advice = meant_key(str(error["loc"][-1]), known_keys(schema, error["loc"]), shown_by)
+            return place.diagnostic(f"'{place.key}' is not a known key, and {fate}. {advice}")
         case "missing":
             return place.diagnostic(f"'{place.key}' lacks '{error['loc'][-1]}'; it {fate}.")
         case type_ if type_ == SECRET:

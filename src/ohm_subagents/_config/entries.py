@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic.alias_generators import to_camel
 
+from ohm_subagents._config.accept import meant_key
 from ohm_subagents._config.schema import RESERVED_IDS, Subagents
 from ohm_subagents.contract.profile import fold_id
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _SECTIONS: Final = ("profiles", "backends", "limits", "loop", "maxrequests")
 _LIKENESS: Final = 0.8
+SHOWN_BY: Final = "`ohm config schema`"
 _FIELDS: Final = frozenset(to_camel(name) for name in Subagents.model_fields)
 
 
@@ -75,10 +77,8 @@ def _refusal(path: KeyPath, value: JsonValue) -> str:
     if not profile_id:
         return "names no subagent; it is ignored."
     if len(path) == 2 and not isinstance(value, dict):
-        return (
-            "is not known, and is ignored. A subagent's entry is an object; the settings are: "
-            f"{', '.join(sorted(_FIELDS))}."
-        )
+        advice = meant_key(path[-1], sorted(_FIELDS), SHOWN_BY)
+        return f"is not known, and is ignored. {advice} A subagent's entry is an object."
     return ""
 
 

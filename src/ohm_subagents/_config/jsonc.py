@@ -1,4 +1,4 @@
-"""JSON with comments, trailing commas and a byte order mark, and the line of every key."""
+"""JSON with comments, trailing commas and a byte order mark, and the place of every key."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, TypeAlias, cast
 
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -27,20 +27,27 @@ _TOKEN: Final = re.compile(
 )
 
 
+class Spot(NamedTuple):
+    """A character of a text; both count from 1."""
+
+    line: int
+    column: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A parsed text. `lines` gives, for each key path, the lines (1-based) where it stands: several if it is repeated.
+    """A parsed text. `spots` gives, for each key path, where it begins: several times if it is repeated.
 
     Elements of a list are path parts too: `("suites", "0")`.
     """
 
     value: JsonValue
-    lines: Mapping[KeyPath, tuple[int, ...]]
+    spots: Mapping[KeyPath, tuple[Spot, ...]]
 
     @property
     def repeated(self) -> tuple[KeyPath, ...]:
         """The keys that an object gives twice."""
-        return tuple(path for path, lines in self.lines.items() if len(lines) > 1)
+        return tuple(path for path, spots in self.spots.items() if len(spots) > 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +81,7 @@ def parse_jsonc(text: str) -> Result[Document, SyntaxFault]:
         return Err(SyntaxFault(problem="it is nested too deeply", line=0, column=0))
     except ValueError as error:  # NaN, Infinity, and integers longer than Python reads
         return Err(SyntaxFault(problem=str(error), line=0, column=0))
-    return Ok(Document(value=value, lines=_lines(text, tokens)))
+    return Ok(Document(value=value, spots=_spots(text, tokens)))
 
 
 def _plain(text: str, tokens: list[re.Match[str]]) -> str:
@@ -110,21 +117,24 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(msg)
 
 
-def _lines(text: str, tokens: list[re.Match[str]]) -> dict[KeyPath, tuple[int, ...]]:
+def _spots(text: str, tokens: list[re.Match[str]]) -> dict[KeyPath, tuple[Spot, ...]]:
     """Walk the tokens of a text that is known to be valid."""
-    found: dict[KeyPath, tuple[int, ...]] = {}
+    found: dict[KeyPath, tuple[Spot, ...]] = {}
     path: list[str] = []
     indexes: list[int | None] = []  # one per open container: the element's index in a list, None in an object
-    line, seen = 1, 0
+    line, begins, seen = 1, 0, 0
 
     for token, following in pairwise([*tokens, None]):
         if token is None:
             continue
-        line, seen = line + text.count("\n", seen, token.start()), token.start()
+        line += text.count("\n", seen, token.start())
+        begins = max(begins, text.rfind("\n", seen, token.start()) + 1)
+        seen = token.start()
+        spot = Spot(line, seen - begins + 1)
         mark = token.group()
         if indexes and indexes[-1] is not None and mark not in {",", "]"} and len(path) < len(indexes):
             path.append(str(indexes[-1]))
-            found[tuple(path)] = (line,)
+            found[tuple(path)] = (spot,)
         if mark in {"{", "["}:
             indexes.append(0 if mark == "[" else None)
         elif mark in {"}", "]"}:
@@ -136,7 +146,7 @@ def _lines(text: str, tokens: list[re.Match[str]]) -> dict[KeyPath, tuple[int, .
             indexes[-1] = None if index is None else index + 1
         elif following is not None and following.group() == ":":
             path.append(cast("str", json.loads(mark)))
-            found[tuple(path)] = (*found.get(tuple(path), ()), line)
+            found[tuple(path)] = (*found.get(tuple(path), ()), spot)
     return found
 
 

@@ -23,18 +23,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a value was written, and its key as it was written there."""
+    """Where a value was written, and its key as it was written there. `str` is `file:line`, as origins are told."""
 
     source: str
     key: str
     line: int | None = None
+    column: int | None = None
 
     def __str__(self) -> str:
         return self.source if self.line is None else f"{self.source}:{self.line}"
 
     def diagnostic(self, message: str, *, severity: Severity = "warning") -> Diagnostic:
         source = None if self.source == f"env {self.key}" else self.source
-        return Diagnostic(subject=self.key, message=message, severity=severity, source=source, line=self.line)
+        return Diagnostic(
+            subject=self.key, message=message, severity=severity, source=source, line=self.line, column=self.column
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +55,9 @@ class Layer:
         if path in self.places:
             return self.places[path]
         around = next((self.places[path[:n]] for n in range(len(path) - 1, 0, -1) if path[:n] in self.places), None)
-        line = around.line if around else None
-        return Place(source=self.source, key=".".join(path), line=line)
+        if around is None:
+            return Place(source=self.source, key=".".join(path))
+        return Place(source=self.source, key=".".join(path), line=around.line, column=around.column)
 
 
 def leaves(values: Mapping[str, JsonValue], path: KeyPath = ()) -> Iterator[KeyPath]:
@@ -110,8 +114,13 @@ def _layer(
     if not isinstance(document.value, dict):
         return Err(_unusable(source, SyntaxFault(problem="the text has to be an object in braces", line=1, column=1)))
     places = {
-        path: Place(source=source, key=".".join(path), line=lines[-1] if numbered else None)
-        for path, lines in document.lines.items()
+        path: Place(
+            source=source,
+            key=".".join(path),
+            line=spots[-1].line if numbered else None,
+            column=spots[-1].column if numbered else None,
+        )
+        for path, spots in document.spots.items()
     }
     values = {key: value for key, value in document.value.items() if key != "$schema"}  # that one is for editors
     return Ok(Layer(kind=kind, source=source, values=values, places=places, repeated=document.repeated))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._config.accept import accepted
 from ohm_subagents._config.budgets import EVERY, read_budgets
 from ohm_subagents._config.ceilings import ceilings
-from ohm_subagents._config.entries import folded, merged
+from ohm_subagents._config.entries import SHOWN_BY, folded, merged
 from ohm_subagents._config.env import config_dir, environment
 from ohm_subagents._config.layers import Layer, Place, leaves, read_file, read_mapping
 from ohm_subagents._config.limits import CommonBudget, OwnBudget, OwnLimits
@@ -145,7 +145,7 @@ def _checked(raw: Layer) -> tuple[Layer, list[Diagnostic]]:
     known, wrong_lists = understood(raw)
     clear, wrong_switches = switched(known)
     layer, wrong_entries = folded(clear)
-    values, wrong_values = accepted(OhmConfig, layer.values, layer.place, complete=False)
+    values, wrong_values = accepted(OhmConfig, layer.values, layer.place, complete=False, shown_by=SHOWN_BY)
     checked = replace(layer, values=values)
     return checked, [
         *wrong_lists,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from ohm_subagents._config.permissions import Permissions, Rules
 from ohm_subagents._config.values import shown, switch
-from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.policy import Decision, Verdict
 from ohm_subagents.contract.profile import fold_id
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._config.jsonc import KeyPath
     from ohm_subagents._config.layers import Layer
+    from ohm_subagents.contract.diagnostics import Diagnostic
 
 PATH: Final[KeyPath] = ("subagents", "permissions")
 _KEYS: Final = ("allowInternalRouting", "default", "subagents")
@@ -137,26 +137,18 @@ class _Reader:
 
 def overruled(layer: Layer, rules: Rules, merged: Permissions) -> tuple[Diagnostic, ...]:
     """Names each rule that is open in this file and that another file closes."""
+    entries = (*PATH, "subagents")
+    written = {(*entries, fold_id(path[-1])): path for path in layer.places if path[:-1] == entries}
     allows = [((*PATH, "default"), rules.default, merged.default)]
-    allows += [((*PATH, "subagents", name), rule, merged.subagents[name]) for name, rule in rules.subagents.items()]
-    found = [
-        Diagnostic(
-            subject=".".join(path),
-            message=f"'{'.'.join(path)}' is 'allow', which has no effect: {stands.source} denies it.",
-            source=layer.source,
-            line=_line_of(rule, layer),
-        )
-        for path, rule, stands in allows
-        if rule is not None and rule.verdict == "allow" and stands.verdict == "deny"
-    ]
+    allows += [((*entries, name), rule, merged.subagents[name]) for name, rule in rules.subagents.items()]
+    found: list[Diagnostic] = []
+    for path, rule, stands in allows:
+        if rule is not None and rule.verdict == "allow" and stands.verdict == "deny":
+            place = layer.place(written.get(path, path))
+            found.append(place.diagnostic(f"'{place.key}' is 'allow', which has no effect: {stands.source} denies it."))
     if rules.routing and not merged.allow_internal_routing:
         place = layer.place((*PATH, "allowInternalRouting"))
-        stands = merged.routing_source
-        why = "only the user's file can set it" if stands == "default" else f"{stands} says false"
+        says = merged.routing_source
+        why = "only the user's file can set it" if says == "default" else f"{says} says false"
         found.append(place.diagnostic(f"'{place.key}' is true, which has no effect: {why}."))
     return tuple(found)
-
-
-def _line_of(rule: Decision, layer: Layer) -> int | None:
-    number = rule.source.removeprefix(f"{layer.source}:")
-    return int(number) if number.isdigit() else None

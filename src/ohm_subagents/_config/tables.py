@@ -54,12 +54,19 @@ class _Row:
 
 def config_schema() -> dict[str, JsonValue]:
     """JSON Schema of ohm.json, short forms included."""
-    schema: dict[str, JsonValue] = {"$schema": _DIALECT, **OhmConfig.model_json_schema()}
+    written = OhmConfig.model_json_schema()
+    schema: dict[str, JsonValue] = {"$schema": _DIALECT, "title": "ohm.json", **_untitled(written)}
     definitions = _object(schema["$defs"])
     _object(definitions["Subagents"])["additionalProperties"] = {"$ref": "#/$defs/SubagentEntry"}
     _object(schema["properties"])["$schema"] = _TEXT
     definitions["ProviderModel"] = {"anyOf": [definitions["ProviderModel"], _TEXT]}
     return schema
+
+
+def _untitled(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Without the titles that pydantic makes of names: an editor would show `Taskmaxevents` for `taskMaxEvents`."""
+    kept = {key: value for key, value in schema.items() if key != "title" or not isinstance(value, str)}
+    return {key: _untitled(value) if isinstance(value, dict) else value for key, value in kept.items()}
 
 
 def config_table() -> str:

@@ -41,10 +41,11 @@ def obstacle(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Obstacle | Non
 
 def unusable(spec: BackendSpec, ohm: Ohm) -> Obstacle | None:
     """Why a backend cannot be used: what is wrong with `subagents.backends.<id>`, without the value, which may be a
-    secret; or what it lacks."""
-    options = validated(spec, ohm.config.subagents.backends)
+    secret; or what it lacks. It is no fault that nothing is said of a backend that nobody uses."""
+    written = ohm.config.subagents.backends
+    options = validated(spec, written)
     if isinstance(options, Err):
-        return Obstacle(why=str(options.err_value))
+        return Obstacle(why=str(options.err_value), is_fault=spec.id in written)
     lacking = spec.lacks(options.ok_value, ohm.assembly.sources.env)
     return None if lacking is None else Obstacle(why=lacking, is_fault=False)
 

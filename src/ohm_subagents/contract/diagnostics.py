@@ -12,7 +12,8 @@ Severity = Literal["error", "warning", "info"]
 class Diagnostic:
     """One clear sentence about a file, a key, a plugin or a model that could not be honoured as written.
 
-    `subject` is what it is about (a plugin name, a config key); `source` is the file, with `line` (1-based) when known.
+    `subject` is what it is about (a plugin name, a config key); `source` is the file, with `line` and `column` (from 1)
+    when known.
     """
 
     subject: str
@@ -20,11 +21,12 @@ class Diagnostic:
     severity: Severity = "warning"
     source: str | None = None
     line: int | None = None
+    column: int | None = None
 
     def __str__(self) -> str:
-        """`file:line: message`, or just the message."""
-        place = "" if self.source is None else f"{self.source}:{self.line}: " if self.line else f"{self.source}: "
-        return f"{place}{self.message}"
+        """`file:line:column: message`, as far as these are known."""
+        place = ":".join(str(part) for part in (self.source, self.line, self.column) if part)
+        return f"{place}: {self.message}" if self.source else self.message
 
 
 UNREADABLE_SESSION: Final = Diagnostic(

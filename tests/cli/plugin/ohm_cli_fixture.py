@@ -80,6 +80,10 @@ def wait_released() -> None:
     Path(os.environ[RELEASED]).read_text(encoding="utf-8")
 
 
+class TheatreOptions(Options):
+    rows: int
+
+
 @asynccontextmanager
 async def open_stage(_options):
     yield Stage()
@@ -87,4 +91,7 @@ async def open_stage(_options):
 
 @hookimpl
 def ohm_backends():
-    return [BackendSpec(id="stage", summary="Plays a scene.", options=Options, open=open_stage)]
+    return [
+        BackendSpec(id="stage", summary="Plays a scene.", options=Options, open=open_stage),
+        BackendSpec(id="theatre", summary="Plays in a house.", options=TheatreOptions, open=open_stage),
+    ]
