@@ -50,7 +50,7 @@ async def test_a_follow_up_is_the_next_run_and_sees_the_first():
         final = await handle.wait()
 
     assert answers[0].ok_value.output == "two"
-    assert final.ok_value.output == "two"
+    assert final.ok_value.output == "one"
     assert [(exchange.prompt, exchange.output) for exchange in backend.calls[1].history] == [("first", "one")]
 
 

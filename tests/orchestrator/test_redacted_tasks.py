@@ -156,7 +156,7 @@ async def test_a_task_of_a_program_is_not_redacted(tmp_path):
 
 
 NAMES = {
-    *("kind", "call_id", "status", "guard", "step", "why", "code", "category", "task_id"),
+    *("kind", "is_follow_up", "call_id", "status", "guard", "step", "why", "code", "category", "task_id"),
     *("provider", "model", "runtime", "route"),
 }
 """What is a name and nobody's text."""

@@ -24,10 +24,14 @@ class Conversation:
         self.gate = gate
         self.group = group
         self.replies = {}
+        self.texts = {}
 
     async def send(self, prompt, **extra):
         result = await self.ohm.call("task", {"op": "send", "id": "task_1", "prompt": prompt}, **extra)
-        self.replies[prompt] = result.details
+        self.replies[prompt], self.texts[prompt] = result.details, result.text
+
+    async def asked(self, **arguments):
+        return (await self.ohm.call("task", arguments)).details
 
     async def runs(self, count):
         """Until so many runs have begun."""

@@ -103,14 +103,15 @@ class Driver:
         """Give one prompt to its backend under a guard; record how that went."""
         plan = message.plan
         message.earlier = next(reversed(live.task.calls), None)
-        live.record(RunStarted(prompt=message.prompt))
+        message.began = message.began or live.task
+        live.record(RunStarted(prompt=message.prompt, is_follow_up=message.is_follow_up))
         for diagnostic in plan.diagnostics:
             live.record(DiagnosticRaised(diagnostic=diagnostic))
         begun()
         guard = RunGuard(live, message, alarm=self._alarm, throttle=self._throttle)
         result = await self._guarded(live, message, guard)
         if result is not None or guard.error is not None:  # else whoever sent the message has withdrawn it
-            result = concluded(live.task, plan, result, live.told)
+            result = concluded(live.task, message, result, live.told)
         match result:
             case Ok(output):
                 if guard.error is not None:  # it answered all the same, before it could be stopped
@@ -245,7 +246,7 @@ def _checked(live: LiveTask, message: Message, answer: object) -> Result[RunOutp
         return Err(_crashed(live, detail))
     match result:
         case Ok(output) if not output.summary:
-            return Ok(replace(output, summary=message.plan.summary_of(message.prompt, live.task, live.told)))
+            return Ok(replace(output, summary=message.plan.summary_of(message, live.told)))
         case _:
             return result
 

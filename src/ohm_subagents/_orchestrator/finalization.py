@@ -74,17 +74,17 @@ def unsupported(profile: Profile, spec: BackendSpec | None) -> OhmError | None:
     )
 
 
-def concluded(task: Task, plan: Plan, result: Ended, told: Callable[[str], str]) -> Ended:
-    """What a run came to, of which its backend returned `result`, or nothing because it was stopped.
+def concluded(task: Task, message: Message, result: Ended, told: Callable[[str], str]) -> Ended:
+    """What the run of a message came to, of which its backend returned `result`, or nothing because it was stopped.
 
     Where an answer has to be handed in and was, that counts, whatever else was said, and however the run ended.
     """
-    final = task.finalized if plan.profile.finalize else None
+    final = task.finalized if message.plan.profile.finalize else None
     match final:
         case None:
             return result
         case _ if final.status == "SUCCESS":
-            return Ok(RunOutput(text=final.result or "", summary=plan.headline(told)))
+            return Ok(RunOutput(text=final.result or "", summary=message.plan.summary_of(message, told)))
         case _:
             return Err(OhmError(code=ErrorCode.FINALIZED_WITH_ERROR, message=final.error or ""))
 

@@ -35,13 +35,14 @@ if TYPE_CHECKING:
 class LiveTask:
     """The only writer of a task: every event goes apply → store → observers, in that order and at once.
 
-    `work` is what drives the task, once its turn has come. `outcome` is what became of its first prompt, once that is
-    known. `attempt` is the number of the run from which on the backend remembers: the newest attempt at its prompt.
+    `work` is what drives the task, once its turn has come. `asked` is its first prompt, and `outcome` what became of
+    that, once it is known. `attempt` is the number of the run from which on the backend remembers: the newest attempt
+    at its prompt.
     """
 
     __slots__ = (
-        *("_clock", "_finish", "_steer", "_store", "_taken", "attempt", "audience", "children", "current", "guard"),
-        *("inbox", "item", "outcome"),
+        *("_clock", "_finish", "_steer", "_store", "_taken", "asked", "attempt", "audience", "children", "current"),
+        *("guard", "inbox", "item", "outcome"),
         *("lineage", "on_settled", "origin", "settled", "task", "ticket", "work"),
     )
 
@@ -56,7 +57,8 @@ class LiveTask:
         self.on_settled: Callable[[], None] = lambda: None
         self.children: list[LiveTask] = []
         self.guard: RunGuard | None = None
-        self.inbox = [Message(plan.item.prompt, plan)]
+        self.asked = Message(plan.item.prompt, plan, is_follow_up=False)
+        self.inbox = [self.asked]
         self.current: Message | None = None
         self.attempt = 0
         self.outcome: Outcome | None = None
@@ -71,7 +73,7 @@ class LiveTask:
 
     def send(self, prompt: str, plan: Plan) -> Message:
         """Offer a follow-up to the run that goes on; what it does not take becomes a run after those that wait."""
-        message = Message(prompt, plan)
+        message = Message(prompt, plan, is_follow_up=True)
         if self.inbox or not self._steered(message):
             self.inbox.append(message)
         return message
@@ -120,7 +122,8 @@ class LiveTask:
     def correct(self, message: Message, plan: Plan) -> None:
         """Before anything else comes a prompt that asks for what is lacking; its run answers `message` as well."""
         self._taken.append(message)
-        self.inbox.insert(0, Message(plan.item.prompt, plan, attempt=message.attempt + 1))
+        again = Message(plan.item.prompt, plan, is_follow_up=message.is_follow_up, attempt=message.attempt + 1)
+        self.inbox.insert(0, again)
 
     def is_taken(self, message: Message) -> bool:
         """Whether a run has it, so that it cannot be withdrawn without stopping that run."""
@@ -137,6 +140,8 @@ class LiveTask:
         """The run of the message has ended, and with it every follow-up that it took."""
         for each in (message, *self._taken):
             each.run = self.task.runs[-1]
+            each.began, each.ended = each.began or message.began, self.task
+            each.is_followed = bool(self.inbox) and not self.task.is_terminal
             each.answered.set()
         self._taken.clear()
 

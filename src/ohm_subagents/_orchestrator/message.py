@@ -10,7 +10,8 @@ from anyio.lowlevel import checkpoint
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents.contract.events import Recorded
-    from ohm_subagents.contract.task import Run
+    from ohm_subagents.contract.run import Run
+    from ohm_subagents.contract.task import Task
 
 
 class Signal:
@@ -40,15 +41,24 @@ class Message:
     """A prompt on its way to a run: who sent it waits for `answered`, and may withdraw it.
 
     `scope` is there once a run has it, `earlier` is then the newest fact about tools of the runs before, if any.
-    `attempt` is 1, and more for each correction of what a run before it left out.
+    `attempt` is 1, and more for each correction of what a run before it left out. `began` is the task as it was before
+    its first run, `ended` as it was right after its last one: what lies between is its own. `is_followed`: when it was
+    answered, more was waiting.
     """
 
-    __slots__ = ("answered", "attempt", "earlier", "plan", "prompt", "run", "scope")
+    __slots__ = (
+        *("answered", "attempt", "began", "earlier", "ended", "is_follow_up", "is_followed"),
+        *("plan", "prompt", "run", "scope"),
+    )
 
-    def __init__(self, prompt: str, plan: Plan, *, attempt: int = 1) -> None:
+    def __init__(self, prompt: str, plan: Plan, *, is_follow_up: bool, attempt: int = 1) -> None:
         self.prompt = prompt
         self.plan = plan
+        self.is_follow_up = is_follow_up
         self.attempt = attempt
+        self.began: Task | None = None
+        self.ended: Task | None = None
+        self.is_followed = False
         self.answered = Signal()
         self.run: Run | None = None
         self.scope: anyio.CancelScope | None = None

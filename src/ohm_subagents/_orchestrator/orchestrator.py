@@ -12,10 +12,11 @@ from anyio.lowlevel import checkpoint
 
 from ohm_subagents._orchestrator import refusals
 from ohm_subagents._orchestrator.batch import Admitted, Batch
+from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
 from ohm_subagents._orchestrator.lineage import CURRENT
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.onlookers import Onlookers, watching
-from ohm_subagents._orchestrator.patience import seconds, settled, settled_anywhere
+from ohm_subagents._orchestrator.patience import answered, seconds, settled_anywhere
 from ohm_subagents._orchestrator.plan import plan
 from ohm_subagents._orchestrator.world import label
 from ohm_subagents._plugins.abort import either
@@ -31,7 +32,6 @@ from ohm_subagents.contract.commands import (
     Reply,
     Seen,
     Send,
-    Sent,
     Start,
     Started,
     Stopped,
@@ -126,7 +126,7 @@ class Orchestrator:
         admitted: list[Admitted] = []
 
         def reply() -> Started:
-            return Started(items=tuple(self._reply(entry) for entry in admitted), backend=backend)
+            return Started(items=tuple(map(self._reply, admitted)), backend=backend, background=command.background)
 
         observers = onlookers.of(reply)
         lineage = self._place(world, command.max_depth).child(command.budget, whose="the call")
@@ -140,13 +140,12 @@ class Orchestrator:
         try:
             if started and not command.background and (abort is None or not abort.is_set()):
                 with self._running.in_line(started[0], partial(onlookers.first_look, reply)):
-                    await either(partial(settled, started), abort)
+                    await either(partial(answered, started), abort)
         finally:
             for live in started:
-                if command.background:
-                    live.audience.leave(*observers)  # the call is over, its task is not
-                else:
+                if not (command.background or live.asked.answered.is_set):
                     live.cancel(CALLER_GONE)
+                live.audience.leave(*observers)  # the call is over; its task need not be
         return reply()
 
     async def _wait(self, command: Wait, backend: str, onlookers: Onlookers, abort: anyio.Event | None) -> Reply:
@@ -201,13 +200,14 @@ class Orchestrator:
     ) -> Reply:
         """The next run of a task that is not settled."""
         message = live.send(prompt, admitted)
+        reply = partial(follow_up, live, message)
         try:
-            with watching([live], onlookers.of(lambda: Sent(task=live.task))):
+            with watching([live], onlookers.of(reply)):
+                onlookers.first_look(reply)
                 await either(message.answered.wait, abort)
         finally:
-            if not message.answered.is_set:
-                live.withdraw(message)
-        return Sent(task=live.task, run=message.run, withdrawn=message.run is None and not live.is_taken(message))
+            told = reply() if message.answered.is_set else abandoned(live, message)
+        return told
 
     async def _resume(
         self, former: Task, admitted: Plan, world: World, onlookers: Onlookers, abort: anyio.Event | None
@@ -216,18 +216,20 @@ class Orchestrator:
         if self._running.is_busy(former.session_id):
             error = refusals.busy(former.session_id)
             return Rejected(error=error, backend=former.backend, op="send", task_id=former.id)
-        observers = (*world.host.observers(), *onlookers.of(lambda: Sent(task=live.task)))
-        match self._running.enrol(admitted, observers, self._place(world), former=former):
+        watchers = onlookers.of(lambda: follow_up(live, live.asked))
+        place, observers = self._place(world), (*world.host.observers(), *watchers)
+        match self._running.enrol(admitted, observers, place, former=former):
             case Err(error):
                 return Rejected(error=error, backend=former.backend, op="send", task_id=former.id)
             case Ok(live):
-                message = live.inbox[0]
                 self._running.begin([live], workers=1)
                 try:
-                    await either(partial(settled, [live]), abort)
+                    await either(partial(answered, [live]), abort)
                 finally:
-                    live.cancel(CALLER_GONE)
-                return Sent(task=live.task, run=message.run)
+                    if not live.asked.answered.is_set:
+                        live.cancel(CALLER_GONE)
+                    live.audience.leave(*watchers)
+                return follow_up(live, live.asked)
 
     def _cancel(self, command: Cancel, onlookers: Onlookers) -> Reply:
         match self._store.get(TaskId(command.id)):
@@ -259,7 +261,7 @@ class Orchestrator:
         )
 
     def _reply(self, entry: Admitted) -> ItemReply:
-        return self._accepted(entry.task) if isinstance(entry, LiveTask) else entry
+        return self._accepted(first_part(entry)) if isinstance(entry, LiveTask) else entry
 
     def _accepted(self, task: Task) -> Accepted:
         return Accepted(task=task, queue_position=self._running.position(task.id) if task.status == "queued" else None)

@@ -25,6 +25,13 @@ def seconds(milliseconds: int | None) -> float:
     return math.inf if milliseconds is None or milliseconds > FOREVER_MS else milliseconds / 1000
 
 
+async def answered(tasks: Iterable[LiveTask]) -> None:
+    """Until the prompt of every task is answered; follow-ups that others sent are theirs to wait for."""
+    for live in tasks:
+        if not live.asked.answered.is_set:
+            await live.asked.answered.wait()
+
+
 async def settled(tasks: Iterable[LiveTask]) -> None:
     """Until every task is settled; each wakes the waiter at most once."""
     for live in tasks:

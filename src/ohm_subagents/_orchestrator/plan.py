@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents._config.schema import OhmConfig, ProfileSettings
+    from ohm_subagents._orchestrator.message import Message
     from ohm_subagents._orchestrator.world import World
     from ohm_subagents._plugins.suites import Tool
     from ohm_subagents.contract.diagnostics import Diagnostic
@@ -64,15 +65,11 @@ class Plan:
     counts_usage: bool
     env: Mapping[str, str] = field(repr=False)
 
-    def headline(self, told: Callable[[str], str]) -> str:
-        """What a success is called when nobody has a better word; `told` is the text as it may be told of."""
+    def summary_of(self, message: Message, told: Callable[[str], str]) -> str:
+        """What a success is called when its backend has no better word; `told` is a text as it may be told of."""
+        if message.is_follow_up:
+            return f"{self.profile.name} follow-up: {_cut(told(message.prompt))}"
         return f"{self.profile.name}: {_cut(told(self.item.description))}"
-
-    def summary_of(self, prompt: str, task: Task, told: Callable[[str], str]) -> str:
-        """What the success of a run is called when its backend has no better word."""
-        if len(task.runs) > 1:
-            return f"{self.profile.name} follow-up: {_cut(told(prompt))}"
-        return self.headline(told)
 
 
 def plan(item: StartItem, world: World) -> Result[Plan, Refused]:

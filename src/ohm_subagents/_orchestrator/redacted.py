@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.events import Event, Outcome
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.redaction import Redactor
-    from ohm_subagents.contract.task import Run, Task
+    from ohm_subagents.contract.run import Run
+    from ohm_subagents.contract.task import Task
 
 TEXTS: Final[Mapping[type[Event], tuple[str, ...]]] = {
     TextDelta: ("text",),
@@ -87,6 +88,7 @@ def _redacted_run(run: Run, redactor: Redactor) -> Run:
         prompt=text(run.prompt),
         follow_ups=tuple(text(prompt) for prompt in run.follow_ups),
         output=None if run.output is None else text(run.output),
+        summary=text(run.summary),
         outcome=None if run.outcome is None else _redacted_outcome(run.outcome, redactor),
     )
 

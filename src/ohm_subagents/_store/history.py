@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from ohm_subagents._store.files import TaskFiles
     from ohm_subagents._store.transcript import Stamped
     from ohm_subagents.contract.events import Outcome
-    from ohm_subagents.contract.task import Run, Task
+    from ohm_subagents.contract.run import Run
+    from ohm_subagents.contract.task import Task
 
     Entry = Recorded | Gap
 
@@ -96,7 +97,7 @@ def _by_run(entries: Iterable[Entry]) -> list[list[Entry]]:
 
 def _completed(run: Run, entries: list[Entry]) -> list[Entry]:
     """A run with its beginning, the follow-ups that it took, its answer and its end."""
-    started: Entry = Recorded(at_ms=run.started_ms, event=RunStarted(prompt=run.prompt))
+    started: Entry = Recorded(at_ms=run.started_ms, event=RunStarted(prompt=run.prompt, is_follow_up=run.is_follow_up))
     if _has(entries, RunStarted):
         started, *entries = entries
     taken = sum(isinstance(entry, Recorded) and isinstance(entry.event, FollowUpTaken) for entry in entries)
@@ -104,7 +105,8 @@ def _completed(run: Run, entries: list[Entry]) -> list[Entry]:
     follow_ups = (Recorded(at_ms=run.started_ms, event=FollowUpTaken(prompt=prompt)) for prompt in untold)
     whole: list[Entry] = [started, *follow_ups, *(_answered(entry, run) for entry in entries)]
     if run.outcome is not None and not _has(whole, RunEnded):
-        ended = RunEnded(outcome=run.outcome, output=run.output or "", exit_code=run.exit_code)
+        output, code = run.output or "", run.exit_code
+        ended = RunEnded(outcome=run.outcome, output=output, summary=run.summary, exit_code=code)
         whole.append(Recorded(at_ms=run.ended_ms or run.started_ms, event=ended))
     return whole
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents.contract.events import Outcome
     from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.task import Run
+    from ohm_subagents.contract.run import Run
 
 FORMAT: Final = 1
 """Of rows and of checkpoints. A reader ignores fields that it does not know, so additions need no new number."""

@@ -26,7 +26,8 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
 )
 from ohm_subagents.contract.ids import SessionId, TaskId
-from ohm_subagents.contract.task import UNAVAILABLE, Invocation, Route, Run, Status, Task, apply
+from ohm_subagents.contract.run import Run
+from ohm_subagents.contract.task import UNAVAILABLE, Invocation, Route, Status, Task, apply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

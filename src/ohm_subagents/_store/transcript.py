@@ -30,7 +30,8 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
-from ohm_subagents.contract.task import OpenCall, Run, Task, apply
+from ohm_subagents.contract.run import OpenCall, Run
+from ohm_subagents.contract.task import Task, apply
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -74,8 +74,12 @@ def _result(task: Task, *, expanded: bool, output_max_chars: int) -> str:
 
 
 def answer_of(task: Task) -> str:
-    """The answer of a task that succeeded, or what there was of one when the run or its process broke off, or empty."""
+    """The answer of a task that succeeded, or what there was of one when the run or its process broke off, or empty.
+
+    One that was cancelled while it worked on a follow-up had answered before.
+    """
     is_broken_off = task.error is not None and task.error.code == ErrorCode.REHYDRATED_INCOMPLETE
+    is_broken_off |= task.status == "cancelled" and bool(task.runs) and task.runs[-1].is_follow_up
     if task.status == "failed" and task.runs and isinstance(task.runs[-1].outcome, Failed):
         is_broken_off |= bool(task.runs[-1].output)
     return task.output if task.status == "succeeded" or is_broken_off else ""

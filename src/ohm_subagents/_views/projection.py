@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ohm_subagents._views.blocks import failure_block, output_block, route_block, shared_route, work_block
+from ohm_subagents._views.blocks import failure_block, route_block, shared_route, work_block
 from ohm_subagents.contract.commands import Accepted, Missing, Refused, Rejected, Seen, Sent, Started, Stopped
 from ohm_subagents.contract.envelope import (
     BatchEnvelope,
@@ -16,7 +16,6 @@ from ohm_subagents.contract.envelope import (
     WaitEnvelope,
 )
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import Cancelled, Failed, Succeeded
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.task import UNAVAILABLE, Route
 
@@ -68,24 +67,13 @@ def project_task(task: Task, *, output_max_chars: int, op: Op = "start", queue_p
 
 
 def project_sent(reply: Sent, *, output_max_chars: int) -> Envelope:
-    """A follow-up: the task's block with the answer, or the error, of the run that took it."""
-    task, run = reply.task, reply.run
-    known = project_task(task, output_max_chars=output_max_chars, op="send")
-    if run is not None and run.stopped_by != task.stopped_by:
-        known = known.model_copy(update={"stopped_by": run.stopped_by})
-    if run is None:
-        stopped = {**NO_OUTPUT, "status": "cancelled", "summary": WITHDRAWN}
-        return known.model_copy(update=stopped) if reply.withdrawn and not task.is_terminal else known
-    match run.outcome:
-        case Failed(error=error):
-            return known.model_copy(update={"status": "failed", "summary": error.message, **failure_block(error)})
-        case Succeeded():
-            return known.model_copy(update={**NO_OUTPUT, **output_block(run.output or "", output_max_chars)})
-        case Cancelled(reason=reason):
-            summary = task.summary if task.status == "cancelled" else reason
-            return known.model_copy(update={**NO_OUTPUT, "status": "cancelled", "summary": summary})
-        case None:
-            return known
+    """A follow-up that is answered is `running` as long as the task goes on."""
+    told = project_task(reply.task, output_max_chars=output_max_chars, op="send")
+    return told.model_copy(update={"status": "running"}) if _is_answered_early(reply) else told
+
+
+def _is_answered_early(reply: Sent) -> bool:
+    return reply.goes_on and reply.task.status == "succeeded"
 
 
 def _rejected(reply: Rejected) -> Envelope:
@@ -184,9 +172,6 @@ def _not_applied(task: Task) -> str:
     return f"Task '{task.id}' is already terminal ({task.status}); cancel not applied"
 
 
-WITHDRAWN = "The caller stopped waiting before the follow-up was taken."
-NO_OUTPUT = dict.fromkeys(("output", "output_truncated", "output_total_chars", "output_returned_chars"))
-"""A follow-up shows its own answer or none, never that of the run before."""
 WAIT_OVER = {
     "timeout": OhmError(
         code=ErrorCode.WAIT_TIMEOUT,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import fit, one_line, wrapped
 from ohm_subagents._views.entries import (
-    answer,
     answer_of,
     entry_of,
     entry_of_error,
@@ -19,7 +18,6 @@ from ohm_subagents._views.entries import (
 from ohm_subagents._views.rows import assistant_text
 from ohm_subagents._views.tree import EXPANDED, TAIL_ROWS, collapsed, marker, tree_lines
 from ohm_subagents.contract.commands import Accepted, Missing, Refused, Rejected, Seen, Sent, Started, Stopped
-from ohm_subagents.contract.events import Failed
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
@@ -75,10 +73,9 @@ def _entries(
         case Started(items=items) | Seen(items=items):
             is_list = batch or isinstance(reply, Seen)
             return [_entry(item, draw, position=at if is_list else None) for at, item in enumerate(items, start=1)]
-        case Sent(task=task):
-            entry = draw(task)
-            return [_with_answer(entry, reply, expanded=expanded, output_max_chars=output_max_chars)]
-        case Stopped(task=task):
+        case Sent(task=task, goes_on=True) if task.status == "succeeded":
+            return [replace(draw(task), status="running")]
+        case Sent(task=task) | Stopped(task=task):
             return [draw(task)]
 
 
@@ -97,17 +94,6 @@ def _entry(item: ItemReply | Missing, draw: Callable[[Task], TreeEntry], *, posi
             return entry_of_refused(item, position=position)
         case Missing():
             return entry_of_missing(item)
-
-
-def _with_answer(entry: TreeEntry, reply: Sent, *, expanded: bool, output_max_chars: int) -> TreeEntry:
-    """The answer or the error of the follow-up, in place of what the task as a whole has to show."""
-    match reply.run and reply.run.outcome:
-        case Failed(error=error):
-            return replace(entry, status="failed", result=error.message)
-        case _ if reply.run is not None and reply.run.output:
-            return replace(entry, result=answer(reply.run.output, expanded=expanded, output_max_chars=output_max_chars))
-        case _:
-            return entry
 
 
 def _background_line(entry: TreeEntry) -> str:
@@ -141,13 +127,7 @@ def _blocks(reply: Reply, output_max_chars: int) -> Iterable[str]:
             return _error_block("error", error)
         case Started(items=items) | Seen(items=items):
             return [block for item in items for block in _item_blocks(item, output_max_chars)]
-        case Sent(task=task, run=run):
-            if run is not None and isinstance(run.outcome, Failed):
-                return _error_block(f"error ({task.id})", run.outcome.error)
-            if run is not None and run.output:
-                return [_capped_block(f"output ({task.id}", run.output, output_max_chars)]
-            return _task_blocks(task, output_max_chars)
-        case Stopped(task=task):
+        case Sent(task=task) | Stopped(task=task):
             return _task_blocks(task, output_max_chars)
 
 

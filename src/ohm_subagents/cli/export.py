@@ -21,7 +21,7 @@ from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
 from ohm_subagents.cli.reading import NOTHING_KEPT
 from ohm_subagents.cli.terminal import json_line, print_json_lines, print_text
 from ohm_subagents.contract.ids import SessionId
-from ohm_subagents.contract.task import Run
+from ohm_subagents.contract.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

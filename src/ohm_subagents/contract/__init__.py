@@ -77,7 +77,8 @@ from ohm_subagents.contract.policy import Decision, PermissionRequest, Verdict
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy
 from ohm_subagents.contract.redaction import Redactor
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.task import Invocation, OpenCall, Route, Run, Status, Task, apply
+from ohm_subagents.contract.run import OpenCall, Run
+from ohm_subagents.contract.task import Invocation, Route, Status, Task, apply
 from ohm_subagents.contract.truncation import Truncated, truncate
 from ohm_subagents.contract.usage import Usage
 

@@ -13,7 +13,8 @@ from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.redaction import Redactor
-from ohm_subagents.contract.task import Invocation, Run, Status, Task
+from ohm_subagents.contract.run import Run
+from ohm_subagents.contract.task import Invocation, Status, Task
 
 Op = Literal["start", "status", "wait", "send", "cancel"]
 WaitStatus = Literal["completed", "timeout", "aborted"]
@@ -163,10 +164,15 @@ ItemReply = Accepted | Refused
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """One reply an item, in input order; `backend` is the label of the configured backend."""
+    """One reply an item, in input order; `backend` is the label of the configured backend.
+
+    A task is told as far as the prompt of its item goes, not of follow-ups that others sent. In the `background` it
+    goes on when the call is over.
+    """
 
     items: tuple[ItemReply, ...]
     backend: str
+    background: bool = False
     op: Literal["start"] = "start"
 
 
@@ -182,14 +188,15 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """The run that took a follow-up, and the task with it; `run` is None while it has not ended.
+    """A follow-up: `task` tells of its own run only, as if nothing else had been asked of the task.
 
-    A follow-up that was `withdrawn` never became a run: its caller stopped waiting before.
+    `run` is the one that answered it, None while none has, or if its caller stopped waiting before. The task itself
+    `goes_on` when more is asked of it.
     """
 
     task: Task
     run: Run | None = None
-    withdrawn: bool = False
+    goes_on: bool = False
     op: Literal["send"] = "send"
 
 

@@ -181,9 +181,10 @@ class TaskQueued:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """One prompt was given to the backend."""
+    """One prompt was given to the backend: that of the task, one that asks for more of it, or a follow-up."""
 
     prompt: str
+    is_follow_up: bool = False
     kind: Literal["run_started"] = "run_started"
 
 

@@ -38,6 +38,7 @@ from ohm_subagents.contract.events import (
 )
 from ohm_subagents.contract.finalization import FINALIZE, standing
 from ohm_subagents.contract.ids import SessionId, TaskId
+from ohm_subagents.contract.run import OpenCall, Run
 from ohm_subagents.contract.text_pieces import extended
 from ohm_subagents.contract.usage import NOTHING_USED, Usage
 
@@ -55,32 +56,6 @@ class Route:
     model: str = UNAVAILABLE
     runtime: str
     route: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenCall:
-    """A tool call that has begun and not ended."""
-
-    call_id: str
-    tool: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """One prompt given to one backend, and the follow-ups that the run took.
-
-    `output` is the whole answer, uncut; None while the run goes on. `stopped_by` is the guard that ended
-    it, if one did. `exit_code` is that of a process that answered.
-    """
-
-    prompt: str
-    started_ms: int
-    follow_ups: tuple[str, ...] = ()
-    ended_ms: int | None = None
-    outcome: Outcome | None = None
-    output: str | None = None
-    stopped_by: Guard | None = None
-    exit_code: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,8 +123,8 @@ class Task:
 
     @property
     def output(self) -> str:
-        """The answer of the newest run that gave one, or empty."""
-        return ["", *(run.output for run in self.runs if run.output)][-1]
+        """The answer to the prompt, or empty; those to follow-ups are in `runs`."""
+        return ["", *(run.output for run in self.runs if run.output and not run.is_follow_up)][-1]
 
 
 if TYPE_CHECKING:
@@ -268,7 +243,7 @@ def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
         is_speaking=False,
         finalized=None,
         started_ms=task.started_ms or at_ms,
-        runs=(*task.runs, Run(prompt=event.prompt, started_ms=at_ms)),
+        runs=(*task.runs, Run(prompt=event.prompt, started_ms=at_ms, is_follow_up=event.is_follow_up)),
         summary=f"{'Continuing' if task.runs else 'Starting'} {task.name}: {task.description}",
     )
 
@@ -278,7 +253,15 @@ def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
         return _changed(task, updated_ms=at_ms)
     run, outcome, code = task.runs[-1], event.outcome, event.exit_code
     stopped_by, output = None if isinstance(outcome, Succeeded) else run.stopped_by, event.output or None
-    ended = replace(run, ended_ms=at_ms, outcome=outcome, output=output, stopped_by=stopped_by, exit_code=code)
+    ended = replace(
+        run,
+        ended_ms=at_ms,
+        outcome=outcome,
+        output=output,
+        stopped_by=stopped_by,
+        exit_code=code,
+        summary=event.summary,
+    )
     return _changed(
         task,
         updated_ms=at_ms,
@@ -291,7 +274,9 @@ def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
 def _settled(task: Task, outcome: Outcome, at_ms: int) -> Task:
     match outcome:
         case Succeeded():
-            return _changed(task, updated_ms=at_ms, ended_ms=at_ms, status="succeeded")
+            answers = [run.summary for run in task.runs if run.summary and not run.is_follow_up]
+            told = [task.summary, *answers][-1]
+            return _changed(task, updated_ms=at_ms, ended_ms=at_ms, status="succeeded", summary=told)
         case Failed(error=error):
             told = error.summary or error.message
             return _changed(task, updated_ms=at_ms, ended_ms=at_ms, status="failed", error=error, summary=told)

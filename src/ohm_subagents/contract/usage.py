@@ -36,6 +36,21 @@ class Usage:
             cost_usd=sum(costs[1:], costs[0]) if costs else None,
         )
 
+    def since(self, earlier: Usage) -> Usage:
+        """What came after `earlier`; a price is told if anything was priced since."""
+        cost = self.cost_usd
+        if cost is not None and earlier.cost_usd is not None:
+            cost = None if cost == earlier.cost_usd else cost - earlier.cost_usd
+        return Usage(
+            requests=self.requests - earlier.requests,
+            input_tokens=self.input_tokens - earlier.input_tokens,
+            output_tokens=self.output_tokens - earlier.output_tokens,
+            cached_tokens=self.cached_tokens - earlier.cached_tokens,
+            cache_write_tokens=self.cache_write_tokens - earlier.cache_write_tokens,
+            tool_calls=self.tool_calls - earlier.tool_calls,
+            cost_usd=cost,
+        )
+
 
 NOTHING_USED = Usage()
 MOST: Final = 2**53 - 1

@@ -14,7 +14,8 @@ from ohm_subagents.contract.events import Failed, Succeeded
 if TYPE_CHECKING:
     from ohm_subagents.contract.devkit_settings import DevkitSettings
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.task import Run, Task
+    from ohm_subagents.contract.run import Run
+    from ohm_subagents.contract.task import Task
 
 CANCELLED: Final = "Subagent execution was cancelled by user."
 TIMED_OUT: Final = 124

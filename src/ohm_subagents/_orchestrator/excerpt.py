@@ -1,0 +1,103 @@
+"""The part of a task that is one prompt's own: what its runs did, said and used, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.contract.commands import Sent
+from ohm_subagents.contract.events import Cancelled, Succeeded, TaskSettled
+from ohm_subagents.contract.task import apply
+
+if TYPE_CHECKING:
+    from ohm_subagents._orchestrator.live import LiveTask
+    from ohm_subagents._orchestrator.message import Message
+    from ohm_subagents.contract.events import Recorded
+    from ohm_subagents.contract.run import Run
+    from ohm_subagents.contract.task import Status, Task
+
+NOT_TAKEN: Final = "The caller stopped waiting before the follow-up was taken."
+GIVEN_UP: Final = "The caller stopped waiting, and the follow-up was stopped."
+GOES_ON: Final = "The caller stopped waiting; the run that has taken the follow-up goes on."
+TOO_LATE: Final = "The task was over before the follow-up was taken."
+
+
+def first_part(live: LiveTask) -> Task:
+    """The task as who started it sees it: once its own prompt is answered, follow-ups change nothing any more."""
+    task, ended = live.task, live.asked.ended
+    if ended is None or (task.is_terminal and len(task.runs) == len(ended.runs)):
+        return task
+    return _settled(live.asked, ended.runs[-1])
+
+
+def follow_up(live: LiveTask, message: Message) -> Sent:
+    """A follow-up as it is now."""
+    if message.run is not None:
+        told = _settled(message, message.run)
+        is_its_own = message.run.is_follow_up
+        if message.is_follow_up and not is_its_own and isinstance(message.run.outcome, Succeeded):
+            told = replace(told, summary=message.plan.summary_of(message, live.told))
+        return Sent(task=told, run=message.run, goes_on=message.is_followed)
+    if message.answered.is_set:
+        over = live.task.summary if live.task.status == "cancelled" else TOO_LATE
+        return Sent(task=_unanswered(live.task, "cancelled", over))
+    if message.began is not None:
+        return Sent(task=_between(message.began, live.task))
+    if live.current is not None and live.current.began is not None and live.is_taken(message):
+        return Sent(task=_between(live.current.began, live.task))
+    return Sent(task=_unanswered(live.task, "queued", f"Queued {live.task.name} follow-up: {live.task.description}"))
+
+
+def abandoned(live: LiveTask, message: Message) -> Sent:
+    """A follow-up whose caller stopped waiting before it was answered: it is withdrawn."""
+    so_far = follow_up(live, message).task
+    is_taken = live.is_taken(message)
+    live.withdraw(message)
+    if is_taken:
+        return Sent(task=replace(so_far, summary=GOES_ON), goes_on=True)
+    over = NOT_TAKEN if message.began is None else GIVEN_UP
+    return Sent(task=replace(so_far, status="cancelled", summary=over, ended_ms=live.task.updated_ms))
+
+
+def _settled(message: Message, run: Run) -> Task:
+    """What came of a prompt that was answered by `run`."""
+    began, ended = message.began, message.ended
+    if began is None or ended is None:
+        raise AssertionError("A prompt that was answered has begun and ended.")
+    own = replace(_between(began, ended), status="running", ended_ms=None, error=None)
+    outcome = run.outcome or Succeeded()
+    own = apply(own, TaskSettled(outcome=outcome), at_ms=ended.updated_ms)
+    if isinstance(outcome, Cancelled) and ended.status != "cancelled":
+        return replace(own, summary=outcome.reason)
+    return own
+
+
+def _between(began: Task, now: Task) -> Task:
+    """What has happened in a task since `began`, as a task."""
+    count = now.event_total - began.event_total
+    runs = tuple(replace(run, is_follow_up=False) for run in now.runs[len(began.runs) :])
+    said = now.text[len(began.text) :]
+    return replace(
+        now,
+        runs=runs,
+        started_ms=runs[0].started_ms if runs else None,
+        events=now.events[-count:] if count else (),
+        event_total=count,
+        calls=_calls(began, now),
+        said=(said,) if said else (),
+        files=tuple(path for path in now.files if path not in began.files),
+        usage=now.usage.since(began.usage),
+        diagnostics=now.diagnostics[len(began.diagnostics) :],
+    )
+
+
+def _calls(began: Task, now: Task) -> tuple[Recorded, ...]:
+    newest = began.calls[-1] if began.calls else None
+    return tuple(takewhile(lambda one: one is not newest, reversed(now.calls)))[::-1]
+
+
+def _unanswered(task: Task, status: Status, summary: str) -> Task:
+    """A follow-up that no run has taken."""
+    none = _between(task, task)
+    return replace(none, status=status, summary=summary, error=None, open_calls=())
