@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._store import rows
 from ohm_subagents._store.place import make_private, network_file_system, touch_private
 from ohm_subagents._store.recovery import recovered
-from ohm_subagents._store.schema import NewerSchemaError, connect, prepare
+from ohm_subagents._store.salvage import copied, is_in_use, is_sound, set_aside
+from ohm_subagents._store.schema import NewerSchemaError, connect, is_damage, prepare
 from ohm_subagents._store.snapshot_text import FILE as SNAPSHOT
 from ohm_subagents._store.sqlite import FILE, SqliteStore
 
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 
 UNUSABLE: Final = (OSError, sqlite3.Error, NewerSchemaError)
 """What `open_database` raises where there can be no such store."""
-_SIDES: Final = ("", "-wal", "-shm", "-journal")
 _IMPORTED: Final = "snapshot imported"
+
+
+class _DamagedError(Exception):
+    """Somebody has noticed that the file is damaged, and it can be made anew."""
 
 
 def open_database(
@@ -35,26 +39,53 @@ def open_database(
     sync: Sync,
     name_of: Callable[[str], str],
     seam: Callable[[str], None],
+    former: int | None = None,
 ) -> SqliteStore:
-    """The store in `directory`; a file that is no database is kept beside it."""
+    """The store in `directory`; a damaged file is kept beside one with what can be read of it.
+
+    Unless a living process works with it, which `former` does no more.
+    """
     make_private(directory)
     file = directory / FILE
     network = network_file_system(directory)
-    set_aside: Path | None = None
-    try:
+
+    def opened(kept: Path | None = None) -> SqliteStore:
         writing = _connected(file, sync, is_shared_by_network=network is not None)
-    except sqlite3.DatabaseError as exc:
-        if type(exc) is not sqlite3.DatabaseError:  # an OperationalError is about the moment, not about the file
+        try:
+            sound = is_sound(file, writing)
+            if sound is False and not is_in_use(writing, former=former):
+                raise _DamagedError  # noqa: TRY301  what follows is for both
+            salvaged = None if kept is None else copied(kept, writing, fact=_IMPORTED)
+            is_new = not rows.is_fact(writing, _IMPORTED)
+            store = SqliteStore(
+                file=file,
+                reading=connect(file),
+                writing=writing,
+                clock=clock,
+                policy=policy,
+                seam=seam,
+                is_sound=sound,
+                made_anew=lambda former: open_database(
+                    directory, clock=clock, policy=policy, sync=sync, name_of=name_of, seam=seam, former=former
+                ),
+            )
+        except BaseException:
+            writing.close()
             raise
-        set_aside = _set_aside(file, clock())
-        writing = _connected(file, sync, is_shared_by_network=network is not None)
-    store = SqliteStore(file=file, reading=connect(file), writing=writing, clock=clock, policy=policy, seam=seam)
-    if set_aside is not None:
-        store.tell(f"Recovered corrupt task registry: {set_aside}")
-    if network is not None:
-        store.tell(f"The registry of tasks is on a network file system ({network}): it is slower there, and safe.")
-    if not rows.is_fact(writing, _IMPORTED):
-        _import(store, directory, clock(), name_of)
+        if salvaged is not None:
+            store.tell(salvaged)
+        if network is not None:
+            store.tell(f"The registry of tasks is on a network file system ({network}): it is slower there, and safe.")
+        if is_new:
+            _import(store, directory, clock(), name_of)
+        return store
+
+    try:
+        store = opened()
+    except (sqlite3.Error, _DamagedError) as exc:
+        if not (isinstance(exc, _DamagedError) or is_damage(exc)):  # it is about the moment, not about the file
+            raise
+        store = opened(set_aside(file, clock()))
     store.begin(_IMPORTED)
     return store
 
@@ -70,15 +101,6 @@ def _connected(file: Path, sync: Sync, *, is_shared_by_network: bool) -> sqlite3
         connection.close()
         raise
     return connection
-
-
-def _set_aside(file: Path, now_ms: int) -> Path:
-    kept = file.with_name(f"{file.name}.corrupt-{now_ms}")
-    for side in _SIDES:
-        part = file.with_name(f"{file.name}{side}")
-        if part.exists():
-            part.replace(f"{kept}{side}")
-    return kept
 
 
 def _import(store: SqliteStore, directory: Path, now_ms: int, name_of: Callable[[str], str]) -> None:

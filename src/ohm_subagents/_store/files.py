@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import OrderedDict
 from contextlib import suppress
@@ -93,6 +94,19 @@ class TaskFiles:
                 found[number] = self.output(task_id, number).read_bytes().decode(errors="replace")
         return found
 
+    def aside(self, task_id: TaskId) -> Path:
+        """Where the row of a task is kept that was damaged."""
+        return self._directory / f"{file_name(task_id)}.damaged.json"
+
+    def put_aside(self, task_id: TaskId, columns: Mapping[str, object]) -> Path:
+        """Keep a damaged row for whoever wants to look at it: as it is, with bytes that are no text as surrogates."""
+        file = self.aside(task_id)
+        self._make()
+        legible = {name: _legible(value) for name, value in columns.items()}
+        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as stream:  # noqa: PTH123  made private at once
+            json.dump(legible, stream, indent=2)
+        return file
+
     def remove(self, task_id: TaskId, numbers: Iterable[int]) -> None:
         """The task is gone."""
         self.close(task_id)
@@ -119,3 +133,7 @@ class TaskFiles:
         if not self._is_made:
             make_private(self._directory)
             self._is_made = True
+
+
+def _legible(value: object) -> object:
+    return value.decode(errors="surrogateescape") if isinstance(value, bytes) else value

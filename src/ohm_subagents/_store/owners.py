@@ -12,6 +12,9 @@ from ohm_subagents._store.schema import transaction
 if TYPE_CHECKING:
     import sqlite3
 
+    from ohm_subagents._store.reader import Reader
+    from ohm_subagents.contract.ids import TaskId
+
 
 @dataclass(frozen=True, kw_only=True)
 class Owner:
@@ -43,3 +46,36 @@ def registered(connection: sqlite3.Connection) -> Owner:
         owner = Owner(id=number.fetchone()[0], slot=free, process=Process.current())
         rows.beat(connection, owner.id, owner.slot, owner.process, wall_clock_ms())
     return owner
+
+
+class Neighbours:
+    """The other owners of the same tables, as far as they can be read."""
+
+    def __init__(self, reader: Reader, me: Owner) -> None:
+        self._reader = reader
+        self._me = me
+
+    def dead(self) -> list[int]:
+        """Who left tasks that nobody works on."""
+        owners = self._reader.found("SELECT DISTINCT owner FROM tasks WHERE ended_ms IS NULL") or ()
+        return [owner for (owner,) in owners if owner != self._me.id and not self.is_alive(owner)]
+
+    def is_alive(self, owner: int) -> bool:
+        """Also where nobody can tell: a task is not taken from one who may be at work."""
+        found = self._reader.found("SELECT pid, started, boot, namespace, heartbeat_ms FROM owners WHERE id = ?", owner)
+        return found is None or any(is_alive(*process) for process in found)
+
+    def work_on(self, task_id: TaskId) -> bool:
+        """Whether one of them that lives does."""
+        found = self._reader.found("SELECT owner FROM tasks WHERE id = ? AND ended_ms IS NULL", task_id)
+        return any(owner != self._me.id and self.is_alive(owner) for (owner,) in found or ())
+
+    def pid_of(self, task_id: TaskId) -> int | None:
+        """The number of the process that works on it, where that number means something."""
+        found = self._reader.found(
+            "SELECT pid, boot, namespace FROM owners JOIN tasks ON tasks.owner = owners.id"
+            " WHERE tasks.id = ? AND ended_ms IS NULL",
+            task_id,
+        )
+        here = self._me.process
+        return found[0][0] if found and found[0][1:] == (here.boot, here.namespace) else None

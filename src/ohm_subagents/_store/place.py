@@ -48,6 +48,17 @@ def touch_private(file: Path) -> None:
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
+def damage_mark(file: Path) -> Path:
+    """The empty file that says of a database that it is damaged: whoever opens it next alone makes it anew."""
+    return file.with_name(f"{file.name}.damaged")
+
+
+def mark_damaged(file: Path) -> None:
+    """Say so, where that is possible."""
+    with suppress(OSError):
+        touch_private(damage_mark(file))
+
+
 def file_name(task_id: str) -> str:
     """A name for the files of a task, whatever its id looks like."""
     if _PLAIN.fullmatch(task_id):

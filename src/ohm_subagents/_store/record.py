@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
@@ -17,6 +18,7 @@ from ohm_subagents.contract.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from ohm_subagents.contract.events import Outcome
     from ohm_subagents.contract.ids import TaskId
@@ -86,6 +88,26 @@ def read(task_id: TaskId, text: bytes, *, outputs: Mapping[int, str], checkpoint
     )
     error = None if task.error is None else error_of(task.error)
     return Ok(replace(_with_runs(task, runs), checkpoint=checkpoint, error=error))
+
+
+def checksum(  # noqa: PLR0917  the columns of a row
+    task_id: str, session_id: str, owner: int, status: str, ended_ms: int | None, record: bytes, large_outputs: str
+) -> int:
+    """Of what a row says, so that a reader knows whether it still says so."""
+    columns = f"{task_id}\0{session_id}\0{owner}\0{status}\0{ended_ms}\0{large_outputs}"
+    return zlib.crc32(record, zlib.crc32(columns.encode(errors="replace")))
+
+
+def state_checksum(state: str) -> int:
+    """Of a checkpoint."""
+    return zlib.crc32(state.encode(errors="replace"))
+
+
+def damaged(task_id: str, wrong: str, place: Path | None = None) -> OhmError:
+    """What is said of a task whose row cannot be read, and is kept at `place`."""
+    kept = "" if place is None else f" It was put aside: '{place}'."
+    message = f"Task '{task_id}' cannot be read: its row is damaged, {wrong}.{kept}"
+    return OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=message, advice="Start a new task.")
 
 
 def all_runs(task: Task) -> tuple[Run, ...]:

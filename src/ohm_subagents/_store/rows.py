@@ -6,8 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._store.record import FORMAT, written
+from ohm_subagents._store.record import FORMAT, checksum, state_checksum, written
 from ohm_subagents._store.retention import evicted_why, expired_why
+from ohm_subagents.contract.events import Checkpointed, TaskQueued
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,26 +36,43 @@ class Row:
         record, large = written(task)
         return cls(task=task, record=record, large=large)
 
-    @property
-    def values(self) -> tuple[str, int, int | None, int, bytes, str]:
-        task = self.task
-        return task.status, task.updated_ms, task.ended_ms, FORMAT, self.record, json.dumps([*self.large])
+    def values(self, owner: int) -> tuple[str, int, int | None, int, bytes, str, int]:
+        task, large = self.task, json.dumps([*self.large])
+        summed = checksum(task.id, task.session_id, owner, task.status, task.ended_ms, self.record, large)
+        return task.status, task.updated_ms, task.ended_ms, FORMAT, self.record, large, summed
+
+
+class Unsaved:
+    """Rows that are not in the file yet: the newest state of each task, and what is to be done with it."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[TaskId, Task] = {}
+        self.created: set[TaskId] = set()
+        self.with_checkpoint: set[TaskId] = set()
+
+    def add(self, task: Task, event: object) -> None:
+        """A transition; it replaces the ones before."""
+        self.tasks[task.id] = task
+        if isinstance(event, TaskQueued):
+            self.created.add(task.id)
+        if isinstance(event, Checkpointed) or (isinstance(event, TaskQueued) and task.checkpoint is not None):
+            self.with_checkpoint.add(task.id)
 
 
 _INSERT: Final = (
-    "INSERT INTO tasks (id, session_id, owner, status, updated_ms, ended_ms, format, record, large_outputs)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+    "INSERT INTO tasks (id, session_id, owner, status, updated_ms, ended_ms, format, record,"
+    " large_outputs, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
 )
 _UPDATE: Final = (
-    "UPDATE tasks SET status = ?, updated_ms = ?, ended_ms = ?, format = ?, record = ?, large_outputs = ?, owner = ?"
-    " WHERE id = ? AND owner = ? AND ended_ms IS NULL"
+    "UPDATE tasks SET status = ?, updated_ms = ?, ended_ms = ?, format = ?, record = ?, large_outputs = ?,"
+    " checksum = ?, owner = ? WHERE id = ? AND owner = ? AND ended_ms IS NULL"
 )
 
 
 def insert(connection: sqlite3.Connection, row: Row, owner: int) -> bool:
     """A new task; False if another one that is not over has its id. One that is over makes room."""
     task = row.task
-    values = (task.id, task.session_id, owner, *row.values)
+    values = (task.id, task.session_id, owner, *row.values(owner))
     if connection.execute(_INSERT, values).rowcount:
         return True
     connection.execute("DELETE FROM tasks WHERE id = ? AND ended_ms IS NOT NULL", (task.id,))
@@ -64,7 +82,7 @@ def insert(connection: sqlite3.Connection, row: Row, owner: int) -> bool:
 def update(connection: sqlite3.Connection, row: Row, owner: int, *, former: int | None = None) -> bool:
     """The newest state; False if the task does not belong to `former` (or `owner`) any more."""
     whose = owner if former is None else former
-    return connection.execute(_UPDATE, (*row.values, owner, row.task.id, whose)).rowcount == 1
+    return connection.execute(_UPDATE, (*row.values(owner), owner, row.task.id, whose)).rowcount == 1
 
 
 def save_checkpoint(connection: sqlite3.Connection, task: Task, *, max_chars: int) -> bool:
@@ -73,12 +91,18 @@ def save_checkpoint(connection: sqlite3.Connection, task: Task, *, max_chars: in
     if len(state) > max_chars:
         connection.execute("DELETE FROM checkpoints WHERE task_id = ?", (task.id,))
         return False
+    text = state.encode(errors="replace").decode()
     connection.execute(
-        "INSERT INTO checkpoints VALUES (?, ?, ?, ?) ON CONFLICT (task_id)"
-        " DO UPDATE SET backend = excluded.backend, format = excluded.format, state = excluded.state",
-        (task.id, task.backend, FORMAT, state.encode(errors="replace").decode()),
+        "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?) ON CONFLICT (task_id) DO UPDATE SET"
+        " backend = excluded.backend, format = excluded.format, state = excluded.state, checksum = excluded.checksum",
+        (task.id, task.backend, FORMAT, text, state_checksum(text)),
     )
     return True
+
+
+def discard(connection: sqlite3.Connection, number: int, task_id: str) -> None:
+    """Let go of a damaged row, which is kept elsewhere."""
+    connection.execute("DELETE FROM tasks WHERE seq = ? AND id = ?", (number, task_id))
 
 
 def remove_old(

@@ -55,13 +55,26 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE TRIGGER gone_out AFTER DELETE ON gone BEGIN UPDATE counts SET n = n - 1 WHERE what = 'gone'; END",
         "CREATE TABLE facts (what TEXT PRIMARY KEY, value TEXT NOT NULL)",
     ),
+    (
+        "ALTER TABLE tasks ADD COLUMN checksum INTEGER",
+        "ALTER TABLE checkpoints ADD COLUMN checksum INTEGER",
+    ),
 )
 VERSION: Final = len(MIGRATIONS)
 _TRIES: Final = 500
 
 
+_DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+"""Of the last there is no other cause: the statements are ours, and so are the tables that they name."""
+
+
 class NewerSchemaError(Exception):
     """A later version of the library has changed the file."""
+
+
+def is_damage(exc: Exception) -> bool:
+    """Whether it is about what the file holds, and not about the moment."""
+    return getattr(exc, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
 
 
 def connect(file: Path) -> sqlite3.Connection:

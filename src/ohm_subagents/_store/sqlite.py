@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Final, Literal
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
 from anyio import to_thread
@@ -13,21 +12,24 @@ from anyio.lowlevel import current_token
 
 from ohm_subagents._store.files import TaskFiles
 from ohm_subagents._store.history import written_down
-from ohm_subagents._store.owners import is_alive, registered
-from ohm_subagents._store.place import Fixed
-from ohm_subagents._store.record import read
+from ohm_subagents._store.owners import Neighbours, registered
+from ohm_subagents._store.place import Fixed, damage_mark, mark_damaged
+from ohm_subagents._store.reader import ALL, Reader, live_of, of_session, with_id
+from ohm_subagents._store.record import damaged
 from ohm_subagents._store.recovery import recovered, told
 from ohm_subagents._store.retention import expired, expired_why, unknown
-from ohm_subagents._store.transcript import STREAMED, replayed
+from ohm_subagents._store.transcript import STREAMED
 from ohm_subagents._store.writer import Writer
 from ohm_subagents._store.writer_queue import Takeover
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from ohm_subagents._store.reader import Stored, Which
     from ohm_subagents._store.retention import RetentionPolicy
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event, Recorded
@@ -43,12 +45,6 @@ RECENT_CHARS: Final = 16_000_000
 SEQUENCES: Final = 1_000_000
 """How many ids a store may give before they could meet those of its neighbour."""
 
-_SELECT: Final = (
-    "SELECT tasks.id, owner, ended_ms, record, large_outputs, state FROM tasks"
-    " LEFT JOIN checkpoints ON checkpoints.task_id = tasks.id"
-)
-Stored = tuple["TaskId", int, int | None, bytes, str, str | None]
-
 
 class SqliteStore:
     """Reads in the caller's thread, writes in a thread of its own. `open_store` makes one, and closes it."""
@@ -62,9 +58,11 @@ class SqliteStore:
         clock: Clock,
         policy: RetentionPolicy,
         seam: Callable[[str], None],
+        is_sound: bool | None,
+        made_anew: Callable[[int], SqliteStore],
     ) -> None:
         self._file = file
-        self._reading = reading
+        self._made_anew = made_anew
         self._clock = clock
         self._policy = policy
         self._diagnostics: list[Diagnostic] = []
@@ -81,20 +79,33 @@ class SqliteStore:
             policy=policy,
             told=self.tell,
             gone=self._forget,
+            found_damage=self._mark_damaged,
             seam=seam,
         )
         self._queue = self._writer.queue
+        self._reading = reading
+        self._reader = Reader(
+            reading,
+            self._files,
+            tell_once=self._tell_once,
+            found_damage=self._mark_damaged,
+            discard=self._queue.put,
+            is_sound=is_sound,
+        )
+        self._neighbours = Neighbours(self._reader, self._owner)
 
     def begin(self, fact: str) -> None:
         """Recover what dead owners left, write it with what was taken in and `fact`, then let the thread work."""
-        for owner in self._dead_owners():
-            live = self._rows("WHERE owner = ? AND ended_ms IS NULL ORDER BY seq", owner)
-            for row in live:
+        for owner in self._neighbours.dead():
+            for row in self._reader.rows(live_of(owner)) or ():
                 if isinstance(loaded := self._loaded(row), Err):
-                    self.tell(str(loaded.err_value))
+                    self._tell_once(loaded.err_value.message)
         self._writer.write_now(self._clock(), fact)
         self._reading.execute("PRAGMA query_only = ON")
         self._writer.start()
+
+    def _mark_damaged(self) -> None:
+        mark_damaged(self._file)
 
     def tell(self, message: str, severity: Literal["warning", "info"] = "warning") -> None:
         """Something that the user should know; from any thread."""
@@ -157,9 +168,20 @@ class SqliteStore:
             self._tell_once("Tasks are kept in memory only: the thread that wrote them has ended.")
 
     def close(self) -> None:
-        """Write everything and let go of the file."""
+        """Write everything and let go of the file; what a damaged one does not take goes into the one made of it."""
         self._writer.close()
         self._reading.close()
+        left = self._writer.unwritten
+        if left and damage_mark(self._file).exists():
+            with suppress(Exception):  # it is told below
+                anew = self._made_anew(self._owner.id)
+                for task_id in left:
+                    anew.take_in(self._newest[task_id])
+                anew.close()
+                self._diagnostics += anew.diagnostics
+                left = anew._writer.unwritten  # noqa: SLF001  one of us
+        if left:
+            self.tell(f"{len(left)} task(s) were never written and are gone with this process: {', '.join(left)}.")
 
     # Reading
 
@@ -176,18 +198,19 @@ class SqliteStore:
         return self._owner.slot * SEQUENCES + 1
 
     def count(self) -> int:
-        found = self._found("SELECT n FROM counts WHERE what = 'tasks'")
+        found = self._reader.found("SELECT n FROM counts WHERE what = 'tasks'")
         return int(found[0][0]) - len(self._writer.eviction.leaving) if found else len(self._newest)
 
     def get(self, task_id: TaskId) -> Result[Task, OhmError]:
         if (task := self._newest.get(task_id)) is not None:
             return self._within_retention(task)
-        found = self._rows("WHERE tasks.id = ?", task_id)
-        if found:
+        if found := self._reader.rows(with_id(task_id)):
             loaded = self._loaded(found[0])
             return self._within_retention(loaded.ok_value) if isinstance(loaded, Ok) else loaded
-        why = self._found("SELECT why FROM gone WHERE id = ?", task_id)
-        return Err(expired(task_id, why[0][0]) if why else unknown(task_id))
+        if why := self._reader.found("SELECT why FROM gone WHERE id = ?", task_id):
+            return Err(expired(task_id, why[0][0]))
+        aside = self._files.aside(task_id)
+        return Err(damaged(task_id, "and was taken out of the table", aside) if aside.exists() else unknown(task_id))
 
     def _within_retention(self, task: Task) -> Result[Task, OhmError]:
         """What is past its time, or made room, is gone, whether it was removed yet or not."""
@@ -198,14 +221,14 @@ class SqliteStore:
         return Ok(task)
 
     def tasks(self) -> Iterator[Task]:
-        return self._listed("ORDER BY seq")
+        return self._listed(ALL)
 
     def recent(self) -> tuple[Task, ...]:
         newest = tuple(self._newest.values())
         return tuple(task for task in newest if isinstance(self._within_retention(task), Ok))
 
     def session(self, session_id: SessionId) -> tuple[Task, ...]:
-        return tuple(self._listed("WHERE session_id = ? ORDER BY seq", session_id))
+        return tuple(self._listed(of_session(session_id)))
 
     async def history(self, task: Task) -> tuple[Recorded, ...]:
         """From the transcript; where the disk is too slow for it, also from memory."""
@@ -213,17 +236,18 @@ class SqliteStore:
         unwritten = None if self._writer.has_all else self._newest.get(task.id)
         return await to_thread.run_sync(written_down, task, self._files, unwritten)
 
-    def _listed(self, which: str, *values: str) -> Iterator[Task]:
+    def _listed(self, which: Which) -> Iterator[Task]:
         """From memory where it is newer; what is not in the file yet comes last."""
-        newest = {task.id: task for task in tuple(self._newest.values()) if not values or task.session_id == values[0]}
+        mine = tuple(self._newest.values())
+        newest = {task.id: task for task in mine if which is ALL or task.session_id in which.values}
         unwritten = {task_id for task_id in newest if not self._is_written(task_id)}  # asked before the file is read
-        found = self._found(f"{_SELECT} {which}", *values)
+        found = self._reader.rows(which)
         if found is None:
             unwritten = set(newest)
         for row in found or ():
-            unwritten.discard(row[0])
-            mine = newest.get(row[0])
-            loaded = self._loaded(row) if mine is None else Ok(mine)
+            unwritten.discard(row.id)
+            known = newest.get(row.id)
+            loaded = self._loaded(row) if known is None else Ok(known)
             if isinstance(loaded, Ok) and isinstance(self._within_retention(loaded.ok_value), Ok):
                 yield loaded.ok_value
         yield from (task for task_id, task in newest.items() if task_id in unwritten)
@@ -235,66 +259,33 @@ class SqliteStore:
     def is_foreign(self, task_id: TaskId) -> bool:
         if task_id in self._newest:
             return False
-        found = self._found("SELECT owner FROM tasks WHERE id = ? AND ended_ms IS NULL", task_id)
-        return any(owner != self._owner.id and self._is_alive(owner) for (owner,) in found or ())
+        return self._neighbours.work_on(task_id)
 
     def owner_pid(self, task_id: TaskId) -> int | None:
         """The number of the living process that runs the task, where that number means something."""
-        found = self._found(
-            "SELECT pid, boot, namespace FROM owners JOIN tasks ON tasks.owner = owners.id"
-            " WHERE tasks.id = ? AND ended_ms IS NULL",
-            task_id,
-        )
-        here = self._owner.process
-        return found[0][0] if found and found[0][1:] == (here.boot, here.namespace) else None
+        return self._neighbours.pid_of(task_id)
 
     def outlines(self) -> Iterator[Result[Task, OhmError]]:
         """Every task, newest first, without what its transcript, large outputs and conversation hold: for lists."""
-        for task_id, record in self._found("SELECT id, record FROM tasks ORDER BY seq DESC") or ():
-            if task_id not in self._writer.eviction.leaving:
-                yield read(task_id, record, outputs={}, checkpoint=None)
-
-    def _rows(self, which: str, *values: str | int) -> list[Stored]:
-        return self._found(f"{_SELECT} {which}", *values) or []
-
-    def _found(self, statement: str, *values: str | int) -> list[Any] | None:
-        """What the file answers; None, and that is told, if it cannot be read."""
-        try:
-            return self._reading.execute(statement, values).fetchall()
-        except UnicodeEncodeError:  # no text, so nothing that was ever kept
-            return []
-        except sqlite3.Error as exc:
-            self._tell_once(f"The registry of tasks cannot be read, and only tasks in memory are known: {exc}.")
-            return None
+        for row in self._reader.outlines():
+            if row.id not in self._writer.eviction.leaving:
+                yield self._reader.outline(row) if row.wrong is None else self._loaded(row)
 
     def _loaded(self, row: Stored) -> Result[Task, OhmError]:
         """The task of a row; one whose owner has died is failed on the way."""
-        task_id, owner, ended_ms, record, large, checkpoint = row
-        outputs = self._files.outputs(task_id, json.loads(large))
-        match read(task_id, record, outputs=outputs, checkpoint=checkpoint):
-            case Err() as unreadable:
-                return unreadable
-            case Ok(task):
-                task = replayed(task, self._files.streamed(task_id))
-        if ended_ms is not None or owner == self._owner.id or self._is_alive(owner):
-            return Ok(task)
-        newest = next(iter(self._rows("WHERE tasks.id = ?", task_id)), row)
+        is_anybodys = row.ended_ms is None and (row.owner == self._owner.id or self._neighbours.is_alive(row.owner))
+        if row.wrong is not None:  # whoever has it in memory writes it again
+            return Err(damaged(row.id, row.wrong) if is_anybodys else self._reader.put_aside(row))
+        read = self._reader.task(row)
+        if isinstance(read, Err) or row.ended_ms is not None or is_anybodys:
+            return read
+        newest = next(iter(self._reader.rows(with_id(row.id)) or ()), row)
         if newest != row:  # the last word of its owner, written after we read the row and before we looked for him
             return self._loaded(newest)
+        task = read.ok_value
         settled, events = recovered(task, now_ms=self._clock())
         self._diagnostics.append(told(task))
-        self._newest[task_id] = settled
-        self._queue.put(Takeover(task=settled, events=events, former=owner))
+        self._newest[row.id] = settled
+        self._queue.put(Takeover(task=settled, events=events, former=row.owner))
         self._remember_settled(settled)
         return Ok(settled)
-
-    # Owners
-
-    def _dead_owners(self) -> list[int]:
-        owners = self._found("SELECT DISTINCT owner FROM tasks WHERE ended_ms IS NULL") or ()
-        return [owner for (owner,) in owners if owner != self._owner.id and not self._is_alive(owner)]
-
-    def _is_alive(self, owner: int) -> bool:
-        """Also where nobody can tell: a task is not taken from one who may be at work."""
-        found = self._found("SELECT pid, started, boot, namespace, heartbeat_ms FROM owners WHERE id = ?", owner)
-        return found is None or any(is_alive(*process) for process in found)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._store import rows
 from ohm_subagents._store.eviction import Eviction
 from ohm_subagents._store.owner import HEARTBEAT_S, wall_clock_ms
-from ohm_subagents._store.schema import transaction
+from ohm_subagents._store.schema import is_damage, transaction
 from ohm_subagents._store.transcript import STREAMED, lines
 from ohm_subagents._store.transcripts import Transcripts
 from ohm_subagents._store.writer_queue import WriterQueue
-from ohm_subagents.contract.events import Checkpointed, TaskQueued
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,9 +22,8 @@ if TYPE_CHECKING:
     from ohm_subagents._store.owners import Owner
     from ohm_subagents._store.place import Fixed
     from ohm_subagents._store.retention import RetentionPolicy
-    from ohm_subagents._store.writer_queue import Batch, Takeover
+    from ohm_subagents._store.writer_queue import Batch, Discard, Takeover
     from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.task import Task
 
 MAX_CHECKPOINT: Final = 4 * 1024 * 1024
 """In characters."""
@@ -33,28 +31,12 @@ _WRONG_VALUE: Final = (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.Interf
 """What SQLite raises about a value, and not about the file."""
 
 
-class Unsaved:
-    """Rows that are not in the file yet: the newest state of each task, and what is to be done with it."""
-
-    def __init__(self) -> None:
-        self.tasks: dict[TaskId, Task] = {}
-        self.created: set[TaskId] = set()
-        self.with_checkpoint: set[TaskId] = set()
-
-    def add(self, task: Task, event: object) -> None:
-        """A transition; it replaces the ones before."""
-        self.tasks[task.id] = task
-        if isinstance(event, TaskQueued):
-            self.created.add(task.id)
-        if isinstance(event, Checkpointed) or (isinstance(event, TaskQueued) and task.checkpoint is not None):
-            self.with_checkpoint.add(task.id)
-
-
 class Writer:
     """Everything that changes the file after it was opened.
 
-    `told` gets a sentence about what could not be kept, `gone` the ids of tasks that were removed; both are called in
-    the thread. `seam` is called before and after every write, with its name: a test may end the process there.
+    `told` gets a sentence about what could not be kept, `gone` the ids of tasks that were removed, and `found_damage`
+    is called where the file is damaged: all in the thread. `seam` is called before and after every write, with its
+    name: a test may end the process there.
     """
 
     def __init__(
@@ -67,6 +49,7 @@ class Writer:
         policy: RetentionPolicy,
         told: Callable[[str], None],
         gone: Callable[[Iterable[TaskId]], None],
+        found_damage: Callable[[], None],
         seam: Callable[[str], None],
     ) -> None:
         self.queue = WriterQueue()
@@ -79,10 +62,12 @@ class Writer:
         self.eviction = Eviction(connection, policy)
         self._told = told
         self._gone = gone
+        self._found_damage = found_damage
         self._seam = seam
-        self._unsaved = Unsaved()
+        self._unsaved = rows.Unsaved()
         self._transcripts = Transcripts(files, failed=self._tell_failure, dropped=self._drop, seam=seam)
         self._takeovers: tuple[Takeover, ...] = ()
+        self._discards: tuple[Discard, ...] = ()
         self._outputs: set[tuple[TaskId, int]] = set()
         self._lost: set[TaskId] = set()
         self._dropped: set[TaskId] = set()
@@ -114,6 +99,11 @@ class Writer:
         """Whether everything that was put into the queue is in the files."""
         return self.written_count >= self.queue.put_count and not self._transcripts.is_behind
 
+    @property
+    def unwritten(self) -> tuple[TaskId, ...]:
+        """The tasks that a later write has to write; only when the thread has ended."""
+        return tuple(self._unsaved.tasks)
+
     def _run(self) -> None:
         try:
             while not self._is_closed:
@@ -139,7 +129,7 @@ class Writer:
         except Exception as exc:  # noqa: BLE001  a task may hold anything, and a later one must still be written
             for task_id in {*self._unsaved.tasks, *(task.id for task, _ in batch.saved), *batch.behind}:
                 self._drop(task_id, exc)
-            self._unsaved, self._takeovers = Unsaved(), ()
+            self._unsaved, self._takeovers, self._discards = rows.Unsaved(), (), ()
         else:
             self._is_failing = self._transcripts.is_behind
             self.written_count = batch.count
@@ -153,6 +143,7 @@ class Writer:
         if batch.policy is not None:
             self.eviction.policy, self.eviction.is_overdue = batch.policy, True
         self._takeovers += batch.takeovers
+        self._discards += batch.discards
         for task, event in batch.saved:
             self._now_ms = task.updated_ms
             if type(event) not in STREAMED:
@@ -169,6 +160,8 @@ class Writer:
 
     def _tell_failure(self, exc: Exception) -> None:
         """Once, until all is written again."""
+        if is_damage(exc):
+            self._found_damage()
         if not self._is_failing:
             self._told(f"Tasks could not be written and are kept in memory until they can: {exc}.")
         self._is_failing = True
@@ -184,7 +177,7 @@ class Writer:
     def _commit(self) -> None:
         now_s = time.monotonic()
         is_due = now_s - self._beaten_s >= HEARTBEAT_S
-        if not (self._unsaved.tasks or self._takeovers or is_due or self._fact):
+        if not (self._unsaved.tasks or self._takeovers or self._discards or is_due or self._fact):
             return
         if is_due:
             self._beaten_s, self._is_beating = now_s, True  # also when it fails: then with the next one
@@ -194,6 +187,8 @@ class Writer:
         with transaction(self._connection):
             if is_due:
                 rows.beat(self._connection, self._owner.id, self._owner.slot, self._owner.process, wall_clock_ms())
+            for damaged in self._discards:
+                rows.discard(self._connection, damaged.number, damaged.task_id)
             taken = [each for each in self._takeovers if self._take_over(each)]
             lost = [row.task.id for row in ready if not self._save(row)]
             leaving = self.eviction.after(self._unsaved.created)
@@ -203,7 +198,7 @@ class Writer:
         self._fact = None
         self.eviction.leaving = leaving
         not_ours = [each.task.id for each in self._takeovers if each not in taken]
-        self._unsaved, self._takeovers = Unsaved(), ()
+        self._unsaved, self._takeovers, self._discards = rows.Unsaved(), (), ()
         self._outputs -= {(row.task.id, n) for row in ready if row.task.is_terminal for n in row.large}
         self._gone(not_ours)
         for each in taken:

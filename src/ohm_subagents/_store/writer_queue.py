@@ -42,12 +42,21 @@ class Takeover:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Discard:
+    """A damaged row that was put aside."""
+
+    number: int
+    task_id: TaskId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """What was put in since the last time; `behind` are the tasks whose events were too many."""
 
     saved: tuple[tuple[Task, Event], ...]
     behind: Mapping[TaskId, Task]
     takeovers: tuple[Takeover, ...]
+    discards: tuple[Discard, ...]
     waiting: tuple[Callable[[], None], ...]
     policy: RetentionPolicy | None
     count: int
@@ -57,7 +66,7 @@ class WriterQueue:
     """One thread puts, another takes; a lock, held for a moment only, makes each `take` a clean cut between events."""
 
     def __init__(self) -> None:
-        self._entries: deque[tuple[Task, Event] | Takeover | RetentionPolicy | Ask] = deque()
+        self._entries: deque[tuple[Task, Event] | Takeover | Discard | RetentionPolicy | Ask] = deque()
         self._behind: dict[TaskId, Task] = {}
         self._lock = threading.Lock()
         self.is_ended = False
@@ -82,7 +91,7 @@ class WriterQueue:
         if self._is_asleep:
             self._wake()
 
-    def put(self, entry: tuple[Task, Event] | Takeover | RetentionPolicy) -> None:
+    def put(self, entry: tuple[Task, Event] | Takeover | Discard | RetentionPolicy) -> None:
         """In its turn."""
         with self._lock:
             self._entries.append(entry)
@@ -157,6 +166,7 @@ class WriterQueue:
             count = self.put_count
         saved: list[tuple[Task, Event]] = []
         takeovers: list[Takeover] = []
+        discards: list[Discard] = []
         waiting: list[Callable[[], None]] = []
         policy = None
         for entry in entries:
@@ -164,6 +174,8 @@ class WriterQueue:
                 saved.append(entry)
             elif isinstance(entry, Takeover):
                 takeovers.append(entry)
+            elif isinstance(entry, Discard):
+                discards.append(entry)
             elif isinstance(entry, Ask):
                 waiting.append(entry.then)
             else:
@@ -172,6 +184,7 @@ class WriterQueue:
             saved=tuple(saved),
             behind=behind,
             takeovers=tuple(takeovers),
+            discards=tuple(discards),
             waiting=tuple(waiting),
             policy=policy,
             count=count,

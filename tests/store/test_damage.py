@@ -1,0 +1,240 @@
+"""A registry that is damaged: a row costs itself, a page the rows on it, and nobody is told less than is lost."""
+
+import json
+import random
+import sqlite3
+
+import pytest
+from store_tasks import Clock, Hand, opened
+
+from ohm_subagents.contract import Checkpointed, Ok, TextDelta
+
+pytestmark = pytest.mark.anyio
+FILE = "ohm.subagents.tasks.sqlite3"
+COUNT = 40
+DEAD = "UPDATE owners SET started = 'long ago'"
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def registry(tmp_path, clock):
+    return lambda directory=tmp_path: opened("sqlite", directory, clock)
+
+
+def changed(directory, *statements):
+    connection = sqlite3.connect(directory / FILE)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def everything_told(store):
+    return " ".join(each.message for each in store.diagnostics)
+
+
+DAMAGE = {
+    "large outputs": "UPDATE tasks SET large_outputs = '' WHERE id = 'task_1'",
+    "large outputs of an earlier version": "UPDATE tasks SET large_outputs = '', checksum = NULL WHERE id = 'task_1'",
+    "large outputs elsewhere": """UPDATE tasks SET large_outputs = '["/../x"]', checksum = NULL WHERE id = 'task_1'""",
+    "record": "UPDATE tasks SET record = x'7b7d' WHERE id = 'task_1'",
+    "record of an earlier version": "UPDATE tasks SET record = x'7b', checksum = NULL WHERE id = 'task_1'",
+    "record that is no text": "UPDATE tasks SET record = x'fffe00' WHERE id = 'task_1'",
+    "record of another type": "UPDATE tasks SET record = 7 WHERE id = 'task_1'",
+    "a letter of the answer": "UPDATE tasks SET record = replace(record, 'done', 'dome') WHERE id = 'task_1'",
+    "status": "UPDATE tasks SET status = 'runnimg' WHERE id = 'task_1'",
+    "end": "UPDATE tasks SET ended_ms = ended_ms + 1024 WHERE id = 'task_1'",
+    "session": "UPDATE tasks SET session_id = x'c3' WHERE id = 'task_1'",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+async def test_a_damaged_row_is_put_aside_and_told_and_its_neighbours_go_on(registry, clock, tmp_path, damage):
+    async with registry() as store:
+        for number in range(3):
+            Hand(store, clock).settled(f"task_{number}", TextDelta(text="so far"))
+    changed(tmp_path, DAMAGE[damage])
+    aside = tmp_path / "ohm.subagents.tasks" / "task_1.damaged.json"
+    async with registry() as store:
+        assert [task.id for task in store.tasks()] == ["task_0", "task_2"]
+        error = store.get("task_1").err_value
+        assert str(error.code) == "unknown_task_id"
+        assert "cannot be read" in error.message
+        assert str(aside) in error.message
+        assert store.get("task_0").ok_value.output == "done"
+        (told,) = store.diagnostics
+        assert "'task_1'" in told.message
+        assert str(aside) in told.message
+        Hand(store, clock).settled("task_3")
+    kept = json.loads(aside.read_text())
+    assert kept["id"] == "task_1"
+    assert (aside.stat().st_mode & 0o777) == 0o600
+    async with registry() as store:
+        assert store.diagnostics == ()
+        assert store.count() == 3
+        assert [found.ok_value.id for found in store.outlines()] == ["task_3", "task_2", "task_0"]
+        assert str(aside) in store.get("task_1").err_value.message
+        Hand(store, clock).settled("task_1", output="anew")
+    async with registry() as store:
+        assert store.get("task_1").ok_value.output == "anew"
+
+
+async def test_lists_and_sessions_meet_the_damaged_row_too(registry, clock, tmp_path):
+    for look in ("outlines", "session"):
+        async with registry() as store:
+            for number in range(3):
+                Hand(store, clock).settled(f"{look}_{number}", session=look)
+        changed(tmp_path, f"UPDATE tasks SET record = x'00' WHERE id = '{look}_1'")
+        async with registry() as store:
+            listed = [*store.outlines()] if look == "outlines" else [Ok(task) for task in store.session(look)]
+            assert [each.ok_value.id for each in listed if isinstance(each, Ok)][:2] in (
+                [f"{look}_2", f"{look}_0"],
+                [f"{look}_0", f"{look}_2"],
+            )
+            assert f"'{look}_1'" in everything_told(store)
+
+
+async def test_a_damaged_row_of_a_dead_owner_does_not_keep_anybody_out(registry, clock, tmp_path):
+    async with registry() as store:
+        Hand(store, clock).started("task_0")
+        Hand(store, clock).started("task_1")
+        await store.flush()
+        changed(tmp_path, DEAD, "UPDATE tasks SET large_outputs = '' WHERE id = 'task_0'")
+        async with registry() as other:
+            assert [(task.id, task.status) for task in other.tasks()] == [("task_1", "failed")]
+            assert "Task 'task_0' cannot be read" in everything_told(other)
+
+
+async def test_a_damaged_row_that_a_living_process_works_on_is_left_to_it(registry, clock, tmp_path):
+    async with registry() as store:
+        task = Hand(store, clock).started("task_1")
+        await store.flush()
+        changed(tmp_path, "UPDATE tasks SET record = x'00'")
+        async with registry() as other:
+            assert "cannot be read" in other.get("task_1").err_value.message
+        assert not (tmp_path / "ohm.subagents.tasks" / "task_1.damaged.json").exists()
+        Hand(store, clock).settled("task_2")
+        Hand(store, clock).tell(task, Checkpointed(state="{}"))
+        await store.flush()
+        async with registry() as other:
+            assert other.get("task_1").ok_value.status == "running"
+
+
+async def test_a_row_that_cannot_be_put_aside_stays_where_it_is(registry, clock, tmp_path):
+    async with registry() as store:
+        Hand(store, clock).settled("task_1")
+    changed(tmp_path, "UPDATE tasks SET record = x'00'")
+    (tmp_path / "ohm.subagents.tasks").mkdir(exist_ok=True)
+    (tmp_path / "ohm.subagents.tasks" / "task_1.damaged.json").mkdir()
+    async with registry() as store:
+        assert "cannot be read" in store.get("task_1").err_value.message
+        assert "It stays there" in everything_told(store)
+        assert store.count() == 1
+
+
+async def test_a_damaged_conversation_costs_itself(registry, clock, tmp_path):
+    async with registry() as store:
+        Hand(store, clock).settled("task_1", Checkpointed(state='{"messages": ["ja"]}'))
+    changed(tmp_path, "UPDATE checkpoints SET state = replace(state, 'ja', 'na')")
+    async with registry() as store:
+        task = store.get("task_1").ok_value
+        assert (task.output, task.checkpoint) == ("done", None)
+        assert "The conversation of task 'task_1' is damaged" in everything_told(store)
+
+
+# Pages
+
+
+def filled(directory, clock):
+    """A registry that fills many pages, closed."""
+
+    async def fill():
+        async with opened("sqlite", directory, clock) as store:
+            for number in range(COUNT):
+                Hand(store, clock).settled(f"task_{number:02}", session=f"session_{number % 3}", output="x" * 900)
+
+    return fill()
+
+
+def flipped_bit(content, chosen):
+    content[chosen.randrange(100, len(content))] ^= 1 << chosen.randrange(8)
+
+
+def flipped_bytes(content, chosen):
+    start = chosen.randrange(100, len(content) - 64)
+    content[start : start + 64] = bytes(each ^ 0xFF for each in content[start : start + 64])
+
+
+def zeroed_page(content, chosen):
+    start = 4096 * chosen.randrange(len(content) // 4096)
+    content[start : start + 4096] = bytes(4096)
+
+
+@pytest.fixture(scope="module", params=["asyncio"])
+def anyio_backend(request):
+    return request.param
+
+
+@pytest.mark.parametrize("damage", [flipped_bit, flipped_bytes, zeroed_page])
+async def test_wherever_a_file_is_damaged_the_rest_of_it_is_there_and_what_is_lost_is_told(
+    registry, clock, tmp_path, damage
+):
+    await filled(tmp_path / "good", clock)
+    async with registry(tmp_path / "good") as store:
+        before = {task.id: task for task in store.tasks()}
+    good = (tmp_path / "good" / FILE).read_bytes()
+    missing, chosen = 0, random.Random(damage.__name__)
+    for number in range(60):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        content = bytearray(good)
+        damage(content, chosen)
+        (directory / FILE).write_bytes(content)
+        async with registry(directory) as store:
+            listed = {task.id: task for task in store.tasks()}
+            assert all(before[task_id] == task for task_id, task in listed.items())
+            for task_id, task in before.items():
+                match store.get(task_id):
+                    case Ok(again):
+                        assert again == task
+                        assert task_id in listed
+                    case _:
+                        missing += 1
+                        assert task_id not in listed
+                        assert "cannot be" in everything_told(store) or "corrupt-" in everything_told(store)
+            Hand(store, clock).settled("task_new")
+            await store.flush()
+            assert len([*store.outlines()]) >= len(listed)
+            assert store.place is not None
+        async with registry(directory) as store:
+            assert store.get("task_new").ok_value.output == "done"
+            assert {*listed} <= {task.id for task in store.tasks()}
+    assert missing <= 60 * COUNT / 10
+
+
+async def test_what_a_damaged_file_does_not_take_is_written_into_the_one_that_is_made_of_it(registry, clock, tmp_path):
+    def seam(step):
+        if step == "before commit" and is_damaged and not [*tmp_path.glob("*.corrupt-*")]:
+            error = sqlite3.DatabaseError("database disk image is malformed")
+            error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise error
+
+    is_damaged = False
+    async with opened("sqlite", tmp_path, clock, seam=seam) as store:
+        Hand(store, clock).settled("task_old")
+        await store.flush()
+        is_damaged = True
+        for number in range(3):
+            Hand(store, clock).settled(f"task_new_{number}", TextDelta(text="said"))
+            await store.flush()
+    assert "corrupt-" in everything_told(store)
+    assert "never written" not in everything_told(store)
+    async with registry() as store:
+        assert store.get("task_old").ok_value.output == "done"
+        for number in range(3):
+            task = store.get(f"task_new_{number}").ok_value
+            assert (task.output, task.text) == ("done", "said")
