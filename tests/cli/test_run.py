@@ -22,10 +22,6 @@ def test_the_answer_is_whole_even_when_payloads_are_capped(ohm) -> None:
     assert ohm("run", "finder", "answer").stdout == "line one\n  line two\n"
 
 
-def test_a_pipe_gets_the_answer_byte_for_byte(ohm) -> None:
-    assert ohm("run", "finder", "escape", "--backend", "stage").stdout == "\x1b]0;owned\x07\x1b[2Jred\x07\n"
-
-
 def test_a_failure_shows_what_was_done_on_standard_error(ohm) -> None:
     done = ohm("run", "finder", "fail", "--backend", "stage")
     assert done.stdout == ""

@@ -14,8 +14,9 @@ ELLIPSIS = "…"
 _TAB = "   "
 _WIDEST = 3  # cells of one code point: a tab
 _TOKEN = re.compile(r" +|[^ ]+")
-_BIDIRECTIONAL = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-_DRIVING = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDIRECTIONAL}]")
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Controls other than tabs and line ends, marks of direction, and halves of characters."""
+_HALVES = re.compile(r"[\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
@@ -25,7 +26,7 @@ def printable(text: str) -> str:
     """
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
-    return _DRIVING.sub("", _without_sequences(text)).encode("utf-8", "replace").decode()
+    return UNPRINTABLE.sub("", _HALVES.sub("?", _without_sequences(text)))
 
 
 def wrapped(text: str, width: int) -> Iterator[str]:

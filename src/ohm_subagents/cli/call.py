@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
+
+from pydantic_core import from_json
 
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain, report
 from ohm_subagents.cli.failure import exit_code
 from ohm_subagents.cli.live import drawn
 from ohm_subagents.cli.signals import aborted_by_signal
 from ohm_subagents.cli.terminal import is_terminal, print_json, print_text, width
+from ohm_subagents.contract.text import encodable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +27,7 @@ async def call(tool: str, arguments: str, *, cwd: Path, config: Path | None, as_
     from ohm_subagents import Ohm
 
     try:
-        payload: JsonValue = json.loads(arguments)
+        payload: JsonValue = from_json(encodable(arguments))
     except ValueError as error:
         complain(f"The arguments are not JSON: {error}.")
         return BAD_USAGE

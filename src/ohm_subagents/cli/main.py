@@ -18,7 +18,7 @@ from ohm_subagents.cli.exits import BAD_USAGE, TASK_FAILED, complain, finish
 from ohm_subagents.cli.kept import task, tasks_app
 from ohm_subagents.cli.parameters import HERE, AsJson, Config, Cwd
 from ohm_subagents.cli.profile import profile_app, profiles
-from ohm_subagents.cli.terminal import OutputLost, print_text
+from ohm_subagents.cli.terminal import OutputLost, harmless, print_text
 
 app = typer.Typer(
     help="Hand a focused task to a subagent and get one honest result back.",
@@ -237,6 +237,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    sys.stderr = harmless(sys.stderr)
     try:
         app()
     except (OutputLost, OSError) as lost:

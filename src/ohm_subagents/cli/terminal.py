@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
 import sys
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import printable, wrap
+from ohm_subagents._views.cells import UNPRINTABLE, printable, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import TextIO
 
     from pydantic import JsonValue
 
@@ -35,38 +37,59 @@ def width() -> int:
 
 
 def print_text(text: str) -> None:
-    """Text on standard output: as it is in a pipe, harmless on a terminal."""
-    _print(printable(text) if is_terminal() else text)
+    """Text on standard output, harmless on a terminal and in a pipe, whose end may be a terminal too."""
+    _print(printable(text))
 
 
 def print_styled(text: str) -> None:
-    """The same, in the colours that it has."""
-    _print(styled(text) if is_terminal() else text)
+    """The same; on a terminal in the colours that it has."""
+    _print(styled(text) if is_terminal() else printable(text))
 
 
 def print_prose(text: str) -> None:
-    """Text on standard output, wrapped between words on a terminal."""
-    _print("\n".join(wrap(printable(text), width())) if is_terminal() else text)
+    """The same, wrapped between words on a terminal."""
+    _print("\n".join(wrap(printable(text), width())) if is_terminal() else printable(text))
 
 
 def print_json(payload: Mapping[str, JsonValue] | Sequence[JsonValue]) -> None:
     """One JSON value on standard output."""
-    print_text(json.dumps(payload, ensure_ascii=not _takes_unicode(), indent=2))
+    _print(_escaped(json.dumps(payload, ensure_ascii=not _takes_unicode(), indent=2)))
 
 
 def print_json_lines(payloads: Iterable[Mapping[str, JsonValue]]) -> None:
     """One JSON value a line on standard output."""
     for payload in payloads:
-        print_text(json_line(payload, is_ascii=not _takes_unicode()))
+        _print(json_line(payload, is_ascii=not _takes_unicode()))
 
 
 def json_line(payload: Mapping[str, JsonValue], *, is_ascii: bool = False) -> str:
-    """Without a line break in it."""
-    return json.dumps(payload, ensure_ascii=is_ascii, separators=(",", ":"))
+    """Without a line break in it, nor anything that drives a terminal."""
+    return _escaped(json.dumps(payload, ensure_ascii=is_ascii, separators=(",", ":")))
+
+
+def _escaped(written: str) -> str:
+    """JSON in which what a terminal must not get stands as JSON can also write it."""
+    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
 def _takes_unicode() -> bool:
     return sys.stdout.encoding.lower().replace("-", "") == "utf8"
+
+
+class _Harmless(io.TextIOWrapper):
+    def __init__(self, stream: TextIO) -> None:
+        stream.flush()
+        self._stream = stream  # it closes the descriptor when nobody has it any more
+        raw = io.FileIO(stream.fileno(), "w", closefd=False)
+        super().__init__(io.BufferedWriter(raw), stream.encoding, errors="backslashreplace", line_buffering=True)
+
+    def write(self, text: str, /) -> int:
+        return super().write(printable(text))
+
+
+def harmless(stream: TextIO) -> TextIO:
+    """Another stream to the same place, for what the libraries below us tell of what was typed, say."""
+    return _Harmless(stream)
 
 
 class OutputLost(Exception):  # noqa: N818  it is what has happened

@@ -31,7 +31,9 @@ REACHED, RELEASED = "OHM_TEST_REACHED", "OHM_TEST_RELEASED"
 
 
 class Stage:
-    async def run(self, request, sink):
+    async def run(self, request, sink):  # noqa: C901  an arm a prompt is the point
+        if request.prompt.startswith("repeat "):
+            return repeated(request.prompt.removeprefix("repeat "), sink)
         sink.emit(ToolStarted(call_id="1", tool="read", args='{"path":"src/app.py"}'))
         sink.emit(ToolEnded(call_id="1", tool="read", status="success", text="12 lines"))
         sink.emit(TextDelta(text="So far: app.py"))
@@ -58,6 +60,17 @@ class Stage:
             case "hang":
                 await hang()
         return Ok(RunOutput(text="line one\n  line two"))
+
+
+def repeated(text, sink):
+    """The text, in everything that a task can say."""
+    sink.emit(TextDelta(text=text))
+    sink.emit(ToolStarted(call_id="2", tool=f"read{text}", args=f'{{"path": "{text}"}}'))
+    sink.emit(ToolEnded(call_id="2", tool="read", status="error", text=text))
+    sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="m", message=text)))
+    if "fail" in text:
+        return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=text, advice=text))
+    return Ok(RunOutput(text=text))
 
 
 async def hang() -> None:

@@ -1,0 +1,109 @@
+"""Nothing that a model, a file or a task says drives the terminal at the end of a pipe, whatever prints it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from screen import PATIENCE_S, on_terminal
+
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+DRIVING = "\x1b]52;c;eA==\x07\x1b]0;t\x1b\\\x9b2J\x9d0;t\x9c\x08\r\x7f\x85\u202ea\u2066b\u200f\u061c"
+"""What clears a screen, sets a clipboard and turns lines round."""
+SAFE = f"repeat {DRIVING}\n\tsafe"
+TASK = {"op": "start", "subagent_type": "finder", "description": DRIVING, "prompt": SAFE}
+UNKNOWN = {"op": "status", "ids": [DRIVING]}
+SAYING = [
+    ("run", "finder", SAFE),
+    ("run", "finder", f"{SAFE} fail"),
+    ("run", f"finder{DRIVING}", SAFE),
+    ("run", "finder", SAFE, f"x{DRIVING}"),
+    ("call", "task", json.dumps(TASK)),
+    ("call", "task", json.dumps(UNKNOWN)),
+    ("call", f"task{DRIVING}", "{}"),
+    ("call", "task", DRIVING),
+    ("delegate", "tasks.json"),
+    ("delegate", f"{DRIVING}.json"),
+    ("tasks",),
+    ("tasks", "--status", DRIVING),
+    ("task", "task_"),
+    ("task", "task_", "--output"),
+    ("task", "task_", "--transcript"),
+    ("task", DRIVING),
+    ("doctor",),
+    ("subagents",),
+    ("subagent", "driver"),
+    ("subagent", DRIVING),
+    ("profiles",),
+    ("profile", "driver"),
+    ("profile", DRIVING),
+    ("policy", "explain", DRIVING),
+    ("config", "show", "--origin"),
+    ("tools",),
+    ("plugins",),
+    (f"tool{DRIVING}",),
+    ("run", f"--x{DRIVING}"),
+]
+JSON = [
+    ("run", "finder", SAFE, "--json"),
+    ("run", "finder", f"{SAFE} fail", "--json"),
+    ("call", "task", json.dumps(TASK), "--json"),
+    ("call", f"task{DRIVING}", "{}", "--json"),
+    ("delegate", "tasks.json", "--json"),
+    ("task", "task_", "--json"),
+    ("tasks", "--json"),
+    ("config", "show"),
+]
+LINES = [("task", "task_", "--events"), ("tasks", "export")]
+
+
+@pytest.fixture
+def place(ohm):
+    """One kept task, profiles and agents with such texts, and tasks to delegate."""
+    ohm.configure({"suites": ["task"], "subagentBackend": "stage", DRIVING: 1})
+    for folder, front in (
+        ("subagents", "summary: {} \nwhenToUse: ['{}']"),
+        ("agent-profiles", "provider: '{}'\nx{}: 1"),
+    ):
+        (ohm.project / ".pi" / folder).mkdir(parents=True)
+        told = "\\x1b[2J\\u202e\\x07"
+        text = f"---\nname: driver\n{front.replace(chr(39), chr(34)).format(told, told)}\n---\n{DRIVING}\n"
+        (ohm.project / ".pi" / folder / "driver.md").write_text(text)
+    (ohm.project / "tasks.json").write_text(json.dumps({"tasks": [{"name": DRIVING, "prompt": SAFE}]}))
+    ohm("run", "finder", SAFE)
+    return ohm
+
+
+def test_no_command_lets_anything_through_in_a_pipe(place) -> None:
+    for arguments in (*SAYING, *JSON, *LINES):
+        done = place(*arguments)
+        assert done.stdout + done.stderr, arguments
+        for stream in (done.stdout, done.stderr):
+            found = UNPRINTABLE.search(stream)
+            assert found is None, (arguments, ascii(stream[max(0, found.start() - 60) :][:120]))
+    assert place("run", "finder", SAFE).stdout == "2J0;tab\n\tsafe\n", "tabs and lines are as they were"
+
+
+def test_json_is_valid_and_has_all_of_it_all_the_same(place) -> None:
+    for arguments in JSON:
+        json.loads(place(*arguments).stdout)
+    for arguments in LINES:
+        assert all(json.loads(line) for line in place(*arguments).stdout.splitlines())
+    assert json.loads(place("run", "finder", SAFE, "--json").stdout)["output"] == f"{DRIVING}\n\tsafe"
+
+
+@pytest.mark.parametrize("arguments", [("run", "finder", SAFE), ("task", "task_", "--transcript")])
+def test_a_terminal_gets_nothing_of_it_either(place, ohm_process, arguments) -> None:
+    with on_terminal(ohm_process, *arguments) as (screen, process):
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    assert "safe" in screen.text
+    assert re.search("[\x80-\x9f\u202a-\u202e\u2066-\u2069\u200f\u061c\x08\x07]|\x1b]", screen.raw) is None
+
+
+def test_arguments_that_are_nested_beyond_reason_are_one_sentence(ohm) -> None:
+    for written in ("[" * 50_000, '{"a":' * 50_000, "nope"):
+        done = ohm("call", "task", written)
+        assert done.returncode == 2
+        assert re.fullmatch(r"The arguments are not JSON: .*\.\n", done.stderr), done.stderr
