@@ -8,12 +8,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ohm_subagents._app.handle import Handle
     from ohm_subagents._app.ohm import Ohm
     from ohm_subagents._app.script import run_sync
     from ohm_subagents.contract.envelope import Envelope
     from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
+    from ohm_subagents.contract.event_json import event_to_json
     from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
     from ohm_subagents.contract.result import Err, Ok, Result
+
+    __version__: str
 
 __all__ = [
     "Budget",
@@ -21,24 +25,29 @@ __all__ = [
     "Envelope",
     "Err",
     "ErrorCode",
+    "Handle",
     "Limits",
     "LoopPolicy",
     "Ohm",
     "OhmError",
     "Ok",
     "Result",
+    "event_to_json",
     "run_sync",
 ]
 
-_HOMES = {"Ohm": "_app.ohm", "run_sync": "_app.script"}
+_HOMES = {"Handle": "_app.handle", "Ohm": "_app.ohm", "run_sync": "_app.script"}
 
 
 def __getattr__(name: str) -> object:
     """Load a name on first use (PEP 562): a host pays for what it takes, when it takes it."""
-    if name not in __all__:
+    if name not in {*__all__, "__version__"}:
         unknown = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(unknown)
-    found: object = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'contract')}"), name)
+    if name == "__version__":
+        found: object = import_module("importlib.metadata").version("ohm-subagents")
+    else:
+        found = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'contract')}"), name)
     globals()[name] = found
     return found
 

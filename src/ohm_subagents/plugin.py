@@ -2,6 +2,7 @@
 
 from ohm_subagents._plugins.embedding import Host
 from ohm_subagents._plugins.gate import Gate, Grant, RequestNeed
+from ohm_subagents._plugins.home import ClosedError, WrongEventLoopError
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginInvalidError
 from ohm_subagents._plugins.interfaces import (
@@ -20,7 +21,6 @@ from ohm_subagents._plugins.interfaces import (
 from ohm_subagents._plugins.observer import Observer
 from ohm_subagents._plugins.preparation import Preparing
 from ohm_subagents._plugins.suites import (
-    ClosedError,
     EventHandler,
     Executor,
     JsonObject,
@@ -132,5 +132,6 @@ __all__ = [
     "Usage",
     "UsageAdded",
     "View",
+    "WrongEventLoopError",
     "hookimpl",
 ]

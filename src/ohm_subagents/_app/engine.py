@@ -7,6 +7,7 @@ from secrets import SystemRandom
 from typing import TYPE_CHECKING
 
 from ohm_subagents._app.assembly import system_clock
+from ohm_subagents._app.handle import Answers
 from ohm_subagents._app.host_events import HostEvents
 from ohm_subagents._app.mounting import mount_all, settings_of
 from ohm_subagents._app.surroundings import Surroundings
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from anyio.abc import TaskGroup
+    from pydantic import JsonValue
 
     from ohm_subagents._app.assembly import Assembly
     from ohm_subagents._app.background import Background
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.pi_settings import PiSettings
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
+    from ohm_subagents.contract.task import Task
 
 
 class Engine:
@@ -75,6 +78,7 @@ class Engine:
             throttle=self._throttle,
         )
         self.orchestrator = Orchestrator(world=lambda: self._world, running=self._running, store=store)
+        self.answers = Answers(self._result_schema)
         self._take_over(assembly)
 
     def replace(self, assembly: Assembly) -> None:
@@ -105,6 +109,14 @@ class Engine:
         """Open what runs of these profiles need, and say what cannot be opened."""
         self.orchestrator.check_open()
         return await warmed_up(names, self._world, self._pool)
+
+    def _result_schema(self, task: Task) -> Mapping[str, JsonValue] | None:
+        """What the answer of a task has to fit, if its profile still says so."""
+        if isinstance(self._world, Err):
+            return None
+        world = self._world.ok_value
+        found = world.find(world.as_before(task))
+        return found.ok_value.result_schema if isinstance(found, Ok) else None
 
     def suite_diagnostics(self) -> Iterator[Diagnostic]:
         """What of the suites could not be mounted, and what is wrong with their files."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import sys
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -22,19 +24,23 @@ from ohm_subagents.contract.commands import (
     Wait,
 )
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import Event, Failed, TaskSettled
+from ohm_subagents.contract.events import Checkpointed, Event, Failed, TaskSettled
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable, Mapping
 
     from anyio.streams.memory import MemoryObjectSendStream
+    from pydantic import JsonValue
 
     from ohm_subagents._orchestrator.orchestrator import Orchestrator
     from ohm_subagents.contract.envelope import Envelope
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.limits import Limits, LoopPolicy
     from ohm_subagents.contract.task import Task
+
+WHOLE: Final = sys.maxsize
+"""`outputMaxChars` is for models: what a program asks for is not cut."""
 
 
 def start_item(
@@ -70,11 +76,39 @@ def one_item(reply: Reply) -> Result[Task, OhmError]:
             raise AssertionError("A start of one item has one reply.")
 
 
-def outcome_of(task: Task, output_max_chars: int) -> Result[Envelope, OhmError]:
-    """The envelope of a success; else the error, which names the task that holds what was done."""
-    if task.status == "succeeded":
-        return Ok(project_task(task, output_max_chars=output_max_chars))
-    return Err(task.error or _cancelled(task.summary, task.id))
+class Answers:
+    """Envelopes for the program that embeds us: the whole answer, and its data where the profile has a schema."""
+
+    def __init__(self, schema_of: Callable[[Task], Mapping[str, JsonValue] | None]) -> None:
+        self._schema_of = schema_of
+
+    def of(self, task: Task) -> Result[Envelope, OhmError]:
+        """Give the envelope of a success; else the error, which names the task that holds what was done."""
+        if task.status == "succeeded":
+            return Ok(self.envelope(task))
+        return Err(task.error or _cancelled(task.summary, task.id))
+
+    def envelope(self, task: Task) -> Envelope:
+        """Give the envelope of a task as it is now."""
+        return self._with_data(project_task(task, output_max_chars=WHOLE), task)
+
+    def sent(self, reply: Sent) -> Result[Envelope, OhmError]:
+        """Give the envelope of a follow-up that was answered, or its error."""
+        if reply.run is not None and isinstance(reply.run.outcome, Failed):
+            return Err(reply.run.outcome.error)
+        envelope = project_sent(reply, output_max_chars=WHOLE)
+        if envelope.status == "cancelled":
+            return Err(_cancelled(envelope.summary, reply.task.id))
+        return Ok(self._with_data(envelope, reply.task))
+
+    def _with_data(self, envelope: Envelope, task: Task) -> Envelope:
+        final = task.finalized
+        if final is None or final.result is None or self._schema_of(task) is None:
+            return envelope
+        try:
+            return envelope.model_copy(update={"data": json.loads(final.result)})
+        except (ValueError, RecursionError):  # a backend that hands in answers itself may hand in anything
+            return envelope
 
 
 def _cancelled(summary: str, task_id: str) -> OhmError:
@@ -91,12 +125,12 @@ class Handle:
         self,
         engine: Orchestrator,
         started: Result[Task, OhmError],
-        output_max_chars: int,
+        answers: Answers,
     ) -> None:
         """Use `Ohm.start`."""
         self._started: Result[TaskId, OhmError] = Ok(started.ok_value.id) if isinstance(started, Ok) else started
         self._engine = engine
-        self._output_max_chars = output_max_chars
+        self._answers = answers
 
     @property
     def id(self) -> TaskId | None:
@@ -110,7 +144,7 @@ class Handle:
         task_id = self._started.ok_value
         match await self._engine.execute(Wait(ids=(task_id,), timeout_ms=timeout_ms)):
             case Seen(items=(Accepted(task=task),), wait_status="completed"):
-                return outcome_of(task, self._output_max_chars)
+                return self._answers.of(task)
             case Seen(items=(Missing(error=error),)) | Rejected(error=error):
                 return Err(error)
             case _:
@@ -132,13 +166,8 @@ class Handle:
         if isinstance(answer, Sent):
             self._started = Ok(answer.task.id)
         match answer:
-            case Sent(run=run) if run is not None and isinstance(run.outcome, Failed):
-                return Err(run.outcome.error)
-            case Sent() as reply:
-                envelope = project_sent(reply, output_max_chars=self._output_max_chars)
-                if envelope.status == "cancelled":
-                    return Err(_cancelled(envelope.summary, reply.task.id))
-                return Ok(envelope)
+            case Sent():
+                return self._answers.sent(answer)
             case Rejected(error=error):
                 return Err(error)
             case _:
@@ -146,17 +175,24 @@ class Handle:
 
     async def cancel(self) -> bool:
         """Stop the task, at once on the record; False when it was settled before."""
+        self._engine.check_open()
         if self.id is None:
             return False
         await checkpoint()
         return self._engine.stop(self.id)
 
-    async def events(self) -> AsyncGenerator[Event]:
-        """What is kept of the past, then every event as it happens, until the task is settled."""
+    async def events(self, *, with_checkpoints: bool = False) -> AsyncGenerator[Event]:
+        """Give what is kept of the past, then every event as it happens, until the task is settled.
+
+        A `Checkpointed` is the whole conversation of the backend (system prompt, every message) and is left out
+        unless `with_checkpoints`. `event_to_json` makes plain JSON of an event.
+        """
+        self._engine.check_open()
         if self.id is None:
             return
         send, receive = anyio.create_memory_object_stream[Event](float("inf"))
-        with send, receive, self._engine.watching(self.id, _Stream(send)) as task:
+        stream = _Stream(send, with_checkpoints=with_checkpoints)
+        with send, receive, self._engine.watching(self.id, stream) as task:
             if task is None:
                 return
             for recorded in task.events:
@@ -172,9 +208,11 @@ class Handle:
 class _Stream:
     """An observer that feeds a stream."""
 
-    def __init__(self, send: MemoryObjectSendStream[Event]) -> None:
+    def __init__(self, send: MemoryObjectSendStream[Event], *, with_checkpoints: bool) -> None:
         self._send = send
+        self._with_checkpoints = with_checkpoints
 
     def notify(self, task: Task, event: Event) -> None:
         del task
-        self._send.send_nowait(event)
+        if self._with_checkpoints or not isinstance(event, Checkpointed):
+            self._send.send_nowait(event)

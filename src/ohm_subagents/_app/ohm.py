@@ -15,14 +15,13 @@ from anyio.lowlevel import checkpoint
 from ohm_subagents._app.assembly import KEEP, Keep, Sources, assemble, env_of, source_of, system_clock
 from ohm_subagents._app.background import background
 from ohm_subagents._app.engine import Engine
-from ohm_subagents._app.handle import Handle, one_item, outcome_of, start_item
+from ohm_subagents._app.handle import Handle, one_item, start_item
 from ohm_subagents._app.mounting import message_text
 from ohm_subagents._orchestrator.log import HostLogger
 from ohm_subagents._plugins.pool import BackendPool
 from ohm_subagents._plugins.suites import UNMOUNTED, ToolCall, ToolResult
 from ohm_subagents._surfaces.live_ui import LiveUi, kept_current
 from ohm_subagents._surfaces.tool import as_json, guarded, unknown_tool
-from ohm_subagents._views.projection import project_task
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents.contract.commands import Start
 from ohm_subagents.contract.ids import TaskId
@@ -146,6 +145,7 @@ class Ohm:
         Runs that go on keep what they were started with; everything after this call sees the new values. A backend
         whose options changed is opened anew for new runs. The store stays; how long it keeps tasks may change.
         """
+        self._engine.orchestrator.check_open()
         former = self.assembly.sources
         changed = replace(
             former,
@@ -208,6 +208,7 @@ class Ohm:
         `on_update` gets progress frames. Setting `abort` ends the call with a result that says so; what it waits for is
         cancelled, except by a `wait`. Cancelling the caller does the same without a result.
         """
+        self._engine.orchestrator.check_open()
         tool = self.tools.get(name)
         if tool is None:
             return unknown_tool(name, self.tools)
@@ -221,6 +222,7 @@ class Ohm:
         answer is left out. `payload` is what there is to know of the event, as plain JSON. `reconfigure` mounts the
         suites anew, and only those that are mounted then hear of what comes after it.
         """
+        self._engine.orchestrator.check_open()
         await checkpoint()
         return await self._engine.events.emit(event, payload)
 
@@ -241,7 +243,7 @@ class Ohm:
         budget: Budget | None = None,
         observer: Observer | None = None,
     ) -> Result[Envelope, OhmError]:
-        """One task, one answer. `Err` is a refusal, a failure or a cancellation.
+        """Run one task and give its whole answer. `Err` is a refusal, a failure or a cancellation.
 
         Nothing is lost then: `error.task_id` names the task, and `task(...)` and `envelope(...)` hold what it did.
         `limits` and `loop` are about each run of this task; `budget` is for it and all that it starts.
@@ -251,7 +253,7 @@ class Ohm:
         )
         match one_item(await self._engine.orchestrator.execute(Start(items=(item,), budget=budget), observer=observer)):
             case Ok(task):
-                return outcome_of(task, self.config.output_max_chars)
+                return self._engine.answers.of(task)
             case Err() as refused:
                 return refused
 
@@ -276,7 +278,7 @@ class Ohm:
         )
         command = Start(items=(item,), background=True, by_program=True, budget=budget)
         started = one_item(await self._engine.orchestrator.execute(command))
-        return Handle(self._engine.orchestrator, started, self.config.output_max_chars)
+        return Handle(self._engine.orchestrator, started, self._engine.answers)
 
     async def warm_up(self, *profiles: str) -> tuple[Diagnostic, ...]:
         """Import and open now what first runs of `profiles`, or of all visible ones, would wait for; asks no model.
@@ -287,13 +289,9 @@ class Ohm:
 
     def task(self, task_id: str) -> Task | None:
         """The newest state of a task: its whole output, its events, its usage. None if it is unknown or expired."""
-        match self._engine.store.get(TaskId(task_id)):
-            case Ok(task):
-                return task
-            case Err():
-                return None
+        return self._engine.store.get(TaskId(task_id)).ok()
 
     def envelope(self, task_id: str) -> Envelope | None:
-        """The task.v1 envelope of a task, with its output capped as in any payload."""
+        """Give the task.v1 envelope of a task, with its whole answer. None if it is unknown or expired."""
         task = self.task(task_id)
-        return None if task is None else project_task(task, output_max_chars=self.config.output_max_chars)
+        return None if task is None else self._engine.answers.envelope(task)

@@ -20,7 +20,8 @@ from ohm_subagents._orchestrator.patience import answered, seconds, settled_anyw
 from ohm_subagents._orchestrator.plan import plan
 from ohm_subagents._orchestrator.world import label
 from ohm_subagents._plugins.abort import either
-from ohm_subagents._plugins.suites import ClosedError, KeptTask
+from ohm_subagents._plugins.home import Home
+from ohm_subagents._plugins.suites import KeptTask
 from ohm_subagents.contract.commands import (
     Accepted,
     Cancel,
@@ -71,7 +72,7 @@ class Orchestrator:
         self._world = world
         self._running = running
         self._store = store
-        self._is_closed = False
+        self._home = Home()
 
     async def execute(
         self,
@@ -274,9 +275,8 @@ class Orchestrator:
         return tuple([KeptTask(task=task, history=await self._store.history(task)) for task in tasks])
 
     def check_open(self) -> None:
-        """Refuse to work for an `Ohm` that was left."""
-        if self._is_closed:
-            raise ClosedError("This Ohm is closed; use it inside `async with Ohm.open(...)`.")
+        """Refuse to work for an `Ohm` that was left, and in a thread or an event loop that is not its own."""
+        self._home.check()
 
     def stop(self, task_id: TaskId) -> bool:
         """Cancel a task for the program that started it, whatever the configuration says by now."""
@@ -296,5 +296,5 @@ class Orchestrator:
 
     def close(self, reason: str) -> None:
         """Cancel everything that still runs; the owner's task group then waits for it."""
-        self._is_closed = True
+        self._home.close()
         self._running.close(reason)

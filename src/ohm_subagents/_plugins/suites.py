@@ -136,12 +136,9 @@ class KeptTask:
     history: tuple[Recorded, ...]
 
 
-class ClosedError(RuntimeError):
-    """The `Ohm` is closed: nothing can be asked of it any more."""
-
-
 class Executor(Protocol):
-    """The engine as a suite sees it; every method raises `ClosedError` once the `Ohm` is closed."""
+    """The engine as a suite sees it; every method raises `ClosedError` once the `Ohm` is closed,
+    and `WrongEventLoopError` outside of its event loop."""
 
     async def execute(
         self,

@@ -8,9 +8,10 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from ohm_subagents._store.record import encoded, events
+from ohm_subagents._store.record import encoded
 from ohm_subagents._store.transcript import Streamed, parsed
 from ohm_subagents._views.transcript import Gap
+from ohm_subagents.contract.event_json import events
 from ohm_subagents.contract.events import (
     AgentEnded,
     Cancelled,

@@ -6,13 +6,13 @@ import json
 import zlib
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError, as_declared
-from ohm_subagents.contract.events import Event, Failed
+from ohm_subagents.contract.events import Failed
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import Task
 
@@ -45,12 +45,6 @@ _ELSEWHERE: Final = {
 def tasks() -> TypeAdapter[Task]:
     """Made on first use: it takes longer than all of our imports."""
     return TypeAdapter(Task)
-
-
-@cache
-def events() -> TypeAdapter[Event]:
-    """Told apart by `kind`."""
-    return TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 
 
 Record = TypeVar("Record")

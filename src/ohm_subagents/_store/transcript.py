@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from ohm_subagents._store.record import encoded, events
+from ohm_subagents._store.record import encoded
+from ohm_subagents.contract.event_json import events
 from ohm_subagents.contract.events import (
     AgentEnded,
     Checkpointed,

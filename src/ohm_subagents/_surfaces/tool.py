@@ -150,5 +150,5 @@ async def guarded(tool: Tool, call: ToolCall) -> ToolResult:
         raised = kept(exc)
         told = call.redaction.text("".join(traceback.format_exception(exc)))
         logger.error("Tool %s raised.\n%s", tool.name, told)  # noqa: TRY400  a traceback may hold a secret
-        error = OhmError(code=ErrorCode.TOOL_FAILED, message=f"Tool '{tool.name}' failed: {raised}.")
+        error = OhmError(code=ErrorCode.TOOL_FAILED, message=f"Tool '{tool.name}' failed: {str(raised).rstrip('.')}.")
         return _failed(error) if tool.failure is None else tool.failure(error)

@@ -37,6 +37,7 @@ from ohm_subagents.contract.envelope import (
     envelope_schema,
 )
 from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
+from ohm_subagents.contract.event_json import event_to_json
 from ohm_subagents.contract.events import (
     AgentEnded,
     Cancelled,
@@ -186,6 +187,7 @@ __all__ = [
     "WaitStatus",
     "apply",
     "envelope_schema",
+    "event_to_json",
     "parse_model_pattern",
     "truncate",
 ]

@@ -25,6 +25,7 @@ ADDITIONS = frozenset(
         "stopped_by",
         "last_progress_at_epoch_ms",
         "queue_position",
+        "data",
     }
 )
 """The keys that we add to task.v1; none of them changes a documented one."""
@@ -95,9 +96,13 @@ class _Head(_Record):
 
 
 class Envelope(_Work, _Head):
-    """One task, or a call that was refused; the shape of `start` and `send`."""
+    """One task, or a call that was refused; the shape of `start` and `send`.
+
+    `data` is the answer as JSON, where the profile has a `result_schema`; only a program gets it, never a model.
+    """
 
     task_id: str | None = None
+    data: JsonValue = None
 
 
 class CancelEnvelope(Envelope):

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from ohm_subagents.contract.profile import Profile
+
 HERMETIC = {
     "PI_CONFIG_DIR": "/dev/null",
     "PI_CODING_AGENT_DIR": "/dev/null",
@@ -32,10 +34,13 @@ async def quick_ohm(
     config: Mapping[str, JsonValue] | None = None,
     plugins: Iterable[object] = (),
     cwd: Path | str = ".",
+    profiles: Iterable[Profile] | None = None,
+    suites: Iterable[str] | None = None,
 ) -> AsyncGenerator[Ohm]:
-    """An `Ohm` on a scripted backend, whose script has to be played to the end.
+    """Open an `Ohm` on a scripted backend, whose script has to be played to the end.
 
-    Task ids are `task_1`, `task_2`, ...; the clock stands at 0. Without steps every run answers `done`.
+    Task ids are `task_1`, `task_2`, ...; the clock stands at 0. Without steps every run answers `done`. `config`,
+    `plugins`, `cwd`, `profiles` and `suites` are those of `Ohm.open`.
     """
     scripted = backend or ScriptedBackend(*steps, default=None if steps else Step(text="done"))
     ids = count(1)
@@ -44,6 +49,8 @@ async def quick_ohm(
         config={"subagentBackend": scripted.id, **(config or {})},
         env=HERMETIC,
         plugins=[scripted, *plugins],
+        profiles=profiles,
+        suites=suites,
         clock=lambda: 0,
         new_task_id=lambda: f"task_{next(ids)}",
     ) as ohm:

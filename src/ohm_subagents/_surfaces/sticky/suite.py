@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ohm_subagents._plugins.finalization import GUIDELINE, finalize_tool
-from ohm_subagents._plugins.suites import ClosedError, Tool, ToolResult
+from ohm_subagents._plugins.home import ClosedError
+from ohm_subagents._plugins.suites import Tool, ToolResult
 from ohm_subagents._surfaces.sticky.inputs import SUBAGENT_SCHEMA, Asked, parse_asked
 from ohm_subagents._surfaces.sticky.limits import late, limits_of
 from ohm_subagents._surfaces.sticky.options import StickyOptions, expanded
