@@ -37,7 +37,7 @@ def test_profiles_are_listed_with_their_files_and_what_they_replace(ohm, folders
     assert done.stdout.splitlines() == [
         "profile: Another",
         f"  {other} (yours)",
-        "profile: p, tools=[read]",
+        "profile: p, model=acme/big, tools=[read]",  # which a project does not change before it is trusted
         f"  {theirs} (the project's)",
         f"  replaces {mine}",
     ]

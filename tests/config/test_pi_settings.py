@@ -10,18 +10,20 @@ import termios
 import pytest
 
 from ohm_subagents._config.pi_settings import load_pi_settings
+from ohm_subagents._config.trust import everything
 from ohm_subagents.contract.pi_settings import PiSettings
 
 
 @pytest.fixture
 def load(tmp_path):
-    def load(user=None, project=None, *, columns=None):
+    def load(user=None, project=None, *, columns=None, trusts=everything):
         for folder, content in ((tmp_path / "agent", user), (tmp_path / "cwd" / ".pi", project)):
             folder.mkdir(parents=True, exist_ok=True)
             if content is not None:
                 text = content if isinstance(content, str) else json.dumps({"subagents": content})
                 (folder / "settings.json").write_text(text, encoding="utf-8")
-        return load_pi_settings(agent_dir=tmp_path / "agent", cwd=tmp_path / "cwd", columns=columns)
+        place = {"agent_dir": tmp_path / "agent", "cwd": tmp_path / "cwd"}
+        return load_pi_settings(**place, columns=columns, trusts=trusts)
 
     return load
 

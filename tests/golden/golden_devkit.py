@@ -10,6 +10,7 @@ from golden_recording import Json
 from golden_world import World
 
 from ohm_subagents._config.devkit_settings import FILE, load_devkit_settings
+from ohm_subagents._config.trust import everything
 from ohm_subagents._profiles.single_agents import load_single_agents, parse_single_agent
 from ohm_subagents._surfaces.single.child_prompt import child_prompt
 from ohm_subagents._surfaces.single.details import SubagentErrorCode
@@ -55,7 +56,7 @@ def documented(profile: Profile) -> Json:
 
 async def discover_agents(world: World, call: Json) -> Outcome:
     cwd = Path(call.get("cwd", world.place.cwd))
-    found = load_single_agents(cwd=cwd, agent_dir=world.place.agent_dir).profiles
+    found = load_single_agents(cwd=cwd, agent_dir=world.place.agent_dir, trusts=everything).profiles
     agents = {name: documented(profile) for name, profile in found.items()}
     facts: Json = {
         "names": [*agents],

@@ -13,9 +13,10 @@ from golden_todos import set_up
 from golden_world import DELEGATE, World
 
 from ohm_subagents._config.pi_settings import load_pi_settings
+from ohm_subagents._config.trust import everything
 from ohm_subagents._policy.agents import argument_refused, conflict, without_excluded
 from ohm_subagents._profiles.agents import AgentFile, parse_agent_profile
-from ohm_subagents._profiles.skills import discover, equipped
+from ohm_subagents._profiles.skills import Skills, discover, equipped
 from ohm_subagents._surfaces.delegate.details import Window
 from ohm_subagents._surfaces.delegate.live_window import LiveWindow
 from ohm_subagents._surfaces.delegate.windows import global_header, summary_text, window_header
@@ -108,7 +109,9 @@ async def profile_to_args(world: World, call: Json) -> Outcome:
     profile = profile_of({key: value for key, value in content.items() if key != "suggestedSkills"})
     assert profile.agent is not None
     paths = tuple(content.get("suggestedSkills", ()))
-    found = equipped(replace(profile, agent=replace(profile.agent, skill_paths=paths)), {}, **directories(world))
+    found = equipped(
+        replace(profile, agent=replace(profile.agent, skill_paths=paths)), Skills(known={}), **directories(world)
+    )
     refused = found.err_value if isinstance(found, Err) else argument_refused(profile)
     if refused is not None:
         return Outcome(error=refused.message)
@@ -124,7 +127,7 @@ async def resolve_profile_skills(world: World, call: Json) -> Outcome:
     """What is left of the names: the files of those that are suggested, and the text of those to be loaded."""
     (content,) = call["args"]
     place = directories(world)
-    found = equipped(profile_of(content), discover(**place), **place)
+    found = equipped(profile_of(content), discover(**place, trusts=everything), **place)
     if isinstance(found, Err):
         return Outcome(error=found.err_value.message)
     profile = found.ok_value
@@ -147,7 +150,9 @@ SETTINGS = {
 async def load_setting(world: World, call: Json) -> Outcome:
     (key,) = call["args"]
     columns = world.setup.get("terminal_columns")
-    settings, wrong = load_pi_settings(agent_dir=world.place.agent_dir, cwd=world.place.cwd, columns=columns)
+    settings, wrong = load_pi_settings(
+        agent_dir=world.place.agent_dir, cwd=world.place.cwd, columns=columns, trusts=everything
+    )
     warned = "\n".join(one.message for one in wrong)
     return Outcome(facts={"value": getattr(settings, SETTINGS[key]), "warns": warned})
 

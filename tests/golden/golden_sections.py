@@ -21,6 +21,7 @@ from golden_views import collapsed_component, elapsed, presentation, snapshot_li
 from ohm_subagents import Ohm
 from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import OhmConfig
+from ohm_subagents._config.trust import everything
 from ohm_subagents._profiles.catalog import Catalog
 from ohm_subagents._store.snapshot_reading import parsed
 from ohm_subagents._store.snapshot_text import printed
@@ -236,7 +237,7 @@ def _config_load(vector: Json) -> None:
         places = {f"<{name}>": str(Path(home) / name) for name in ("cfg", "cwd", "alt")}
         _write_files(vector["files"], places)
         env = {name: _placed(value, places) for name, value in vector["env"].items() if value is not None}
-        loaded = load_config(cwd=Path(places["<cwd>"]), config=None, env=env)
+        loaded = load_config(cwd=Path(places["<cwd>"]), config=None, env=env, trusts=everything)
     assert isinstance(loaded, Ok), loaded
     same([_placed(path, places) for path in vector["expect"]["loaded_from"]], list(loaded.ok_value.loaded_from))
     same(vector["expect"]["changed_from_defaults"], _changed(_as_json(loaded.ok_value.config), _as_json(OhmConfig())))

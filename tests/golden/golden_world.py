@@ -269,6 +269,7 @@ async def opened(case: Case, root: Path, suites: tuple[str, ...]) -> AsyncGenera
             host=world.host,
             logger=world.warnings,
             new_uuid=world.new_uuid,
+            trust=True,
         ) as ohm:
             world.ohm = ohm
             await world.know_sessions()

@@ -3,6 +3,7 @@
 import pytest
 
 from ohm_subagents._config.env import agent_dir
+from ohm_subagents._config.trust import everything
 from ohm_subagents._profiles.agents import AgentShelf, load_agents, parse_agent_profile
 from ohm_subagents._profiles.fresh import Fresh
 from ohm_subagents.contract.agent import AgentOptions
@@ -254,7 +255,7 @@ def write(folder, name, text):
 
 
 def loaded(place):
-    return load_agents(cwd=place / "cwd", agent_dir=place / "agent")
+    return load_agents(cwd=place / "cwd", agent_dir=place / "agent", trusts=everything)
 
 
 def test_a_projects_profile_replaces_the_users_whole_and_names_are_told_apart_by_case(place):

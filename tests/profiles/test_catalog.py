@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from ohm_subagents._config.schema import RESERVED_IDS
+from ohm_subagents._config.trust import everything
 from ohm_subagents._profiles.catalog import Catalog, builtin_profiles, load_catalog
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.limits import Budget, Limits
@@ -29,7 +30,7 @@ def load(tmp_path):
             folder.mkdir(parents=True)
             for name, text in dict(written).items():
                 (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-        return load_catalog(cwd=cwd, config_dir=user, plugin_profiles=plugins, agents=agents)
+        return load_catalog(cwd=cwd, config_dir=user, plugin_profiles=plugins, agents=agents, trusts=everything)
 
     return load
 
@@ -356,7 +357,7 @@ def test_a_projects_agent_profile_gets_no_more_than_the_one_that_it_overrides(lo
         "the tool 'find', the tool 'grep', the tool 'ls', the tool 'write': agent-profiles/p.md, which it overrides, "
         "gives less, and a project's file cannot add to it. The user's file can.",
         "agent-profiles/p.md: The profile 'p' of a project names more in 'extensions', 'loadSkills', 'extraArgs' than "
-        "a subagent of `task` gets: a project's file cannot add to how an agent is started. The user's file can.",
+        "it gets: a project's file cannot add to how an agent is started. The user's file can.",
     ]
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ohm_subagents._config.trust import everything
 from ohm_subagents._profiles.single_agents import builtin_single_agents, load_single_agents, parse_single_agent
 
 
@@ -70,7 +71,7 @@ def test_a_project_agent_stands_above_the_users_and_that_above_ours(tmp_path):
     write(cwd / ".agents", "unseen.md", agent("unseen"))
     deep = cwd / "a" / "b"
     deep.mkdir(parents=True)
-    found = load_single_agents(cwd=deep, agent_dir=home).profiles
+    found = load_single_agents(cwd=deep, agent_dir=home, trusts=everything).profiles
     assert [*found] == ["explorer", "researcher", "reviewer", "implementer", "tester", "mine"]
     assert (found["explorer"].prompt, found["reviewer"].prompt) == ("project", "user")
     assert (found["explorer"].agent.is_local, found["reviewer"].agent.is_local) == (True, False)
@@ -88,7 +89,7 @@ def test_a_users_folder_that_goes_in_circles_costs_its_own_agents_only(tmp_path)
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "agents").symlink_to("agents")
     write(tmp_path / "work" / ".pi" / "agents", "mine.md", agent("mine"))
-    found = load_single_agents(cwd=tmp_path / "work", agent_dir=tmp_path / "home")
+    found = load_single_agents(cwd=tmp_path / "work", agent_dir=tmp_path / "home", trusts=everything)
     assert [*found.profiles][-1] == "mine"
     assert [told.source for told in found.diagnostics] == [str(tmp_path / "home" / "agents")]
 
@@ -98,7 +99,7 @@ def test_a_projects_folder_that_nobody_can_look_at_is_told_and_the_next_one_stan
     work = tmp_path / "work"
     work.mkdir()
     (work / ".pi").symlink_to(".pi")
-    found = load_single_agents(cwd=work, agent_dir=tmp_path / "home")
+    found = load_single_agents(cwd=work, agent_dir=tmp_path / "home", trusts=everything)
     assert [*found.profiles][-1] == "mine"
     assert [told.source for told in found.diagnostics] == [str(work / ".pi" / "agents")]
 

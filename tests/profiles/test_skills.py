@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from ohm_subagents._config.trust import everything
 from ohm_subagents._profiles.skills import discover, equipped
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.errors import ErrorCode
@@ -26,10 +27,10 @@ class Place:
         return self.write(path, f"---\nname: {name}\ndescription: Does things.\n---\n{body}")
 
     def found(self) -> list[str]:
-        return list(discover(agent_dir=self.agent_dir, cwd=self.cwd))
+        return list(discover(agent_dir=self.agent_dir, cwd=self.cwd, trusts=everything).known)
 
     def equipped(self, **agent):
-        skills = discover(agent_dir=self.agent_dir, cwd=self.cwd)
+        skills = discover(agent_dir=self.agent_dir, cwd=self.cwd, trusts=everything)
         profile = Profile(id="p", name="p", summary="", prompt="", agent=AgentOptions(**agent))
         return equipped(profile, skills, cwd=self.cwd, agent_dir=self.agent_dir)
 

@@ -45,9 +45,9 @@ def test_the_later_folder_stands(tmp_path):
         (tmp_path / name / "scout.md").write_text(f"---\ndescription: {text}\n---\nx")
 
     shipped, own, more = (
-        load_prompts(cwd=tmp_path / "nowhere"),
-        load_prompts(cwd=tmp_path),
-        load_prompts(cwd=tmp_path, folders=[tmp_path / "more"]),
+        load_prompts(cwd=tmp_path / "nowhere").prompts,
+        load_prompts(cwd=tmp_path).prompts,
+        load_prompts(cwd=tmp_path, folders=[tmp_path / "more"]).prompts,
     )
     assert [one["scout"].unwrap().summary for one in (shipped, own, more)] == [
         "Fast codebase reconnaissance",

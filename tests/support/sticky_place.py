@@ -49,6 +49,7 @@ def opener(place):
             env=HERMETIC | {"HOME": str(place)} | (env or {}),
             config={"subagentBackend": "acting", "suiteOptions": {"sticky": options or {}}} | (config or {}),
             suites=["sticky"],
+            trust=True,
             plugins=[acting],
             **named,
         ) as ohm:

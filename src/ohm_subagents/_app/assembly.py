@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING, cast
 from pydantic_core import to_jsonable_python
 
 from ohm_subagents._app.mounting import MountedSuites
+from ohm_subagents._app.services import compatible_providers
 from ohm_subagents._backends.hooks import BuiltinBackends
-from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID as INTERACTIVE_SHELL
 from ohm_subagents._config.env import agent_dir, cache_dir, config_dir, nesting_depth, process_env
 from ohm_subagents._config.load import LoadedConfig, load_config
 from ohm_subagents._config.pi_settings import load_pi_settings, terminal_columns
 from ohm_subagents._config.schema import OhmConfig
+from ohm_subagents._config.trust import read_trust
 from ohm_subagents._orchestrator.log import LogObserver
 from ohm_subagents._orchestrator.world import World
 from ohm_subagents._plugins.hookspecs import hookimpl
@@ -30,6 +32,7 @@ from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._policy.sources import void_ceilings
 from ohm_subagents._profiles.agents import WISHLESS, AgentShelf, chosen_agents
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
+from ohm_subagents._profiles.fresh import Fresh
 from ohm_subagents._store.opening import open_store
 from ohm_subagents._store.retention import RetentionPolicy
 from ohm_subagents._surfaces import hooks as builtin_suites
@@ -38,13 +41,13 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractAsyncContextManager
 
     from pydantic import JsonValue
 
     from ohm_subagents._backends.in_process.models import ModelBook
-    from ohm_subagents._config.schema import Provider
+    from ohm_subagents._config.trust import Trust
     from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._plugins.embedding import Host
     from ohm_subagents._plugins.observer import Observer
@@ -80,6 +83,7 @@ class Sources:
     clock: Clock
     host: Host | None = None
     live_ui: LiveUi | None = None
+    trusts: bool = False
 
 
 def source_of(config: ConfigSource) -> Mapping[str, JsonValue] | Path | None:
@@ -109,11 +113,13 @@ class Assembly:
     backends: BuiltinBackends
     catalog: Catalog
     agents: AgentShelf
+    trust: Callable[[], Trust]
     mounted: MountedSuites = field(default_factory=MountedSuites)
 
     @property
     def diagnostics(self) -> Iterator[Diagnostic]:
         """Everything that was not honoured as written, in the order in which it was read."""
+        yield from self.trust().diagnostics()
         if isinstance(self.loaded, Ok):
             yield from self.loaded.ok_value.diagnostics
         yield from self.catalog.diagnostics
@@ -135,7 +141,8 @@ class Assembly:
         return self._pi_settings()[0]
 
     def _pi_settings(self) -> tuple[PiSettings, tuple[Diagnostic, ...]]:
-        return load_pi_settings(agent_dir=self.agents.agent_dir, cwd=self.sources.cwd, columns=terminal_columns())
+        place = {"agent_dir": self.agents.agent_dir, "cwd": self.sources.cwd}
+        return load_pi_settings(**place, columns=terminal_columns(), trusts=self.trust().covers)
 
     def parent_tools(self) -> tuple[str, ...]:
         """The tools that the agent above may call; all of ours, if nobody says. What is no name counts for nothing."""
@@ -222,12 +229,14 @@ def assemble(sources: Sources, former: Assembly | None = None) -> Assembly:
 
     What of the `former` assembly would be the same is taken over, so that open backends and models stay open.
     """
-    loaded = load_config(cwd=sources.cwd, config=sources.config, env=sources.env)
+    read = partial(read_trust, sources.cwd, config_dir(sources.env), is_given=sources.trusts)
+    trust = Fresh(read, sources.clock)
+    loaded = load_config(cwd=sources.cwd, config=sources.config, env=sources.env, trusts=trust().covers)
     config = loaded.ok_value.config if isinstance(loaded, Ok) else OhmConfig()
     host = PluginHost()
     backends = BuiltinBackends(
         env=sources.env,
-        providers=_providers(config.providers),
+        providers=compatible_providers(config.providers),
         models=host.models,
         fallback=config.subagents.backends.get(INTERACTIVE_SHELL, {}) if config.sdk_fallback_to_cli else None,
         cache_directory=cache_dir(sources.env),
@@ -242,8 +251,10 @@ def assemble(sources: Sources, former: Assembly | None = None) -> Assembly:
         host.register(plugin)
     if isinstance(loaded, Ok):  # while it cannot be read, nobody knows which plugins it blocks
         host.register_installed(load=_listed(config.load_plugins), block=_listed(config.block_plugins))
-    agents = AgentShelf(cwd=sources.cwd, agent_dir=agent_dir(sources.env), now=sources.clock)
-    catalog = _catalog(sources, host, config, agents) if sources.profiles is None else Catalog.of(sources.profiles)
+    agents = AgentShelf(cwd=sources.cwd, agent_dir=agent_dir(sources.env), now=sources.clock, trust=trust)
+    catalog = (
+        _catalog(sources, host, config, agents, trust()) if sources.profiles is None else Catalog.of(sources.profiles)
+    )
     return Assembly(
         sources=sources,
         loaded=loaded,
@@ -252,33 +263,18 @@ def assemble(sources: Sources, former: Assembly | None = None) -> Assembly:
         backends=backends,
         catalog=catalog.marked(lambda profile_id: config.subagents.entry(profile_id).primary),
         agents=agents,
+        trust=trust,
     )
 
 
-def _catalog(sources: Sources, host: PluginHost, config: OhmConfig, agents: AgentShelf) -> Catalog:
+def _catalog(sources: Sources, host: PluginHost, config: OhmConfig, agents: AgentShelf, trust: Trust) -> Catalog:
     written = config.subagents.model_dump(mode="json", by_alias=True)
     return load_catalog(
         cwd=sources.cwd,
         config_dir=config_dir(sources.env),
         plugin_profiles=host.profiles(written),
         agents=chosen_agents(config.subagents.agent_profiles, agents.roster().read),
-    )
-
-
-def _providers(providers: Mapping[str, Provider]) -> tuple[CompatibleProvider, ...]:
-    return tuple(
-        CompatibleProvider(
-            name=name,
-            base_url=provider.base_url,
-            api_key_env=provider.api_key_env,
-            models=tuple(
-                CompatibleModel(
-                    id=model.id, supports_thinking=model.supports_thinking, context_window=model.context_window
-                )
-                for model in provider.models
-            ),
-        )
-        for name, provider in providers.items()
+        trusts=trust.covers,
     )
 
 

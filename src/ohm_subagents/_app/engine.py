@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents._app.assembly import system_clock
 from ohm_subagents._app.handle import Answers
 from ohm_subagents._app.host_events import HostEvents
-from ohm_subagents._app.mounting import mount_all, settings_of
+from ohm_subagents._app.mounting import mount_all, settings_of, taken_names
 from ohm_subagents._app.surroundings import Surroundings
 from ohm_subagents._config.env import home_dir, nesting
 from ohm_subagents._orchestrator.new_ids import not_kept, trusted
@@ -25,7 +25,7 @@ from ohm_subagents.contract.ids import task_ids
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
     from uuid import UUID
 
@@ -79,20 +79,22 @@ class Engine:
         )
         self.orchestrator = Orchestrator(world=lambda: self._world, running=self._running, store=store)
         self.answers = Answers(self._result_schema)
-        self._take_over(assembly)
+        self._take_over(assembly, ours=())
 
     def replace(self, assembly: Assembly) -> None:
         """Everything after this follows the new assembly; runs that go on keep what they were started with."""
         self._pool.replace(assembly.host.backends(), assembly.config.subagents.backends)
         if isinstance(assembly.loaded, Ok):  # else nothing is known but the defaults, and they must not delete a task
             self.store.retain(assembly.retention)
-        self._take_over(assembly)
+        self._take_over(assembly, ours=self.assembly.mounted.parent.tools)
 
-    def _take_over(self, assembly: Assembly) -> None:
+    def _take_over(self, assembly: Assembly, *, ours: Iterable[str]) -> None:
         self.assembly = assembly
         self._settings: dict[str, Settings] = {}
         self._surroundings = Surroundings(assembly)
         self.events = HostEvents(assembly.sources.logger)
+        if assembly.catalog.new_tools:
+            self.assembly = assembly = self._with_names_of_their_own(assembly, ours)
         subagents = assembly.config.subagents
         mounted = mount_all(assembly.config, self._suites, assembly.host.tool_suites(), self._suite_context)
         self.assembly = replace(assembly, mounted=mounted)
@@ -100,6 +102,11 @@ class Engine:
         if isinstance(assembly.loaded, Ok):
             self._running.limit(subagents.max_running)
             self._throttle.configure(limits=subagents.max_requests, retries=subagents.request_retries)
+
+    def _with_names_of_their_own(self, assembly: Assembly, ours: Iterable[str]) -> Assembly:
+        """The assembly without a project's direct tools that are called like another; the host may have `ours`."""
+        taken = taken_names(assembly.host.tool_suites(), self._suite_context, {*assembly.parent_tools()} - {*ours})
+        return replace(assembly, catalog=assembly.catalog.without_tools(taken))
 
     def profiles(self) -> tuple[Profile, ...]:
         """The roster: every profile that may be shown."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.suites import Settings
-from ohm_subagents._surfaces.mounting import Mounted, mount
+from ohm_subagents._surfaces.mounting import PRIMARY, STARTING, Mounted, mount
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.finalization import FINALIZE
 
@@ -75,6 +76,22 @@ def mount_all(
     )
     parent = mount(chosen, specs, context, kept={TASK: TASK}, redacted=redacted)
     return MountedSuites(parent=parent, child=child)
+
+
+def taken_names(
+    specs: Mapping[str, ToolSuiteSpec], context: Callable[[str], SuiteContext], others: Iterable[str]
+) -> frozenset[str]:
+    """The names that a project's direct tool never has: tools of suites, mounted or not, of children, and `others`.
+
+    A suite that cannot be built has none; whoever mounts it is told.
+    """
+    names = {TASK, FINALIZE, *STARTING, *CHILD_TOOLS, *others}
+    for name, spec in specs.items():
+        if name != PRIMARY:
+            with suppress(Exception):  # plugin collection, as above
+                alone = replace(context(name), on=_unheard, memory={})
+                names |= {tool.name for tool in spec.build(alone)}
+    return frozenset(names)
 
 
 def _unheard(_event: str, _handler: EventHandler) -> None:

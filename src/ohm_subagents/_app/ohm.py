@@ -78,17 +78,16 @@ class Ohm:
         store: Store | None = None,
         host: Host | None = None,
         logger: Logger | None = None,
+        trust: bool = False,
     ) -> AsyncGenerator[Self]:
         """Open an `Ohm`; on leaving, every task that still runs is cancelled, every backend closed, every task kept.
 
-        `cwd`: where subagents work (default: the process's). `config`: a mapping or a file that replaces ohm.json;
-        None reads the user's and the project's. `env`: None is the process's. `plugins`: objects or modules with hooks,
-        besides the installed ones. `suites`: names of tool suites instead of the configured ones. `profiles`: replaces
-        the whole catalogue. `clock`: epoch milliseconds, for stamps; deadlines follow the event loop. `new_task_id`,
-        `new_uuid` (suites make ids of sessions of it), `store` (you close it) and `logger` (structlog) replace the
-        defaults. `host` shows who works, as far as `uiMode` says, and is there for suites; see `emit` too. Raises only
-        for a misdeclared object in `plugins`.
-        """
+        `cwd`: where subagents work (default: the process's). `config`: a mapping or file in place of the user's and the
+        project's ohm.json. `env`: None is the process's. `plugins`: objects or modules with hooks, besides those that
+        are installed. `suites`: in place of those configured. `profiles`: the whole catalogue. `clock`: epoch
+        milliseconds, for stamps; deadlines follow the event loop. `new_task_id`, `new_uuid`, `store` (you close it),
+        `logger` (structlog): in place of the defaults. `host` shows who works, if `uiMode` says so, and is there for
+        suites; see `emit`. `trust`: trust the project, as `ohm trust` does. Raises only for bad `plugins`."""
         now, log = clock or system_clock, logger or HostLogger()
         live_ui = None
         if host is not None:
@@ -105,6 +104,7 @@ class Ohm:
             clock=now,
             host=host,
             live_ui=live_ui,
+            trusts=trust,
         )
         assembly = assemble(sources)
         raised: Exception | None = None

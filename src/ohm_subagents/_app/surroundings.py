@@ -6,11 +6,14 @@ import os.path
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 from ohm_subagents._config.devkit_settings import load_devkit_settings
 from ohm_subagents._config.env import agent_dir, home_dir
 from ohm_subagents._profiles.fresh import Fresh
 from ohm_subagents._profiles.single_agents import load_single_agents
 from ohm_subagents._profiles.sticky_prompts import load_prompts
+from ohm_subagents._surfaces.sticky.options import StickyOptions, expanded
 from ohm_subagents._views.known_secrets import secrets_of
 from ohm_subagents._views.redaction import Redaction
 
@@ -19,12 +22,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents._app.assembly import Assembly
-    from ohm_subagents._profiles.sticky_prompts import Prompt
+    from ohm_subagents._profiles.agents import AgentRoster
+    from ohm_subagents._profiles.sticky_prompts import Prompt, StickyRoster
     from ohm_subagents.contract.devkit_settings import DevkitSettings
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.profile import Profile
 
 SINGLE = "single"
+STICKY = "sticky"
 
 
 class Surroundings:
@@ -34,18 +39,28 @@ class Surroundings:
         self._assembly = assembly
         sources = assembly.sources
         self._agent_dir = agent_dir(sources.env)
-        self._single = Fresh(lambda: load_single_agents(cwd=sources.cwd, agent_dir=self._agent_dir), sources.clock)
-        self._sticky: dict[tuple[Path, ...], Fresh[Mapping[str, Prompt]]] = {}
+        self._single = Fresh(self._read_single_agents, sources.clock)
+        self._sticky: dict[tuple[Path, ...], Fresh[StickyRoster]] = {}
         self._redaction = Redaction()
 
     def sticky_agents(self, folders: tuple[Path, ...]) -> Mapping[str, Prompt]:
         """The agents of 003, those of these folders too, at most five seconds old."""
-        sources = self._assembly.sources
+        return self._sticky_roster(folders).prompts
+
+    def _sticky_roster(self, folders: tuple[Path, ...]) -> StickyRoster:
         kept = self._sticky.get(folders)
         if kept is None:
-            read = partial(load_prompts, cwd=sources.cwd, folders=folders)
-            kept = self._sticky[folders] = Fresh(read, sources.clock)
+            read = partial(self._read_prompts, folders)
+            kept = self._sticky[folders] = Fresh(read, self._assembly.sources.clock)
         return kept()
+
+    def _read_prompts(self, folders: tuple[Path, ...]) -> StickyRoster:
+        return load_prompts(cwd=self._assembly.sources.cwd, folders=folders, trusts=self._assembly.trust().covers)
+
+    def _read_single_agents(self) -> AgentRoster:
+        return load_single_agents(
+            cwd=self._assembly.sources.cwd, agent_dir=self._agent_dir, trusts=self._assembly.trust().covers
+        )
 
     def single_agents(self) -> tuple[Profile, ...]:
         """The agents of 001, at most five seconds old."""
@@ -60,6 +75,17 @@ class Surroundings:
         if SINGLE in suites:
             yield from self._single().diagnostics
             yield from load_devkit_settings(self._agent_dir)[1]
+        if STICKY in suites:
+            yield from self._sticky_roster(self._prompt_folders()).diagnostics
+
+    def _prompt_folders(self) -> tuple[Path, ...]:
+        """The folders that the user has agents of 003 in; options that cannot be read are told where they are used."""
+        try:
+            options = StickyOptions.model_validate(self._assembly.config.suite_options.get(STICKY, {}))
+        except ValidationError:
+            return ()
+        home = home_dir(self._assembly.sources.env)
+        return tuple(expanded(one, home) for one in options.prompt_dirs)
 
     def session_file(self) -> Path | None:
         """Where the host keeps the session of the parent, if it does."""

@@ -7,12 +7,12 @@ something too, it is kept as a ceiling, which lowers whatever stands without it.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.entries import merged
-from ohm_subagents._config.layers import leaves
+from ohm_subagents._config.layers import leaves, without_values
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.values import shown
 
@@ -77,7 +77,7 @@ def ceilings(layer: Layer, below: Layer) -> Ceilings:
                 f"most {shown(highest)} ({origin}){', and not 0' if 'loop' in path else ''}."
             )
     return Ceilings(
-        layer=_without(layer, void),
+        layer=without_values(layer, void),
         diagnostics=tuple(void.values()),
         keys={owner: frozenset(keys) for owner, keys in alone.items()},
     )
@@ -101,17 +101,3 @@ def _at(values: JsonValue, path: KeyPath) -> JsonValue:
     for part in path:
         values = values.get(part) if isinstance(values, dict) else None
     return values
-
-
-def _without(layer: Layer, void: Mapping[KeyPath, object]) -> Layer:
-    """The layer without the values, and without the places of which nothing came."""
-
-    def rest(values: Mapping[str, JsonValue], at: KeyPath) -> dict[str, JsonValue]:
-        return {
-            key: rest(value, (*at, key)) if isinstance(value, dict) else value
-            for key, value in values.items()
-            if (*at, key) not in void
-        }
-
-    places = {path: place for path, place in layer.places.items() if path not in void}
-    return replace(layer, values=rest(layer.values, ()), places=places)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from ohm_subagents._config.jsonc import KeyPath, SyntaxFault, parse_jsonc
 from ohm_subagents._config.regular_file import read_regular
+from ohm_subagents._config.trust import Covers, nothing
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -42,13 +43,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """The values of one source. `repeated` are the keys that it gives twice."""
+    """The values of one source. `repeated` are the keys that it gives twice; the user may trust a project's file."""
 
     kind: Literal["user", "project", "given", "environment"]
     source: str
     values: Mapping[str, JsonValue]
     places: Mapping[KeyPath, Place]
     repeated: tuple[KeyPath, ...] = ()
+    is_trusted: bool = False
 
     def place(self, path: KeyPath) -> Place:
         """The place of a value, or of the nearest value around it."""
@@ -69,8 +71,24 @@ def leaves(values: Mapping[str, JsonValue], path: KeyPath = ()) -> Iterator[KeyP
             yield (*path, key)
 
 
-def read_file(path: Path, kind: Literal["user", "project", "given"]) -> Result[Layer | None, OhmError]:
-    """The layer of a file, None if there is no such file.
+def without_values(layer: Layer, void: Container[KeyPath]) -> Layer:
+    """The layer without these values, and without the places of which nothing came."""
+
+    def rest(values: Mapping[str, JsonValue], at: KeyPath) -> dict[str, JsonValue]:
+        return {
+            key: rest(value, (*at, key)) if isinstance(value, dict) else value
+            for key, value in values.items()
+            if (*at, key) not in void
+        }
+
+    places = {path: place for path, place in layer.places.items() if path not in void}
+    return replace(layer, values=rest(layer.values, ()), places=places)
+
+
+def read_file(
+    path: Path, kind: Literal["user", "project", "given"], *, trusts: Covers = nothing
+) -> Result[Layer | None, OhmError]:
+    """The layer of a file, None if there is no such file; of a project's, the user may be one who `trusts` it.
 
     A file that cannot be read whole is an error: what it denies must not vanish with it.
     """
@@ -85,7 +103,10 @@ def read_file(path: Path, kind: Literal["user", "project", "given"]) -> Result[L
     except OSError as error:
         problem = (error.strerror or type(error).__name__).lower()
         return Err(_unusable(str(path), SyntaxFault(problem=problem, line=0, column=0)))
-    return _layer(text, str(path), kind, numbered=True)
+    read = _layer(text, str(path), kind, numbered=True)
+    if isinstance(read, Err):
+        return Err(read.err_value)
+    return Ok(replace(read.ok_value, is_trusted=kind == "project" and trusts(path, text)))
 
 
 def read_mapping(values: Mapping[str, JsonValue]) -> Result[Layer, OhmError]:

@@ -22,6 +22,8 @@ from ohm_subagents._config.rules import PATH, overruled, read_rules, without_rul
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.switches import switched
 from ohm_subagents._config.tool_rules import KEY, ToolRules, merge_tools, not_granted, read_tools, without_tools
+from ohm_subagents._config.trust import nothing
+from ohm_subagents._config.untrusted import held
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents._config.jsonc import KeyPath
+    from ohm_subagents._config.trust import Covers
     from ohm_subagents.contract.diagnostics import Diagnostic
 
 FILE_NAME: Final = "ohm.json"
@@ -53,15 +56,16 @@ class LoadedConfig:
 
 
 def load_config(
-    *, cwd: Path, config: Mapping[str, JsonValue] | Path | None, env: Mapping[str, str]
+    *, cwd: Path, config: Mapping[str, JsonValue] | Path | None, env: Mapping[str, str], trusts: Covers = nothing
 ) -> Result[LoadedConfig, OhmError]:
     """Read, check and merge the layers.
 
-    `config=None` reads the user's and the project's ohm.json; a mapping or a path stands for both. The environment is
-    above all. Returns `task_config_load_failed` for a file that cannot be read whole, or a path that does not exist;
-    a wrong value is a diagnostic, and the value below it stays.
+    `config=None` reads the user's and the project's ohm.json; a mapping or a path stands for both. Unless the user
+    `trusts` what is in the project's, it only tightens. The environment is above all. Returns `task_config_load_failed`
+    for a file that cannot be read whole, or a path that does not exist; a wrong value is a diagnostic, and the value
+    below it stays.
     """
-    read = _files(cwd, env) if config is None else _given(config)
+    read = _files(cwd, env, trusts) if config is None else _given(config)
     if isinstance(read, Err):
         return Err(read.err_value)
     files = read.ok_value
@@ -86,7 +90,8 @@ def load_config(
         below = Layer(kind="given", source="", values=values, places=places)
         lowered = ceilings(checked, below)
         layer, void = tightened(lowered.layer, values, below.place)
-        diagnostics += [*ignored, *lowered.diagnostics, *void]
+        layer, refused = held(layer, values)
+        diagnostics += [*ignored, *lowered.diagnostics, *void, *refused]
         alone |= lowered.keys
         values = _as_object(merged(values, {**layer.values}))
         places |= layer.places
@@ -109,13 +114,13 @@ def load_config(
     )
 
 
-def _files(cwd: Path, env: Mapping[str, str]) -> Result[tuple[Layer, ...], OhmError]:
+def _files(cwd: Path, env: Mapping[str, str], trusts: Covers) -> Result[tuple[Layer, ...], OhmError]:
     user, project = config_dir(env) / FILE_NAME, cwd / ".pi" / FILE_NAME
     layers: list[Layer] = []
     for path, kind in ((user, "user"), (project, "project")):
         if kind == "project" and is_one_place(path, user):
             continue
-        read = read_file(path, "user" if kind == "user" else "project")
+        read = read_file(path, "user" if kind == "user" else "project", trusts=trusts)
         if isinstance(read, Err):
             return Err(read.err_value)
         if read.ok_value is not None:

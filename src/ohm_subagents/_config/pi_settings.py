@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.layers import Layer, read_file
 from ohm_subagents._config.regular_file import is_one_place
+from ohm_subagents._config.trust import COMMAND, nothing
 from ohm_subagents._config.values import MAX_INTEGER, shown
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.pi_settings import PiSettings
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pydantic import JsonValue
+
+    from ohm_subagents._config.trust import Covers
 
 FILE_NAME: Final = "settings.json"
 SECTION: Final = "subagents"
@@ -51,9 +54,11 @@ _LOOPING: Final = _Rule(key="looping_tool_count", default=5, least=0, most=50, e
 
 
 def load_pi_settings(
-    *, agent_dir: Path, cwd: Path, columns: int | None = None
+    *, agent_dir: Path, cwd: Path, columns: int | None = None, trusts: Covers = nothing
 ) -> tuple[PiSettings, tuple[Diagnostic, ...]]:
     """Read both files; of a key the project's value counts, even one that is wrong.
+
+    Unless the user `trusts` the project's file: then a value of it counts that asks for less than the one that stands.
 
     `columns` is the width of the terminal, if there is one: it stands above the configured width. A file that cannot
     be read counts as empty.
@@ -62,7 +67,7 @@ def load_pi_settings(
     user, project = agent_dir / FILE_NAME, cwd / ".pi" / FILE_NAME
     reader.read(user)
     if not is_one_place(project, user):
-        reader.read(project)
+        reader.read(project, trusts)
     lines, width, debounce, looping = (reader.number(one) for one in (_LINES, _WIDTH, _DEBOUNCE, _LOOPING))
     settings = PiSettings(
         max_lines_per_window=math.floor(lines),
@@ -81,6 +86,12 @@ def terminal_columns() -> int | None:
         return None
 
 
+def _number(value: JsonValue, rule: _Rule) -> float:
+    """What a value counts as: a number within the range."""
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return rule.default if number is None or number <= rule.void else min(max(number, rule.least), rule.most)
+
+
 class _Reader:
     """What the files say, key by key, and what is wrong with it."""
 
@@ -88,8 +99,8 @@ class _Reader:
         self.wrong: list[Diagnostic] = []
         self._said: dict[str, tuple[JsonValue, Layer]] = {}
 
-    def read(self, path: Path) -> None:
-        read = read_file(path, "given")
+    def read(self, path: Path, trusts: Covers | None = None) -> None:
+        read = read_file(path, "given" if trusts is None else "project", trusts=trusts or nothing)
         if isinstance(read, Err):
             message = f"{read.err_value.message} It counts as empty."
             self.wrong.append(Diagnostic(subject=FILE_NAME, message=message))
@@ -101,16 +112,36 @@ class _Reader:
         if not isinstance(section, dict):
             self._note(layer, (SECTION,), f"is {shown(section)}, but has to be an object; it is ignored.")
             return
-        self._said |= {key: (value, layer) for key, value in section.items()}
+        is_held = layer.kind == "project" and not layer.is_trusted
+        self._said |= {
+            key: (value, layer) for key, value in section.items() if not is_held or self._is_less(key, value, layer)
+        }
+
+    def _is_less(self, key: str, value: JsonValue, layer: Layer) -> bool:
+        """Whether a project that is not trusted may say it: a number of the range, below the one that stands."""
+        rule = next((one for one in (_LINES, _WIDTH, _DEBOUNCE, _LOOPING) if one.key == key), None)
+        if rule is None:
+            return False
+        said, _ = self._said.get(key, (rule.default, None))
+        stands = _number(said, rule)
+        is_off = rule is _LOOPING and value == 0 != stands
+        counts = _number(value, rule)
+        if counts == value and not is_off and (counts <= stands or (rule is _LOOPING and stands == 0)):
+            return True
+        told = (
+            f"is {shown(value)}, which has no effect: a project that is not trusted may say at most {stands:g}"
+            f"{', and not 0' if rule is _LOOPING else ''}. To allow it, trust the project ('{COMMAND}')."
+        )
+        self._note(layer, (SECTION, key), told)
+        return False
 
     def number(self, rule: _Rule) -> float:
         """The value in force: a number within its range."""
         if rule.key not in self._said:
             return rule.default
         value, layer = self._said[rule.key]
-        number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-        held = rule.default if number is None or number <= rule.void else min(max(number, rule.least), rule.most)
-        if held != number:
+        held = _number(value, rule)
+        if held != value or isinstance(value, bool):
             told = f"is {shown(value)}, but has to be {rule.expected}; it counts as {held:g}."
             self._note(layer, (SECTION, rule.key), told)
         return held

@@ -15,6 +15,7 @@ from ohm_subagents._plugins.interfaces import Capability
 from ohm_subagents._policy.agents import argument_refused, conflict
 from ohm_subagents._policy.permissions import decide
 from ohm_subagents.contract.commands import Refused, StartItem
+from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
@@ -23,14 +24,13 @@ from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import UNAVAILABLE, Route, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from ohm_subagents._config.schema import OhmConfig, ProfileSettings
     from ohm_subagents._orchestrator.message import Message
     from ohm_subagents._orchestrator.world import World
     from ohm_subagents._plugins.suites import Tool
-    from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.limits import Clocks
@@ -125,12 +125,16 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             tools=_with_finalize(profile, tools.ok_value.names),
             tools_are_bounded=tools.ok_value.are_bounded,
             child_tools=terms.child_tools,
-            diagnostics=tools.ok_value.diagnostics,
+            diagnostics=(*_noted(profile), *tools.ok_value.diagnostics),
             can_steer=spec is not None and Capability.STEERING in spec.capabilities,
             counts_usage=spec is not None and Capability.USAGE in spec.capabilities,
             env=world.env,
         )
     )
+
+
+def _noted(profile: Profile) -> Iterator[Diagnostic]:
+    return (Diagnostic(subject=profile.id, message=note) for note in profile.notes)
 
 
 def backend_of(profile: Profile, own: ProfileSettings, config: OhmConfig) -> str:

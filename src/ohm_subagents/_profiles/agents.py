@@ -2,45 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents._config.accept import accepted
 from ohm_subagents._config.layers import Place
 from ohm_subagents._config.regular_file import is_one_place
+from ohm_subagents._config.trust import everything, nothing
 from ohm_subagents._config.values import shown
 from ohm_subagents._profiles.agent_matter import NAME, AgentMatter
 from ohm_subagents._profiles.fenced import Fault, Fenced, read_fenced, read_folder
 from ohm_subagents._profiles.fresh import Fresh
 from ohm_subagents._profiles.skills import discover, equipped
+from ohm_subagents._profiles.untrusted import untrusted
 from ohm_subagents._profiles.yaml_text import dump_yaml
+from ohm_subagents._views.agent_profiles import profile_summary
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.profile import Profile, ToolPolicy
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pydantic import JsonValue
 
     from ohm_subagents._config.jsonc import KeyPath
+    from ohm_subagents._config.trust import Covers, Trust
     from ohm_subagents.contract.ids import Clock
 
 FOLDER: Final = "agent-profiles"
+_NO_TOOL: Final = "the profile gets no tool"
+_EXCLUDED: Final = "excludeTools."
+_LESS: Final = {
+    "tools": _NO_TOOL,
+    "noTools": _NO_TOOL,
+    "excludeTools": _NO_TOOL,
+    "noExtensions": "the profile gets no extension",
+    "noSkills": "the profile gets no skill",
+    "noContextFiles": "the profile gets no context file",
+}
+"""Keys that ask for less, and what becomes of the profile where one of them cannot be read."""
 WISHLESS: Final = Profile(id="delegate", name="Sub-agent", summary="", prompt="", agent=AgentOptions())
 """Who does a task that names no agent profile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFile:
-    """The profile of one file, if it is one, and what in it was not honoured."""
+    """The profile of one file, if it is one, and what in it was not honoured.
+
+    `unread` are keys that ask for less in a way that nobody can read.
+    """
 
     profile: Profile | None
     diagnostics: tuple[Diagnostic, ...]
+    unread: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +100,27 @@ def parse_agent_profile(text: str, *, source: str, is_local: bool) -> AgentFile:
         found.append(place(("tools",)).diagnostic(told))
     profile = matter.profile(prompt=fenced.body, source=source, is_local=is_local)
     in_order = sorted((*found, *ignored), key=lambda one: one.line or 0)
-    return AgentFile(profile=profile, diagnostics=tuple(in_order))
+    unread = frozenset(one.subject for one in ignored if one.subject in _LESS or one.subject.startswith(_EXCLUDED))
+    return AgentFile(profile=profile, diagnostics=tuple(in_order), unread=unread)
+
+
+def _careful(file: AgentFile) -> Profile | None:
+    """The profile with less where its file asks for less in a way that nobody can read; its `notes` say so."""
+    profile = file.profile
+    if profile is None or profile.agent is None or not file.unread:
+        return profile
+    agent = profile.agent
+    notes = [f"'{key}' cannot be read: {_LESS.get(key, _NO_TOOL)}." for key in sorted(file.unread)]
+    has_tools = _NO_TOOL not in {_LESS.get(key, _NO_TOOL) for key in file.unread}
+    agent = replace(
+        agent,
+        no_extensions=agent.no_extensions or "noExtensions" in file.unread,
+        no_skills=agent.no_skills or "noSkills" in file.unread,
+        no_context_files=agent.no_context_files or "noContextFiles" in file.unread,
+    )
+    tools = profile.tools if has_tools else ToolPolicy(allowed=())
+    less = replace(profile, agent=agent, tools=tools, notes=tuple(notes))
+    return replace(less, summary=profile_summary(less))
 
 
 def agent_profile_text(values: Mapping[str, JsonValue], prompt: str) -> Result[str, OhmError]:
@@ -114,35 +153,50 @@ def _skipped(source: str, fault: Fault) -> AgentFile:
     return AgentFile(profile=None, diagnostics=(found,))
 
 
-def load_agents(*, cwd: Path, agent_dir: Path) -> AgentRoster:
-    """Read the user's files, then the project's: of two with one name, the later replaces the earlier whole."""
+def load_agents(*, cwd: Path, agent_dir: Path, trusts: Covers = nothing) -> AgentRoster:
+    """Read the user's files, then the project's: of two with one name, the later replaces the earlier.
+
+    Whole, if it is a file that the user `trusts`, else with no more rights than that one and a reader have.
+    """
     folders = [(agent_dir / FOLDER, False)]
     if not is_one_place(cwd / ".pi", agent_dir):
         folders.append((cwd / ".pi" / FOLDER, True))
     found: list[Profile] = []
     diagnostics: list[Diagnostic] = []
+    by_name: dict[str, Profile] = {}
     for folder, is_local in folders:
         seen: dict[str, Profile] = {}
-        for file in _files(folder, is_local=is_local):
+        for file, is_trusted in _files(folder, trusts if is_local else everything, is_local=is_local):
             diagnostics += file.diagnostics
-            if file.profile is not None:
-                former = seen.get(file.profile.name)
+            profile = _careful(file)
+            if profile is not None:
+                diagnostics += (_unread(profile, note) for note in profile.notes)
+                former = seen.get(profile.name)
                 if former is not None:
-                    diagnostics.append(_replaced(former, file.profile))
-                seen[file.profile.name] = file.profile
-                found.append(file.profile)
-    by_name = {profile.name: profile for profile in found}
+                    diagnostics.append(_replaced(former, profile))
+                if not is_trusted:
+                    held, lost = untrusted(profile, by_name.get(profile.name))
+                    profile = replace(held, summary=profile_summary(held))
+                    diagnostics += lost
+                seen[profile.name] = profile
+                found.append(profile)
+        by_name |= seen
     return AgentRoster(
         profiles=MappingProxyType(dict(sorted(by_name.items()))), diagnostics=tuple(diagnostics), read=tuple(found)
     )
 
 
-def _files(folder: Path, *, is_local: bool) -> Iterator[AgentFile]:
+def _files(folder: Path, trusts: Covers, *, is_local: bool) -> Iterator[tuple[AgentFile, bool]]:
     for path, text in read_folder(folder):
         if isinstance(text, Err):
-            yield _skipped(str(path), Fault(line=0, fact=f"cannot be read ({text.err_value})"))
+            yield _skipped(str(path), Fault(line=0, fact=f"cannot be read ({text.err_value})")), False
         else:
-            yield parse_agent_profile(text.ok_value, source=str(path), is_local=is_local)
+            file = parse_agent_profile(text.ok_value, source=str(path), is_local=is_local)
+            yield file, trusts(path, text.ok_value)
+
+
+def _unread(profile: Profile, note: str) -> Diagnostic:
+    return Diagnostic(subject=profile.name, message=note, source=profile.source)
 
 
 def _replaced(former: Profile, profile: Profile) -> Diagnostic:
@@ -158,12 +212,16 @@ def chosen_agents(chosen: bool | tuple[str, ...], profiles: Iterable[Profile]) -
 class AgentShelf:
     """The agent profiles that are in force in `cwd`, read again when they were read five seconds ago."""
 
-    def __init__(self, *, cwd: Path, agent_dir: Path, now: Clock) -> None:
+    def __init__(self, *, cwd: Path, agent_dir: Path, now: Clock, trust: Callable[[], Trust] | None = None) -> None:
         self.cwd = cwd
         self.agent_dir = agent_dir
         self.folders = agent_dir / FOLDER, cwd / ".pi" / FOLDER
-        self._roster = Fresh(lambda: load_agents(cwd=cwd, agent_dir=agent_dir), now)
-        self._skills = Fresh(lambda: discover(agent_dir=agent_dir, cwd=cwd), now)
+
+        def trusts() -> Covers:
+            return nothing if trust is None else trust().covers
+
+        self._roster = Fresh(lambda: load_agents(cwd=cwd, agent_dir=agent_dir, trusts=trusts()), now)
+        self._skills = Fresh(lambda: discover(agent_dir=agent_dir, cwd=cwd, trusts=trusts()), now)
 
     def roster(self) -> AgentRoster:
         """All of them, at most five seconds old."""

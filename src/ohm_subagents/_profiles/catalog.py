@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Final, Self
 
 from ohm_subagents._config.regular_file import is_one_place
 from ohm_subagents._config.schema import RESERVED_IDS
+from ohm_subagents._config.tool_rules import fold_tool
+from ohm_subagents._config.trust import nothing
 from ohm_subagents._profiles.fenced import read_folder
 from ohm_subagents._profiles.markdown import parse_profile
 from ohm_subagents._profiles.rights import tightened
+from ohm_subagents._profiles.untrusted import untrusted
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from ohm_subagents._config.trust import Covers
     from ohm_subagents.contract.profile import Profile
 
 BUILTIN: Final = ("librarian", "oracle", "finder", "task", "painter")
@@ -28,10 +32,14 @@ BUILTIN: Final = ("librarian", "oracle", "finder", "task", "painter")
 
 @dataclass(frozen=True, kw_only=True)
 class Catalog:
-    """Every profile there is, in order, and what was wrong with the files."""
+    """Every profile there is, in order, and what was wrong with the files.
+
+    `brought` are the folded ids that a project gives to profiles, and that are no direct tool without it.
+    """
 
     profiles: tuple[Profile, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
+    brought: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, profiles: Iterable[Profile]) -> Self:
@@ -44,6 +52,19 @@ class Catalog:
         """The catalogue with the configuration's word, by id, on what is a direct tool; None leaves it as it is."""
         said = ((profile, is_primary(profile.id)) for profile in self.profiles)
         return replace(self, profiles=tuple(_as_said(profile, primary=primary) for profile, primary in said))
+
+    @property
+    def new_tools(self) -> tuple[str, ...]:
+        """The names of direct tools that there are because of a project."""
+        return tuple(profile.id for profile in self.profiles if profile.primary and fold_id(profile.id) in self.brought)
+
+    def without_tools(self, taken: Iterable[str]) -> Self:
+        """The catalogue without those of `new_tools` that have a name of `taken`: the profiles stay subagents."""
+        names = frozenset(map(fold_tool, taken))
+        void = [profile for profile in self.profiles if profile.id in self.new_tools and fold_tool(profile.id) in names]
+        told = tuple(_taken(profile) for profile in void)
+        kept = (replace(profile, primary=False) if profile in void else profile for profile in self.profiles)
+        return replace(self, profiles=tuple(kept), diagnostics=(*self.diagnostics, *told))
 
     def find(self, text: str) -> Profile | None:
         """The profile of an id as a caller types it: trimmed and folded."""
@@ -59,12 +80,18 @@ class Catalog:
 
 
 def load_catalog(
-    *, cwd: Path, config_dir: Path, plugin_profiles: Iterable[Profile], agents: Iterable[Profile] = ()
+    *,
+    cwd: Path,
+    config_dir: Path,
+    plugin_profiles: Iterable[Profile],
+    agents: Iterable[Profile] = (),
+    trusts: Covers = nothing,
 ) -> Catalog:
     """Read every source. A later one overrides by id, keeping its place; a broken file is a diagnostic.
 
-    A project's profile that overrides another gets no tool that the other had not. `agents` are agent profiles in the
-    order in which they were read: of those with one name, the last stands.
+    A project's profile that overrides another gets no tool that the other had not, and none but those that read unless
+    the user `trusts` its file. `agents` are agent profiles in the order in which they were read: of those with one
+    name, the last stands.
     """
     shelf = _Shelf()
     shelf.put(builtin_profiles())
@@ -72,10 +99,13 @@ def load_catalog(
     for profile in agents:
         shelf.put([shelf.tightened(profile) if profile.agent and profile.agent.is_local else profile])
     user, project = config_dir / "subagents", cwd / ".pi" / "subagents"
-    shelf.put(_read(user, shelf.diagnostics))
+    shelf.put(profile for profile, _ in _read(user, shelf.diagnostics, nothing))
+    brought: frozenset[str] = frozenset()
     if not is_one_place(project, user):
-        shelf.put([shelf.tightened(profile) for profile in _read(project, shelf.diagnostics)])
-    return Catalog(profiles=tuple(shelf.profiles.values()), diagnostics=tuple(shelf.diagnostics))
+        theirs = tuple(_read(project, shelf.diagnostics, trusts))
+        brought = frozenset(fold_id(one.id) for one, _ in theirs if not shelf.is_tool(one))
+        shelf.put([shelf.tightened(one, is_trusted=is_trusted) for one, is_trusted in theirs])
+    return Catalog(profiles=tuple(shelf.profiles.values()), diagnostics=tuple(shelf.diagnostics), brought=brought)
 
 
 @cache
@@ -94,6 +124,14 @@ def builtin_profiles() -> tuple[Profile, ...]:
 
 def _as_said(profile: Profile, *, primary: bool | None) -> Profile:
     return profile if primary in (None, profile.primary) else replace(profile, primary=primary)
+
+
+def _taken(profile: Profile) -> Diagnostic:
+    message = (
+        f"The profile '{profile.id}' of a project is no direct tool: a tool of a suite, of the host or of subagents "
+        "has that name. Give it another id."
+    )
+    return Diagnostic(subject=profile.id, message=message, source=profile.source or None)
 
 
 class _Shelf:
@@ -117,9 +155,14 @@ class _Shelf:
                 seen[key] = profile
         self.profiles |= seen
 
-    def tightened(self, profile: Profile) -> Profile:
+    def is_tool(self, profile: Profile) -> bool:
+        """Whether there is a direct tool of this name already."""
+        former = self.profiles.get(fold_id(profile.id))
+        return former is not None and former.primary
+
+    def tightened(self, profile: Profile, *, is_trusted: bool = True) -> Profile:
         """A project's profile with no more rights than the one it overrides; what it does not get is named."""
-        both, lost = tightened(profile, self.profiles.get(fold_id(profile.id)))
+        both, lost = (tightened if is_trusted else untrusted)(profile, self.profiles.get(fold_id(profile.id)))
         self.diagnostics += lost
         return both
 
@@ -134,8 +177,8 @@ class _Shelf:
         )
 
 
-def _read(folder: Path, diagnostics: list[Diagnostic]) -> Iterable[Profile]:
-    """The profiles of a folder's Markdown files, by file name. No folder, no profiles."""
+def _read(folder: Path, diagnostics: list[Diagnostic], trusts: Covers) -> Iterable[tuple[Profile, bool]]:
+    """The profiles of a folder's Markdown files, by file name, each with whether it is trusted. No folder, none."""
     for path, text in read_folder(folder):
         if isinstance(text, Err):
             message = f"Cannot read profiles from '{path}': {text.err_value}."
@@ -146,4 +189,4 @@ def _read(folder: Path, diagnostics: list[Diagnostic]) -> Iterable[Profile]:
             diagnostics.append(Diagnostic(subject=path.stem, message=str(parsed.err_value), severity="error"))
             continue
         diagnostics += parsed.ok_value.diagnostics
-        yield parsed.ok_value.profile
+        yield parsed.ok_value.profile, trusts(path, text.ok_value)

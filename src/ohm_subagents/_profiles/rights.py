@@ -65,8 +65,8 @@ def _restrained(profile: Profile, former: Profile) -> tuple[Profile, list[str]]:
     is_clear = profile.tools.allowed is None or not profile.tools.denied
     if profile.agent is not None and tools.allowed is not None and is_clear:
         tools = ToolPolicy(allowed=tools.allowed)  # of an agent profile, both lists would be a conflict
-    given = _listed(tools)
-    lost = [f"the tool '{name}'" for name in sorted(_listed(profile.tools)) if not has_tool(given, name)]
+    given = listed_tools(tools)
+    lost = [f"the tool '{name}'" for name in sorted(listed_tools(profile.tools)) if not has_tool(given, name)]
     if former.internal and not profile.internal:
         lost.append("the right to be seen")
     if former.feature not in {None, profile.feature}:
@@ -129,8 +129,8 @@ def _started(profile: Profile, may: AgentOptions) -> tuple[Profile, tuple[Diagno
     if not lost:
         return replace(profile, agent=both), ()
     message = (
-        f"The profile '{profile.id}' of a project names more in {lost} than a subagent of `task` gets: a project's "
-        "file cannot add to how an agent is started. The user's file can."
+        f"The profile '{profile.id}' of a project names more in {lost} than it gets: a project's file cannot add to "
+        "how an agent is started. The user's file can."
     )
     told = Diagnostic(subject=profile.id, message=message, source=profile.source)
     return replace(profile, agent=both), (told,)
@@ -145,7 +145,7 @@ def _common(first: ToolPolicy, second: ToolPolicy) -> ToolPolicy:
     return ToolPolicy(allowed=tuple(name for name in names if not has_tool(denied, name)), denied=denied)
 
 
-def _listed(policy: ToolPolicy) -> tuple[str, ...]:
+def listed_tools(policy: ToolPolicy) -> tuple[str, ...]:
     """The tools that a policy names, or all of ours; those of plugins are not known yet."""
     names = CHILD_TOOLS if policy.allowed is None else policy.allowed
     return tuple(name for name in names if not has_tool(policy.denied, name))

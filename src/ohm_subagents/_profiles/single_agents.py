@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 import stat
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.regular_file import is_one_place
+from ohm_subagents._config.trust import everything, nothing
+from ohm_subagents._config.values import shown
 from ohm_subagents._profiles.agents import AgentRoster
 from ohm_subagents._profiles.fenced import problem, read_folder, split
+from ohm_subagents._profiles.untrusted import untrusted
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.model_pattern import parse_model_pattern
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from ohm_subagents._config.trust import Covers
+
 BUILTIN: Final = ("explorer", "researcher", "reviewer", "implementer", "tester")
 """In the order in which a caller is told of them."""
 FOLDER: Final = "agents"
@@ -28,6 +34,11 @@ PROJECT_FOLDERS: Final = (".pi/agents", ".agents")
 SUFFIXES: Final = (".md", ".markdown")
 _LINE: Final = re.compile(r"([\w-]+)[ \t]*:(.*)", re.ASCII)
 _QUOTED: Final = re.compile(r"""(["'])(.*)\1""")
+_BELOW: Final = re.compile(r"\ntools[ \t]*:[ \t]*\n((?:(?:[ \t]+|-)[^\n]*\n)+)")
+_LIST: Final = re.compile(r"\[([^\[\]{}]*)\]")
+_NAME: Final = re.compile(r"[\w.:/@*-]+")
+_READONLY: Final = frozenset({"true", "1"})
+_WRITING: Final = frozenset({"", "false", "0", "no", "off"})
 
 
 def parse_single_agent(text: str, *, source: str, is_local: bool) -> Profile | None:
@@ -54,7 +65,7 @@ def parse_single_agent(text: str, *, source: str, is_local: bool) -> Profile | N
         agent=AgentOptions(
             model=values.get("model") or None,
             is_local=is_local,
-            is_readonly=values.get("readonly") in {"true", "1"},
+            is_readonly=values.get("readonly") in _READONLY,
             has_task_argument=True,
         ),
         source=source,
@@ -69,8 +80,41 @@ def _values(matter: str) -> dict[str, str]:
 
 
 def _names(listed: str) -> tuple[str, ...] | None:
-    """The names of a comma-separated list, each once; None if there are none: then nothing is said about tools."""
-    return tuple(dict.fromkeys(name for part in listed.split(",") if (name := part.strip()))) or None
+    """The names of a list in brackets, or with commas between, each once; None if nothing is said about tools.
+
+    Whoever lists tools wants no others: of a list that cannot be read, there are none.
+    """
+    inner = _LIST.fullmatch(listed)
+    parts = (inner[1] if inner else listed).split(",")
+    names = [quoted[2] if (quoted := _QUOTED.fullmatch(part.strip())) else part.strip() for part in parts]
+    named = tuple(dict.fromkeys(filter(None, names)))
+    if not all(map(_NAME.fullmatch, named)):
+        return ()
+    return named if inner else named or None
+
+
+def _careful(profile: Profile, text: str) -> Profile:
+    """The agent with less where its file asks for less in words that 001 does not know; `notes` say what is not read.
+
+    As in the other files of agents, each tool may have a line of its own.
+    """
+    matter, _ = split(text) or ("", "")
+    values = _values(matter)
+    notes: list[str] = []
+    readonly, listed = values.get("readonly", ""), values.get("tools", "")
+    is_readonly = readonly.lower() not in _WRITING
+    if is_readonly and readonly not in _READONLY:
+        notes.append(f"'readonly' is {shown(readonly)}, but has to be true or false: the agent only reads.")
+    allowed = profile.tools.allowed
+    below = _BELOW.search(f"\n{matter}\n")
+    if below is not None and not listed:
+        listed = f"[{','.join(line.strip().removeprefix('-') for line in below[1].splitlines())}]"
+        allowed = _names(listed)
+    if allowed == () and listed.replace(" ", "") != "[]":
+        notes.append(f"'tools' is {shown(listed)}, but has to be a list of names: the agent gets no tool.")
+    options = profile.agent or AgentOptions()
+    agent = replace(options, is_readonly=options.is_readonly or is_readonly)
+    return replace(profile, agent=agent, tools=ToolPolicy(allowed=allowed), notes=(*profile.notes, *notes))
 
 
 @cache
@@ -87,14 +131,21 @@ def builtin_single_agents() -> tuple[Profile, ...]:
     return tuple(found)
 
 
-def load_single_agents(*, cwd: Path, agent_dir: Path) -> AgentRoster:
-    """Every agent by name: those that ship, then the user's, then the project's; the later one stands, in its place."""
+def load_single_agents(*, cwd: Path, agent_dir: Path, trusts: Covers = nothing) -> AgentRoster:
+    """Every agent by name: those that ship, then the user's, then the project's; the later one stands, in its place.
+
+    A project's, unless the user `trusts` its file, has no more rights than the one that it replaces and a reader have.
+    """
     found = list(builtin_single_agents())
     diagnostics: list[Diagnostic] = []
     user, project = agent_dir / FOLDER, _project_folder(cwd, diagnostics)
-    found += _read(user, diagnostics, is_local=False)
+    found += (profile for profile, _ in _read(user, diagnostics, everything, is_local=False))
     if project is not None and not is_one_place(project, user):
-        found += _read(project, diagnostics, is_local=True)
+        formers = {profile.name: profile for profile in found}
+        for profile, is_trusted in _read(project, diagnostics, trusts, is_local=True):
+            held, lost = (profile, ()) if is_trusted else untrusted(profile, formers.get(profile.name))
+            found.append(held)
+            diagnostics += lost
     return AgentRoster(
         profiles={profile.name: profile for profile in found}, diagnostics=tuple(diagnostics), read=tuple(found)
     )
@@ -115,7 +166,9 @@ def _project_folder(cwd: Path, diagnostics: list[Diagnostic]) -> Path | None:
     return None
 
 
-def _read(folder: Path, diagnostics: list[Diagnostic], *, is_local: bool) -> Iterator[Profile]:
+def _read(
+    folder: Path, diagnostics: list[Diagnostic], trusts: Covers, *, is_local: bool
+) -> Iterator[tuple[Profile, bool]]:
     for path, text in read_folder(folder, SUFFIXES):
         if isinstance(text, Err):
             diagnostics.append(_unread(path, text.err_value, folder=folder))
@@ -124,7 +177,9 @@ def _read(folder: Path, diagnostics: list[Diagnostic], *, is_local: bool) -> Ite
         if profile is None:
             diagnostics.append(_left_out(path, "has no line 'name: …' between two lines '---' at its beginning"))
         else:
-            yield profile
+            careful = _careful(profile, text.ok_value)
+            diagnostics += (Diagnostic(subject=profile.name, message=one, source=str(path)) for one in careful.notes)
+            yield careful, trusts(path, text.ok_value)
 
 
 def _unread(path: Path, why: str, *, folder: Path) -> Diagnostic:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._config.regular_file import is_one_place
+from ohm_subagents._config.trust import COMMAND, nothing
 from ohm_subagents._profiles.fenced import read_fenced, read_text
 from ohm_subagents.contract.agent import SkillText
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ohm_subagents._config.trust import Covers
     from ohm_subagents.contract.profile import Profile
 
 FOLDER: Final = "skills"
@@ -25,15 +28,39 @@ MAX_FOLDERS: Final = 4000
 """How many directories are looked into below each place: a link may lead anywhere."""
 
 
-def discover(*, agent_dir: Path, cwd: Path) -> Mapping[str, SkillText]:
-    """Every skill by name; of two with one name, the first stays: the user's before the project's."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skills:
+    """Skills by name, and those of a project that are left out because the user does not trust their files."""
+
+    known: Mapping[str, SkillText]
+    untrusted: frozenset[str] = frozenset()
+
+
+def discover(*, agent_dir: Path, cwd: Path, trusts: Covers = nothing) -> Skills:
+    """Every skill by name; of two with one name, the first stays: the user's before the project's.
+
+    What a skill says is said to whoever names it, so that one of a project is known only if the user `trusts` its file.
+    """
     found: dict[str, SkillText] = {}
-    for folder in (agent_dir / FOLDER, cwd / ".pi" / FOLDER):
-        for path in _files(folder.absolute()):
-            skill = _skill(path)
-            if skill is not None:
+    left_out: set[str] = set()
+    user, project = (agent_dir / FOLDER).absolute(), (cwd / ".pi" / FOLDER).absolute()
+    for folder in (user,) if is_one_place(user, project) else (user, project):
+        for path, text in _texts(folder):
+            skill = _skill(path, text)
+            if skill is None:
+                continue
+            if folder == user or trusts(path, text):
                 found.setdefault(skill.name, skill)
-    return MappingProxyType(found)
+            else:
+                left_out.add(skill.name)
+    return Skills(known=MappingProxyType(found), untrusted=frozenset(left_out - found.keys()))
+
+
+def _texts(folder: Path) -> Iterator[tuple[Path, str]]:
+    for path in _files(folder):
+        text = read_text(path)
+        if isinstance(text, Ok):
+            yield path, text.ok_value
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -56,11 +83,8 @@ def _files(folder: Path) -> Iterator[Path]:
         left += reversed([entry for entry in shown if os.path.isdir(entry)])  # noqa: PTH112  pathlib's may raise
 
 
-def _skill(path: Path) -> SkillText | None:
-    text = read_text(path)
-    if isinstance(text, Err):
-        return None
-    read = read_fenced(text.ok_value)
+def _skill(path: Path, text: str) -> SkillText | None:
+    read = read_fenced(text)
     if isinstance(read, Err):
         return None
     values = read.ok_value.values
@@ -73,9 +97,7 @@ def _skill(path: Path) -> SkillText | None:
     )
 
 
-def equipped(
-    profile: Profile, skills: Mapping[str, SkillText], *, cwd: Path, agent_dir: Path
-) -> Result[Profile, OhmError]:
+def equipped(profile: Profile, skills: Skills, *, cwd: Path, agent_dir: Path) -> Result[Profile, OhmError]:
     """The profile with its suggested skills and their files, and with the text of those to be loaded behind its prompt.
 
     Returns `unknown_skills` for names that nobody has, `profile_argument_refused` for a file somewhere else.
@@ -83,26 +105,31 @@ def equipped(
     agent = profile.agent
     if agent is None:
         return Ok(profile)
-    unknown = [name for name in (*agent.suggested_skills, *agent.load_skills) if name not in skills]
+    known = skills.known
+    unknown = [name for name in (*agent.suggested_skills, *agent.load_skills) if name not in known]
     if unknown:
         return Err(_unknown(unknown, skills))
-    suggested = tuple(skills[name] for name in agent.suggested_skills)
+    suggested = tuple(known[name] for name in agent.suggested_skills)
     paths = (*agent.skill_paths, *(one.path for one in suggested))
     outside = [path for path in paths if not _is_below(path, (cwd, agent_dir), cwd)]
     if outside:
         message = f"Refusing skill path outside allowed directories: {outside[0]}"
         return Err(OhmError(code=ErrorCode.PROFILE_ARGUMENT_REFUSED, message=message))
-    loaded = (skills[name] for name in agent.load_skills)
+    loaded = (known[name] for name in agent.load_skills)
     blocks = (f'<loaded_skill name="{one.name}">\n{one.body}\n</loaded_skill>' for one in loaded if one.body)
     prompt = "\n\n".join(part for part in chain([agent.appended_prompt], blocks) if part)
     whole = replace(agent, skill_paths=paths, skills=(*agent.skills, *suggested), appended_prompt=prompt)
     return Ok(replace(profile, agent=whole))
 
 
-def _unknown(names: Iterable[str], skills: Mapping[str, SkillText]) -> OhmError:
+def _unknown(names: Sequence[str], skills: Skills) -> OhmError:
     quoted = ", ".join(f'"{name}"' for name in dict.fromkeys(names))
-    available = ", ".join(sorted(skills)) or "(none)"
-    return OhmError(code=ErrorCode.UNKNOWN_SKILLS, message=f"Unknown skills: {quoted}. Available skills: {available}")
+    available = ", ".join(sorted(skills.known)) or "(none)"
+    message = f"Unknown skills: {quoted}. Available skills: {available}"
+    if skills.untrusted.isdisjoint(names):
+        return OhmError(code=ErrorCode.UNKNOWN_SKILLS, message=message)
+    advice = f"The project has it, but is not trusted: see '{COMMAND}'."
+    return OhmError(code=ErrorCode.UNKNOWN_SKILLS, message=message, advice=advice)
 
 
 def _is_below(path: str, places: Iterable[Path], cwd: Path) -> bool:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os.path
 import re
+from dataclasses import dataclass
 from importlib.resources import as_file, files
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, cast
 
+from ohm_subagents._config.trust import everything, nothing
 from ohm_subagents._config.values import shown
 from ohm_subagents._profiles.fenced import read_fenced, read_folder, split
+from ohm_subagents._profiles.untrusted import untrusted
 from ohm_subagents.contract.agent import AgentOptions
+from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import Profile, ToolPolicy
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -16,6 +22,8 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
+
+    from ohm_subagents._config.trust import Covers
 
 FOLDER: Final = "prompts"
 CHILD: Final = (("PI_STICKY_SUBAGENT_CHILD", "1"),)
@@ -89,18 +97,51 @@ def _rejected(name: str, source: str, fact: str) -> Err[OhmError]:
     return Err(OhmError(code=ErrorCode.PROFILE_INVALID, message=message))
 
 
-def load_prompts(*, cwd: Path, folders: Iterable[Path] = ()) -> Mapping[str, Prompt]:
-    """Every agent by name: those that ship, then the project's, then those of `folders`; the later one stands."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StickyRoster:
+    """Every agent by name, or why its file is rejected, and what was not honoured as written."""
+
+    prompts: Mapping[str, Prompt]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def load_prompts(*, cwd: Path, folders: Iterable[Path] = (), trusts: Covers = nothing) -> StickyRoster:
+    """Every agent by name: those that ship, then the project's, then those of `folders`; the later one stands.
+
+    One of the project's, unless the user `trusts` its file, has no more rights than the one that it replaces and a
+    reader have. Of `folders`, which the user names, those within `cwd` are the project's too.
+    """
     with as_file(files("ohm_subagents._profiles").joinpath(FOLDER)) as shipped:
-        found = _read(shipped, is_local=False)
-    found |= _read(cwd / FOLDER, is_local=True)
-    for folder in folders:
-        found |= _read(cwd / folder, is_local=True)
-    return found
+        found = dict(_read(shipped, everything, is_local=False)[0])
+    diagnostics: list[Diagnostic] = []
+    for folder in (cwd / FOLDER, *(cwd / one for one in folders)):
+        read, trusted = _read(folder, trusts if _is_projects(folder, cwd) else everything, is_local=True)
+        diagnostics += (_told(name, one.err_value) for name, one in read.items() if isinstance(one, Err))
+        formers = {name: one.ok_value for name, one in found.items() if isinstance(one, Ok)}
+        for name, one in read.items():
+            if isinstance(one, Ok) and name not in trusted:
+                held, lost = untrusted(one.ok_value, formers.get(name))
+                diagnostics += lost
+                found[name] = Ok(held)
+            else:
+                found[name] = one
+    return StickyRoster(prompts=found, diagnostics=tuple(diagnostics))
 
 
-def _read(folder: Path, *, is_local: bool) -> dict[str, Prompt]:
+def _is_projects(folder: Path, cwd: Path) -> bool:
+    """Whether a folder is within the working directory, as it is written or as its links lead."""
+    ways = (os.path.normpath, os.path.realpath)
+    return any(PurePath(way(folder.absolute())).is_relative_to(way(cwd.absolute())) for way in ways)
+
+
+def _told(name: str, why: OhmError) -> Diagnostic:
+    return Diagnostic(subject=name, message=f"{why.message} No agent '{name}' is there.", severity="error")
+
+
+def _read(folder: Path, trusts: Covers, *, is_local: bool) -> tuple[Mapping[str, Prompt], frozenset[str]]:
+    """The agents of a folder, and the names of those whose files are trusted."""
     found: dict[str, Prompt] = {}
+    trusted: set[str] = set()
     for path, text in read_folder(folder):
         if isinstance(text, Err):
             found[path.stem] = _rejected(path.stem, str(path), f"cannot be read: {text.err_value}.")
@@ -108,4 +149,5 @@ def _read(folder: Path, *, is_local: bool) -> dict[str, Prompt]:
         parsed = parse_prompt(text.ok_value, source=str(path), stem=path.stem, is_local=is_local)
         if parsed is not None:
             found |= (parsed,)
-    return found
+            (trusted.add if trusts(path, text.ok_value) else trusted.discard)(parsed[0])
+    return found, frozenset(trusted)

@@ -49,7 +49,7 @@ class Profile:
     `overrides` is then the file that `limits` and `budget` are from. `env` names variables of our environment that a
     command-line agent which runs the profile may see. `agent` is there for a profile of 000. With `finalize`, an answer
     only counts if it is handed in by `subagent_finalize` (003); `result_schema` is the JSON schema of its result, which
-    is a text without one.
+    is a text without one. `notes` are what of its file is not done, for each of its tasks.
     """
 
     id: str
@@ -74,5 +74,6 @@ class Profile:
     agent: AgentOptions | None = None
     finalize: Literal["required"] | None = None
     result_schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
+    notes: tuple[str, ...] = ()
     source: str = ""
     overrides: str = ""

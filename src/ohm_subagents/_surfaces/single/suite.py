@@ -17,7 +17,7 @@ from ohm_subagents._surfaces.single.inputs import SUBAGENT_SCHEMA, Asked, parse_
 from ohm_subagents._surfaces.single.limits import limits_of
 from ohm_subagents._surfaces.single.outcome import DISABLED, not_begun, refused, result_of
 from ohm_subagents._surfaces.single.session_file import SessionFiles
-from ohm_subagents._surfaces.single.tool_policy import tools_of
+from ohm_subagents._surfaces.single.tool_policy import tools_of, withheld
 from ohm_subagents._surfaces.single.verdict import is_worth_another
 from ohm_subagents._surfaces.single.views import call_line, result_text
 from ohm_subagents._surfaces.title import title_of
@@ -177,7 +177,13 @@ def _prepared(order: _Order) -> Profile:
         ("PI_SUBAGENT_ALLOW_LSP", "1" if settings.allow_lsp_tools else "0"),
         ("PI_SUBAGENT_LSP_ACTIONS", ",".join(settings.allowed_lsp_actions)),
     )
-    return replace(agent, prompt=prompt, tools=ToolPolicy(allowed=tools), agent=replace(options, variables=variables))
+    return replace(
+        agent,
+        prompt=prompt,
+        tools=ToolPolicy(allowed=tools),
+        agent=replace(options, variables=variables),
+        notes=(*agent.notes, *withheld(agent.tools.allowed, tools, settings)),
+    )
 
 
 def _item(order: _Order, again: Callable[[Task], bool], redaction: Redaction) -> StartItem:

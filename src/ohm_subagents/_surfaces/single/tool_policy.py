@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ohm_subagents.contract.devkit_settings import DevkitSettings
 
 _LOCAL: Final = ("read", "grep", "find", "ls")
@@ -21,8 +23,23 @@ def tools_of(
     """
     if settings.allow_write and not is_readonly:
         return declared if declared is None else tuple(tool for tool in declared if _has_lsp(settings) or tool != LSP)
-    return tuple(tool for tool in declared or _LOCAL if tool in READING or (tool == LSP and _has_lsp(settings)))
+    named = _LOCAL if declared is None else declared
+    return tuple(tool for tool in named if tool in READING or (tool == LSP and _has_lsp(settings)))
 
 
 def _has_lsp(settings: DevkitSettings) -> bool:
     return settings.allow_lsp_tools and bool(settings.allowed_lsp_actions)
+
+
+def withheld(
+    declared: tuple[str, ...] | None, given: tuple[str, ...] | None, settings: DevkitSettings
+) -> Iterator[str]:
+    """Say which of the declared tools an agent does not get, and why."""
+    lacking = [tool for tool in declared or () if given is not None and tool not in given]
+    lsp = [tool for tool in lacking if tool == LSP]
+    others = ", ".join(f"'{tool}'" for tool in lacking if tool != LSP)
+    if others:
+        why = "the agent is read-only" if settings.allow_write else "subagents.allowWrite of config.json is false"
+        yield f"Not given: {others}, because {why}."
+    if lsp:
+        yield f"Not given: '{LSP}', because allowLspTools of config.json is false, or allowedLspActions is empty."
