@@ -2,18 +2,20 @@
 
 import json
 import logging
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import get_args
 
 import anyio
 import pytest
 from acting import ActingBackend
+from model_server import Drop, ModelServer, Say
 
 from ohm_subagents import Ohm
 from ohm_subagents._orchestrator.held_text import redacted_answer
 from ohm_subagents._orchestrator.redacted import OF_ERRORS, TEXTS
 from ohm_subagents._views.redaction import Redaction
 from ohm_subagents.contract import (
+    AgentEnded,
     Checkpointed,
     Diagnostic,
     DiagnosticRaised,
@@ -27,8 +29,10 @@ from ohm_subagents.contract import (
     ToolEnded,
     ToolStarted,
     ToolUpdated,
+    Usage,
     UsageAdded,
 )
+from ohm_subagents.contract.diagnostics import CUT_OFF
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio
@@ -120,6 +124,82 @@ async def test_what_may_be_the_beginning_of_a_secret_goes_when_a_run_breaks_off(
     assert seen.task.text.startswith("I found this:")
     assert seen.task.status in {"failed", "cancelled"}
     assert KEY[:6] not in seen.everything() + caplog.text
+
+
+LAST_WORDS = {
+    "usage": [UsageAdded(usage=Usage(requests=1))],
+    "the state": [Checkpointed(state="so far")],
+    "both": [UsageAdded(usage=Usage(requests=1)), Checkpointed(state="so far")],
+    "the end of the agent": [AgentEnded()],
+    "everything": [
+        DiagnosticRaised(diagnostic=Diagnostic(subject="x", message="Hm.")),
+        UsageAdded(usage=Usage(requests=1)),
+        AgentEnded(),
+        Checkpointed(state="so far"),
+    ],
+}
+
+
+@pytest.mark.parametrize("suite", ["task", "single"])
+@pytest.mark.parametrize("kind", [TextDelta, ThinkingDelta])
+@pytest.mark.parametrize("last", LAST_WORDS.values(), ids=LAST_WORDS)
+async def test_it_goes_whatever_the_backend_says_before_the_run_ends(suite, kind, last, tmp_path):
+    async def act(_request, sink):
+        sink.emit(TextDelta(text="I found this: "))
+        sink.emit(kind(text=KEY[:12]))
+        for event in last:
+            sink.emit(event)
+        return Err(OhmError(code="acme_down", message="Connection lost."))
+
+    if suite == "task":
+        seen = await called(act, tmp_path)
+        assert seen.task.text.startswith("I found this:")
+        assert KEY[:6] not in seen.everything()
+        return
+    env = HERMETIC | {"ACME_KEY": KEY, "HOME": str(tmp_path)}
+    async with Ohm.open(env=env, config=CONFIG, suites=["single"], plugins=[ActingBackend(act)], cwd=tmp_path) as ohm:
+        done = await ohm.call("subagent", {"agent": "explorer", "task": "x"})
+        kept = [repr(task) for task in ohm.store.tasks()]
+    assert "I found this:" in done.text
+    assert KEY[:6] not in "".join((done.text, repr(done.details), *kept))
+
+
+async def test_it_goes_from_an_answer_that_ends_at_the_limit_of_the_model(tmp_path):
+    async def act(_request, sink):
+        sink.emit(TextDelta(text=f"The key is {KEY[:12]}"))
+        sink.emit(UsageAdded(usage=Usage(requests=1)))
+        sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="m", message=f"{CUT_OFF} at the limit.")))
+        sink.emit(Checkpointed(state="so far"))
+        return f"The key is {KEY[:12]}"
+
+    seen = await called(act, tmp_path)
+    assert seen.task.status == "succeeded"
+    assert seen.task.output == "The key is [REDACTED]"
+    assert KEY[:6] not in seen.everything()
+
+
+class TestWithAModel:
+    @pytest.fixture
+    def anyio_backend(self):
+        """pydantic-ai runs on asyncio only."""
+        return "asyncio"
+
+    @pytest.mark.parametrize("end", [Say(KEY[:12], Drop()), Say(KEY[:12], finish="length")], ids=["drop", "length"])
+    async def test_a_model_that_breaks_off_in_the_middle_of_a_key_leaves_nothing_of_it(self, end, tmp_path):
+        with ModelServer(end) as server:
+            acme = {"baseUrl": server.url, "apiKeyEnv": "ACME_KEY", "models": ["small"]}
+            config = {
+                "providers": {"acme": acme},
+                "subagents": {"model": "acme/small", "redact": True, "requestRetries": 0},
+            }
+            env = HERMETIC | {"ACME_KEY": KEY, "PI_CONFIG_DIR": str(tmp_path), "OHM_SUBAGENTS_STORE": "sqlite"}
+            async with Ohm.open(env=env, config=config, suites=["task"], cwd=tmp_path) as ohm:
+                asked = {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "p"}
+                result = await ohm.call("task", asked)
+                task = ohm.task(result.details["task_id"])
+        assert "[REDACTED]" in task.text
+        told = (result.text, repr(result.details), result.render(expanded=True), repr(replace(task, checkpoint=None)))
+        assert KEY[:6] not in "".join(told), "the state of a conversation that can go on is not redacted"
 
 
 async def test_a_text_without_end_is_recorded_by_whole_lines(tmp_path):

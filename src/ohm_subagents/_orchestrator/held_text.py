@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import from_json, to_json
 
-from ohm_subagents.contract.events import AgentEnded, TextDelta, ThinkingDelta, UsageAdded
+from ohm_subagents.contract.events import AgentEnded, Checkpointed, TextDelta, ThinkingDelta, UsageAdded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,10 +42,10 @@ class HeldText:
         if self._chars > self._due:
             yield from self._whole_lines()
 
-    def followed_by(self, event: UsageAdded | AgentEnded) -> Iterator[Event]:
-        """The event, behind the text; both later if that ends with what may be the beginning of a secret."""
-        self._after.append(event)
-        if not self._redactor.may_go_on("".join(self._said)):
+    def followed_by(self, *events: UsageAdded | AgentEnded | Checkpointed) -> Iterator[Event]:
+        """The events, behind the text; all later if that ends with what may be the beginning of a secret."""
+        self._after += events
+        if not any(self._redactor.may_go_on("".join(held)) for held in (self._thought, self._said)):
             yield from self.whole()
 
     def whole(self, *, is_broken: bool = False) -> Iterator[Event]:

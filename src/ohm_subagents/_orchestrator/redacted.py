@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ohm_subagents._orchestrator.held_text import HeldText, redacted_answer, redacted_json
 from ohm_subagents._orchestrator.live import LiveTask
+from ohm_subagents.contract.diagnostics import CUT_OFF
 from ohm_subagents.contract.events import (
     AgentEnded,
     Cancelled,
@@ -99,7 +100,7 @@ class RedactedTask(LiveTask):
     Pieces of the output of a tool are not recorded, its whole output is.
     """
 
-    __slots__ = ("_held", "_keeps_state", "_redactor")
+    __slots__ = ("_held", "_is_cut", "_keeps_state", "_redactor")
 
     def __init__(
         self,
@@ -115,6 +116,7 @@ class RedactedTask(LiveTask):
         super().__init__(task, plan, clock=clock, store=store, audience=audience, lineage=lineage)
         self._redactor = redactor
         self._held = HeldText(redactor)
+        self._is_cut = False
         item = plan.item
         self._keeps_state = not item.is_one_shot or item.session_id is not None or plan.profile.finalize is not None
 
@@ -131,17 +133,24 @@ class RedactedTask(LiveTask):
 
     def _redacted(self, event: Event) -> Iterator[Event]:
         """What may be recorded now."""
+        if isinstance(event, DiagnosticRaised | RunStarted):
+            self._is_cut = isinstance(event, DiagnosticRaised) and (
+                self._is_cut or event.diagnostic.message.startswith(CUT_OFF)
+            )
         match event:
             case TextDelta() | ThinkingDelta():
                 yield from self._held.add(event)
             case UsageAdded() | AgentEnded():
                 yield from self._held.followed_by(event)
-            case Checkpointed() if not self._keeps_state:
-                yield from self._held.whole()
-            case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):
+            case Checkpointed():  # a run that breaks off saves its state too, in the middle of a text
+                yield from self._held.followed_by(*([event] if self._keeps_state else []))
+            case RunEnded(outcome=outcome, output=output) if self._is_cut or not isinstance(outcome, Succeeded):
+                yield from self._held.whole(is_broken=True)
+                yield redacted_event(replace(event, output=self._redactor.cut_off(output)), self._redactor)
+            case TaskSettled(outcome=outcome):
                 yield from self._held.whole(is_broken=not isinstance(outcome, Succeeded))
                 yield redacted_event(event, self._redactor)
-            case ToolStarted() | ToolEnded() | Finalized() | Checkpointed() | RunStarted() | FollowUpTaken():
+            case ToolStarted() | ToolEnded() | Finalized() | RunStarted() | FollowUpTaken() | RunEnded():
                 yield from self._held.whole()
                 yield redacted_event(event, self._redactor)
             case _:  # it says nothing of what the text around it is

@@ -35,3 +35,5 @@ UNREADABLE_SESSION: Final = Diagnostic(
     "the run continues from its prompts and answers alone.",
 )
 """What a backend says of a checkpoint that it cannot continue from."""
+CUT_OFF: Final = "The answer was cut off"
+"""How a backend begins a diagnostic of an answer that is there, and not all of it."""

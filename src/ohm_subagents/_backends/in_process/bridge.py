@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
     ToolCallPart,
 )
 
-from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.diagnostics import CUT_OFF, Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised, TextDelta, ThinkingDelta, ToolEnded, ToolStarted
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Bridge:
         """The model has taken its turn."""
         self.response = response
         if (why := _CUT_OFF.get(response.finish_reason or "")) is not None and not said_nothing(response):
-            cut = Diagnostic(subject="model", message=f"The answer was cut off {why}.")
+            cut = Diagnostic(subject="model", message=f"{CUT_OFF} {why}.")
             self.sink.emit(DiagnosticRaised(diagnostic=cut))
 
 

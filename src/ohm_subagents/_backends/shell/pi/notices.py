@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._backends.quoting import quoted
 from ohm_subagents._backends.shell.pi.records import as_record, as_text, wording
 from ohm_subagents._plugins.gate import RequestNeed
-from ohm_subagents.contract.diagnostics import Diagnostic, Severity
+from ohm_subagents.contract.diagnostics import CUT_OFF, Diagnostic, Severity
 from ohm_subagents.contract.events import DiagnosticRaised
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _MAX_WARNINGS: Final = 20
 
 def cut_off() -> DiagnosticRaised:
     """An answer that has text, but not all of it."""
-    return _notice("The answer was cut off at the model's output token limit.")
+    return _notice(f"{CUT_OFF} at the model's output token limit.")
 
 
 def substituted(asked: ModelPattern | None, provider: str, model: str) -> Iterable[DiagnosticRaised]:

@@ -12,7 +12,7 @@ from ohm_subagents._backends.shell.pi.flags import tools_allowed
 from ohm_subagents._backends.shell.pi.notices import warnings
 from ohm_subagents._backends.shell.pi.reader import ROUTE, RUNTIME
 from ohm_subagents._plugins.interfaces import RunOutput
-from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.diagnostics import CUT_OFF, Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import DiagnosticRaised, RouteResolved
 from ohm_subagents.contract.result import Err, Ok
@@ -133,7 +133,7 @@ class TextReader:
         """See `Reader`. Who did the work is told of work that was done."""
         yield from warnings(ended.stderr, self._secrets)
         if self._is_full:
-            cut = Diagnostic(subject="pi", message="The answer was cut off at 8 MB of text.")
+            cut = Diagnostic(subject="pi", message=f"{CUT_OFF} at 8 MB of text.")
             yield DiagnosticRaised(diagnostic=cut)
         if ended.code == 0:
             header, _ = _parted(self._text(ended))
