@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import signal
 
+import pytest
+
 START = {"op": "start", "subagent_type": "finder", "description": "Scan", "prompt": "answer"}
 
 
@@ -46,3 +48,23 @@ def test_an_interrupted_json_call_is_a_cancelled_envelope(ohm, ohm_process) -> N
         stdout, _ = process.communicate(timeout=60)
     details = json.loads(stdout)
     assert (process.returncode, details["contract_version"], details["status"]) == (130, "task.v1", "cancelled")
+
+
+FAILING = {
+    "delegate_to_subagents": {"tasks": [{"name": "a", "prompt": "answer"}, {"name": "b", "prompt": "fail"}]},
+    "subagent": {"agent": "nobody", "task": "answer"},
+    "subagent_sticky": {"agent": "nobody", "task": "answer"},
+}
+
+
+@pytest.mark.parametrize("tool", FAILING)
+def test_a_subagent_of_any_suite_that_failed_is_an_exit_code(ohm, tool) -> None:
+    ohm.configure({"suites": ["delegate", "single", "sticky"], "subagentBackend": "stage"})
+    done = ohm("call", tool, json.dumps(FAILING[tool]))
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_a_delegation_in_which_none_failed_is_a_success(ohm) -> None:
+    ohm.configure({"suites": ["delegate"], "subagentBackend": "stage"})
+    done = ohm("call", "delegate_to_subagents", json.dumps({"tasks": [{"name": "a", "prompt": "answer"}]}))
+    assert done.returncode == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from secrets import SystemRandom
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,6 @@ from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
     from uuid import UUID
 
     from anyio.abc import TaskGroup
@@ -178,6 +178,7 @@ class Engine:
             redaction=self._surroundings.redaction,
             cwd=self.assembly.sources.cwd,
             home=home_dir(self.assembly.sources.env),
+            kept_in=None if self.store.place is None else Path(self.store.place).parent,
             memory=self._memories.setdefault(suite, {}),
             status=lambda: None if self.assembly.sources.live_ui else status_line(self.store.recent()),
         )

@@ -42,11 +42,15 @@ KeptT = TypeVar("KeptT")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a tool call gives back: `text` for the model, `details` for machines, views for people."""
+    """What a tool call gives back: `text` for the model, `details` for machines, views for people.
+
+    `has_failed`: a subagent that the call started has failed, where that is no error of the call itself (`is_error`).
+    """
 
     text: str
     details: JsonObject
     is_error: bool = False
+    has_failed: bool = False
     view: Callable[[View], str] | None = field(default=None, repr=False, compare=False)
     preview_max_lines: int = field(default=MAX_LINES, repr=False, compare=False)
 
@@ -197,9 +201,10 @@ class SuiteContext:
     back to it; `unmounted` is told by us when this context is no longer in force: the configuration has changed, which
     may have built the suite anew by then, or the `Ohm` closes. `session_file` is where it keeps the session, if it
     does. `clock` stamps; `home` is the user's. `redaction` cuts secrets out of what the suite writes outside of calls.
-    `memory` outlives the tools, which are built anew when the configuration changes. `spawn` starts a task that the
-    `Ohm` owns: it is cancelled when that closes, and logged if it raises. `audience` is whom the tools are built for; a
-    suite for both is built twice, with one memory, and only that of the parent hears events.
+    `kept_in` is the directory of the tasks that are kept, which other processes may share; None if they are gone with
+    this one. `memory` outlives the tools, which are built anew when the configuration changes. `spawn` starts a task
+    that the `Ohm` owns: it is cancelled when that closes, and logged if it raises. `audience` is whom the tools are
+    built for; a suite for both is built twice, with one memory, and only that of the parent hears events.
     """
 
     executor: Executor
@@ -212,6 +217,7 @@ class SuiteContext:
     parent_tools: Callable[[], tuple[str, ...]] = tuple
     cwd: Path = field(default_factory=Path.cwd)
     home: Path | None = None
+    kept_in: Path | None = None
     single_agents: Callable[[], Mapping[str, Profile]] = dict
     devkit_settings: Callable[[], DevkitSettings] = DevkitSettings
     sticky_agents: Callable[[tuple[Path, ...]], Mapping[str, Result[Profile, OhmError]]] = lambda _folders: {}

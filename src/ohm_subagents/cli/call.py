@@ -67,7 +67,7 @@ class _Frames:
 
 def _code(result: ToolResult) -> int:
     if not result.is_error:
-        return SUCCESS
+        return TASK_FAILED if result.has_failed else SUCCESS
     details = result.details
     return exit_code(
         code=str(details.get("error_code")),

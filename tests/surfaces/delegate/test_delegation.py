@@ -132,7 +132,14 @@ async def test_a_call_from_a_deny_rule_is_refused_alone(opened, place):
         ({"tasks": [{"name": "a"}]}, "'tasks.0.prompt' is missing; it is required."),
         ({"tasks": [{"name": 1, "prompt": "p"}]}, "'tasks.0.name' is 1; allowed: a text."),
         ({"tasks": tasks("a", timeout="soon")}, "allowed: a number of seconds, 1 or more."),
-        ({"tasks": tasks("a", timeout=float("inf"))}, "allowed: a number of seconds, 1 or more."),
+        ({"tasks": tasks("a", timeout=float("inf"))}, "a number of seconds, 1 or more, at most 1000000000."),
+        *(({"tasks": tasks("a", timeout=no)}, "allowed: a number of seconds, 1 or more.") for no in (0, 0.5, -1, True)),
+        ({"tasks": tasks("a", timeout=10**10)}, "a number of seconds, 1 or more, at most 1000000000."),
+        *(
+            ({"tasks": tasks("a", files=[{"path": "x", key: no}])}, f"is {no}; allowed: a whole number, 1 or more.")
+            for key in ("head", "tail")
+            for no in (0, -1)
+        ),
         ({"tasks": tasks("a", files=[{"path": "x", "head": 1, "tail": 1}])}, "start and end, or head, or tail."),
         ({"tasks": tasks("a", files=[{"path": "x", "foot": 1}])}, "the keys path, start, end, head and tail."),
         ([], "The arguments must be a JSON object, not []."),
@@ -174,7 +181,7 @@ async def test_one_session_cannot_be_resumed_twice_at_once(opened):
         twice = await delegated(ohm, *tasks("b", "c", resume=session_id))
     assert twice.is_error
     assert twice.text == (
-        f'Cannot resume: session "{session_id}" is still running. Wait for it to complete before resuming.'
+        f'Cannot resume: session "{session_id}" is named by two tasks of this call. Resume it with one of them.'
     )
 
 
@@ -436,6 +443,14 @@ async def test_what_another_process_adds_to_a_session_is_seen(opened):
         await delegated(theirs, *tasks("b", resume=session_id))
         output = await ours.call("get_subagent_output", {"sessionId": session_id})
     assert (output.details["taskName"], output.details["runCount"]) == ("b", 2)
+
+
+@pytest.mark.parametrize("tool", ["get_subagent_output", "get_subagent_session"])
+async def test_a_session_that_nobody_knows_has_a_code_of_its_own(opened, tool):
+    async with opened() as ohm:
+        result = await ohm.call(tool, {"sessionId": "0000000000000000"})
+    assert result.is_error
+    assert result.details["errorCode"] == ErrorCode.SESSION_NOT_FOUND
 
 
 async def test_readers_at_the_same_time_see_the_same(opened):

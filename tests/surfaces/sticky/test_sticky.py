@@ -1,6 +1,7 @@
 """`subagent` of 003 through the public doors: who does what, in which session, and what is told."""
 
 import re
+import unicodedata
 
 import anyio
 import anyio.lowlevel
@@ -8,6 +9,7 @@ import pytest
 from sticky_place import ASK, FINALIZE, ID, SCOUT, files, found, hand_in
 
 from ohm_subagents import Ohm
+from ohm_subagents._views.cells import cells
 from ohm_subagents.contract import Err, ErrorCode, OhmError, TextDelta
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
@@ -311,6 +313,31 @@ async def test_the_end_of_the_time_names_the_option_that_set_it(opened):
         "status": "ERROR",
         "error": "The subagent took longer than suiteOptions.sticky.timeoutMs of ohm.json: 40 ms.",
     }
+
+
+@pytest.mark.parametrize("width", [20, 80])
+async def test_what_an_agent_says_is_as_wide_as_the_view_and_cannot_drive_the_terminal(opened, width):
+    hostile = "\x1b]0;owned\x07" + "wide 漢字 " * 40 + "\x1b[2J\r\x08\x9b31mend\n" + "x" * 500
+
+    async def act(request, sink):
+        sink.emit(TextDelta(text=hostile))
+        await hand_in(request, sink, status="SUCCESS", result=hostile)
+        return ""
+
+    shown = []
+    async with opened(act) as ohm:
+        tool = ohm.tools["subagent"]
+        result = await ohm.call("subagent", ASK, on_update=lambda frame: shown.append(frame.render(width=width)))
+        shown += [result.render(width=width, expanded=expanded) for expanded in (False, True)]
+        shown.append(tool.render_result(result, width=width))
+        called = tool.render_call({"agent": "\x1b[2Jsc\r\nout"})
+
+    assert len(shown) > 4
+    for text in shown:
+        assert all(cells(line) <= width for line in text.split("\n"))
+        assert not any(unicodedata.category(char) == "Cc" for char in text.replace("\n", ""))
+    assert "end" in shown[-1]
+    assert called == "subagent sc out"
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ import pytest
 from session_holder import session_holder
 from sticky_place import ASK, ID, files, found
 
-from ohm_subagents._surfaces.sticky import file_lock
-from ohm_subagents._surfaces.sticky.file_lock import locked
+from ohm_subagents._surfaces import file_lock
+from ohm_subagents._surfaces.file_lock import locked
 
 pytestmark = pytest.mark.anyio
 

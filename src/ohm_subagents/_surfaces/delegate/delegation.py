@@ -77,15 +77,21 @@ class SubAgent:
 
 
 class Delegation:
-    """An observer of the tasks that the command starts."""
+    """An observer of the tasks that the command starts. Sessions that are `busy` are those that somebody else uses."""
 
     def __init__(
-        self, asked: DelegateFields, context: SuiteContext, sessions: Sessions, options: DelegateOptions
+        self,
+        asked: DelegateFields,
+        context: SuiteContext,
+        sessions: Sessions,
+        options: DelegateOptions,
+        busy: frozenset[str] = frozenset(),
     ) -> None:
         self._asked = asked
         self._context = context
         self._sessions = sessions
         self._options = options
+        self._busy = busy
         self._settings = context.pi_settings()
         self._agents = context.agents()
         self._subagents: dict[str, SubAgent] = {}
@@ -144,10 +150,18 @@ class Delegation:
         if not runs:
             why = "not found. The session may have expired or the ID is incorrect."
             return task.resume, "", _cannot_resume(ErrorCode.SESSION_NOT_FOUND, task.resume, why)
-        if task.resume in self._subagents or any(run.status == "running" for run in runs):
-            why = "is still running. Wait for it to complete before resuming."
-            return task.resume, "", _cannot_resume(ErrorCode.SESSION_BUSY, task.resume, why)
+        use = self._use(task.resume, runs)
+        if use is not None:
+            return task.resume, "", _cannot_resume(ErrorCode.SESSION_BUSY, task.resume, use)
         return task.resume, resume_text(runs), None
+
+    def _use(self, session_id: str, runs: tuple[SessionRun, ...]) -> str | None:
+        """Who else uses a session, if anybody does."""
+        if session_id in self._subagents:
+            return "is named by two tasks of this call. Resume it with one of them."
+        if session_id in self._busy or any(run.status == "running" for run in runs):
+            return "is still running. Wait for it to complete before resuming."
+        return None
 
     def _new_id(self) -> str:
         """16 hex digits that no other task of the call has."""

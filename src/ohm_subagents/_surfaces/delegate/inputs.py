@@ -23,12 +23,22 @@ MAX_TIMEOUT_S: Final = 10**9
 
 
 def _seconds(value: object) -> float:
-    """Less than a second is one, as it is for whoever does not check the schema."""
     if value is None:
         return DEFAULT_TIMEOUT_S
-    if isinstance(value, int | float) and not isinstance(value, bool) and value <= MAX_TIMEOUT_S:
-        return max(1, value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if 1 <= value <= MAX_TIMEOUT_S:
+            return value
+        if value > MAX_TIMEOUT_S:
+            raise PydanticCustomError("not_seconds", "a number of seconds, 1 or more, at most 1000000000")
     raise PydanticCustomError("not_seconds", "a number of seconds, 1 or more")
+
+
+def _count(value: object) -> object:
+    """So many lines, of which there is one at least."""
+    number = whole(value)
+    if isinstance(number, int) and number < 1:
+        raise PydanticCustomError("not_count", "a whole number, 1 or more")
+    return number
 
 
 def _file(value: object) -> object:
@@ -38,6 +48,7 @@ def _file(value: object) -> object:
 FieldsT = TypeVar("FieldsT", bound=BaseModel)
 Text = Annotated[str, StringConstraints(strict=True)]
 Whole = Annotated[int | None, BeforeValidator(whole)]
+Count = Annotated[int | None, BeforeValidator(_count)]
 
 
 class _Fields(BaseModel):
@@ -52,8 +63,8 @@ class FileFields(_Fields):
     path: Text
     start: Whole = None
     end: Whole = None
-    head: Whole = None
-    tail: Whole = None
+    head: Count = None
+    tail: Count = None
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

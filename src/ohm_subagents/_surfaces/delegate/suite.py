@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.suites import Tool, ToolResult
 from ohm_subagents._surfaces.delegate import windows
+from ohm_subagents._surfaces.delegate.claims import claims
 from ohm_subagents._surfaces.delegate.delegation import ABORT_ON, Delegation
 from ohm_subagents._surfaces.delegate.inputs import (
     DELEGATE_SCHEMA,
@@ -25,6 +27,7 @@ from ohm_subagents._surfaces.suite_options import suite_options
 from ohm_subagents._surfaces.tool import followed
 from ohm_subagents._views.agent_profiles import profile_summary
 from ohm_subagents.contract.commands import Rejected
+from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.pi_settings import PiSettings
 from ohm_subagents.contract.result import Err, Ok
 
@@ -105,8 +108,12 @@ async def _delegate(context: SuiteContext, sessions: Sessions, options: Delegate
         case Err(wrong):
             return _refused(wrong)
         case Ok(asked):
-            delegation = Delegation(asked, context, sessions, options)
+            resumed = (task.resume for task in asked.tasks if task.resume is not None)
+            with claims(context.kept_in, resumed) as busy:
+                return await _carried_out(context, Delegation(asked, context, sessions, options, busy), call)
 
+
+async def _carried_out(context: SuiteContext, delegation: Delegation, call: ToolCall) -> ToolResult:
     def frame(reply: Reply) -> ToolResult:
         seen = delegation.seen(reply)
         return _with_windows(context, windows.summary_text([window.status for window in seen.windows]), seen.payload())
@@ -116,7 +123,8 @@ async def _delegate(context: SuiteContext, sessions: Sessions, options: Delegate
             error = reply.error
             return _refused(error.message if error.code in ABORT_ON else str(error), error.code)
         seen = delegation.seen(reply)
-        return _with_windows(context, result_text(seen), seen.payload())
+        done = _with_windows(context, result_text(seen), seen.payload())
+        return replace(done, has_failed=any(window.status == "error" for window in seen.windows))
 
     command = await delegation.command()
     return await followed(
@@ -166,7 +174,8 @@ async def _retrieve(
         case Ok(asked):
             runs = await sessions.find(asked.session_id)
     if not runs:
-        return _refused(f'Session "{asked.session_id}" not found. The session may have expired or the ID is incorrect.')
+        why = f'Session "{asked.session_id}" not found. The session may have expired or the ID is incorrect.'
+        return _refused(why, ErrorCode.SESSION_NOT_FOUND)
     text, more = told(runs)
     latest = runs[-1]
     details: JsonObject = {

@@ -19,7 +19,7 @@ from ohm_subagents._surfaces.single.outcome import DISABLED, not_begun, refused,
 from ohm_subagents._surfaces.single.session_file import SessionFiles
 from ohm_subagents._surfaces.single.tool_policy import tools_of, withheld
 from ohm_subagents._surfaces.single.verdict import is_worth_another
-from ohm_subagents._surfaces.single.views import call_line, result_text
+from ohm_subagents._surfaces.single.views import call_line, has_failed, result_text
 from ohm_subagents._surfaces.title import title_of
 from ohm_subagents._surfaces.tool import followed
 from ohm_subagents.contract.agent import AgentOptions
@@ -155,7 +155,7 @@ def _raised(error: OhmError) -> ToolResult:
 
 
 def _viewed(result: ToolResult) -> ToolResult:
-    return replace(result, view=partial(result_text, result))
+    return replace(result, view=partial(result_text, result), has_failed=has_failed(result.details))
 
 
 def _prepared(order: _Order) -> Profile:

@@ -28,11 +28,11 @@ def result_text(result: ToolResult, view: View) -> str:
     text = result.text or NOTHING
     if "streaming" in result.details:
         return "\n".join(wrapped(text, view.width))
-    token, mark = ("error", "✗ ") if _has_failed(result.details) else ("success", "✓ ")
+    token, mark = ("error", "✗ ") if has_failed(result.details) else ("success", "✓ ")
     return view.theme.fg(token, mark) + "\n".join(wrapped(text, view.width - cells(mark)))
 
 
-def _has_failed(details: JsonObject) -> bool:
+def has_failed(details: JsonObject) -> bool:
     """Whether there is no answer: one that is only cut for the caller, `output` being whole, is a success (001)."""
     results, error = details.get("results"), details.get("error")
     ended = [one.get("exitCode") for one in results if isinstance(one, dict)] if isinstance(results, list) else []

@@ -51,7 +51,8 @@ def result_of(final: Finalized, session_id: str | None = None) -> ToolResult:
     header = [f"**Status:** {final.status}", *(() if session_id is None else (f"**Session ID:** `{session_id}`",))]
     details: JsonObject = {} if session_id is None else {"sessionId": session_id}
     details["finalized"] = payload(final)
-    return ToolResult(text="\n".join((*header, "", "---", "", _body(final))), details=details)
+    text = "\n".join((*header, "", "---", "", _body(final)))
+    return ToolResult(text=text, details=details, has_failed=final.status == "ERROR")
 
 
 def noted(result: ToolResult, *, resumed: bool | None, notes: tuple[str, ...]) -> ToolResult:

@@ -23,10 +23,10 @@ from ohm_subagents._surfaces.sticky.sessions import StickySession
 from ohm_subagents._surfaces.sticky.spec import NAME
 from ohm_subagents._surfaces.sticky.tools import tools_of
 from ohm_subagents._surfaces.sticky.turns import Turns
+from ohm_subagents._surfaces.sticky.views import call_line, result_text
 from ohm_subagents._surfaces.suite_options import suite_options
 from ohm_subagents._surfaces.title import title_of
 from ohm_subagents._surfaces.tool import followed
-from ohm_subagents._views.cells import one_line
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.commands import Start, StartItem
 from ohm_subagents.contract.diagnostics import UNREADABLE_SESSION
@@ -34,12 +34,9 @@ from ohm_subagents.contract.profile import ToolPolicy
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
-
     from ohm_subagents._plugins.suites import SuiteContext, ToolCall
     from ohm_subagents._surfaces.sticky.roster import Agents
     from ohm_subagents._views.redaction import Redaction
-    from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.commands import Reply
     from ohm_subagents.contract.events import Event, Finalized
     from ohm_subagents.contract.profile import Profile
@@ -65,7 +62,8 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
             description=f"{text}\n\n{roster}",
             input_schema=SUBAGENT_SCHEMA,
             execute=partial(_subagent, context, options, turns),
-            call_view=_call_line,
+            call_view=call_line,
+            result_view=result_text,
         ),
     )
 
@@ -97,6 +95,14 @@ class _Watch:
 
 
 async def _subagent(context: SuiteContext, options: StickyOptions, turns: Turns, call: ToolCall) -> ToolResult:
+    return _viewed(await _answered(context, options, turns, call))
+
+
+def _viewed(result: ToolResult) -> ToolResult:
+    return replace(result, view=partial(result_text, result))
+
+
+async def _answered(context: SuiteContext, options: StickyOptions, turns: Turns, call: ToolCall) -> ToolResult:
     match parse_asked(call.arguments):
         case Err(wrong):
             return result_of(failed(wrong))
@@ -136,7 +142,7 @@ async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order, kno
     state, notes = read.ok_value, [*known]
 
     def frame(_reply: Reply) -> ToolResult:
-        return ToolResult(text=said_so_far(watch.task), details={"sessionId": order.session_id})
+        return _viewed(ToolResult(text=said_so_far(watch.task), details={"sessionId": order.session_id}))
 
     def result(reply: Reply) -> ToolResult:
         return result_of(final_of(reply), order.session_id)
@@ -198,9 +204,3 @@ def _prepared(agent: Profile, tools: tuple[str, ...]) -> Profile:
     """The agent with the tools that it may have, told how to end."""
     options = replace(agent.agent or AgentOptions(), appended_prompt=GUIDELINE)
     return replace(agent, tools=ToolPolicy(allowed=tools), agent=options)
-
-
-def _call_line(arguments: JsonValue, theme: Theme) -> str:
-    agent = arguments.get("agent") if isinstance(arguments, dict) else None
-    title = theme.fg("toolTitle", theme.bold(f"{TOOL} "))
-    return title + theme.fg("accent", one_line(agent) if isinstance(agent, str) and agent else "?")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ohm_subagents._plugins.abort import either
-from ohm_subagents._surfaces.sticky.file_lock import locked
+from ohm_subagents._surfaces.file_lock import locked
 from ohm_subagents._surfaces.sticky.sessions import problem
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +12,7 @@ import anyio
 from anyio.lowlevel import current_token
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Generator
     from pathlib import Path
 
     Wake = Callable[[OSError | None], None]
@@ -20,6 +20,21 @@ if TYPE_CHECKING:
 _guard: Final = Lock()
 _awaited: Final[dict[Path, set[Wake]]] = {}
 """Whom to wake when a file is free; each has a thread that waits for that."""
+
+
+@contextmanager
+def claimed(file: Path) -> Generator[bool]:
+    """Like `locked`, but waits for nobody; gives whether it is ours, or there can be no lock on it."""
+    try:
+        descriptor = _tried(file)
+    except OSError:
+        yield True
+        return
+    try:
+        yield descriptor is not None
+    finally:
+        if descriptor is not None:
+            _give_back(file, descriptor)
 
 
 @asynccontextmanager
