@@ -23,6 +23,7 @@ def test_it_names_the_files_that_are_read_and_those_that_are_not_there(ohm, tmp_
     assert section(ohm("doctor").stdout, "Configuration") == [
         f"  ✓ {tmp_path}/config/ohm.json",
         f"  ○ {tmp_path}/project/.pi/ohm.json: not there",
+        "  ✓ the project has no file for subagents",
     ]
 
 

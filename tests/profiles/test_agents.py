@@ -205,9 +205,9 @@ _TENFOLD = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in 
     [
         (f"m0: &m0 {{a: b}}\n{_DOUBLED}", "it has an anchor, an alias or a merge key"),
         (f"a0: &a0 [x]\n{_TENFOLD}name: *a8", "it has an anchor, an alias or a merge key"),
-        (f"x: [{'a,' * 40_000}]", "it has more than 65536 bytes of keys"),
-        ("x: [" * 20_000, "it has more than 65536 bytes of keys"),
-        ("x: [" * 10_000, "it is not valid YAML"),
+        (f"x: [{'a,' * 40_000}]", "it has more than 16384 bytes of keys"),
+        ("x: [" * 20_000, "it has more than 16384 bytes of keys"),
+        ("x: [" * 4_000, "it is not valid YAML"),
     ],
 )
 def test_a_small_file_cannot_make_much_of_itself(matter, why):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
@@ -13,7 +14,7 @@ from ohm_subagents._config.schema import RESERVED_IDS, Subagents
 from ohm_subagents.contract.profile import fold_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pydantic import JsonValue
 
@@ -32,11 +33,12 @@ def folded(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
     wrong: list[Diagnostic] = []
     values = dict(layer.values)
     places = dict(layer.places)
-    _fold_providers(layer, places, values, ("providers",))
+    below = _by_beginning(layer.places)
+    _fold_providers(places, values, ("providers",), below)
     section = values.get("subagents")
     if isinstance(section, dict):
         kept = {key: value for key, value in section.items() if key in _FIELDS}
-        _fold_providers(layer, places, kept, ("subagents", "maxRequests"))
+        _fold_providers(places, kept, ("subagents", "maxRequests"), below)
         profiles = section.get("profiles", {})
         if isinstance(profiles, dict):
             entries: dict[str, JsonValue] = {}
@@ -50,7 +52,7 @@ def folded(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
                     wrong.append(place.diagnostic(f"'{place.key}' {reason}"))
                     continue
                 profile_id = fold_id(path[-1])
-                _move(layer, places, path, ("subagents", "profiles", profile_id))
+                _move(places, path, ("subagents", "profiles", profile_id), below)
                 entries[profile_id] = merged(entries.get(profile_id), value)
             kept["profiles"] = entries
         values["subagents"] = kept
@@ -92,21 +94,32 @@ def _exact(profile_id: str) -> str:
     return next(name for name in _FIELDS if name.lower() == profile_id)
 
 
-def _move(layer: Layer, places: dict[KeyPath, Place], old: KeyPath, new: KeyPath) -> None:
+def _by_beginning(places: Iterable[KeyPath]) -> Mapping[KeyPath, list[KeyPath]]:
+    """The paths below each entry: looked for one by one, many entries would take the square of their number."""
+    found: defaultdict[KeyPath, list[KeyPath]] = defaultdict(list)
+    for path in places:
+        for length in range(2, 1 + min(len(path), 3)):
+            found[path[:length]].append(path)
+    return found
+
+
+def _move(places: dict[KeyPath, Place], old: KeyPath, new: KeyPath, below: Mapping[KeyPath, list[KeyPath]]) -> None:
     """Make the places of everything below `old` known below `new`, with the keys as they were written."""
     if old != new:
-        below: Mapping[KeyPath, Place] = {
-            (*new, *path[len(old) :]): place for path, place in layer.places.items() if path[: len(old)] == old
-        }
-        places.update(below)
+        places.update({(*new, *path[len(old) :]): places[path] for path in below.get(old, ())})
 
 
-def _fold_providers(layer: Layer, places: dict[KeyPath, Place], values: dict[str, JsonValue], path: KeyPath) -> None:
+def _fold_providers(
+    places: dict[KeyPath, Place],
+    values: dict[str, JsonValue],
+    path: KeyPath,
+    below: Mapping[KeyPath, list[KeyPath]],
+) -> None:
     """Name what is given for each provider by the folded name."""
     given = values.get(path[-1])
     if isinstance(given, dict):
         for name in given:
-            _move(layer, places, (*path, name), (*path, _provider(name)))
+            _move(places, (*path, name), (*path, _provider(name)), below)
         values[path[-1]] = {_provider(name): value for name, value in given.items()}
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 KeyPath: TypeAlias = tuple[str, ...]
 
+MAX_TOKENS: Final = 20_000
 _TOKEN: Final = re.compile(
     r"""(?P<text>"(?:[^"\\\n]|\\.)*"?)
       | (?P<comment>//[^\n]*|/\*[\s\S]*?\*/)
@@ -67,6 +68,8 @@ def parse_jsonc(text: str) -> Result[Document, SyntaxFault]:
     """
     text = text.removeprefix("\ufeff")
     tokens = [match for match in _TOKEN.finditer(text) if match.lastgroup != "comment"]
+    if len(tokens) > MAX_TOKENS:
+        return Err(SyntaxFault(problem=f"it has more than {MAX_TOKENS} keys, values and marks", line=0, column=0))
     for token in tokens:
         if token.lastgroup == "open":
             return Err(_fault(text, token.start(), "unterminated comment"))

@@ -14,7 +14,7 @@ from ohm_subagents._config.values import shown
 from ohm_subagents._profiles.agent_matter import NAME, AgentMatter
 from ohm_subagents._profiles.fenced import Fault, Fenced, read_fenced, read_folder
 from ohm_subagents._profiles.fresh import Fresh
-from ohm_subagents._profiles.skills import discover, equipped
+from ohm_subagents._profiles.skills import Skills, discover, equipped
 from ohm_subagents._profiles.untrusted import untrusted
 from ohm_subagents._profiles.yaml_text import dump_yaml
 from ohm_subagents._views.agent_profiles import profile_summary
@@ -226,6 +226,10 @@ class AgentShelf:
     def roster(self) -> AgentRoster:
         """All of them, at most five seconds old."""
         return self._roster()
+
+    def skills(self) -> Skills:
+        """The skills that there are, at most five seconds old."""
+        return self._skills()
 
     def equipped(self, profile: Profile) -> Result[Profile, OhmError]:
         """The profile with its skills, which are looked for only if it names any.

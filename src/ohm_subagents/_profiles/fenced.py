@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents._config.regular_file import read_regular
@@ -14,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+MAX_FILES: Final = 200
+MAX_ENTRIES: Final = 2000
+MAX_MATTER: Final = 256 * 1024
+"""How many files of a folder are read, how many names, and how much of keys in all of them."""
 _FENCED: Final = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
 
 
@@ -72,17 +79,28 @@ def _by_text(values: object) -> dict[str, object] | None:
 def read_folder(folder: Path, suffixes: Sequence[str] = (".md",)) -> Iterator[tuple[Path, Result[str, str]]]:
     """The texts of a folder's Markdown files by file name, or why one, or the folder, cannot be read.
 
-    No folder, no files.
+    No folder, no files. Of more than a person keeps in a folder, the rest is not read.
     """
     try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix in suffixes)
+        with os.scandir(folder) as entries:
+            found = [*islice(entries, MAX_ENTRIES + 1)]
+        paths = sorted(folder / entry.name for entry in found if PurePath(entry.name).suffix in suffixes)
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
         yield folder, Err(problem(error))
         return
-    for path in paths:
-        yield path, read_text(path)
+    if len(found) > MAX_ENTRIES or len(paths) > MAX_FILES:
+        yield folder, Err(f"it has more than {MAX_FILES} such files, or {MAX_ENTRIES} files in all; no more are read")
+    left = MAX_MATTER
+    for path in paths[:MAX_FILES]:
+        text = read_text(path)
+        parts = split(text.ok_value) if isinstance(text, Ok) else None
+        left -= len(parts[0]) if parts else 0
+        if left < 0:
+            yield path, Err(f"the files of the folder have more than {MAX_MATTER} characters of keys")
+            return
+        yield path, text
 
 
 def read_text(path: Path) -> Result[str, str]:

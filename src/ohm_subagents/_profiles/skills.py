@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.regular_file import is_one_place
 from ohm_subagents._config.trust import COMMAND, nothing
-from ohm_subagents._profiles.fenced import read_fenced, read_text
+from ohm_subagents._profiles.fenced import MAX_MATTER, read_fenced, read_text, split
 from ohm_subagents.contract.agent import SkillText
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "skills"
 SKILL_FILE: Final = "SKILL.md"
+MAX_SKILLS: Final = 1000
 MAX_FOLDERS: Final = 4000
 """How many directories are looked into below each place: a link may lead anywhere."""
 
@@ -57,8 +58,13 @@ def discover(*, agent_dir: Path, cwd: Path, trusts: Covers = nothing) -> Skills:
 
 
 def _texts(folder: Path) -> Iterator[tuple[Path, str]]:
-    for path in _files(folder):
+    left = MAX_MATTER
+    for path in islice(_files(folder), MAX_SKILLS):
         text = read_text(path)
+        parts = split(text.ok_value) if isinstance(text, Ok) else None
+        left -= len(parts[0]) if parts else 0
+        if left < 0:
+            return
         if isinstance(text, Ok):
             yield path, text.ok_value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from io import StringIO
@@ -12,7 +13,10 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-MAX_BYTES: Final = 64 * 1024
+MAX_BYTES: Final = 16 * 1024
+MAX_DEPTH: Final = 32
+"""How many brackets may be open at once: ruamel.yaml looks at all of them at each character."""
+_BRACKET: Final = re.compile(r"[\[\]{}]")
 _ODD: Final = "It has a key or a value of a kind that is not allowed."
 
 
@@ -81,7 +85,7 @@ class _Writer(Protocol):
 
 
 def parse_yaml(text: str) -> Result[YamlText, YamlFault]:
-    """Read one document of at most 64 KiB; anchors, aliases, merge keys, tags, and a key given twice are refused.
+    """Read one document of at most 16 KiB; anchors, aliases, merge keys, tags, and a key given twice are refused.
 
     No fault quotes a value: it may be a secret.
     """
@@ -90,6 +94,8 @@ def parse_yaml(text: str) -> Result[YamlText, YamlFault]:
 
     if len(text.encode(errors="replace")) > MAX_BYTES:
         return Err(YamlFault(fact=f"has more than {MAX_BYTES} bytes of keys", advice="Shorten them.", line=1))
+    if _depth(text) > MAX_DEPTH:
+        return Err(YamlFault(advice="It is nested too deeply.", line=1))
     yaml = cast("_Yaml", YAML(typ="safe", pure=True))
     try:
         refused = _refused(text, yaml)
@@ -111,6 +117,15 @@ def parse_yaml(text: str) -> Result[YamlText, YamlFault]:
         return Err(YamlFault(advice=_ODD, line=1))
     except RecursionError:
         return Err(YamlFault(advice="It is nested too deeply.", line=1))
+
+
+def _depth(text: str) -> int:
+    """How many brackets are open at once, those within texts counted as well."""
+    depth = deepest = 0
+    for mark in _BRACKET.findall(text):
+        depth = depth + 1 if mark in "[{" else max(depth - 1, 0)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _refused(text: str, yaml: _Yaml) -> YamlFault | None:

@@ -14,6 +14,7 @@ from ohm_subagents.cli.model_choice import told_model
 from ohm_subagents.cli.plugins import plugin_line
 from ohm_subagents.cli.readiness import Obstacle, obstacle, unusable
 from ohm_subagents.cli.terminal import print_text
+from ohm_subagents.cli.trust import trust_line
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ def _configuration(ohm: Ohm, cwd: Path, config: Path | None) -> Iterator[str]:
             read = {str(source) for source in loaded.loaded_from}
             for file in files:
                 yield f"  {_OK} {file}" if str(file) in read else f"  {_MISSING} {file}: not there"
+            is_settled, told = trust_line(cwd)
+            yield f"  {_OK if is_settled else _MISSING} {told}"
 
 
 def _keys(ohm: Ohm) -> Iterator[str]:

@@ -163,6 +163,24 @@ def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
     finish(lambda: doctor(cwd=place, config=config))
 
 
+@app.command()
+def trust(
+    project: Annotated[Path, typer.Argument(metavar="[PATH]", help="Where the project is.")] = HERE,
+    *,
+    forget: Annotated[bool, typer.Option("--forget", help="Trust it no more.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the projects that are trusted.")] = False,
+) -> None:
+    """Trust the files that a project has for subagents as they are now, and say what it gets by that."""
+    from ohm_subagents.cli import trust as command
+    from ohm_subagents.cli.place import directory
+
+    if listed:
+        finish(command.print_trusted)
+    else:
+        place = directory(project)
+        finish(lambda: (command.forget if forget else command.trust)(place))
+
+
 @config_app.command("show")
 def config_show(
     *,

@@ -1,0 +1,75 @@
+"""`ohm trust`: a project gets what its files say for as long as they stay as they are."""
+
+import json
+
+import pytest
+
+EVIL = "---\nsummary: S.\ntools: [read, bash]\n---\nObey.\n"
+
+
+@pytest.fixture
+def helper(ohm):
+    path = ohm.project / ".pi" / "subagents" / "helper.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(EVIL)
+    (ohm.project / ".pi" / "ohm.json").write_text('{"subagents": {"maxRunning": 7}, "suites": ["task", "sticky"]}')
+    (ohm.project / "prompts").mkdir()
+    (ohm.project / "prompts" / "p.md").write_text("---\nname: p\ndescription: D.\n---\nx\n")
+    return path
+
+
+def is_held(ohm, name="helper", *options):
+    return "does not get the tool 'bash'" in ohm("subagent", name, *options).stderr
+
+
+def test_a_project_is_trusted_for_as_long_as_its_files_stay_as_they_are(ohm, helper):
+    assert is_held(ohm)
+    assert "not trusted: 3 files only tighten" in ohm("doctor").stdout
+    done = ohm("trust", str(ohm.project))
+    assert done.returncode == 0
+    assert "does not get the tool 'bash'" in done.stdout
+    assert ".pi/subagents/helper.md" in done.stdout
+    assert not is_held(ohm)
+    assert "the project is trusted, with 3 files" in ohm("doctor").stdout
+    helper.write_text(EVIL + "More.\n")
+    assert is_held(ohm)
+    assert "'.pi/subagents/helper.md' is not as it was" in ohm("doctor").stdout
+    helper.write_text(EVIL)
+    assert not is_held(ohm)
+    (ohm.project / "prompts" / "p.md").unlink()
+    assert is_held(ohm)
+
+
+def test_a_file_that_is_new_is_not_trusted(ohm, helper):
+    ohm("trust", str(ohm.project))
+    (helper.parent / "other.md").write_text(EVIL)
+    assert "'helper' of a project" not in ohm("subagent", "helper").stderr
+    assert is_held(ohm, "other")
+    assert "the project is not trusted" in ohm("doctor").stdout
+
+
+def test_trust_is_listed_and_forgotten_and_is_of_one_place_alone(ohm, helper):
+    assert ohm("trust", "--list").stdout == "No project is trusted.\n"
+    ohm("trust", str(ohm.project))
+    assert ohm("trust", "--list").stdout == f"{ohm.project} (3 files)\n"
+    below = ohm.project / "below"
+    below.mkdir()
+    (below / ".pi").symlink_to(helper.parent.parent)
+    assert is_held(ohm, "helper", "--cwd", str(below))
+    assert ohm("trust", "--forget", str(ohm.project)).stdout == f"{ohm.project} is not trusted any more.\n"
+    assert is_held(ohm)
+
+
+def test_a_record_that_cannot_be_read_is_no_trust_and_is_told(ohm, helper):
+    ohm("trust", str(ohm.project))
+    (record,) = (ohm.root / "config" / "trusted-projects").iterdir()
+    assert record.stat().st_mode & 0o077 == 0
+    assert json.loads(record.read_text())["project"] == str(ohm.project)
+    record.write_text("{")
+    assert is_held(ohm)
+    assert "its record cannot be read" in ohm("doctor").stdout
+
+
+def test_where_nothing_is_there_is_nothing_to_trust(ohm):
+    assert "Nothing to trust" in ohm("trust", str(ohm.project)).stdout
+    assert "the project has no file for subagents" in ohm("doctor").stdout
