@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -38,6 +40,14 @@ def loader_environment() -> dict[str, str]:
     """What of our environment an interpreter with a shared library may need to start at all."""
     environ = os.environ  # noqa: TID251  for the system's loader, and no setting of ours
     return {name: environ[name] for name in _OF_THE_LOADER if name in environ}
+
+
+def limit(pid: int, limits: Limits) -> None:
+    """Limit a process that has begun already, where the system can (Linux); the clock is the caller's."""
+    if sys.platform == "linux":
+        with suppress(ProcessLookupError):  # it may be over already
+            resource.prlimit(pid, resource.RLIMIT_AS, (limits.memory, limits.memory))
+            resource.prlimit(pid, resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 1))
 
 
 async def run_apart(module: str, said: bytes, limits: Limits, *, paths: Sequence[str] = ()) -> CompletedProcess[bytes]:

@@ -12,7 +12,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from ohm_subagents._backends.in_process.code_index.index import CodeIndexes
-from ohm_subagents._backends.in_process.tools import ChildToolset, child_toolset, child_workspace
+from ohm_subagents._backends.in_process.tools import ChildToolset, child_toolset, child_workspace, tree
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 
 pydantic_ai.BANNER_ENABLED = False
@@ -87,6 +87,23 @@ def desk(tmp_path: Path) -> Desk:
     cwd = tmp_path / "work"
     cwd.mkdir()
     return Desk(cwd)
+
+
+@pytest.fixture
+def once_listed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """Have something happen between the listing of files and the reading of them."""
+
+    def happens(action: Callable[[], object]) -> None:
+        listed = tree._files
+
+        def then(*given: Any) -> tree.Files:
+            files = listed(*given)
+            action()
+            return files
+
+        monkeypatch.setattr(tree, "_files", then)
+
+    return happens
 
 
 Use = Callable[..., Awaitable[Outcome]]

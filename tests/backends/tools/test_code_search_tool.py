@@ -6,7 +6,9 @@ import pytest
 from ohm_subagents._backends.in_process.code_index.index import CodeIndexes
 from ohm_subagents._backends.in_process.code_index.units import sources
 from ohm_subagents._backends.in_process.code_index.words import split
+from ohm_subagents._backends.in_process.tools.walk import Walk
 
+ENTER = Walk._enter
 pytestmark = pytest.mark.anyio
 
 RETRY = '''"""Repeat a request that failed."""
@@ -91,12 +93,6 @@ async def test_a_question_finds_its_place(project, query, first):
     assert (await project.use("code_search", query=query)).text.startswith(f"1. {first}")
 
 
-async def test_both_ways_of_listing_files_give_the_same_answer(project):
-    by_ripgrep = await project.use("code_search", query="retry policy")
-    project.python_walk = True
-    assert (await project.use("code_search", query="retry policy")).text.startswith(by_ripgrep.text)
-
-
 async def test_a_path_narrows_the_search(project):
     outcome = await project.use("code_search", query="backoff", path="docs")
     assert outcome.text == "1. docs/guide.md:1-3  text — # Guide\n   3: How to configure the backoff."
@@ -125,9 +121,7 @@ async def test_ignored_binary_and_huge_files_are_not_searched(project):
     )
 
 
-@pytest.mark.parametrize("python_walk", [False, True], ids=["ripgrep", "walk"])
-async def test_what_is_hidden_is_searched_when_it_is_named_and_never_kept(project, tmp_path, python_walk):
-    project.python_walk = python_walk
+async def test_what_is_hidden_is_searched_when_it_is_named_and_never_kept(project, tmp_path):
     project.indexes = CodeIndexes(tmp_path / "kept")
     (project.cwd / ".git").mkdir()
     project.put(".gitignore", "ignored/\n")
@@ -139,15 +133,16 @@ async def test_what_is_hidden_is_searched_when_it_is_named_and_never_kept(projec
     assert b"zebra" not in kept.read_bytes()
 
 
-@pytest.mark.parametrize("python_walk", [False, True], ids=["ripgrep", "walk"])
-async def test_a_part_of_a_tree_with_too_many_files_is_kept_all_the_same(desk, tmp_path, monkeypatch, python_walk):
+async def test_a_part_of_a_tree_with_too_many_files_is_kept_and_the_rest_is_not_looked_at(desk, tmp_path, monkeypatch):
     monkeypatch.setattr("ohm_subagents._backends.in_process.tools.code_search._MAX_FILES", 3)
-    desk.python_walk = python_walk
     desk.indexes = CodeIndexes(tmp_path / "kept")
     for part in ("first", "last", "last_not_asked"):
         for number in range(3):
             desk.put(f"{part}/m{number}.py", f"def zebra_{part}(): ...\n")
+    opened = []
+    monkeypatch.setattr(Walk, "_enter", lambda *given: opened.append(given[3]) or ENTER(*given))
     assert "last/m0.py:1-1" in (await desk.use("code_search", query="zebra", path="last")).text
+    assert opened == ["", "last/"]
     assert len(list((tmp_path / "kept").glob("*.sqlite"))) == 1
 
 
@@ -159,8 +154,8 @@ async def test_what_an_index_does_not_hold_is_said(project, monkeypatch):
     assert outcome.text.endswith("[Not searched: files beyond the size of one index (3); give a path]")
 
 
-async def test_a_file_that_cannot_be_read_is_said(project):
-    project.fake_ripgrep(r"printf './src/cache.py\0./gone.py\0'")
+async def test_a_file_that_cannot_be_read_is_said(project, once_listed):
+    once_listed(project.put("gone.py", "evicts = 1\n").unlink)
     outcome = await project.use("code_search", query="evicts")
     assert outcome.text.startswith("1. src/cache.py:4-8  class Cache")
     assert outcome.text.endswith("[Some files or directories could not be read and are not part of this result]")
@@ -171,11 +166,16 @@ async def test_a_question_of_unbounded_length_is_refused(project):
     assert (outcome.kind, "at most 2000 characters" in outcome.text) == ("retried", True)
 
 
-async def test_a_link_put_in_place_of_a_file_is_not_read(project):
+async def test_a_link_put_in_place_of_a_file_is_not_read(project, once_listed):
     secret = project.cwd.parent / "secret.py"
     secret.write_text("def zebra(): ...\n")
-    (project.cwd / "link.py").symlink_to(secret)
-    project.fake_ripgrep(r"printf './link.py\0'")
+    file = project.put("link.py", "")
+
+    def swap():
+        file.unlink()
+        file.symlink_to(secret)
+
+    once_listed(swap)
     assert "zebra()" not in (await project.use("code_search", query="zebra")).text
 
 

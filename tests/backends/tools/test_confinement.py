@@ -1,6 +1,13 @@
 """File tools never leave the task's cwd (house.md 9.7)."""
 
+import os
+import sys
+
+import anyio
 import pytest
+
+from ohm_subagents._backends.in_process import tools
+from ohm_subagents._backends.in_process.tools import find_ripgrep
 
 pytestmark = pytest.mark.anyio
 
@@ -85,6 +92,77 @@ async def test_results_never_come_from_behind_a_link(attacked, tool, arguments, 
     assert "inside.txt" in outcome.text
     assert "link" not in outcome.text
     assert "outside" not in outcome.text
+
+
+@pytest.mark.parametrize("path", ["sub/secret.txt", "sub"])
+@pytest.mark.parametrize(("tool", "arguments"), READERS, ids=[tool for tool, _ in READERS])
+async def test_a_directory_that_becomes_a_link_once_the_path_is_resolved_leads_nowhere(
+    attacked, monkeypatch, tool, arguments, path
+):
+    attacked.put("sub/secret.txt", "harmless\n")
+    module = getattr(tools, tool)
+    locate = module.locate
+
+    async def then_swapped(*given):
+        place = await locate(*given)
+        (attacked.cwd / "sub").rename(attacked.cwd / "was")
+        (attacked.cwd / "sub").symlink_to(attacked.cwd.parent / "outside")
+        return place
+
+    monkeypatch.setattr(module, "locate", then_swapped)
+    outcome = await attacked.use(tool, path=path, **arguments)
+    assert "secret\n" not in outcome.text
+    assert "secret.txt:" not in outcome.text
+    assert tool not in {"ls", "find"} or "secret.txt\n" not in f"{outcome.text}\n"
+
+
+async def test_a_directory_that_becomes_a_link_once_it_is_listed_leads_nowhere(attacked):
+    attacked.put("sub/secret.txt", "harmless\n")
+    swap = f"mv sub was; ln -s {attacked.cwd.parent}/outside sub"
+    attacked.fake_ripgrep(f'{swap}; exec {find_ripgrep()} "$@"')
+    outcome = await attacked.use("grep", pattern="secret|harmless")
+    assert outcome.text.startswith('[No matches for "secret|harmless"]')
+
+
+EXCHANGE = """
+import ctypes, os, sys
+swap = ctypes.CDLL(None, use_errno=True).renameat2
+print("begun", flush=True)
+while os.getppid() == int(sys.argv[1]):
+    swap(-100, b"sub", -100, b"link", 2)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="renameat2 is Linux's")
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("read", {"path": "sub/a.txt"}),
+        ("ls", {"path": "sub"}),
+        ("grep", {"pattern": "e"}),
+        ("grep", {"pattern": "e", "path": "sub/a.txt"}),
+        ("find", {"pattern": "*"}),
+        ("code_search", {"query": "secret harmless"}),
+        ("edit", {"path": "sub/a.txt", "oldText": "s", "newText": "S"}),  # twice in what is inside, once outside
+    ],
+    ids=lambda given: given if isinstance(given, str) else "-".join(given),
+)
+async def test_no_race_between_a_directory_and_a_link_leads_outside(desk, tool, arguments):
+    desk.put("sub/a.txt", "harmless\n")
+    desk.put("../outside/a.txt", "secret\n")
+    desk.put("../outside/secret.txt", "secret\n")
+    (desk.cwd / "link").symlink_to(desk.cwd.parent / "outside")
+    command = [sys.executable, "-c", EXCHANGE, str(os.getpid())]
+    seen = set()
+    async with await anyio.open_process(command, cwd=desk.cwd) as racer:
+        assert await racer.stdout.receive()
+        for _ in range(60):
+            seen.add((await desk.use(tool, **arguments)).text)
+        racer.kill()
+    assert not [text for text in seen if "secret" in text.replace("secret harmless", "") or "Replaced" in text]
+    assert len(seen) > 1, "there was a race"
+    assert {file.read_text() for file in desk.cwd.glob("*/a.txt")} == {"harmless\n", "secret\n"}
 
 
 async def test_an_absolute_path_inside_cwd_is_fine(desk):

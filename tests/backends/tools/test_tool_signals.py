@@ -25,12 +25,13 @@ async def test_a_writer_ends_with_its_reader(use, deaf):
 
 
 async def test_ripgrep_hears_every_signal(desk, deaf):
-    desk.fake_ripgrep(f"{SHOW} > ../heard; printf './found.py\\0'")
-    assert "found.py" in (await desk.use("find", pattern="*.py")).text
+    desk.put("found.py", "needle\n")
+    desk.fake_ripgrep(f"{SHOW} > ../heard; printf './found.py\\0001:needle\\n'")
+    assert "found.py" in (await desk.use("grep", pattern="needle")).text
     assert heard((desk.cwd.parent / "heard").read_text()) == HEARS_ALL
 
 
 async def test_a_ripgrep_that_does_not_start_costs_its_call(desk, deaf):
     desk.ripgrep = "/no/such/rg"
-    outcome = await desk.use("find", pattern="*.py")
+    outcome = await desk.use("grep", pattern="needle")
     assert (outcome.kind, "/no/such/rg: No such file or directory" in outcome.text) == ("failed", True)

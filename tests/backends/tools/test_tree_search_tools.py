@@ -2,12 +2,15 @@
 
 import os
 import re
+from functools import partial
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ohm_subagents._backends.in_process.tools import WITHOUT_RIPGREP, find_ripgrep
+from ohm_subagents._backends.in_process.tools import WITHOUT_RIPGREP, find_ripgrep, walk
+from ohm_subagents._backends.in_process.tools import tree as tree_module
 from ohm_subagents._backends.in_process.tools.globs import glob
 from ohm_subagents._backends.in_process.tools.tree import tree_search
 
@@ -185,7 +188,8 @@ async def test_find_gives_the_same_files_both_ways(tree, arguments, lines):
     assert (await both(tree, "find", **arguments)).text == "\n".join(lines)
 
 
-async def test_outside_a_repository_gitignore_says_nothing(desk):
+async def test_outside_a_repository_gitignore_says_nothing(desk, monkeypatch):
+    monkeypatch.setattr(walk, "_is_there", lambda _directory, _name: False)  # above a temporary directory may be one
     desk.put(".gitignore", "*.log\n")
     desk.put("a.log", "needle\n")
     assert (await both(desk, "find", pattern="*")).text == "a.log"
@@ -240,7 +244,6 @@ UNREAD = "[Some files or directories could not be read and are not part of this 
 SEARCHES = [("grep", {"pattern": "needle"}), ("find", {"pattern": "*"}), ("code_search", {"query": "needle"})]
 
 
-@pytest.mark.parametrize(("tool", "arguments"), SEARCHES, ids=[tool for tool, _ in SEARCHES])
 @pytest.mark.parametrize(
     ("script", "cause"),
     [
@@ -250,10 +253,10 @@ SEARCHES = [("grep", {"pattern": "needle"}), ("find", {"pattern": "*"}), ("code_
         ("echo 'rg: out of files' >&2; exit 2", "out of files"),
     ],
 )
-async def test_a_search_that_broke_is_never_a_result(desk, tool, arguments, script, cause):
+async def test_a_search_that_broke_is_never_a_result(desk, script, cause):
     desk.put("a.txt", "needle\n")
     desk.fake_ripgrep(script)
-    outcome = await desk.use(tool, **arguments)
+    outcome = await desk.use("grep", pattern="needle")
     assert (outcome.kind, outcome.text) == (
         "failed",
         f"The search failed and has no result: {cause}. Search a smaller part of the tree, or use bash.",
@@ -261,19 +264,57 @@ async def test_a_search_that_broke_is_never_a_result(desk, tool, arguments, scri
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "record", "found"),
-    [
-        ("grep", {"pattern": "needle"}, "./a.txt\\0001:needle\\n", "a.txt:1: needle"),
-        ("find", {"pattern": "*"}, "./a.txt\\0", "a.txt"),
-        ("grep", {"pattern": "needle"}, "", '[No matches for "needle"]'),
-        ("find", {"pattern": "*"}, "", '[No files match "*"]'),
-    ],
+    ("record", "found"),
+    [("./a.txt\\0001:needle\\n", "a.txt:1: needle"), ("", '[No matches for "needle"]')],
 )
-async def test_a_search_that_could_not_read_everything_says_so(desk, tool, arguments, record, found):
+async def test_a_search_that_could_not_read_everything_says_so(desk, record, found):
     desk.put("a.txt", "needle\n")
     desk.fake_ripgrep(f"printf '{record}'; exit 2")
-    outcome = await desk.use(tool, **arguments)
+    outcome = await desk.use("grep", pattern="needle")
     assert (outcome.kind, outcome.text) == ("success", f"{found}\n\n{UNREAD}")
+
+
+@pytest.mark.parametrize(
+    "told", ["./a.txt\\0001:secret", "./a.txt\\0002:needle", "./gone.txt\\0001:secret", "../outside.txt\\0001:secret"]
+)
+async def test_a_line_that_ripgrep_tells_is_shown_only_if_it_stands_there(desk, told):
+    desk.put("a.txt", "needle\n")
+    desk.put("../outside.txt", "secret\n")
+    desk.fake_ripgrep(f"printf '{told}\\n./a.txt\\0001:needle\\n'")
+    assert (await desk.use("grep", pattern="e")).text == f"a.txt:1: needle\n\n{UNREAD}"
+
+
+async def test_a_file_of_two_bytes_a_character_is_searched_by_ripgrep(desk):
+    desk.put("wide.txt", "first\r\nneedle ü\r\n".encode("utf-16"))
+    desk.put("marked.txt", b"\xef\xbb\xbfneedle\n")
+    assert (await desk.use("grep", pattern="needle")).text == "marked.txt:1: needle\nwide.txt:2: needle ü"
+
+
+async def test_a_search_goes_on_until_the_last_portion_of_a_tree(desk, monkeypatch):
+    monkeypatch.setattr(tree_module, "_PORTION_BYTES", 1)
+    for number in range(4):
+        desk.put(f"{number}.txt", "needle\n")
+    assert (await both(desk, "grep", pattern="needle")).text == "\n".join(f"{n}.txt:1: needle" for n in range(4))
+    assert (await both(desk, "grep", pattern="needle", limit=3)).text.startswith("0.txt:1: needle\n1.txt:1: needle\n2")
+
+
+async def test_a_tree_that_is_deeper_than_can_be_walked_says_so(desk):
+    desk.put("a.txt", "needle\n")
+    desk.put("d/" * 250 + "b.txt", "needle\n")
+    assert (await desk.use("find", pattern="*")).text == f"a.txt\n\n{UNREAD}"
+    assert (await desk.use("grep", pattern="needle")).text == f"a.txt:1: needle\n\n{UNREAD}"
+
+
+async def test_ripgrep_has_limits_of_memory_and_time(desk):
+    desk.put("a.txt", "needle\n")
+    desk.fake_ripgrep("read go < ../go; ulimit -v > ../limits; ulimit -t >> ../limits")
+    os.mkfifo(desk.cwd.parent / "go")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(partial(desk.use, "grep", pattern="needle"))
+        async with await anyio.open_file(desk.cwd.parent / "go", "w") as go:  # it has begun, and so was limited
+            await anyio.wait_all_tasks_blocked()
+            await go.write("go\n")
+    assert (desk.cwd.parent / "limits").read_text() == f"{1 << 20}\n120\n"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -306,7 +347,7 @@ async def test_no_glob_and_no_ignore_file_freezes_a_search(desk, python_walk):
     desk.put(".ignore", f"{pattern}\n{'**/a/' * 20}*c\n")
     desk.python_walk = python_walk
     note = NOTE if python_walk else ""
-    assert (await desk.use("find", pattern=pattern)).text == f'[No files match "{pattern}"]{note}'
+    assert (await desk.use("find", pattern=pattern)).text == f'[No files match "{pattern}"]'
     assert (await desk.use("find", pattern="**/a/" * 20 + "c")).text.startswith("[No files match")
     assert (await desk.use("grep", pattern="needle", glob=pattern)).text == f'[No matches for "needle"]{note}'
 
@@ -328,11 +369,79 @@ async def test_only_what_is_shown_of_a_listing_is_kept(desk):
         assert (files.paths, files.total) == (["0.txt", "2.txt"], 4)
 
 
-async def test_a_pipe_in_place_of_an_ignore_file_is_passed_over(desk):
-    os.mkfifo(desk.cwd / ".ignore")
+def plant(desk, kind, name):
+    """Put something hostile where an ignore file is looked for."""
+    place = desk.cwd / name
+    match kind:
+        case "a device":
+            place.symlink_to("/dev/zero")
+        case "a link":
+            place.symlink_to(desk.put("rules", "*.txt\n"))
+        case "a pipe":
+            os.mkfifo(place)
+        case "a directory":
+            place.mkdir()
+        case "a large one":
+            place.write_text("".join(f"*x{number}*y\n" for number in range(1_000_000)))
+        case _:
+            place.write_text("*.log\n" * 20_000)
+            desk.put(f"sub/{name}", "*.log\n" * 30_000)
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".ignore", ".rgignore"])
+@pytest.mark.parametrize("kind", ["a device", "a link", "a pipe", "a directory", "a large one", "many"])
+async def test_an_ignore_file_that_is_no_bounded_regular_file_has_no_effect_and_is_told(desk, kind, name):
+    desk.put(".git/HEAD", "")
     desk.put("a.txt", "needle\n")
-    desk.python_walk = True
-    assert (await desk.use("find", pattern="*")).text == f"a.txt{NOTE}"
+    desk.put("sub/b.txt", "needle\n")
+    plant(desk, kind, name)
+    told = (
+        "[Ignore files without effect, for they are no regular files or have together over 262144 bytes: "
+        f"{'sub/' if kind == 'many' else ''}{name}]"
+    )
+    for tool, arguments in SEARCHES:
+        text = (await desk.use(tool, **arguments)).text
+        assert "a.txt" in text
+        assert "b.txt" in text
+        assert text.endswith(told)
+
+
+async def test_ripgrep_reads_no_ignore_file_itself(desk):
+    desk.put("a.txt", "needle\n")
+    desk.fake_ripgrep('printf "%s\\n" "$@" > ../arguments')
+    await desk.use("grep", pattern="needle")
+    arguments = (desk.cwd.parent / "arguments").read_text().splitlines()
+    assert "--no-ignore" in arguments
+    assert arguments[arguments.index("--") :] == ["--", "needle", "./a.txt"]
+
+
+async def test_an_ignore_file_above_the_working_directory_is_held_to_the_same(desk):
+    desk.put("a.txt", "needle\n")
+    (desk.cwd.parent / ".ignore").symlink_to("/dev/zero")
+    assert (await desk.use("find", pattern="*")).text.endswith("bytes: ../.ignore]")
+
+
+@pytest.mark.parametrize(
+    ("rules", "seen"),
+    [
+        ("*.py\n!b.py\n", ["a.txt", "b.py", "d/b.py", "d/e/c.txt"]),
+        ("!b.py\n*.py\n", ["a.txt", "d/e/c.txt"]),
+        ("b.py\n!/b.py\n", ["a.py", "a.txt", "b.py", "d/a.py", "d/e/c.txt"]),
+        ("d/*\n!d/e\n", ["a.py", "a.txt", "b.py", "d/e/c.txt"]),
+        ("/d/e/\n", ["a.py", "a.txt", "b.py", "d/a.py", "d/b.py"]),
+        ("e\na.py/\n", ["a.py", "a.txt", "b.py", "d/a.py", "d/b.py"]),
+        ("[ab].*\n!**/*.py\n", ["a.py", "b.py", "d/a.py", "d/b.py", "d/e/c.txt"]),
+        ("d/\n!d\n", ["a.py", "a.txt", "b.py", "d/a.py", "d/b.py", "d/e/c.txt"]),
+        ("\\a.py \r\n# b.py\n", ["a.txt", "b.py", "d/b.py", "d/e/c.txt"]),
+    ],
+)
+async def test_ignore_files_mean_what_they_mean_to_ripgrep(desk, rules, seen):
+    for path in ("a.py", "a.txt", "b.py", "d/a.py", "d/b.py", "d/e/c.txt"):
+        desk.put(path, "")
+    desk.put(".ignore", rules)
+    by_ripgrep = await anyio.run_process([find_ripgrep(), "--files", "--sort=path"], cwd=desk.cwd)
+    assert by_ripgrep.stdout.decode().splitlines() == seen
+    assert (await desk.use("find", pattern="*")).text.splitlines() == seen
 
 
 def means(pattern: str, path: str) -> bool:
@@ -361,10 +470,10 @@ def test_fast_matching_means_the_same_as_slow_matching(segments, names):
     assert glob(pattern)(path) == means(pattern, path)
 
 
-async def test_the_walk_says_that_ripgrep_is_missing(tree):
+async def test_only_grep_says_that_ripgrep_is_missing(tree):
     tree.python_walk = True
-    for tool, arguments in (("grep", {"pattern": "x"}), ("find", {"pattern": "x"}), ("code_search", {"query": "x"})):
-        assert (await tree.use(tool, **arguments)).text.endswith(NOTE)
+    for tool, arguments in SEARCHES:
+        assert (await tree.use(tool, **arguments)).text.endswith(NOTE) == (tool == "grep")
 
 
 async def test_no_user_setting_changes_a_result(tree, monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ohm_subagents._backends.in_process.tools import WITHOUT_RIPGREP, child_toolset, child_workspace
 from ohm_subagents._backends.in_process.tools import find_ripgrep as find_on_disk
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pydantic_ai.workspaces import WorkspaceBackend
 
     from ohm_subagents._backends.in_process.code_index.index import CodeIndexes
-
-_SEARCHING: Final = frozenset({"grep", "find", "code_search"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +45,10 @@ def child_equipment(indexes: CodeIndexes, find_ripgrep: Callable[[], str | None]
     def equip(request: RunRequest) -> Equipment:
         if not request.tools:
             return Equipment()
-        searches = not _SEARCHING.isdisjoint(request.tools)
         return Equipment(
             toolsets=[toolset(request.tools)],
             workspace=child_workspace(request.cwd, request.tools),
-            diagnostics=[slow] if searches and ripgrep is None else [],
+            diagnostics=[slow] if "grep" in request.tools and ripgrep is None else [],
         )
 
     return equip

@@ -123,7 +123,7 @@ def unread(connection: sqlite3.Connection) -> set[str]:
 
 def _read(root: Path, paths: Iterable[str], limit: int) -> Iterator[_File]:
     for path in paths:
-        file = open_file(root / path)
+        file = open_file(root, path)
         if file is None:
             try:
                 status = (root / path).lstat()

@@ -206,7 +206,7 @@ def _ask(question: Question, directory: Path, is_last: bool) -> Found | Order:  
 def _order(question: Question, directory: Path, wanted: _Stamps, connection: sqlite3.Connection) -> Order | None:
     known = stamps(connection)
     for path in unread(connection):
-        if path in wanted and _is_readable(question.root / path):  # neither its size nor its time tells
+        if path in wanted and _is_readable(question.root, path):  # neither its size nor its time tells
             del known[path]
     changed = [path for path, stamp in wanted.items() if known.get(path) != stamp]
     gone = [path for path in known if path not in wanted and _is_below(path, question.start)]
@@ -227,8 +227,8 @@ def _new_order(
     )
 
 
-def _is_readable(path: Path) -> bool:
-    file = open_file(path)
+def _is_readable(root: Path, path: str) -> bool:
+    file = open_file(root, path)
     if file is not None:
         file.close()
     return file is not None
@@ -274,9 +274,9 @@ def _found(
 ) -> Found:
     missed = unread(connection).intersection(paths)
     hits = ranking.hits(paths, question.limit)
-    places = [(hit, ranking.best_lines(_text(question.root / hit.path), hit, question.lines)) for hit in hits]
+    places = [(hit, ranking.best_lines(_text(question.root, hit.path), hit, question.lines)) for hit in hits]
     return Found(places=places, left_out=replace(left_out, unread=left_out.unread + len(missed)))
 
 
-def _text(path: Path) -> list[str]:
-    return lines((read_file(path, MAX_FILE_BYTES) or b"").decode(errors="replace"))
+def _text(root: Path, path: str) -> list[str]:
+    return lines((read_file(root, path, MAX_FILE_BYTES) or b"").decode(errors="replace"))

@@ -1,7 +1,6 @@
 """`code_search`: the places in a tree that best match a question, ranked."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from pydantic import Field
 from pydantic_ai import RunContext, Tool
@@ -13,7 +12,7 @@ from ohm_subagents._backends.in_process.tools.excerpt import clip, head
 from ohm_subagents._backends.in_process.tools.failure import fail
 from ohm_subagents._backends.in_process.tools.globs import everything
 from ohm_subagents._backends.in_process.tools.place import locate
-from ohm_subagents._backends.in_process.tools.tree import UNREAD, Files, TreeSearch
+from ohm_subagents._backends.in_process.tools.tree import Files, Gaps, TreeSearch
 
 _LIMIT = 8
 _MAX_LIMIT = 30
@@ -44,24 +43,13 @@ def _limits(files: Files, left_out: LeftOut) -> Iterator[str]:
         yield f"[Not searched: files over {MAX_FILE_BYTES} bytes ({left_out.large}); use grep for them]"
     if left_out.beyond:
         yield f"[Not searched: files beyond the size of one index ({left_out.beyond}); give a path]"
-    if left_out.unread or files.unread:
-        yield UNREAD
+    yield from Gaps(unread=files.gaps.unread or left_out.unread > 0, refused=files.gaps.refused).notes()
 
 
 def _rows(rank: int, hit: Hit, lines: Sequence[tuple[int, str]]) -> list[str]:
     """`1. path:start-end  kind name — summary`, then the best lines as `   line: text`."""
     place = f"{rank}. {hit.path}:{hit.unit.start}-{hit.unit.end}  {hit.unit.title}"
     return [place, *(f"   {number}: {clip(text, _SNIPPET_CHARS)}" for number, text in lines)]
-
-
-async def _is_visible(search: TreeSearch, root: Path, start: str, files: Files) -> bool:
-    """Tell whether a search of the whole tree sees the files below `start`; a path may name hidden ones."""
-
-    def is_below(path: str) -> bool:  # others would take the place of these in a large tree
-        return path == start or path.startswith(f"{start}/")
-
-    visible = await search.files(root, ".", is_below, _MAX_FILES)
-    return set(visible.paths).issuperset(files.paths)
 
 
 def tool(search: TreeSearch, indexes: CodeIndexes) -> Tool[object]:
@@ -79,12 +67,12 @@ def tool(search: TreeSearch, indexes: CodeIndexes) -> Tool[object]:
             words=arguments.query,
             limit=min(arguments.limit, _MAX_LIMIT),
             lines=_SNIPPET_LINES,
-            may_keep=place.shown == "." or await _is_visible(search, place.root, place.shown, files),
+            may_keep=files.is_visible,
         )
         found = await indexes.answer(question)
         rows = [row for rank, (hit, lines) in enumerate(found.places, start=1) for row in _rows(rank, hit, lines)]
         nothing = f'[No place matches "{clip(arguments.query, _SNIPPET_CHARS)}"]'
         parts = ["\n".join(head(rows).lines) or nothing, *_limits(files, found.left_out)]
-        return "\n\n".join([*parts, search.note] if search.note else parts)
+        return "\n\n".join(parts)
 
     return Tool(code_search, name="code_search", description=_DESCRIPTION)

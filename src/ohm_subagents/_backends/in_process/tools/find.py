@@ -10,7 +10,7 @@ from ohm_subagents._backends.in_process.tools.failure import fail
 from ohm_subagents._backends.in_process.tools.globs import glob
 from ohm_subagents._backends.in_process.tools.grep import below
 from ohm_subagents._backends.in_process.tools.place import locate
-from ohm_subagents._backends.in_process.tools.tree import UNREAD, TreeSearch
+from ohm_subagents._backends.in_process.tools.tree import TreeSearch
 
 _LIMIT = 1000
 _DESCRIPTION = (
@@ -41,7 +41,7 @@ def tool(search: TreeSearch) -> Tool[object]:
         parts = ["\n".join(excerpt.lines) or f'[No files match "{clip(arguments.pattern)}"]']
         if files.total > len(excerpt.lines):
             parts.append(f"[Showing {len(excerpt.lines)} of {files.total} files; narrow the pattern or path]")
-        parts += [note for note in (UNREAD if files.unread else "", search.note) if note]
+        parts += files.gaps.notes()
         return "\n\n".join(parts)
 
     return Tool(find, name="find", description=_DESCRIPTION)

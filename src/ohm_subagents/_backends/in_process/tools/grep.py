@@ -12,7 +12,7 @@ from ohm_subagents._backends.in_process.tools.failure import fail
 from ohm_subagents._backends.in_process.tools.globs import glob
 from ohm_subagents._backends.in_process.tools.place import Place, locate
 from ohm_subagents._backends.in_process.tools.text_file import open_text
-from ohm_subagents._backends.in_process.tools.tree import LINE_CHARS, UNREAD, Hits, Line, Query, TreeSearch
+from ohm_subagents._backends.in_process.tools.tree import LINE_CHARS, Hits, Line, Query, TreeSearch
 
 _LIMIT = 100
 _MAX_LIMIT = 1000
@@ -73,7 +73,7 @@ def _report(hits: Hits, pattern: str, note: str) -> str:
         shown = sum(line.is_match for line in hits.lines)
         cut = "The output was cut" if excerpt.cut else f"Showing the first {shown} matches; there are more"
         parts.append(f"[{cut}: narrow the pattern, path or glob, or raise limit]")
-    parts += [note for note in (UNREAD if hits.unread else "", note) if note]
+    parts += [*hits.gaps.notes(), *([note] if note else [])]
     return "\n\n".join(parts)
 
 
@@ -82,7 +82,7 @@ def _rows(lines: list[Line]) -> Iterator[str]:
     has_context = any(not line.is_match for line in lines)
     previous: Line | None = None
     for line in lines:
-        if has_context and previous and (previous.path != line.path or line.number != previous.number + 1):
+        if has_context and previous and (previous.file != line.file or line.number != previous.number + 1):
             yield "--"
         sign = ":" if line.is_match else "-"
         yield f"{line.path}{sign}{line.number}{sign} {line.text}"

@@ -1,10 +1,12 @@
 """Tree search by ripgrep."""
 
+import os
 import re
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 from typing import Final
@@ -15,47 +17,37 @@ from anyio.abc import ByteReceiveStream, Process
 
 from ohm_subagents._backends.in_process.tools.excerpt import clip
 from ohm_subagents._backends.in_process.tools.failure import fail
-from ohm_subagents._backends.in_process.tools.globs import Wanted
 from ohm_subagents._backends.in_process.tools.place import printable
-from ohm_subagents._backends.in_process.tools.text_file import RECORD_BYTES, decode
-from ohm_subagents._backends.in_process.tools.tree import LINE_CHARS, Files, Hits, Line, Query
+from ohm_subagents._backends.in_process.tools.text_file import RECORD_BYTES, decode, opened_lines
+from ohm_subagents._backends.in_process.tools.tree import LINE_CHARS, Hits, Line, Query
 from ohm_subagents._backends.inheritance import with_default_signals
+from ohm_subagents._plugins.interpreter import Limits, limit, loader_environment
 
 _MATCH: Final = re.compile(rb"(?P<path>[^\0]+)\0(?P<number>\d+)(?P<sign>[:-])(?P<text>.*)", re.DOTALL)
 # Without messages about files, an exit code 2 that says nothing is about files only.
-_COMMON: Final = ("--no-config", "--no-messages", "--no-ignore-messages", "--color=never", "--sort=path", "--null")
+_COMMON: Final = (
+    *("--no-config", "--no-ignore", "--no-messages", "--no-ignore-messages", "--color=never", "--null"),
+    *("--threads=1", "--no-mmap", "--dfa-size-limit=256M"),
+)
+_LIMITS: Final = Limits(memory=1 << 30, seconds=120)
 _ERROR_BYTES: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ripgrep:
-    """Runs `program` with an empty environment, so that no user setting changes a result."""
+    """Runs `program` on files that are named to it: it reads no ignore file, no setting and no environment.
+
+    It finds places only: what is shown of a file is what is read there by ourselves, from directory to directory.
+    """
 
     program: str
-    note: str = ""
 
-    async def files(self, root: Path, start: str, wanted: Wanted, limit: int) -> Files:
-        found = Files(limit=limit)
-
-        def take(records: list[bytes]) -> None:
-            for record in records:
-                path = _shown(record)
-                if wanted(path):
-                    found.add(path)
-
-        async with await self._start(root, "--files", "--", _argument(start)) as process:
-            async for records in _records(_stdout(process), b"\0"):
-                await to_thread.run_sync(take, records, abandon_on_cancel=True)
-            found.unread = await _is_partial(process, None)
-        return found
-
-    async def grep(self, root: Path, start: str, query: Query, wanted: Wanted, limit: int) -> Hits:
-        # rg's own --glob would override the ignore files, so the wanted files are picked from its output.
-        hits = Hits(limit=limit, context=query.context)
+    async def match(self, root: Path, paths: list[str], query: Query, hits: Hits) -> bool:
+        """See `Matcher`."""
+        before = len(hits.lines)
 
         def take(records: list[bytes]) -> bool:
-            lines = (line for line in map(_line, records) if line is not None and wanted(line.path))
-            return all(hits.add(line) for line in lines)
+            return all(hits.add(line) for line in map(_line, records) if line is not None)
 
         options = [
             "--with-filename",
@@ -66,27 +58,46 @@ class Ripgrep:
             *(["--fixed-strings"] if query.literal else []),
             *(["--ignore-case"] if query.ignore_case else []),
         ]
-        async with await self._start(root, *options, "--", query.pattern, _argument(start)) as process:
+        files = [f"./{path}" for path in paths] or [os.devnull]  # never an option, whatever the file is called
+        wants_more = True
+        async with await self._start(root, *options, "--", query.pattern, *files) as process:
             async with aclosing(_records(_stdout(process), b"\n")) as batches:
                 async for records in batches:
                     if not await to_thread.run_sync(take, records, abandon_on_cancel=True):
                         with suppress(ProcessLookupError):  # it may be over by itself
                             process.kill()
-                        return hits
-            hits.unread = await _is_partial(process, query)
-        return hits
+                        wants_more = False
+                        break
+            if wants_more:
+                hits.gaps.unread |= await _is_partial(process, query)
+        await to_thread.run_sync(_verify, root, hits, before, abandon_on_cancel=True)
+        return wants_more
 
     async def _start(self, root: Path, *arguments: str) -> Process:
         command = with_default_signals([self.program, *_COMMON, *arguments])
-        return await anyio.open_process(command, cwd=root, env={}, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+        env = loader_environment()
+        process = await anyio.open_process(command, cwd=root, env=env, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+        limit(process.pid, _LIMITS)
+        return process
 
 
-def _argument(start: str) -> str:
-    return "./" if start == "." else f"./{start}"  # never an option, whatever the file is called
+def _verify(root: Path, hits: Hits, first: int) -> None:
+    """Keep of the newest lines those that stand there: a directory may have become a link while ripgrep read."""
+    kept = hits.lines[:first]
+    for file, group in groupby(hits.lines[first:], key=lambda line: line.file):
+        told = {line.number: line for line in group}
+        with opened_lines(root, file) as lines:
+            for number, text in zip(range(1, max(told) + 1), lines or (), strict=False):
+                line = told.get(number)
+                if line is not None and clip(text.removeprefix("\ufeff"), LINE_CHARS) == line.text.removeprefix(
+                    "\ufeff"
+                ):
+                    kept.append(line)
+    hits.keep(kept)
 
 
-def _shown(path: bytes) -> str:
-    return decode(path).removeprefix("./")
+def _shown(text: str) -> str:
+    return clip(text.removeprefix("\ufeff"), LINE_CHARS)
 
 
 def _line(record: bytes) -> Line | None:
@@ -94,7 +105,8 @@ def _line(record: bytes) -> Line | None:
     if match is None:  # a separator between groups
         return None
     text = decode(match["text"]).rstrip("\r")
-    return Line(path=_shown(match["path"]), number=int(match["number"]), text=text, is_match=match["sign"] == b":")
+    path = os.fsdecode(match["path"]).removeprefix("./")
+    return Line(file=path, number=int(match["number"]), text=text, is_match=match["sign"] == b":")
 
 
 def _stdout(process: Process) -> ByteReceiveStream:
@@ -114,7 +126,7 @@ async def _records(stream: ByteReceiveStream, end: bytes) -> AsyncGenerator[list
         yield [pending]
 
 
-async def _is_partial(process: Process, query: Query | None) -> bool:
+async def _is_partial(process: Process, query: Query) -> bool:
     """Whether rg went to its end but could not read everything; if it did not get there, the call fails."""
     assert process.stderr is not None  # noqa: S101  opened with a pipe above
     errors = b""
@@ -128,7 +140,7 @@ async def _is_partial(process: Process, query: Query | None) -> bool:
         return True
     reason = next((line for line in lines if line.startswith("error: ")), lines[0] if lines else _end(code))
     cause = clip(printable(reason), LINE_CHARS).removeprefix("error: ").removeprefix("rg: ").rstrip(".")
-    if code == 2 and query and "regex" in lines[0]:
+    if code == 2 and "regex" in lines[0]:
         fail(
             f'The pattern "{clip(query.pattern, LINE_CHARS)}" is not a valid regular expression: {cause}; '
             "set literal to search it as text."

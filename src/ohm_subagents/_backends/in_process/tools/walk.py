@@ -1,128 +1,132 @@
-"""Tree search in plain Python, for machines without ripgrep: the same files in the same order."""
+"""Which files a search sees: the one walk through a tree, from open directory to open directory: no link leads out."""
 
 import os
-import re
-from collections.abc import Iterator
+import stat
+from collections.abc import Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
-from anyio import from_thread, to_thread
+from anyio import from_thread
 
-from ohm_subagents._backends.in_process.tools.excerpt import clip
-from ohm_subagents._backends.in_process.tools.failure import fail
-from ohm_subagents._backends.in_process.tools.globs import Wanted
+from ohm_subagents._backends.in_process.regular_file import DIRECTORY
 from ohm_subagents._backends.in_process.tools.ignore_rules import IgnoreRules
-from ohm_subagents._backends.in_process.tools.place import printable
-from ohm_subagents._backends.in_process.tools.text_file import decode, raw_lines
-from ohm_subagents._backends.in_process.tools.tree import LINE_CHARS, WITHOUT_RIPGREP, Files, Hits, Line, Query
 
-_BINARY_PROBE_BYTES = 65_536
-_OPERATORS = re.compile(r"[\\.^$*+?()\[\]{}|]")
+_MAX_DEPTH: Final = 200  # each level is an open directory
+_CHECK_EVERY: Final = 100
+_INNER: Final = DIRECTORY | os.O_NOFOLLOW
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """An open directory, and what of it has still to be looked at. `prefix` is its path from the root, with a slash."""
+
+    handle: int
+    prefix: str
+    entries: Iterator["os.DirEntry[str]"]
+    rules: IgnoreRules
+
+
+@dataclass(slots=True, kw_only=True)
 class Walk:
-    """Reads the tree in a worker thread, which stops soon after its call was cancelled.
+    """Lists the regular files below a start, relative to the root, in order of path.
 
-    It takes plain text only: Python's regular expressions can take for ever and cannot be interrupted.
+    Hidden and ignored files and links are left out, unless the start itself names them; then it is not `is_visible`.
+    `unread`: some place could not be read. `refused`: ignore files that do not count. For worker threads: it stops
+    soon after their call was cancelled.
     """
 
-    note: str = f"[{WITHOUT_RIPGREP}]"
-
-    async def files(self, root: Path, start: str, wanted: Wanted, limit: int) -> Files:
-        return await to_thread.run_sync(_files, root, start, wanted, limit, abandon_on_cancel=True)
-
-    async def grep(self, root: Path, start: str, query: Query, wanted: Wanted, limit: int) -> Hits:
-        if not query.literal and _OPERATORS.search(query.pattern):
-            fail(
-                f'The pattern "{clip(query.pattern, LINE_CHARS)}" needs ripgrep, which was not found; '
-                "set literal to search it as text, or search for a plain word."
-            )
-        return await to_thread.run_sync(_grep, root, start, query, wanted, limit, abandon_on_cancel=True)
-
-
-def _files(root: Path, start: str, wanted: Wanted, limit: int) -> Files:
-    tree = _Tree(root)
-    files = Files(limit=limit)
-    for path in map(printable, tree.files(start)):
-        if wanted(path):
-            files.add(path)
-    files.unread = tree.unread
-    return files
-
-
-def _grep(root: Path, start: str, query: Query, wanted: Wanted, limit: int) -> Hits:
-    tree = _Tree(root)
-    hits = Hits(limit=limit, context=query.context)
-    for path in tree.files(start):
-        shown = printable(path)
-        if wanted(shown) and not all(hits.add(line) for line in tree.matches(path, query)):
-            break
-    hits.unread = tree.unread
-    return hits
-
-
-@dataclass(slots=True)
-class _Tree:
-    """The files below a root, and whether something there could not be read."""
-
     root: Path
-    unread: bool = field(default=False)
+    start: str = "."
+    is_visible: bool = True
+    unread: bool = False
+    refused: list[str] = field(default_factory=list[str])
+    _seen: int = 0
 
-    def files(self, start: str) -> Iterator[str]:
-        """Regular files in order of path, relative to the root; `start` itself is taken whatever it is called."""
-        first = self.root / start
-        if first.is_file():
-            yield start
-            return
-        rules = IgnoreRules.above(first)
-        if rules.hides(first, is_dir=True):  # a start named on purpose is not hidden by rules from above it
-            rules = IgnoreRules()
-        yield from self._below(first, rules)
-
-    def _below(self, directory: Path, rules: IgnoreRules) -> Iterator[str]:
-        from_thread.check_cancelled()
+    def files(self) -> Generator[str]:
+        """The paths, as the system has them."""
+        levels: list[_Level] = []
         try:
-            with os.scandir(directory) as scan:
+            yield from self._begun(levels)
+            while levels:
+                yield from self._next(levels)
+        finally:
+            for level in levels:
+                os.close(level.handle)
+
+    def _begun(self, levels: list[_Level]) -> Iterator[str]:
+        """Go down to the start; a file is all there is."""
+        self._enter(levels, os.open(self.root, DIRECTORY), "", self._rules_above())
+        if self.start == ".":
+            return
+        for part in self.start.split("/"):
+            level = levels[-1]
+            path = f"{level.prefix}{part}"
+            try:
+                mode = os.stat(part, dir_fd=level.handle, follow_symlinks=False).st_mode
+                is_hidden = level.rules.hides(path, part, is_dir=stat.S_ISDIR(mode))
+                rules = level.rules.lifted() if is_hidden else level.rules
+                self.is_visible = self.is_visible and not is_hidden and not part.startswith(".")
+                if stat.S_ISDIR(mode):
+                    self._enter(levels, os.open(part, _INNER, dir_fd=level.handle), f"{path}/", rules)
+            except OSError:
+                self.unread, mode = True, 0
+            os.close(levels.pop(0).handle)
+            if not stat.S_ISDIR(mode):
+                if stat.S_ISREG(mode) and path == self.start:
+                    yield path
+                return
+
+    def _next(self, levels: list[_Level]) -> Iterator[str]:
+        level = levels[-1]
+        for entry in level.entries:
+            self._seen += 1
+            if self._seen % _CHECK_EVERY == 0:
+                from_thread.check_cancelled()
+            name, is_dir = entry.name, entry.is_dir(follow_symlinks=False)
+            path = f"{level.prefix}{name}"
+            if name.startswith(".") or level.rules.hides(path, name, is_dir=is_dir):
+                continue
+            if is_dir:
+                try:
+                    if len(levels) < _MAX_DEPTH:
+                        self._enter(levels, os.open(name, _INNER, dir_fd=level.handle), f"{path}/", level.rules)
+                        return
+                except OSError:
+                    pass
+                self.unread = True
+            elif entry.is_file(follow_symlinks=False):
+                yield path
+        os.close(levels.pop().handle)
+
+    def _enter(self, levels: list[_Level], handle: int, prefix: str, rules: IgnoreRules) -> None:
+        from_thread.check_cancelled()
+        entries: list[os.DirEntry[str]] = []
+        try:
+            with os.scandir(handle) as scan:
                 entries = sorted(scan, key=lambda entry: os.fsencode(entry.name))
         except OSError:
             self.unread = True
-            return
-        inner = rules.entering(directory)
-        for entry in entries:
-            from_thread.check_cancelled()
-            is_dir = entry.is_dir(follow_symlinks=False)
-            if entry.name.startswith(".") or inner.hides(Path(entry.path), is_dir=is_dir):
-                continue
-            if is_dir:
-                yield from self._below(Path(entry.path), inner)
-            elif entry.is_file(follow_symlinks=False):
-                yield os.path.relpath(entry.path, self.root)
+        inner = rules.entering(handle, {entry.name for entry in entries if entry.name[0] == "."}, below=prefix[:-1])
+        levels.append(_Level(handle, prefix, iter(entries), inner))
 
-    def matches(self, path: str, query: Query) -> Iterator[Line]:
-        """The matching lines of a file with their context, each line once."""
-        fold = str.lower if query.ignore_case else str
-        sought = fold(query.pattern)
-        try:
-            file = (self.root / path).open("rb")
-        except OSError:
-            self.unread = True
-            return
-        shown = printable(path)
-        with file:
-            if b"\0" in file.peek(_BINARY_PROBE_BYTES):
-                return
-            before: list[Line] = []
-            after = 0
-            for number, raw in enumerate(raw_lines(file), start=1):
-                text = decode(raw)
-                if sought in fold(text):
-                    yield from before
-                    before = []
-                    after = query.context
-                    yield Line(path=shown, number=number, text=text, is_match=True)
-                elif after:
-                    after -= 1
-                    yield Line(path=shown, number=number, text=text, is_match=False)
-                elif query.context:
-                    before = [*before, Line(path=shown, number=number, text=text, is_match=False)][-query.context :]
+    def _rules_above(self) -> IgnoreRules:
+        """The rules that hold in the root from the directories above it."""
+        rules = IgnoreRules(refused=self.refused)
+        for parent in reversed(self.root.parents):
+            with suppress(OSError):
+                handle = os.open(parent, DIRECTORY)
+                try:
+                    names = {name for name in (".git", ".gitignore", ".ignore", ".rgignore") if _is_there(handle, name)}
+                    rules = rules.entering(handle, names, above=self.root.relative_to(parent).as_posix())
+                finally:
+                    os.close(handle)
+        return rules
+
+
+def _is_there(directory: int, name: str) -> bool:
+    with suppress(OSError):
+        os.stat(name, dir_fd=directory, follow_symlinks=False)
+        return True
+    return False
