@@ -89,9 +89,7 @@ def _verify(root: Path, hits: Hits, first: int) -> None:
         with opened_lines(root, file) as lines:
             for number, text in zip(range(1, max(told) + 1), lines or (), strict=False):
                 line = told.get(number)
-                if line is not None and clip(text.removeprefix("\ufeff"), LINE_CHARS) == line.text.removeprefix(
-                    "\ufeff"
-                ):
+                if line is not None and _shown(text) == line.text.removeprefix("\ufeff"):
                     kept.append(line)
     hits.keep(kept)
 
