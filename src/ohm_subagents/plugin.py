@@ -1,5 +1,6 @@
 """The door for plugin authors: everything a backend, model, suite or observer plugin needs, in one import."""
 
+from ohm_subagents._plugins import hookspecs
 from ohm_subagents._plugins.embedding import Host
 from ohm_subagents._plugins.gate import Gate, Grant, RequestNeed
 from ohm_subagents._plugins.home import ClosedError, WrongEventLoopError
@@ -134,4 +135,5 @@ __all__ = [
     "View",
     "WrongEventLoopError",
     "hookimpl",
+    "hookspecs",
 ]

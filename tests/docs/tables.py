@@ -1,13 +1,17 @@
 """The generated tables of the README. `python tests/docs/tables.py` writes them."""
 
+import ast
 import inspect
 import re
+import textwrap
+from itertools import pairwise
 from pathlib import Path
 
 from ohm_subagents import ErrorCode
 from ohm_subagents._config.tables import config_table, env_table
 from ohm_subagents._orchestrator.log import log_table
 from ohm_subagents._plugins.hookspecs import Hooks
+from ohm_subagents._plugins.interfaces import Capability
 
 README = Path(__file__).parents[2] / "README.md"
 MARKED = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -27,7 +31,31 @@ def hook_table():
     return "\n".join(["| hook | what it does |", "| --- | --- |", *rows])
 
 
-TABLES = {"config": config_table, "env": env_table, "errors": error_table, "hooks": hook_table, "log": log_table}
+def capability_table():
+    """Each with the text below it in the source, which is where its author reads it."""
+    (declared,) = ast.parse(textwrap.dedent(inspect.getsource(Capability))).body
+    told = {
+        named.targets[0].id: " ".join(text.value.value.split())
+        for named, text in pairwise(declared.body)
+        if isinstance(named, ast.Assign) and isinstance(text, ast.Expr)
+    }
+    assert [*told] == [one.name for one in Capability], "every capability has a text"
+    return "\n".join(["| capability | a backend that declares it |", "| --- | --- |", *map(_row, told.items())])
+
+
+def _row(named):
+    name, text = named
+    return f"| `{name}` | {text} |"
+
+
+TABLES = {
+    "capabilities": capability_table,
+    "config": config_table,
+    "env": env_table,
+    "errors": error_table,
+    "hooks": hook_table,
+    "log": log_table,
+}
 
 
 def with_tables(text):

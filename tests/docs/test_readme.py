@@ -140,6 +140,23 @@ def test_the_backend_plugin_serves_a_task_and_reports_a_failure(tmp_path, http_s
     assert failed.err_value.message.startswith("The HTTP backend failed: ")
 
 
+def test_the_recipe_for_the_law_of_backends_works_as_it_is_written(tmp_path, http_service):
+    (tmp_path / "ohm_backend_http.py").write_text(block("plugin", "http"), encoding="utf-8")
+    (tmp_path / "test_http.py").write_text(block("conformance", "http"), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", "test_http.py"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+        env=hermetic() | {"HTTP_BACKEND": http_service},
+    )
+
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"[1-9]\d passed, \d+ skipped", done.stdout)
+    assert "Scenarios.hangs is not given." in done.stdout
+
+
 @pytest.mark.anyio
 async def test_the_profile_loads_and_joins_the_roster(tmp_path):
     (tmp_path / "subagents").mkdir()

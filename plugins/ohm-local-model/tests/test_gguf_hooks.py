@@ -84,7 +84,7 @@ def test_without_the_runtime_the_error_says_what_to_install(
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     error = refusal(spec, file)
     assert error.code is ErrorCode.PROVIDER_NOT_INSTALLED
-    assert "pip install 'ohm-subagents[local]'" in error.advice
+    assert "pip install xllamacpp" in error.advice
 
 
 def test_a_home_relative_and_a_relative_path_lead_to_the_same_file(

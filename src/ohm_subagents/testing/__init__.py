@@ -1,4 +1,7 @@
-"""Doubles and conformance kits for hosts and plugin authors. Only `BackendConformance` needs pytest."""
+"""Doubles and conformance kits for hosts and plugin authors.
+
+Only `BackendConformance` needs more than the library: `pip install 'ohm-subagents[testing]'` brings pytest and trio.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -26,6 +29,9 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Import pytest only for those who ask for the kit."""
     if name == "BackendConformance":
+        import pytest  # noqa: PLC0415  needed here only
+
+        pytest.register_assert_rewrite(f"{__name__}.conformance")  # a law that is broken shows what it compared
         from ohm_subagents.testing.conformance import BackendConformance  # noqa: PLC0415  needs pytest
 
         return BackendConformance

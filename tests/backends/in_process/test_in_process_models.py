@@ -15,6 +15,7 @@ from ohm_subagents._backends.in_process.models import ModelBook
 from ohm_subagents._backends.in_process.providers import builtin_model_specs, custom_model_specs
 from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
+from ohm_subagents._plugins.installation import install_command
 from ohm_subagents.contract import AgentOptions, Err, ErrorCode, ModelPattern, OhmError, Ok
 
 pytestmark = pytest.mark.anyio
@@ -98,7 +99,7 @@ async def test_the_provider_of_the_local_plugin_says_how_to_install_it() -> None
         unknown = await models.open(ModelPattern(provider="gguf", model="/models/m.gguf"))
     assert isinstance(unknown, Err)
     assert unknown.err_value.code == ErrorCode.MODEL_UNKNOWN
-    assert "pip install 'ohm-subagents[local]'" in unknown.err_value.advice
+    assert install_command("local") in unknown.err_value.advice
 
 
 async def test_a_missing_key_names_the_variable() -> None:
@@ -140,7 +141,7 @@ async def test_an_sdk_that_is_not_installed_says_how_to_install_it(monkeypatch: 
         missing = await models.open(ModelPattern(provider="anthropic", model="claude-sonnet-5-5"))
     assert isinstance(missing, Err)
     assert missing.err_value.code == ErrorCode.PROVIDER_NOT_INSTALLED
-    assert "pip install 'ohm-subagents[anthropic]'" in missing.err_value.advice
+    assert install_command("anthropic") in missing.err_value.advice
     assert "secret-value" not in str(missing.err_value)
 
 
@@ -189,7 +190,7 @@ async def test_the_default_of_a_provider_opens_with_the_key_given_and_is_in_the_
         return
     assert isinstance(outcome, OhmError)
     assert outcome.code == ErrorCode.PROVIDER_NOT_INSTALLED
-    assert outcome.advice == f"Install it: pip install 'ohm-subagents[{provider}]'."
+    assert outcome.advice == f"Install it: {install_command(provider)}."
 
 
 async def test_ollama_needs_no_key_and_runs_at_the_address_given() -> None:

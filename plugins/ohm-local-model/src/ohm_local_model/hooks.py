@@ -47,7 +47,7 @@ def open_model(engines: dict[Path, Engine], pattern: ModelPattern) -> Result[Mod
             OhmError(
                 code=ErrorCode.PROVIDER_NOT_INSTALLED,
                 message=f'Model "{pattern}" needs the package xllamacpp, which is not installed.',
-                advice="Run: pip install 'ohm-subagents[local]'.",
+                advice="Install it: pip install xllamacpp.",
             )
         )
     from ohm_local_model.engine import Engine  # noqa: PLC0415 - loads pydantic_ai

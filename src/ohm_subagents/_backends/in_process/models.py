@@ -12,6 +12,7 @@ from anyio import to_thread
 from ohm_subagents._backends.services import missing_key
 from ohm_subagents._backends.suggestion import did_you_mean
 from ohm_subagents._plugins.faults import kept
+from ohm_subagents._plugins.installation import install_command
 from ohm_subagents._plugins.preparation import READY_WITHIN_S
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.profile import Profile
 
 
-_IN_A_PLUGIN: Final = {"gguf": "Provider gguf comes with: pip install 'ohm-subagents[local]'. "}
+_IN_A_PLUGIN: Final = {"gguf": "local"}
+"""Providers that come with an extra."""
+
+
+def _comes_with(provider: str) -> str:
+    extra = _IN_A_PLUGIN.get(provider)
+    return f"Provider {provider} comes with: {install_command(extra)}. " if extra else ""
 
 
 class _Opening:
@@ -215,7 +222,7 @@ class ModelBook:
 
     def _unknown_provider(self, pattern: ModelPattern) -> OhmError:
         known = sorted(spec.provider for spec in self._specs)
-        hint = _IN_A_PLUGIN.get(pattern.provider) or did_you_mean(pattern.provider, known, model=pattern.model)
+        hint = _comes_with(pattern.provider) or did_you_mean(pattern.provider, known, model=pattern.model)
         return OhmError(
             code=ErrorCode.MODEL_UNKNOWN,
             message=f'Unknown model provider "{pattern.provider}" in "{pattern}".',

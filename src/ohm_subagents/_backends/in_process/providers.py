@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents._backends.in_process.importing import ONE_AT_A_TIME
 from ohm_subagents._backends.services import unknown_model
+from ohm_subagents._plugins.installation import install_command
 from ohm_subagents._plugins.interfaces import ModelSpec
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -155,7 +156,7 @@ def _builtin_model(row: _BuiltIn, env: Mapping[str, str], pattern: ModelPattern)
             OhmError(
                 code=ErrorCode.PROVIDER_NOT_INSTALLED,
                 message=f'The SDK of provider "{row.provider}" of model "{pattern}" is not installed.',
-                advice=f"Install it: pip install 'ohm-subagents[{row.extra}]'.",
+                advice=f"Install it: {install_command(row.extra)}.",
             )
         )
 
