@@ -197,7 +197,7 @@ class Ohm:
         self._engine.orchestrator.check_open()
         tool = self.tools.get(name)
         if tool is None:
-            return unknown_tool(name, self.tools)
+            return unknown_tool(name, self.tools, self.assembly.mounted.diagnostics)
         call = ToolCall(arguments=as_json(arguments), on_update=on_update, abort=abort)
         return await guarded(tool, call)
 

@@ -10,6 +10,7 @@ from ohm_subagents._plugins.faults import described
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents._surfaces.checked_arguments import checking_tool
 from ohm_subagents._surfaces.redacting import redacting_context, redacting_tool
+from ohm_subagents._surfaces.suite_options import WrongOptionError
 from ohm_subagents.contract.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -99,7 +100,8 @@ def _built(
         raise
     except BaseException as exc:  # plugin collection: a suite that cannot be built costs its own tools
         logger.exception("Suite %s could not be built.", spec.name)
-        message = f"Tool suite '{spec.name}' could not be built: {described(exc)}."
+        why = f"{exc}".rstrip(".") if isinstance(exc, WrongOptionError) else described(exc)
+        message = f"Tool suite '{spec.name}' could not be built: {why}."
         diagnostics.append(Diagnostic(subject=spec.name, message=message, severity="error"))
         return ()
 

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.interfaces import OptionsT
 
 
+class WrongOptionError(ValueError):
+    """One sentence about an option that is wrong."""
+
+
 def suite_options(shape: type[OptionsT], given: Mapping[str, JsonValue], *, suite: str) -> OptionsT:
-    """The options as they are written; raises `ValueError` with one sentence about the first that is wrong."""
+    """The options as they are written; raises `WrongOptionError` about the first that is wrong."""
     try:
         return shape.model_validate(given)
     except ValidationError as invalid:
@@ -26,4 +30,4 @@ def suite_options(shape: type[OptionsT], given: Mapping[str, JsonValue], *, suit
         known = ", ".join(field.alias or name for name, field in shape.model_fields.items())
         otherwise = first["msg"].removeprefix("Input should be ")
         wrong = complaint(first, allowed={"extra_forbidden": f"the keys {known}"}, otherwise=otherwise)
-        raise ValueError(f"'suiteOptions.{suite}.{key}' {wrong}".rstrip(".")) from None
+        raise WrongOptionError(f"'suiteOptions.{suite}.{key}' {wrong}".rstrip(".")) from None

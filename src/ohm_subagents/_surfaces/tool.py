@@ -21,10 +21,10 @@ from ohm_subagents._views.projection import project
 from ohm_subagents._views.text import model_text, view_text
 from ohm_subagents.contract.commands import Rejected
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.text import encodable, encodable_json
+from ohm_subagents.contract.text import encodable_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pydantic import JsonValue
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites import JsonObject, SuiteContext, Tool, ToolCall
     from ohm_subagents._views.theme import View
     from ohm_subagents.contract.commands import Command, Reply
+    from ohm_subagents.contract.diagnostics import Diagnostic
 
 
 logger = logging.getLogger(PROJECT)
@@ -114,12 +115,13 @@ def result_of(reply: Reply, context: SuiteContext, *, batch: bool = False, ignor
     )
 
 
-def unknown_tool(name: str, tools: Mapping[str, Tool]) -> ToolResult:
-    """The result of calling a tool that is not there."""
+def unknown_tool(name: str, tools: Mapping[str, Tool], wrong: Iterable[Diagnostic] = ()) -> ToolResult:
+    """The result of calling a tool that is not there; a suite that could not be mounted may have had it."""
+    mounted = f"Mounted tools: {', '.join(sorted(tools)) or 'none'}."
     error = OhmError(
         code=ErrorCode.UNKNOWN_TOOL,
-        message=f"No tool is called '{encodable(name)}'.",
-        advice=f"Mounted tools: {', '.join(sorted(tools)) or 'none'}.",
+        message=f"No tool is called '{name}'.",
+        advice=" ".join((mounted, *(one.message for one in wrong if one.severity == "error"))),
     )
     return _failed(error)
 

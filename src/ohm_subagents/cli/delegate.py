@@ -31,7 +31,10 @@ STDIN: Final = "-"
 
 
 def tasks_in(source: str) -> JsonValue:
-    """The JSON of a file, or of standard input; otherwise one sentence about why there is none, and exit code 2."""
+    """The call that a file or standard input has as JSON, or its tasks as a list.
+
+    Otherwise one sentence about why there is none, and exit code 2.
+    """
     where = "standard input" if source == STDIN else f"'{source}'"
     try:
         written = sys.stdin.buffer.read() if source == STDIN else Path(source).read_bytes()
@@ -41,7 +44,7 @@ def tasks_in(source: str) -> JsonValue:
     except ValueError as error:
         complain(f"What {where} says is not JSON: {error}.")
     else:
-        return tasks
+        return {"tasks": tasks} if isinstance(tasks, list) else tasks
     raise typer.Exit(BAD_USAGE)
 
 

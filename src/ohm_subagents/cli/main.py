@@ -88,9 +88,15 @@ def call(
     finish(lambda: call(tool, arguments, cwd=place, config=config, as_json=as_json))
 
 
+DELEGATED = (
+    'A file with the tasks as JSON, say [{"name": "docs", "prompt": "Update the docs."}], or with all arguments of '
+    "delegate_to_subagents; - for standard input."
+)
+
+
 @app.command()
 def delegate(
-    tasks: Annotated[str, typer.Argument(help="A file with the tasks as JSON; - for standard input.")],
+    tasks: Annotated[str, typer.Argument(help=DELEGATED)],
     *,
     cwd: Cwd = HERE,
     config: Config = None,

@@ -142,10 +142,24 @@ def test_a_header_is_marked_by_status() -> None:
 def test_a_header_fits_the_view_and_its_name_is_cut_first(width: int) -> None:
     header = window_header(window(**{**FULL, "name": "日本" * 60}), now_ms=46_000, width=width)
     assert cells(header) <= width
-    assert header.startswith("⏳ 日本日本日")
+    assert header.startswith("⏳ 日")
     assert width < 120 or header.endswith(
         "… • researcher (anthropic/claude-sonnet-4-5 high) • 7 tools • [2/5] • 45s/600s"
     )
+
+
+def test_a_name_is_given_up_before_the_time_is() -> None:
+    header = window_header(window(name="a long name " * 5), now_ms=46_000, width=40)
+    assert header == "⏳ a long name a lo… • 0 tools • 0s/600s"
+
+
+@pytest.mark.parametrize("width", [20, 24, 30, 40, 120])
+def test_the_ids_are_whole_whatever_the_width(width: int) -> None:
+    over = window(name="a rather long name", status="completed", session_id="0123456789abcdef")
+    lines = shown(over, width=width)
+    assert all(cells(line) <= width for line in lines)
+    assert any(line.endswith(" 0123456789abcdef") for line in lines)
+    assert "Session IDs(usewithget_subagent_output):".replace(" ", "") in "".join(lines).replace(" ", "")
 
 
 def test_windows_end_with_the_ids_when_all_is_done() -> None:
@@ -249,6 +263,12 @@ def test_a_long_text_shows_its_beginning(lines: int, limit: int, shown: list[str
     text = "\n".join(f"l{n}" for n in range(1, lines + 1))
     assert truncated_text(text, limit, View()).split("\n") == shown
     assert truncated_text(text, limit, View(expanded=True)) == text
+
+
+def test_a_paragraph_takes_no_more_lines_of_the_terminal_than_are_allowed() -> None:
+    lines = truncated_text("word " * 400, 3, View(width=40)).split("\n")
+    assert len(lines) == 4
+    assert lines[-1] == "... (47 more lines)"
 
 
 def test_a_text_is_as_wide_as_the_view_and_harmless() -> None:

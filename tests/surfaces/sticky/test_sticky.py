@@ -249,10 +249,13 @@ async def test_an_agent_ships():
         ("promptDirs", ["a\0b"]),
     ],
 )
-async def test_wrong_options_are_a_diagnostic(opened, key, value):
+async def test_wrong_options_are_told_by_a_diagnostic_and_by_every_call(opened, key, value):
     async with opened(options={key: value}) as ohm:
         assert [*ohm.tools] == []
-        assert any(f"suiteOptions.sticky.{key}" in one.message for one in ohm.diagnostics)
+        (wrong,) = (one.message for one in ohm.diagnostics if f"suiteOptions.sticky.{key}" in one.message)
+        result = await ohm.call("subagent", ASK)
+    assert "Error:" not in wrong
+    assert result.text.endswith(wrong)
 
 
 async def test_folders_of_the_options_are_those_of_the_project(place, opened):

@@ -25,7 +25,8 @@ DELEGATE: Final = "delegate_to_subagents"
 LIST_PROFILES: Final = "list_subagent_profiles"
 NO_DETAILS: Final = "(no sub-agent details)"
 _MIN_WIDTH: Final = 20
-_MIN_NAME: Final = 12
+_LEAST: Final = 4
+"""So many cells of a name are left where there is no room for it."""
 _INDENT: Final = "  "
 _TAB: Final = "   "
 _MARKS: Final[Mapping[SessionStatus, tuple[str, str]]] = MappingProxyType(
@@ -78,7 +79,7 @@ def window_header(window: Window, *, now_ms: int, width: int = 0, theme: Theme =
     name = _line(window.name)
     if width:
         room = max(_MIN_WIDTH, width) - cells(mark) - 1
-        name = fit(name, max(_MIN_NAME, room - cells(facts)))
+        name = fit(name, max(_LEAST, room - cells(facts)))
         facts = fit(facts, room - cells(name))
     return f"{theme.fg(token, mark)} {theme.fg('accent', theme.bold(name))}{theme.fg('dim', facts)}"
 
@@ -93,14 +94,11 @@ def windows_text(details: Mapping[str, JsonValue], view: View, *, now_ms: int) -
 
 
 def truncated_text(text: str, max_lines: int, view: View) -> str:
-    """The first `max_lines` lines, and how many there are besides; all of them when expanded."""
-    lines = text.split("\n")
+    """The first `max_lines` lines as wide as the view, and how many there are besides; all of them when expanded."""
+    lines = simple_text(text, view).split("\n")
     hidden = 0 if view.expanded else max(0, len(lines) - max_lines)
-    shown = simple_text("\n".join(lines[: len(lines) - hidden]), view)
-    if not hidden:
-        return shown
     note = f"... ({hidden} more {'line' if hidden == 1 else 'lines'})"
-    return "\n".join([*([shown] if max_lines > 0 else []), view.theme.fg("dim", note)])
+    return "\n".join([*lines[: len(lines) - hidden], *([view.theme.fg("dim", note)] if hidden else [])])
 
 
 def simple_text(text: str, view: View) -> str:
@@ -133,11 +131,16 @@ def all_lines(windows: Windows, view: View, now_ms: int) -> Iterator[str]:
     if running:
         yield theme.fg("muted", f"{running} running...")
         return
-    yield theme.fg("dim", "Session IDs (use with get_subagent_output):")
+    width = max(_MIN_WIDTH, view.width)
+    yield from (theme.fg("dim", line) for line in wrap("Session IDs (use with get_subagent_output):", width))
     for window in windows.windows:
         session_id = _line(window.session_id)
-        name = fit(_line(window.name), max(_MIN_WIDTH, view.width - cells(session_id) - 6))
-        yield f"    {name}: {theme.fg('accent', session_id)}"
+        name, room = _line(window.name), width - cells(session_id) - 6
+        if room >= _LEAST:
+            yield f"    {fit(name, room)}: {theme.fg('accent', session_id)}"
+        else:
+            yield f"    {fit(name, width - 5)}:"
+            yield f"    {theme.fg('accent', session_id)}"
 
 
 def _body(window: Window, view: View) -> Iterator[str]:

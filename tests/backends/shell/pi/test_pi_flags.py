@@ -8,7 +8,7 @@ from pi_streams import pattern, request
 from ohm_subagents._backends.shell.dialect import Invocation
 from ohm_subagents._backends.shell.pi.flags import arguments, left_out, session_file, write_instructions
 from ohm_subagents._backends.shell.pi.probe import PiVersion
-from ohm_subagents.contract import AgentOptions, Profile
+from ohm_subagents.contract import AgentOptions, Profile, ToolPolicy
 
 OLD = PiVersion(version=(0, 74, 2), text="0.74.2", flags=frozenset({"--no-extensions", "--tools"}))
 NEW = PiVersion(version=(1, 5, 2), text="1.5.2", flags=frozenset({"--no-mcp", "--no-approve", "--tools"}))
@@ -63,6 +63,18 @@ def test_a_tool_that_pi_has_not_is_told_except_for_code_search():
 
     assert told.diagnostic.message == 'pi has no tool "paint"; the subagent works without it.'
     assert list(left_out(request(tools=("read", "code_search")))) == []
+
+
+def test_that_an_agent_goes_without_the_code_search_that_its_file_names_is_told(tmp_path):
+    def told(allowed):
+        profile = Profile(
+            id="a", name="a", summary="", prompt="", agent=AgentOptions(), tools=ToolPolicy(allowed=allowed)
+        )
+        asked = request(tools=("read", "code_search"), profile=profile, env={}, cwd=tmp_path)
+        return [one.diagnostic.message for one in left_out(asked)]
+
+    assert told(("read", "code_search")) == ['pi has no tool "code_search"; the subagent works without it.']
+    assert told(None) == []
 
 
 @pytest.mark.parametrize(

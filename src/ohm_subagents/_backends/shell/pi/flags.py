@@ -146,12 +146,18 @@ def left_out(request: RunRequest) -> Iterable[DiagnosticRaised]:
     missing = [
         tool
         for tool in request.tools
-        if tool not in (*TOOLS, FINALIZE) and tool != _OURS_ALONE and not _may_be(request, tool)
+        if tool not in (*TOOLS, FINALIZE) and not _is_no_news(request, tool) and not _may_be(request, tool)
     ]
     if missing:
         names = ", ".join(f'"{tool}"' for tool in missing)
         told = Diagnostic(subject="tools", message=f"pi has no tool {names}; the subagent works without it.")
         yield DiagnosticRaised(diagnostic=told)
+
+
+def _is_no_news(request: RunRequest, tool: str) -> bool:
+    """Of a tool that nobody has asked for in so many words."""
+    is_named = request.profile.agent is not None and tool in (request.profile.tools.allowed or ())
+    return tool == _OURS_ALONE and not is_named
 
 
 def _may_be(request: RunRequest, tool: str) -> bool:
