@@ -1,9 +1,15 @@
 """Redaction: every form of the table of 001, known values, homes; nothing twice, and never slow."""
 
+import html
 import json
+import re
+import shlex
+from base64 import b64encode, urlsafe_b64encode
+from urllib.parse import quote, quote_plus
 
 import pytest
 
+from ohm_subagents._views.known_secrets import secrets_of
 from ohm_subagents._views.redaction import Redaction
 
 KEY = "abcdefghijklmnopqrstuvwxyz123456"
@@ -60,10 +66,114 @@ def test_each_form_of_the_table_is_cut_out_and_stays_so(text, redacted):
     assert AT_HOME.text(redacted) == redacted
 
 
+SCHEMES = [
+    "token {}",
+    "Basic {}",
+    "ApiKey id:{}",
+    "Negotiate {}",
+    "SharedKey account:{}",
+    'Digest username="ann", realm="r", response="{}"',
+    'OAuth oauth_consumer_key="k", oauth_signature="{}"',
+    "AWS4-HMAC-SHA256 Credential=AK/2020/us, SignedHeaders=host;x, Signature={}",
+    'Hawk id="a", ts="1", mac="{}"',
+    "X-Own.Scheme {}",
+    "{}",
+]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", ["Authorization", "authorization", "Proxy-Authorization"])
+def test_the_credentials_of_every_scheme_are_cut_out_of_an_authorization(name, scheme):
+    value = scheme.format("q7K9zzT")
+    texts = [
+        f"{name}: {value}",
+        f"{name}:{value}\nHost: x",
+        f"curl -H '{name}: {value}' https://x.y/z",
+        f'curl -H "{name}: {value}" https://x.y/z',
+        json.dumps({"headers": f"{name}: {value}"}),
+        json.dumps({name: value}),
+        json.dumps(json.dumps({name: value})),
+        f"('{name}', '{value}')",
+    ]
+    for text in texts:
+        for told in (AT_HOME.text(text), AT_HOME.cut_off(text)):
+            assert "q7K9zzT" not in told, text
+            assert "[REDACTED]" in told
+            assert AT_HOME.text(told) == told
+    assert "https://x.y/z" in AT_HOME.text(texts[2])
+    assert "Host: x" in AT_HOME.text(texts[1])
+    assert "q7K9zzT" not in json.dumps(AT_HOME.json({name: value, "a": [{"name": name, "value": value}]}))
+
+
+SHAPES = {
+    "private key": "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEpAIBAAKCAQEA7\n"
+    "abcDEF12345678901234\nQ7==\n-----END RSA PRIVATE KEY-----",
+    "jwt": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJlMTI",
+    "aws": "AKIAIOSFODNN7EXAMPLE",
+    "anthropic": "sk-ant-api03-AbCdEfGhIjKlMnOpQrSt",
+    "openai": "sk-proj-abcdefghij1234567890",
+    "stripe": "sk_live_abcdefghij1234567890",
+    "github": "github_pat_11ABCDEFG0abcdefghijkl_x",
+    "gitlab": "glpat-abcdefghij1234567890",
+    "slack": "xoxb-123456789012-abcdefg",
+    "npm": "npm_abcdefghijklmnopqrstuvwxyz0123456789",
+}
+
+
+@pytest.mark.parametrize("secret", SHAPES.values(), ids=SHAPES)
+def test_what_looks_like_the_key_of_a_service_goes_wherever_it_stands(secret):
+    for text in (secret, f"it is {secret}.", f'{{"a": "{secret}"}}', json.dumps({"a": secret}), f"x={secret};"):
+        told = AT_HOME.text(text)
+        assert not any(line in told for line in secret.split("\n") if len(line) > 15 and not line.startswith("-----"))
+        assert AT_HOME.text(told) == told
+    begun = secret[: secret.rindex("-----END")] if secret.startswith("-----") else secret[:14]
+    told = AT_HOME.cut_off(f"it is {begun}")
+    assert told == "it is [REDACTED]"
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        ("password=hunter2", "password=[REDACTED]"),
+        ("DB_PASSWORD: s3same!x", "DB_PASSWORD=[REDACTED]"),
+        ("PGPASSWORD=abc12345 psql", "PGPASSWORD=[REDACTED] psql"),
+        ("passphrase = 'open sesame'", "passphrase = 'open sesame'"),
+        ('{"password": "letmein"}', '{"password=[REDACTED]}'),
+        ("client_secret=abcdef0123456789ab", "client_secret=[REDACTED]"),
+        ("token: abcdef0123456789ab", "token=[REDACTED]"),
+        ('refresh_token="abcdefghijklmnopqrs"', "refresh_token=[REDACTED]"),
+        ("postgres://u:p4ss@h/db", "postgres://u:[REDACTED]@h/db"),
+        ("https://x.y/?sig=abcdefghijklmnop&x=1", "https://x.y/?sig=[REDACTED]&x=1"),
+        ("https://x?X-Amz-Signature=abcdefghijklmn", "https://x?X-Amz-Signature=[REDACTED]"),
+    ],
+)
+def test_what_is_named_a_password_or_a_token_goes(text, redacted):
+    assert AT_HOME.text(text) == redacted
+    assert AT_HOME.text(redacted) == redacted
+
+
+def test_texts_under_the_name_of_a_password_or_a_token_go():
+    value = {"password": "letmein", "dbPassphrase": "correct horse", "clientSecret": KEY, "token": KEY, "tokens": KEY}
+    assert AT_HOME.json(value) == {**dict.fromkeys(value, "[REDACTED]"), "tokens": KEY}
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "api_key=short",
+        "password = get_password()",
+        "password: string",
+        "def f(password: str, token: str | None = None)",
+        "token = self.tokens[0]",
+        "next_token=None",
+        "tokenizer: abcdef0123456789ab",
+        "pwd=/srv/x/1",
+        "task-abcdefghij1234567890 risk-1",
+        "sk-learn-is-a-nice-library-of-python",
+        "look for -----BEGIN PRIVATE KEY----- in files, please",
+        "http://localhost:8080/x@y",
+        "authorization is needed",
+        "The password is asked for.",
         "GHP_" + "A" * 36,
         "ghp_short",
         "export FOO=short",
@@ -86,6 +196,56 @@ def test_a_known_value_goes_in_every_spelling():
     for text in spelt[:2] + spelt[3:]:
         assert "hunter2" not in AT_HOME.text(f"it is {text}!")
         assert "[REDACTED]" in AT_HOME.text(f"it is {text}!")
+
+
+VALUES = ["K3y/with+all=of&<>'\"it", "pl41nvalue-of_letters.and~more", "p\u00e4ss w\u00f6rd!*()12"]
+WAYS = {
+    "as it is": lambda value: value,
+    "quote": quote,
+    "quote all": lambda value: quote(value, safe=""),
+    "urlencode": quote_plus,
+    "encodeURIComponent": lambda value: quote(value, safe="!'()*"),
+    "encodeURI": lambda value: quote(value, safe="!*'();/?:@&=+$,#"),
+    "lower case": lambda value: re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), quote(value, safe="")),
+    "quoted twice": lambda value: quote(quote(value, safe=""), safe=""),
+    "HTML": html.escape,
+    "HTML but quotes": lambda value: html.escape(value, quote=False),
+    "HTML by numbers": lambda value: html.escape(value).replace("&quot;", "&#34;").replace("&#x27;", "&#39;"),
+    "JSON": json.dumps,
+    "JSON in JSON": lambda value: json.dumps(json.dumps(value)),
+    "JSON in Unicode": lambda value: json.dumps(value, ensure_ascii=False),
+    "JSON of PHP": lambda value: json.dumps(value).replace("/", "\\/"),
+    "JSON of Go": lambda value: re.sub("[&<>]", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value)),
+    "shell": shlex.quote,
+    "base64": lambda value: b64encode(value.encode()).decode(),
+    "base64 of addresses": lambda value: urlsafe_b64encode(value.encode()).decode().rstrip("="),
+    "user and password in base64": lambda value: b64encode(f"ann:{value}".encode()).decode(),
+    "base64 in something": lambda value: b64encode(f"ab{value}yz".encode()).decode(),
+    "hexadecimal": lambda value: value.encode().hex(),
+    "HEXADECIMAL": lambda value: value.encode().hex().upper(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("value", VALUES)
+def test_a_known_value_goes_however_it_is_written(value, way):
+    redaction, written = Redaction(secrets=(value,)), way(value)
+    told = redaction.text(f"it is {written} there")
+    assert "[REDACTED]" in told
+    assert written[3:-6] not in told
+    assert redaction.text(told) == told
+    assert "[REDACTED]" in redaction.cut_off(f"it is {written[:-8]}")
+
+
+@pytest.mark.parametrize(
+    "name", ["DB_PASS", "MYSQL_PWD", "SSH_PASSPHRASE", "DATABASE_URL", "ACME_KEY", "SOME_PASSWORD"]
+)
+def test_a_variable_is_known_to_be_secret_by_its_name(name):
+    assert secrets_of({name: "a-secret-value", "PWD": "/srv/a/place", "OLDPWD": "/srv/a/place"}) == ("a-secret-value",)
+
+
+def test_the_password_in_an_address_of_the_environment_is_secret():
+    assert secrets_of({"SOME_PROXY": "http://ann:s3cret%2Fword@proxy:8080"}) == ("s3cret%2Fword", "s3cret/word")
 
 
 def test_of_two_values_the_longer_one_goes_whole():
@@ -226,6 +386,22 @@ HOSTILE = [
     "#token=a",
     "\\nexport A=x",
     "hunter2",
+    "Authorization: a ",
+    "Authorization: a b=c,",
+    'Authorization: a b="',
+    "Authorization',",
+    "-----BEGIN PRIVATE KEY-----\n",
+    "-----BEGIN PRIVATE KEY-----\nA: b\n",
+    "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA\n",
+    "eyJabcdefgh.",
+    "sk-a",
+    "AKIA",
+    "a://b:",
+    "a://b:c",
+    "password=",
+    "password='a",
+    "token: a",
+    "?a-a-a-a-",
 ]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST: Final = 65_536
 _LONGEST_LINE: Final = 1_048_576
 _TAIL: Final = 64
-_NAMING: Final = (":", "=", '"', "'", "bearer", "basic", "key", "token", "id", "authorization")
+_NAMING: Final = (":", "=", '"', "'", "bearer", "basic", "key", "token", "id", "authorization", "secret", "password")
 _PARAGRAPH: Final = "\n\n"  # by which a backend sets the texts of two turns apart
 
 

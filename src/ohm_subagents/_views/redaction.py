@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
 
 from ohm_subagents._views.known_secrets import LEAST_SECRET
 from ohm_subagents._views.secret_forms import (
@@ -20,6 +18,7 @@ from ohm_subagents._views.secret_forms import (
     without_secrets,
     without_unfinished,
 )
+from ohm_subagents._views.spellings import spellings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,8 +100,8 @@ class Redaction:
     def _cut(self, text: str, *, is_whole: bool) -> str:
         if not is_whole:
             text = self._without_beginning(without_unfinished(text))
-        if self._values is not None:
-            text = self._values.sub(REDACTED, text)
+        if (found := [form for form in self._spelt if form in text]) and (values := _any_of(found)) is not None:
+            text = values.sub(REDACTED, text)
         text = without_secrets(text, is_whole=is_whole)
         if self._places is not None:
             text = self._places.sub("~", text)
@@ -116,11 +115,7 @@ class Redaction:
     @cached_property
     def _spelt(self) -> frozenset[str]:
         whole = (secret for secret in self.secrets if len(secret) >= LEAST_SECRET)
-        return frozenset(form for secret in whole for part in (secret, *_lines(secret)) for form in _forms(part))
-
-    @cached_property
-    def _values(self) -> re.Pattern[str] | None:
-        return _any_of(self._spelt)
+        return frozenset(form for secret in whole for part in (secret, *_lines(secret)) for form in spellings(part))
 
     @cached_property
     def _places(self) -> re.Pattern[str] | None:
@@ -157,14 +152,6 @@ def _lines(secret: str) -> Iterable[str]:
     """The lines of a key that has several, which a search shows one by one; not those that every such key has."""
     lines = [line.strip() for line in secret.strip().splitlines()]
     return (line for line in lines if len(lines) > 1 and len(line) >= _LEAST_LINE and not line.startswith("-----"))
-
-
-def _forms(secret: str) -> Iterable[str]:
-    """A value as it is, and as JSON and an address write it."""
-    yield secret
-    yield json.dumps(secret)[1:-1]
-    yield json.dumps(secret, ensure_ascii=False)[1:-1]
-    yield quote(secret, safe="")
 
 
 def _any_of(texts: Iterable[str], *, after: str = "") -> re.Pattern[str] | None:

@@ -9,6 +9,8 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._views import token_shapes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -24,6 +26,8 @@ ENDS: Final = (REDACTED, _GITHUB, _EXPORTED, _FRAME_CUT, _HOME)
 MAX_STACK_LINES: Final = 5
 _SHOWN_OF_A_FRAME: Final = 100
 _LEAST_NAMED: Final = 20
+_LEAST_TOKEN: Final = 16
+_LEAST_WORD: Final = 6
 
 _FLAGS: Final = re.IGNORECASE | re.ASCII
 _NAME: Final = r"(?:api[_-]?(?:key|token)|auth[_-]?token|access[_-]?token|secret[_-]?key)"
@@ -33,6 +37,11 @@ _QUOTE: Final = r"""(?:\\{0,3}["'])?"""
 """One or none, escaped perhaps: arguments of tools are shown as JSON."""
 _IS: Final = rf"{_QUOTE}\s*+[:=]\s*+{_QUOTE}"
 _SECRET_KEY: Final = re.compile(rf"{_NAME}|{_AWS}|{_PROVIDER}|authorization", _FLAGS)
+_SECRET_WORD: Final = re.compile(r"pass(?:word|wd|phrase)|(?<![a-z])pwd\b", _FLAGS)
+_TOKEN_KEY: Final = re.compile(r"(?:token|secret|private[_-]?key)\Z", _FLAGS)
+_PARAMETER: Final = r"""[\w-]++\s*+=\s*+(?:\\{0,3}"[^"\\\n]*+(?:\\{0,3}")?+|[^\s"',]++)"""
+_CREDENTIALS: Final = rf"""(?:{_PARAMETER}(?:\s*+,\s*+{_PARAMETER})*+|[^\s"']++)"""
+"""What stands behind the name of a scheme: parameters, or one word."""
 
 
 def _path(first: str, goes_on: str) -> str:
@@ -55,7 +64,11 @@ def _before_frames(*, named: int, github: int, exported: int) -> tuple[Rule, ...
         assigned(_NAME, r"\w-"),
         (re.compile(r"Bearer\s++(?!\[REDACTED\])[\w.~+/=:-]++", _FLAGS), f"Bearer {REDACTED}"),
         (
-            re.compile(rf"""Authorization{_QUOTE}\s*+:\s*+{_QUOTE}(?:Basic\s++(?=\w))?+[^\s"']++""", _FLAGS),
+            re.compile(
+                rf"""Authorization(?:{_QUOTE}\s*+:\s*+{_QUOTE}|\\{{0,3}}["']\s*+,\s*+\\{{0,3}}["'])"""
+                rf"""(?:\[REDACTED\]|[A-Za-z][\w.-]*+[ \t]++(?!\[REDACTED\]){_CREDENTIALS}|[^\s"']++)""",
+                _FLAGS,
+            ),
             f"Authorization: {REDACTED}",
         ),
         assigned(_AWS, r"\w/+=-"),
@@ -75,7 +88,9 @@ def _before_frames(*, named: int, github: int, exported: int) -> tuple[Rule, ...
 def _after_frames(*, least: int) -> Rule:
     """The rule for parameters of addresses that have at least as many characters."""
     begins = r"(?:[?&#]|&amp;|\\u0026)"
-    name = r"(?:\w{1,40}[_-])?(?:api[_-]?key|token|secret|auth)"
+    name = (
+        r"(?:[A-Za-z0-9]{1,40}[_-]){0,4}(?:api[_-]?key|token|secret|auth|sig|signature|password|passwd|pwd|credential)"
+    )
     return re.compile(rf"""({begins}{name}=)[^\s&#"'<>]{{{least},}}+""", _FLAGS), rf"\1{REDACTED}"
 
 
@@ -108,22 +123,26 @@ _STACK: Final = re.compile(r"\s+at\s|(?:Type|Reference)?Error:", re.ASCII)
 
 def least_under(name: object) -> int | None:
     """From how many characters on a text of this name is secret: of `Authorization` any; None for no secret."""
-    named = _SECRET_KEY.search(name) if isinstance(name, str) else None
-    if named is None:
+    if not isinstance(name, str):
         return None
-    return 0 if named.group().lower() == "authorization" else _LEAST_NAMED
+    named = _SECRET_KEY.search(name)
+    if named is not None:
+        return 0 if named.group().lower() == "authorization" else _LEAST_NAMED
+    if _SECRET_WORD.search(name):
+        return _LEAST_WORD
+    return _LEAST_TOKEN if _TOKEN_KEY.search(name) else None
 
 
 def without_unfinished(text: str) -> str:
     """The text without what may become a token or a key at its end when it goes on."""
-    for pattern, replacement in _UNFINISHED:
+    for pattern, replacement in (*_UNFINISHED, *token_shapes.unfinished()):
         text = pattern.sub(partial(_at_the_end, replacement), text)
     return text
 
 
 def without_secrets(text: str, *, is_whole: bool) -> str:
     """The text without tokens, keys and the frames of stacks; of one that is not whole, an unfinished frame as well."""
-    for pattern, replacement in _BEFORE_FRAMES:
+    for pattern, replacement in (*_BEFORE_FRAMES, *token_shapes.rules()):
         text = pattern.sub(replacement, text)
     text = "".join(_without_frames(text, is_whole=is_whole))
     pattern, replacement = _AFTER_FRAMES

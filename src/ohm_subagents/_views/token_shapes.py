@@ -1,0 +1,91 @@
+"""Secrets that are known by what they look like, beside the table of 001: keys of services, passwords, private keys.
+
+Every rule takes time in proportion to the text. Those for a text that breaks off take less than the whole.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ohm_subagents._views.secret_forms import Rule
+
+_HIDDEN: Final = "[REDACTED]"
+_FLAGS: Final = re.IGNORECASE | re.ASCII
+_QUOTE: Final = r"""\\{0,3}["']"""
+_BREAK: Final = r"(?:\s|\\[nrt])"
+_BEGIN: Final = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+_PEM: Final = (
+    rf"{_BEGIN}{_BREAK}++(?:[A-Za-z-]{{1,40}}: [^\n\\]{{0,200}}+{_BREAK}++)*+(?:[A-Za-z0-9+/=]{{16,}}+{_BREAK}*+)++"
+    r"(?:[A-Za-z0-9+/=\s\\]{0,40}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?+"
+)
+_OF_WORDS: Final = r"pass(?:word|wd|phrase)|(?<![A-Za-z])pwd"
+_OF_TOKENS: Final = r"token|secret|(?:private|signing|webhook|app)[_-]?key"
+"""How the names end that stand before such a thing."""
+_HAS_A_DIGIT: Final = r"(?=[A-Za-z_-]{{0,40}}\d)"
+_ADDRESS: Final = r"([a-z][a-z0-9+.-]{0,20}://[^\s/?#@:\"'<>]{0,200}+:)"
+_WORD: Final = r"[^\s\"'`\\,;(){}<>\[\]]"
+"""What a password is made of that stands in no quotes; what goes on with a bracket is code."""
+_SHAPES: Final = (
+    (r"eyJ[\w-]{{{0},}}+", r"\.[\w-]{{{0},}}+", r"\.[\w-]{{{0},}}+"),
+    (r"(?:AKIA|ASIA)[A-Z0-9]{{{1}}}(?![A-Za-z0-9])",),
+    (rf"sk-{_HAS_A_DIGIT}[\w-]{{{{{{2}},}}}}+",),
+    (r"[spr]k_(?:live|test)_[A-Za-z0-9]{{{0},}}+",),
+    (r"github_pat_\w{{{2},}}+",),
+    (r"glpat-[\w-]{{{2},}}+",),
+    (r"xox[abeoprs]-[A-Za-z0-9-]{{{0},}}+",),
+    (r"npm_[A-Za-z0-9]{{{2},}}+",),
+    (r"hf_[A-Za-z0-9]{{{2},}}+",),
+    (r"AIza[\w-]{{{2},}}+",),
+    (r"pypi-[\w-]{{{2},}}+",),
+)
+"""Of each the parts that it must have, with the least of: a part of a word, the digits of AWS, a long word."""
+
+
+def _token(*least: int) -> re.Pattern[str]:
+    words = ("".join(part.format(*least) for part in parts) for parts in _SHAPES)
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(words)})", re.ASCII)
+
+
+def _begun_token() -> re.Pattern[str]:
+    """The same of what has begun; of several parts the later ones may be missing."""
+    words: list[str] = []
+    for first, *others in _SHAPES:
+        begun = first.replace(_HAS_A_DIGIT, "").format(0, "0,16", 0)
+        words.append(begun + "".join(f"(?:{part.format(0, 0, 0)})?+" for part in others))
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(words)})", re.ASCII)
+
+
+def _assigned(name: str, value: str) -> Rule:
+    return re.compile(rf"({name})(?:{_QUOTE})?\s*+[:=]\s*+(?:{value})", _FLAGS), rf"\1={_HIDDEN}"
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """The rules; who redacts nothing does without them."""
+    return (
+        (re.compile(_PEM), _HIDDEN),
+        (_token(8, 16, 20), _HIDDEN),
+        (re.compile(rf"{_ADDRESS}(?!\[REDACTED\])[^\s/?#@\"'<>]++(?=@)", _FLAGS), rf"\1{_HIDDEN}"),
+        _assigned(
+            _OF_WORDS,
+            rf"{_QUOTE}(?![/~.$])[^\s\"'\\]{{6,}}+{_QUOTE}|(?![/~.$])(?={_WORD}{{0,40}}?\d){_WORD}{{6,}}+(?![(\[])",
+        ),
+        _assigned(
+            _OF_TOKENS, rf"{_QUOTE}[\w./+=~-]{{16,}}+{_QUOTE}|(?={_WORD}{{0,200}}?\d)[\w/+=~-]{{16,}}+(?![(\[.])"
+        ),
+    )
+
+
+@cache
+def unfinished() -> tuple[Rule, ...]:
+    """What may become such a thing at the end of a text when it goes on."""
+    return (
+        (re.compile(rf"{_BEGIN}(?:{_BREAK}|[A-Za-z0-9+/=:,.-]| )*+"), _HIDDEN),
+        (_begun_token(), _HIDDEN),
+        (re.compile(rf"{_ADDRESS}(?!\d{{0,5}}\Z)[^\s/?#@\"'<>]++", _FLAGS), rf"\1{_HIDDEN}"),
+        _assigned(_OF_WORDS, rf"{_QUOTE}[^\s\"'\\]++|{_WORD}++"),
+        _assigned(_OF_TOKENS, rf"{_QUOTE}[\w./+=~-]++|[\w/+=~-]++"),
+    )
