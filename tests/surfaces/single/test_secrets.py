@@ -14,6 +14,7 @@ from model_server import Call, ModelServer, Say
 
 from ohm_subagents import Err, Ohm
 from ohm_subagents._surfaces.redacting import RedactingHost
+from ohm_subagents._surfaces.single.session_file import SessionFiles
 from ohm_subagents._views import redaction
 from ohm_subagents._views.secret_forms import without_secrets
 from ohm_subagents.contract import (
@@ -471,17 +472,12 @@ async def test_a_session_file_that_cannot_be_one_is_a_failure_of_the_suite(place
     assert done.details["error"] == {"code": "SUBAGENT_FAILED", "message": done.text}
 
 
-async def test_an_exception_has_the_shape_of_the_suite_and_no_secret(place, caplog):
-    class Odd(MemoryHost):
-        def session_file(self):
-            class Path:
-                @property
-                def parent(self):
-                    raise RuntimeError(EVERYTHING)
+async def test_an_exception_has_the_shape_of_the_suite_and_no_secret(place, caplog, monkeypatch):
+    def broken(*_arguments):
+        raise RuntimeError(EVERYTHING)
 
-            return Path()
-
-    async with opened(place, ActingBackend(leaky), host=Odd()) as ohm:
+    monkeypatch.setattr(SessionFiles, "create", broken)
+    async with opened(place, ActingBackend(leaky)) as ohm:
         done = await ohm.call("subagent", ASK_PLAIN)
         assert leaks(*seen(done, ohm.tools["subagent"], ())) == []
     assert done.details["mode"] == "single"
