@@ -138,8 +138,10 @@ class _Reader:
 def overruled(layer: Layer, rules: Rules, merged: Permissions) -> tuple[Diagnostic, ...]:
     """Names each rule that is open in this file and that another file closes."""
     entries = (*PATH, "subagents")
-    written = {(*entries, fold_id(path[-1])): path for path in layer.places if path[:-1] == entries}
-    allows = [((*PATH, "default"), rules.default, merged.default)]
+    written: dict[KeyPath, KeyPath] = {
+        (*entries, fold_id(path[-1])): path for path in layer.places if path[:-1] == entries
+    }
+    allows: list[tuple[KeyPath, Decision | None, Decision]] = [((*PATH, "default"), rules.default, merged.default)]
     allows += [((*entries, name), rule, merged.subagents[name]) for name, rule in rules.subagents.items()]
     found: list[Diagnostic] = []
     for path, rule, stands in allows:
