@@ -597,22 +597,29 @@ resultSchema: {type: object, required: [files], properties: {files: {type: array
 """
 
 
-async def test_a_profile_may_demand_a_structured_result(opened, place):
-    agent(place / "agent", "scout", STRUCTURED)
-    told = []
+class TestInRealTime:
+    """An answer is held against its schema in a process of its own."""
 
-    async def hands_in(request, _sink):
-        (tool,) = (one for one in request.child_tools if one.name == "subagent_finalize")
-        for result in ('{"files": "a.py"}', '{"files": ["a.py"]}'):
-            call = ToolCall(arguments={"status": "SUCCESS", "result": result})
-            told.append(await tool.execute(call))
-        return "and so on"
+    @pytest.fixture(params=["asyncio", "trio"])
+    def anyio_backend(self, request):
+        return request.param
 
-    async with opened(hands_in) as ohm:
-        done = await delegated(ohm, *tasks("look", profile="scout"))
-        output = await ohm.call("get_subagent_output", {"sessionId": done.text.partition("(session: ")[2][:16]})
-    assert [one.is_error for one in told] == [True, False], told
-    assert output.text == '{"files":["a.py"]}'
+    async def test_a_profile_may_demand_a_structured_result(self, opened, place):
+        agent(place / "agent", "scout", STRUCTURED)
+        told = []
+
+        async def hands_in(request, _sink):
+            (tool,) = (one for one in request.child_tools if one.name == "subagent_finalize")
+            for result in ('{"files": "a.py"}', '{"files": ["a.py"]}'):
+                call = ToolCall(arguments={"status": "SUCCESS", "result": result})
+                told.append(await tool.execute(call))
+            return "and so on"
+
+        async with opened(hands_in) as ohm:
+            done = await delegated(ohm, *tasks("look", profile="scout"))
+            output = await ohm.call("get_subagent_output", {"sessionId": done.text.partition("(session: ")[2][:16]})
+        assert [one.is_error for one in told] == [True, False], told
+        assert output.text == '{"files":["a.py"]}'
 
 
 async def test_a_result_schema_without_its_rule_is_said_and_does_not_count(opened, place):
