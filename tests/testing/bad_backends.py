@@ -2,20 +2,33 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from types import MappingProxyType
 
 import anyio
 import pytest
+import sniffio
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents.plugin import (
     Backend,
     BackendSpec,
     Capability,
+    Err,
+    Exchange,
+    OhmError,
     Ok,
     Options,
+    RequestNeed,
     RunOutput,
     RunRequest,
     Sink,
+    TextDelta,
+    ToolCall,
+    ToolEnded,
+    ToolStarted,
+    Usage,
+    UsageAdded,
 )
 from ohm_subagents.testing import BackendConformance, Scenarios
 
@@ -25,14 +38,42 @@ class Good:
 
     async def run(self, request: RunRequest, sink: Sink):
         await checkpoint()
-        if request.prompt == "hang":
-            await anyio.sleep_forever()
+        match request.prompt:
+            case "hang":
+                await anyio.sleep_forever()
+            case "fail":
+                return await self.failed()
+            case "call":
+                self.call(sink)
+            case "recall":
+                return Ok(RunOutput(text=request.history[0].prompt))
+        for tool in request.child_tools:
+            await tool.execute(ToolCall(arguments=dict(self.note)))
+        if request.gate is not None and not isinstance(answer := await self.asked(request, sink), Ok):
+            return answer
+        sink.emit(TextDelta(text=request.prompt))
+        sink.emit(UsageAdded(usage=Usage(requests=1)))
         return Ok(RunOutput(text=request.prompt))
+
+    note = MappingProxyType({"text": "n"})
+
+    async def failed(self):
+        return Err(OhmError(code="out_of_order", message="It does not work."))
+
+    def call(self, sink: Sink):
+        for number in ("1", "2"):
+            sink.emit(ToolStarted(call_id=number, tool="read", args=""))
+            sink.emit(ToolEnded(call_id=number, tool="read", status="success"))
+
+    async def asked(self, request: RunRequest, sink: Sink):
+        need = RequestNeed(provider="fake", model="fake", input_tokens=1, max_output_tokens=1)
+        async with request.gate.request(need) as answer:
+            return answer
 
 
 class Law(BackendConformance):
     Subject: type[Good] = Good
-    capabilities: frozenset[Capability] = frozenset()
+    capabilities: frozenset[Capability] = frozenset({Capability.SESSIONS, Capability.CHILD_TOOLS, Capability.USAGE})
 
     @pytest.fixture
     def spec(self) -> BackendSpec[Options]:
@@ -44,7 +85,13 @@ class Law(BackendConformance):
 
     @pytest.fixture
     def scenarios(self) -> Scenarios:
-        return Scenarios(hangs="hang")
+        return Scenarios(
+            hangs="hang",
+            fails="fail",
+            calls_two_tools="call",
+            recalls=("recall", "hello"),
+            calls_child_tool="note",
+        )
 
 
 class TestGood(Law):
@@ -55,22 +102,19 @@ class TestMixesRuns(Law):
     class Subject(Good):
         async def run(self, request: RunRequest, sink: Sink):
             self.prompt = request.prompt
-            if self.prompt == "hang":
-                await anyio.sleep_forever()
             await checkpoint()
-            return Ok(RunOutput(text=self.prompt))
+            return await super().run(replace(request, prompt=self.prompt), sink)
 
 
 class TestSwallowsCancellation(Law):
     class Subject(Good):
         async def run(self, request: RunRequest, sink: Sink):
-            await checkpoint()
-            if request.prompt == "hang":
-                try:
-                    await anyio.sleep_forever()
-                except anyio.get_cancelled_exc_class():
-                    return Ok(RunOutput(text="never mind"))
-            return Ok(RunOutput(text=request.prompt))
+            try:
+                return await super().run(request, sink)
+            except anyio.get_cancelled_exc_class():
+                if request.prompt != "hang":
+                    raise
+                return Ok(RunOutput(text="never mind"))
 
 
 class TestAnswersANumber(Law):
@@ -94,17 +138,235 @@ class TestEmitsJunk(Law):
             return await super().run(request, sink)
 
 
-class TestRemembersOnlyOnPaper(Law):
+class Undocumented(Law):
+    @pytest.fixture
+    def scenarios(self) -> Scenarios:
+        return Scenarios(hangs="hang")
+
+
+class TestRemembersOnlyOnPaper(Undocumented):
     capabilities = frozenset({Capability.SESSIONS})
 
 
-class TestHasToolsOnlyOnPaper(Law):
+class TestHasToolsOnlyOnPaper(Undocumented):
     capabilities = frozenset({Capability.CHILD_TOOLS})
 
 
 class TestIgnoresChildTools(Law):
-    capabilities = frozenset({Capability.CHILD_TOOLS})
+    class Subject(Good):
+        async def run(self, request: RunRequest, sink: Sink):
+            return await super().run(replace(request, child_tools=()), sink)
 
-    @pytest.fixture
-    def scenarios(self) -> Scenarios:
-        return Scenarios(hangs="hang", calls_child_tool="note")
+
+class TestCallsChildToolsWithoutTheirArguments(Law):
+    class Subject(Good):
+        note = MappingProxyType({"texts": ["n"]})
+
+
+class TestForgets(Law):
+    class Subject(Good):
+        async def run(self, request: RunRequest, sink: Sink):
+            return await super().run(replace(request, history=(Exchange(prompt="?", output="?"),)), sink)
+
+
+class TestRaises(Law):
+    class Subject(Good):
+        async def run(self, request: RunRequest, sink: Sink):
+            await super().run(request, sink)
+            raise ValueError("unheard of")
+
+
+class TestRaisesWhereItMayFail(Law):
+    class Subject(Good):
+        async def failed(self):
+            raise ValueError("unheard of")
+
+
+class TestSucceedsInFailing(Law):
+    class Subject(Good):
+        async def failed(self):
+            return Ok(RunOutput(text="It does not work."))
+
+
+class TestFailsWithBareText(Law):
+    class Subject(Good):
+        async def failed(self):
+            return Err("It does not work.")
+
+
+class TestFailsWithoutACode(Law):
+    class Subject(Good):
+        async def failed(self):
+            return Err(OhmError(code="", message="It does not work."))
+
+
+class TestFailsWithoutAMessage(Law):
+    class Subject(Good):
+        async def failed(self):
+            return Err(OhmError(code="out_of_order", message=""))
+
+
+class TestAnswersNothing(Law):
+    class Subject(Good):
+        async def run(self, request: RunRequest, sink: Sink):
+            done = await super().run(request, sink)
+            return Ok(RunOutput(text="")) if request.prompt == "Say hello." and request.gate is None else done
+
+
+class TestAnswersOtherThanItStreams(Law):
+    class Subject(Good):
+        async def run(self, request: RunRequest, sink: Sink):
+            if request.gate is None:
+                sink.emit(TextDelta(text="Something else: "))
+            done = await super().run(request, sink)
+            return replace_text(done, f"{request.prompt} recall hello") if isinstance(done, Ok) else done
+
+
+class TestNeverReachesACheckpoint(Law):
+    class Subject(Good):
+        async def run(self, request: RunRequest, sink: Sink):
+            if request.prompt == "Say hello." and request.gate is None and not request.child_tools:
+                sink.emit(TextDelta(text=request.prompt))
+                sink.emit(UsageAdded(usage=Usage(requests=1)))
+                return Ok(RunOutput(text=request.prompt))
+            return await super().run(request, sink)
+
+
+class Calling(Good):
+    calls: tuple[tuple[str, str, str], ...] = ()
+
+    def call(self, sink: Sink):
+        for step, call_id, tool in self.calls:
+            event = ToolStarted(call_id=call_id, tool=tool, args="") if step == "start" else None
+            sink.emit(event or ToolEnded(call_id=call_id, tool=tool, status="success"))
+
+
+TWO = (("start", "1", "read"), ("end", "1", "read"), ("start", "2", "read"), ("end", "2", "read"))
+
+
+class TestLeavesCallsOpen(Law):
+    class Subject(Calling):
+        calls = (*TWO, ("start", "3", "read"))
+
+
+class TestStartsACallTwice(Law):
+    class Subject(Calling):
+        calls = (("start", "1", "read"), *TWO)
+
+
+class TestEndsWhatItDidNotStart(Law):
+    class Subject(Calling):
+        calls = (*TWO, ("end", "3", "read"))
+
+
+class TestEndsAnotherTool(Law):
+    class Subject(Calling):
+        calls = (*TWO[:3], ("end", "2", "write"))
+
+
+class TestCallsOneToolOnly(Law):
+    class Subject(Calling):
+        calls = TWO[:2]
+
+
+class TestReportsNoUsage(Law):
+    class Subject(Good):
+        async def run(self, request: RunRequest, sink: Sink):
+            return await super().run(request, Without(sink, UsageAdded))
+
+
+class TestGoesOnAgainstTheGate(Law):
+    class Subject(Good):
+        async def asked(self, request: RunRequest, sink: Sink):
+            await super().asked(request, sink)
+            return Ok(None)
+
+
+class TestGoesOnAndThenObeysTheGate(Law):
+    class Subject(Good):
+        async def asked(self, request: RunRequest, sink: Sink):
+            sink.emit(UsageAdded(usage=Usage(requests=1)))
+            return await super().asked(request, sink)
+
+
+class TestObeysAnotherGate(Law):
+    class Subject(Good):
+        async def asked(self, request: RunRequest, sink: Sink):
+            await super().asked(request, sink)
+            return Err(OhmError(code="no", message="No."))
+
+
+class Lingering(Good):
+    """Has a task of its own that outlives its runs, and ends with it unless it is said to stay."""
+
+    lingers_on: tuple[str, ...] = ()
+
+    async def run(self, request: RunRequest, sink: Sink):
+        try:
+            return await super().run(request, sink)
+        finally:
+            if request.prompt in self.lingers_on:
+                start_outside(self.say, sink)
+
+    @staticmethod
+    async def say(sink: Sink):
+        for _ in range(20):
+            await checkpoint()
+        sink.emit(TextDelta(text="late"))
+
+
+class TestSpeaksAfterTheReturn(Law):
+    class Subject(Lingering):
+        lingers_on = ("Say hello.",)
+
+
+class TestSpeaksAfterItsCancellation(Law):
+    class Subject(Lingering):
+        lingers_on = ("hang",)
+
+
+class TestLeavesTasksBehind(Law):
+    class Subject(Lingering):
+        lingers_on = ("Say hello.",)
+
+        @staticmethod
+        async def say(sink: Sink):
+            await anyio.sleep_forever()
+
+
+class TestChokesOnLargePrompts(Law):
+    class Subject(Good):
+        async def run(self, request: RunRequest, sink: Sink):
+            if len(request.prompt) > 100_000:
+                return Err(OhmError(code="too_large", message="Too large."))
+            return await super().run(request, sink)
+
+
+class Without:
+    """A sink that keeps one kind of event to itself."""
+
+    def __init__(self, sink: Sink, kind: type):
+        self.sink, self.kind = sink, kind
+
+    def emit(self, event):
+        if not isinstance(event, self.kind):
+            self.sink.emit(event)
+
+
+def replace_text(done, text):
+    return Ok(replace(done.ok_value, text=text))
+
+
+def start_outside(function, *args):
+    """A task that belongs to no task group."""
+    if sniffio.current_async_library() == "trio":
+        import trio
+
+        trio.lowlevel.spawn_system_task(function, *args)
+    else:
+        import asyncio
+
+        KEPT.append(asyncio.get_running_loop().create_task(function(*args)))
+
+
+KEPT: list[object] = []

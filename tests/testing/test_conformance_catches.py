@@ -11,42 +11,80 @@ import pytest
 from ohm_subagents.testing import HERMETIC
 
 BAD = Path(__file__).with_name("bad_backends.py")
-ANSWERED = {
-    "test_an_answer_is_an_ok_with_the_whole_text",
-    "test_large_and_non_ascii_prompts_survive",
-    "test_parallel_runs_do_not_mix",
-}
-BROKEN = {
-    "TestMixesRuns": {"test_parallel_runs_do_not_mix"},
-    "TestSwallowsCancellation": {"test_cancellation_ends_a_run"},
-    "TestAnswersANumber": ANSWERED,
-    "TestReturnsBareText": ANSWERED,
-    "TestEmitsJunk": ANSWERED
-    | {
-        "test_nothing_is_emitted_after_return",
-        "test_nothing_is_left_after_close",
-        "test_a_refusal_of_the_gate_is_returned_as_it_is",
-    },
-    "TestRemembersOnlyOnPaper": {"test_a_follow_up_sees_the_session"},
-    "TestHasToolsOnlyOnPaper": {"test_a_child_tool_is_called"},
-    "TestIgnoresChildTools": {"test_a_child_tool_is_called"},
+AN_ANSWER, A_FAILURE = "an_answer_is_an_ok_with_the_whole_text", "an_expected_failure_is_an_err_and_never_raised"
+CALLS, CANCELLATION = "tool_calls_start_and_end_in_pairs", "cancellation_ends_a_run"
+CHECKPOINT, SILENCE = "every_run_reaches_a_checkpoint", "nothing_is_emitted_after_return"
+PARALLEL, SESSIONS = "parallel_runs_do_not_mix", "a_follow_up_sees_the_session"
+CHILD_TOOLS, USAGE = "a_child_tool_is_called", "usage_is_reported"
+GATE, LARGE, CLOSE = (
+    "a_refusal_of_the_gate_is_returned_as_it_is",
+    "large_and_non_ascii_prompts_survive",
+    "nothing_is_left_after_close",
+)
+ANSWERED = {AN_ANSWER, CALLS, PARALLEL, SESSIONS, CHILD_TOOLS, USAGE, LARGE}
+RAN = ANSWERED | {A_FAILURE, GATE, SILENCE, CLOSE}
+FAULTS = {
+    "MixesRuns": ({PARALLEL}, "Beside another run, 'Say hello."),
+    "SwallowsCancellation": ({CANCELLATION}, "The run ended by itself, or swallowed its cancellation."),
+    "SpeaksAfterItsCancellation": (
+        {CANCELLATION},
+        "The run emitted TextDelta(text='late', kind='text_delta') after it was cancelled.",
+    ),
+    "SpeaksAfterTheReturn": (
+        {SILENCE},
+        "The run emitted TextDelta(text='late', kind='text_delta') after it had returned.",
+    ),
+    "NeverReachesACheckpoint": ({CHECKPOINT}, "it never reached a checkpoint."),
+    "LeavesTasksBehind": ({CLOSE}, "Tasks were left behind: "),
+    "AnswersNothing": ({AN_ANSWER}, "The run was answered with an empty text."),
+    "AnswersOtherThanItStreams": ({AN_ANSWER}, "The run streamed 'Something else: Say hello.' and answered"),
+    "AnswersANumber": (ANSWERED | {A_FAILURE, GATE}, ""),
+    "ReturnsBareText": (ANSWERED | {A_FAILURE, GATE}, ""),
+    "EmitsJunk": (RAN, "The backend emitted 'junk', which is not an event of a run."),
+    "Raises": (RAN, "The run raised ValueError('unheard of'); what may fail is returned as an Err."),
+    "RaisesWhereItMayFail": ({A_FAILURE}, "The run raised ValueError('unheard of')"),
+    "SucceedsInFailing": ({A_FAILURE}, "The run was to fail, and returned Ok("),
+    "FailsWithBareText": ({A_FAILURE}, "an Err of 'It does not work.', which is no OhmError."),
+    "FailsWithoutACode": ({A_FAILURE}, "The error has no code."),
+    "FailsWithoutAMessage": ({A_FAILURE}, "The error has no message."),
+    "LeavesCallsOpen": ({CALLS}, "Calls were started and never ended: '3'."),
+    "StartsACallTwice": ({CALLS}, "The call '1' was started twice."),
+    "EndsWhatItDidNotStart": ({CALLS}, "The call '3' ended without having started."),
+    "EndsAnotherTool": ({CALLS}, "The call '2' started as 'read' and ended as 'write'."),
+    "CallsOneToolOnly": ({CALLS}, "The run was to call two tools; calls that ended: 1."),
+    "RemembersOnlyOnPaper": ({SESSIONS}, "Scenarios.recalls has to be given."),
+    "Forgets": ({SESSIONS}, "The follow-up was to recall 'hello', and was answered with '?'."),
+    "HasToolsOnlyOnPaper": ({CHILD_TOOLS}, "Scenarios.calls_child_tool has to be given."),
+    "IgnoresChildTools": ({CHILD_TOOLS}, "The child tool 'conformance_note' was not called."),
+    "CallsChildToolsWithoutTheirArguments": ({CHILD_TOOLS}, "was called with {'texts': ['n']}"),
+    "ReportsNoUsage": ({USAGE}, "An answered run reported 0 requests."),
+    "GoesOnAgainstTheGate": ({GATE}, "The gate refused the request, and the run returned Ok("),
+    "GoesOnAndThenObeysTheGate": ({GATE}, "The gate refused the request, and the run went on with UsageAdded("),
+    "ObeysAnotherGate": ({GATE}, "The gate refused the request, and the run returned Err("),
+    "ChokesOnLargePrompts": ({LARGE}, "The run failed: "),
 }
 
 
 @pytest.fixture(scope="module")
-def failures() -> set[tuple[str, str, str]]:
-    command = [sys.executable, "-m", "pytest", "-q", "-rf", "--tb=no", "-p", "no:cacheprovider", str(BAD)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | HERMETIC)
+def failures() -> dict[tuple[str, str, str], str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-rf", "--tb=no", "-p", "no:cacheprovider", "-n", "0", str(BAD)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | HERMETIC | {"COLUMNS": "1000"}
+    )
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout + done.stderr
-    return set(re.findall(r"^FAILED \S+::(\w+)::(\w+)\[(\w+)\]", done.stdout, re.MULTILINE))
+    lines = re.findall(r"^FAILED \S+::Test(\w+)::test_(\w+)\[(\w+)\](.*)$", done.stdout, re.MULTILINE)
+    return {(backend, law, loop): told for backend, law, loop, told in lines}
 
 
-@pytest.mark.parametrize("backend", BROKEN)
-def test_a_bad_backend_fails_by_the_laws_that_it_breaks(backend, failures):
-    assert {(law, loop) for name, law, loop in failures if name == backend} == {
-        (law, loop) for law in BROKEN[backend] for loop in ("asyncio", "trio")
-    }
+@pytest.mark.parametrize("backend", FAULTS)
+def test_a_bad_backend_fails_by_the_laws_that_it_breaks_and_is_told_why(backend, failures):
+    laws, message = FAULTS[backend]
+    told = {(law, loop): text for (name, law, loop), text in failures.items() if name == backend}
+    assert {*told} == {(law, loop) for law in laws for loop in ("asyncio", "trio")}
+    for text in told.values():
+        assert re.match(r" - (AssertionError|Failed): \S", text), text
+        assert message in text
 
 
 def test_a_good_backend_passes_the_same_run(failures):
-    assert {name for name, _, _ in failures} == {*BROKEN}
+    assert {name for name, _, _ in failures} == {*FAULTS}

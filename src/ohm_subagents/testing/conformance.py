@@ -3,46 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import pytest
 
-from ohm_subagents._plugins.interfaces import BackendSpec, Capability, Exchange, Options, RunOutput
+from ohm_subagents._plugins.interfaces import BackendSpec, Capability, Exchange, Options
 from ohm_subagents.contract.errors import OhmError
-from ohm_subagents.contract.events import Checkpointed, RunEvent, TextDelta, ToolEnded, ToolStarted, UsageAdded
-from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.events import Checkpointed, TextDelta, ToolEnded, ToolStarted, UsageAdded
+from ohm_subagents.contract.result import Err
 from ohm_subagents.testing.refusal import Refusal
 from ohm_subagents.testing.scenarios import NOTE, Scenarios, note_tool, request_for
+from ohm_subagents.testing.trial import Recorder, answered, cut, heard, played, run, silent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import Backend, RunRequest
+    from ohm_subagents._plugins.interfaces import Backend
+    from ohm_subagents.testing.trial import Heard
 
 Value = TypeVar("Value")
-Heard: TypeAlias = tuple[str, str, list[str]]
-
-
-class Recorder:
-    """A sink that remembers, and knows when it should have been left alone."""
-
-    def __init__(self) -> None:
-        self.events: list[RunEvent] = []
-        self.late: list[object] = []
-        self.strays: list[object] = []
-        self.closed = False
-
-    def emit(self, event: object) -> None:
-        """Remember one event. Raising here would test the backend's own handler, or end the event loop."""
-        if self.closed:
-            self.late.append(event)
-        elif isinstance(event, RunEvent):
-            self.events.append(event)
-        else:
-            self.strays.append(event)
 
 
 class BackendConformance:
@@ -85,16 +67,19 @@ class BackendConformance:
         sink = Recorder()
         output = answered(await run(backend, scenarios.says, scenarios, sink))
         streamed = "".join(event.text for event in sink.events if isinstance(event, TextDelta))
-        assert output.text
-        assert not streamed or output.text.strip() in streamed
+        assert output.text, "The run was answered with an empty text."
+        assert not streamed or output.text.strip() in streamed, (
+            f"The run streamed {cut(streamed)} and answered {cut(output.text)}, which is no part of it."
+        )
 
     async def test_an_expected_failure_is_an_err_and_never_raised(self, backend: Backend, scenarios: Scenarios) -> None:
         """`fails` returns an `Err` with a code and a message."""
         result = await run(backend, given(scenarios.fails, "fails"), scenarios)
-        assert isinstance(result, Err)
-        assert isinstance(result.err_value, OhmError)
-        assert result.err_value.code
-        assert result.err_value.message
+        assert isinstance(result, Err), f"The run was to fail, and returned {cut(result)}."
+        error: object = result.err_value
+        assert isinstance(error, OhmError), f"The run returned an Err of {cut(error)}, which is no OhmError."
+        assert error.code, "The error has no code."
+        assert not error.is_wordless, "The error has no message."
 
     async def test_tool_calls_start_and_end_in_pairs(self, backend: Backend, scenarios: Scenarios) -> None:
         """Every started call ends once, later, with the same id and tool."""
@@ -105,15 +90,17 @@ class BackendConformance:
         for event in sink.events:
             match event:
                 case ToolStarted(call_id=call_id, tool=tool):
-                    assert call_id not in open_calls
+                    assert call_id not in open_calls, f"The call {call_id!r} was started twice."
                     open_calls[call_id] = tool
                 case ToolEnded(call_id=call_id, tool=tool):
-                    assert open_calls.pop(call_id) == tool
+                    began = open_calls.pop(call_id, None)
+                    assert began is not None, f"The call {call_id!r} ended without having started."
+                    assert began == tool, f"The call {call_id!r} started as {began!r} and ended as {tool!r}."
                     ended.append(call_id)
                 case _:
                     pass
-        assert not open_calls
-        assert len(ended) >= 2
+        assert not open_calls, f"Calls were started and never ended: {', '.join(map(repr, open_calls))}."
+        assert len(ended) >= 2, f"The run was to call two tools; calls that ended: {len(ended)}."
 
     async def test_cancellation_ends_a_run(self, backend: Backend, scenarios: Scenarios) -> None:
         """A hanging run ends soon after its scope was cancelled, by being cancelled, and says nothing more."""
@@ -131,14 +118,14 @@ class BackendConformance:
         sink.closed = True
         await anyio.wait_all_tasks_blocked()
         assert scope.cancelled_caught, "The run ended by itself, or swallowed its cancellation."
-        assert not sink.late
+        silent(sink, "it was cancelled")
 
     async def test_every_run_reaches_a_checkpoint(self, backend: Backend, scenarios: Scenarios) -> None:
         """A run in a cancelled scope does not get through: it can always be stopped."""
         with anyio.CancelScope() as scope:
             scope.cancel()
             await run(backend, scenarios.says, scenarios)
-        assert scope.cancelled_caught
+        assert scope.cancelled_caught, "The run went through a cancelled scope: it never reached a checkpoint."
 
     async def test_nothing_is_emitted_after_return(self, backend: Backend, scenarios: Scenarios) -> None:
         """The sink hears nothing once the run is over."""
@@ -146,7 +133,7 @@ class BackendConformance:
         await run(backend, scenarios.says, scenarios, sink)
         sink.closed = True
         await anyio.wait_all_tasks_blocked()
-        assert not sink.late
+        silent(sink, "it had returned")
 
     async def test_parallel_runs_do_not_mix(self, backend: Backend, scenarios: Scenarios) -> None:
         """Two runs at once answer as each does alone, and their events stay apart."""
@@ -162,7 +149,11 @@ class BackendConformance:
         async with anyio.create_task_group() as group:
             for number in range(len(prompts)):
                 group.start_soon(one, number)
-        assert [together[number] for number in range(len(prompts))] == alone
+        for number, expected in enumerate(alone):
+            heard_too, asked = together[number], cut(prompts[number])
+            assert heard_too == expected, (
+                f"Beside another run, {asked} gave {cut(heard_too)}; alone it gave {cut(expected)}."
+            )
 
     async def test_a_follow_up_sees_the_session(
         self, backend: Backend, spec: BackendSpec[Options], scenarios: Scenarios
@@ -178,7 +169,8 @@ class BackendConformance:
             history=(Exchange(prompt=scenarios.says, output=first.text),),
             checkpoint=states[-1] if states else None,
         )
-        assert word in answered(await played(backend, follow_up, Recorder())).text
+        answer = answered(await played(backend, follow_up, Recorder())).text
+        assert word in answer, f"The follow-up was to recall {word!r}, and was answered with {cut(answer)}."
 
     async def test_a_child_tool_is_called(
         self, backend: Backend, spec: BackendSpec[Options], scenarios: Scenarios
@@ -190,14 +182,17 @@ class BackendConformance:
         asked = replace(request_for(prompt, scenarios), child_tools=(note_tool(notes),))
         answered(await played(backend, asked, Recorder()))
         assert notes, f"The child tool {NOTE!r} was not called."
-        assert all(isinstance(note, dict) and isinstance(note.get("text"), str) for note in notes)
+        for note in notes:
+            is_note = isinstance(note, dict) and isinstance(note.get("text"), str)
+            assert is_note, f"The child tool {NOTE!r} was called with {cut(note)}, which has no text 'text'."
 
     async def test_usage_is_reported(self, backend: Backend, spec: BackendSpec[Options], scenarios: Scenarios) -> None:
         """With `USAGE`, an answered run says how many requests it made."""
         declared(spec, Capability.USAGE)
         sink = Recorder()
         answered(await run(backend, scenarios.says, scenarios, sink))
-        assert sum(event.usage.requests for event in sink.events if isinstance(event, UsageAdded)) >= 1
+        requests = sum(event.usage.requests for event in sink.events if isinstance(event, UsageAdded))
+        assert requests >= 1, f"An answered run reported {requests} requests."
 
     async def test_a_refusal_of_the_gate_is_returned_as_it_is(self, backend: Backend, scenarios: Scenarios) -> None:
         """A backend that asks before a model request takes no for an answer, and makes no request."""
@@ -205,8 +200,9 @@ class BackendConformance:
         result = await played(backend, replace(request_for(scenarios.says, scenarios), gate=gate), sink)
         if not gate.needs:
             pytest.skip("The backend asks nobody before a model request.")
-        assert result == Err(gate.error)
-        assert not [event for event in sink.events if isinstance(event, UsageAdded | TextDelta)]
+        assert result == Err(gate.error), f"The gate refused the request, and the run returned {cut(result)}."
+        went_on = [event for event in sink.events if isinstance(event, UsageAdded | TextDelta)]
+        assert not went_on, f"The gate refused the request, and the run went on with {cut(went_on[0])}."
 
     async def test_large_and_non_ascii_prompts_survive(self, backend: Backend, scenarios: Scenarios) -> None:
         """A prompt of 200,000 characters beyond ASCII is a prompt like any other."""
@@ -220,41 +216,8 @@ class BackendConformance:
         async with spec.open(options) as opened:
             await run(opened, scenarios.says, scenarios)
         await anyio.wait_all_tasks_blocked()
-        assert not set(anyio.get_running_tasks()) - before
-
-
-async def run(
-    backend: Backend, prompt: str, scenarios: Scenarios, sink: Recorder | None = None
-) -> Result[RunOutput, OhmError]:
-    """One run of a prompt."""
-    return await played(backend, request_for(prompt, scenarios), sink or Recorder())
-
-
-async def played(backend: Backend, request: RunRequest, sink: Recorder) -> Result[RunOutput, OhmError]:
-    """One run of a request, in which nothing but events was emitted."""
-    result = await backend.run(request, sink)
-    assert not sink.strays, f"The backend emitted {sink.strays[0]!r}, which is not an event of a run."
-    return result
-
-
-async def heard(backend: Backend, prompt: str, scenarios: Scenarios, *, session: str) -> Heard:
-    """What a run that has to succeed answered and streamed, and the kinds of its events."""
-    sink = Recorder()
-    output = answered(await played(backend, request_for(prompt, scenarios, session=session), sink))
-    streamed = "".join(event.text for event in sink.events if isinstance(event, TextDelta))
-    return output.text, streamed, [event.kind for event in sink.events]
-
-
-def answered(result: object) -> RunOutput:
-    """The output of a run that has to succeed."""
-    match result:
-        case Ok(RunOutput(text=str(), summary=str()) as output):
-            return output
-        case Err(OhmError() as error):
-            told = f"The run failed: {error}"
-        case stranger:
-            told = f"The run returned {stranger!r}, which is no Ok of a RunOutput of texts."
-    raise AssertionError(told)
+        left = sorted(task.name or str(task.id) for task in set(anyio.get_running_tasks()) - before)
+        assert not left, f"Tasks were left behind: {', '.join(left)}."
 
 
 def given(value: Value | None, name: str) -> Value:
