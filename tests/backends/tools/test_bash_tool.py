@@ -94,6 +94,23 @@ class TestInMovedTime:
         assert outcome.text == "early\n\n[The command was stopped after 200 seconds; at most 600 can be asked for.]"
         await watch.gone()
 
+    async def test_more_than_ten_minutes_cannot_be_asked_for(self, desk):
+        watch = Watch(desk.cwd)
+
+        async def time_passes():
+            await watch.up()
+            advance(599)
+            await anyio.wait_all_tasks_blocked()
+            assert outcomes == []
+            advance(1)
+
+        outcomes = []
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(time_passes)
+            outcomes.append(await desk.use("bash", command=f"{HOLDER}\nwait", timeout=100_000))
+        assert "[The command was stopped after 600 seconds; at most 600 can be asked for.]" in outcomes[0].text
+        await watch.gone()
+
 
 async def test_cancelling_the_run_ends_the_grandchild(desk):
     watch = Watch(desk.cwd)

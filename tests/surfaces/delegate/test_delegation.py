@@ -629,3 +629,36 @@ async def test_a_result_schema_without_its_rule_is_said_and_does_not_count(opene
         (wrong,) = (one.message for one in ohm.diagnostics)
     assert done.text.startswith("✓ look: completed")
     assert "'finalize: required' has to stand beside it" in wrong
+
+
+async def test_a_session_that_runs_makes_room_for_no_other(opened):
+    """Thirty-two are known where the host keeps the log; the oldest of those that are over leaves."""
+    begun, gate = anyio.Event(), anyio.Event()
+
+    async def act(request, _sink):
+        if request.description == "slow":
+            begun.set()
+            await gate.wait()
+        await anyio.lowlevel.checkpoint()
+        return "done"
+
+    slow, ended = [], []
+    async with opened(act, host=MemoryHost()) as ohm, anyio.create_task_group() as group:
+
+        async def hold():
+            slow.append(await delegated(ohm, *tasks("slow")))
+
+        group.start_soon(hold)
+        await begun.wait()
+        for number in range(3):
+            done = await delegated(ohm, *tasks(*(f"t{number}_{n}" for n in range(16))))
+            ended += done.details["sessionIds"]
+        gate.set()
+        with anyio.fail_after(60):
+            while not slow:
+                await anyio.lowlevel.checkpoint()
+        (session,) = slow[0].details["sessionIds"]
+        assert (await ohm.call("get_subagent_output", {"sessionId": session})).text == "done"
+        assert len(ended) == 48
+        known = [(await ohm.call("get_subagent_output", {"sessionId": each})).text == "done" for each in ended]
+    assert known == [False] * 17 + [True] * 31

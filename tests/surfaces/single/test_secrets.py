@@ -31,7 +31,7 @@ from ohm_subagents.contract import (
     Usage,
     UsageAdded,
 )
-from ohm_subagents.plugin import Host, Tool, ToolSuiteSpec, hookimpl
+from ohm_subagents.plugin import Host, Tool, ToolResult, ToolSuiteSpec, hookimpl
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio
@@ -492,6 +492,41 @@ async def test_an_exception_has_the_shape_of_the_suite_and_no_secret(place, capl
 def test_the_host_is_told_nothing_past_the_redaction():
     methods = {name for name in vars(Host) if not name.startswith("_")}
     assert methods <= set(vars(RedactingHost)), "a method of Host that RedactingHost does not have"
+
+
+async def test_whatever_a_suite_tells_the_host_is_redacted(place):
+    """Each method, by what it is given: a text wherever it takes one."""
+    host = MemoryHost()
+
+    async def tell(_call):
+        await anyio.lowlevel.checkpoint()
+        told.append_entry("odd", {"said": EVERYTHING, "nested": [{"said": EVERYTHING}]})
+        told.send_message("odd", EVERYTHING)
+        told.send_user_message(EVERYTHING)
+        told.set_status("odd", EVERYTHING)
+        told.set_widget("odd", [EVERYTHING])
+        return ToolResult(text="told", details={})
+
+    def build(context):
+        nonlocal told
+        told = context.host
+        return (Tool(name="odd", label="Odd", description="x", input_schema={}, execute=tell, call_view=lambda *_: ""),)
+
+    class Odd:
+        @hookimpl
+        def ohm_tool_suites(self):
+            return [ToolSuiteSpec(name="odd", summary="x", build=build, redacts=True)]
+
+    told = None
+    async with opened(place, ActingBackend(leaky), Odd(), suites=["odd"], host=host) as ohm:
+        assert (await ohm.call("odd", {})).text == "told"
+    assert {call[0] for call in host.calls} == WRITES
+    assert leaks(*(json.dumps(call[1:], ensure_ascii=False) for call in host.calls)) == []
+    assert {name for name in vars(Host) if not name.startswith("_")} - WRITES == READS
+
+
+WRITES = {"append_entry", "send_message", "send_user_message", "set_status", "set_widget"}
+READS = {"branch", "active_tools", "has_ui", "session_file"}
 
 
 # Any suite

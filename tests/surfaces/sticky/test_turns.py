@@ -288,3 +288,28 @@ async def test_a_call_that_waits_when_the_ohm_closes_is_answered_in_the_same_sha
     first, second = results
     assert first.text == CANCELLED
     assert second.text.startswith(f"**Status:** ERROR\n**Session ID:** `{ID}`\n\n---\n\nThis Ohm is closed")
+
+
+async def test_calls_take_turns_in_their_order_where_the_disk_cannot_lock_too(place, opened, monkeypatch):
+    def refused(_opened, _how):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    at_work, most, gate = 0, 0, anyio.Event()
+
+    async def slow(request, sink):
+        nonlocal at_work, most
+        at_work += 1
+        most = max(most, at_work)
+        await gate.wait()
+        at_work -= 1
+        return await found(request, sink)
+
+    async with opened(slow) as ohm, anyio.create_task_group() as group:
+        for number in range(4):
+            group.start_soon(ohm.call, "subagent", SESSION | {"task": str(number)})
+            await anyio.wait_all_tasks_blocked()
+        gate.set()
+
+    assert most == 1
+    assert [file.read_text() for file in files(place)] == ["0;1;2;3;"]

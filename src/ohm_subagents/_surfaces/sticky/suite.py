@@ -57,7 +57,6 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
     roster = roster_text(_agents(context, options))
     return (
         Tool(
-            checks_arguments=True,
             name=TOOL,
             label="Subagent",
             description=f"{text}\n\n{roster}",

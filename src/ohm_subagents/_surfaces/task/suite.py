@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from ohm_subagents._views.theme import Theme
 
 NAME = "task"
-_SYNCHRONOUS = "Subagent starts are synchronous and blocking. Async/background start mode is disabled."
-_EITHER_WAY = (
-    "A start blocks until its answer is there; with async: true it returns the task ids at once, the tasks go on in the"
-    " background, and op=wait with these ids gives their answers."
-)
 
 
 def task_suite() -> ToolSuiteSpec:
@@ -36,11 +31,10 @@ def task_suite() -> ToolSuiteSpec:
 def _build(context: SuiteContext) -> tuple[Tool, ...]:
     return (
         Tool(
-            checks_arguments=True,
             name=NAME,
             label="Task",
             description=_description(context),
-            input_schema=schema(starts_async=context.settings().starts_async),
+            input_schema=schema(),
             execute=partial(_execute, context),
             call_view=_call_line,
         ),
@@ -69,8 +63,7 @@ def _description(context: SuiteContext) -> str:
         )
     ]
     text = files("ohm_subagents._surfaces.task").joinpath("description.md").read_text(encoding="utf-8")
-    starts = _EITHER_WAY if context.settings().starts_async else _SYNCHRONOUS
-    return "\n".join([text.rstrip().replace("{starts}", starts), *roster])
+    return "\n".join([text.rstrip(), *roster])
 
 
 def _call_line(arguments: JsonValue, _theme: Theme) -> str:
