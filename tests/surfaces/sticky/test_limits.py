@@ -1,11 +1,13 @@
 """What bounds a run of an agent of 003: the guards of every run, and whatever the configuration sets."""
 
+import os
 from itertools import pairwise
 
 import anyio
 import anyio.lowlevel
 import pytest
 from model_server import Call, ModelServer, Say
+from real_pi import NEW, installed
 from sticky_place import ASK, FINALIZE, found, hand_in
 
 from ohm_subagents import Ohm
@@ -187,4 +189,26 @@ class TestOnAModel:
 
         assert asked == 7
         assert result.details["finalized"]["status"] == "ERROR"
+        assert "7 times in a row" in result.text
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        "call",
+        [Call("read", {"path": "prompts/scout.md"}), Call(FINALIZE, {"status": "SUCCESS", "result": " "})],
+        ids=["work", "answer"],
+    )
+    async def test_the_same_holds_on_a_real_pi(self, place, call):
+        shell = {"command": list(installed(NEW).command)}
+        async with ModelServer(*(Say(call) for _ in range(300))) as server:
+            config = {
+                "subagentBackend": "interactive-shell",
+                "providers": {"acme": {"baseUrl": server.url, "models": ["m1"]}},
+                "subagents": {"model": "acme/m1", "backends": {"interactive-shell": shell}},
+            }
+            env = HERMETIC | {"HOME": str(place), "PATH": os.environ["PATH"]}
+            async with Ohm.open(cwd=place / "work", env=env, config=config, suites=["sticky"]) as ohm:
+                result = await ohm.call("subagent", ASK)
+            asked = len(server.requests)
+
+        assert asked < 100  # a pi asks on while it is told to stop
         assert "7 times in a row" in result.text
