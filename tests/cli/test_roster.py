@@ -128,3 +128,52 @@ WRITTEN = replace(PROFILES[2], model=ModelPattern(provider="acme", model="writte
 def test_the_model_is_named_with_what_decided_it(config: dict, finder: Profile, expected) -> None:
     found = chosen_model(finder, loaded_from({"subagents": config}), ModelBook((), {}))
     assert expected == (found and (str(found[0]), found[1]))
+
+
+def test_help_lists_the_commands_by_name_whole_and_with_examples(ohm):
+    told = ohm("--help")
+    _, _, below = told.stdout.partition("Commands:\n")
+    commands, _, examples = below.partition("Examples:")
+    lines = [line for line in commands.splitlines() if line.strip()]
+    names = [line.split()[0] for line in lines]
+
+    assert names == sorted(names)
+    assert len(names) > 12
+    assert [line for line in lines if "..." in line] == []
+    assert 'ohm run finder "' in examples
+
+
+def test_every_option_of_a_new_profile_is_explained(ohm):
+    told = ohm("profile", "new", "--help")
+    options = [line for line in told.stdout.partition("Options:")[2].splitlines() if line.strip().startswith("--")]
+
+    assert len(options) > 14
+    assert [
+        line for line in options if len(line.split(maxsplit=2)) < 2 or not line.rstrip().endswith((".", "]", "h"))
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("fidner", "Did you mean 'finder'? Available profiles: "),
+        ("Orcale", "Did you mean 'oracle'? Available profiles: "),
+        ("xyz", "No subagent profile found for 'xyz'. Available profiles: "),
+    ],
+)
+def test_an_id_that_nobody_has_is_answered_with_what_was_perhaps_meant(ohm, typed, hint):
+    refused = ohm("run", typed, "x", "--backend", "none")
+
+    assert refused.returncode == 2
+    assert hint in refused.stderr
+
+
+def test_whoever_runs_an_agent_profile_as_a_subagent_is_told_what_runs_it(ohm):
+    ohm("profile", "new", "reviewer", "--prompt", "You review.")
+    refused = ohm("run", "reviewer", "x", "--backend", "none")
+
+    assert refused.returncode == 2
+    assert (
+        "'reviewer' is an agent profile, which delegate_to_subagents (`ohm delegate`) and not task runs."
+        in refused.stderr
+    )

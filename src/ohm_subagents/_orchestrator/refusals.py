@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from ohm_subagents.contract.ids import SessionId, TaskId
     from ohm_subagents.contract.task import Task
 
+_LIKENESS: Final = 0.7
+"""Of an id that was perhaps meant."""
 DISABLED: Final = OhmError(
     code=ErrorCode.SUBAGENTS_DISABLED,
     summary="Subagents feature is disabled",
@@ -24,13 +28,17 @@ ASYNC_REFUSED: Final = OhmError(
 )
 
 
-def unknown_profile(typed: str, visible_ids: tuple[str, ...]) -> OhmError:
-    """No profile has this id."""
+def unknown_profile(typed: str, visible_ids: tuple[str, ...], agents: Collection[str] = ()) -> OhmError:
+    """Refuse an id that no profile has; `agents` are the names of agent profiles, which are something else."""
+    near = get_close_matches(typed.strip().lower(), visible_ids, n=1, cutoff=_LIKENESS)
+    hint = f"Did you mean '{near[0]}'? " if near else ""
+    if typed in agents:
+        hint = f"'{typed}' is an agent profile, which delegate_to_subagents (`ohm delegate`) and not task runs. "
     return OhmError(
         code=ErrorCode.UNKNOWN_SUBAGENT_TYPE,
         summary=f"Unknown subagent_type '{typed}'",
         message=f"No subagent profile found for '{typed}'.",
-        advice=f"Available profiles: {', '.join(visible_ids)}.",
+        advice=f"{hint}Available profiles: {', '.join(visible_ids)}.",
     )
 
 

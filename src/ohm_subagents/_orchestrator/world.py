@@ -82,7 +82,10 @@ class World:
             return Ok(item.prepared)
         if item.catalog == "subagents":
             found = self.catalog.find(f"{item.profile}")
-            return Ok(found) if found else Err(refusals.unknown_profile(item.profile, self.visible_ids()))
+            if found is not None:
+                return Ok(found)
+            agents = {one.name for one in self.visible_agents()}
+            return Err(refusals.unknown_profile(f"{item.profile}", self.visible_ids(), agents))
         if not item.profile:
             return Ok(WISHLESS)
         names = {one.name: one for one in self.visible_agents()}

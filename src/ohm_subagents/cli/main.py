@@ -10,9 +10,10 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 from ohm_subagents.cli.exits import BAD_USAGE, TASK_FAILED, complain, finish
 from ohm_subagents.cli.kept import task, tasks_app
@@ -20,8 +21,26 @@ from ohm_subagents.cli.parameters import HERE, AsJson, Config, Cwd
 from ohm_subagents.cli.profile import profile_app, profiles
 from ohm_subagents.cli.terminal import OutputLost, harmless, print_text
 
+
+class _Sorted(TyperGroup):
+    """Its commands by name, as whoever looks for one expects."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  typer's own class has no public name
+        return sorted(super().list_commands(ctx))
+
+
+_EXAMPLES: Final = """Examples:
+
+\b
+  ohm doctor
+  ohm run finder "Where is task output truncated?"
+  ohm run oracle "Review the retry logic" --json
+  ohm call task '{"op": "status", "id": "task_1"}'
+"""
 app = typer.Typer(
+    cls=_Sorted,
     help="Hand a focused task to a subagent and get one honest result back.",
+    epilog=_EXAMPLES,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -94,7 +113,7 @@ DELEGATED = (
 )
 
 
-@app.command()
+@app.command(short_help="Delegate tasks to parallel subagents.")
 def delegate(
     tasks: Annotated[str, typer.Argument(help=DELEGATED)],
     *,
@@ -137,7 +156,7 @@ def subagent(
     finish(lambda: inspect(partial(print_profile, profile), cwd=place, config=config))
 
 
-@app.command()
+@app.command(short_help="List the plugins and their faults.")
 def plugins(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the plugins, and what is wrong with any of them."""
     from ohm_subagents.cli.inspection import inspect
@@ -148,7 +167,7 @@ def plugins(cwd: Cwd = HERE, config: Config = None) -> None:
     finish(lambda: inspect(print_plugins, cwd=place, config=config))
 
 
-@app.command()
+@app.command(short_help="List the mounted tools and their origin.")
 def tools(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the tools that are mounted, with the suite and the plugin of each."""
     from ohm_subagents.cli.inspection import inspect
@@ -159,7 +178,7 @@ def tools(cwd: Cwd = HERE, config: Config = None) -> None:
     finish(lambda: inspect(print_tools, cwd=place, config=config))
 
 
-@app.command()
+@app.command(short_help="Check configuration, keys, models, backends.")
 def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
     """Check the installation: configuration, keys, models, backends, plugins."""
     from ohm_subagents.cli.doctor import doctor
@@ -169,7 +188,7 @@ def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
     finish(lambda: doctor(cwd=place, config=config))
 
 
-@app.command()
+@app.command(short_help="Trust a project's files for subagents.")
 def trust(
     project: Annotated[Path, typer.Argument(metavar="[PATH]", help="Where the project is.")] = HERE,
     *,
@@ -227,8 +246,8 @@ def policy_explain(
     finish(lambda: inspect(partial(print_verdict, profile), cwd=place, config=config))
 
 
-app.command()(task)
-app.command()(profiles)
+app.command(short_help="Show one kept task: its tree and its answer.")(task)
+app.command(short_help="List the agent profiles and their faults.")(profiles)
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so

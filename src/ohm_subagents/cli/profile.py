@@ -30,7 +30,7 @@ class _ByName(TyperGroup):
 
 
 profile_app = typer.Typer(
-    help="One agent profile, or `new`: a file for another one.",
+    help="Show an agent profile, or write a `new` one.",
     cls=_ByName,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -64,18 +64,18 @@ def new(
     project: Annotated[bool, typer.Option("--project", help="In .pi/ of the project, in place of yours.")] = False,
     prompt: Annotated[str | None, typer.Option("--prompt", help="The system prompt; else standard input.")] = None,
     append: Annotated[str | None, typer.Option("--append", help="What follows the system prompt.")] = None,
-    provider: Annotated[str | None, typer.Option("--provider")] = None,
+    provider: Annotated[str | None, typer.Option("--provider", help="Of the model, say anthropic.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="<model> or <provider>/<model>[:<thinking>]")] = None,
     thinking: Annotated[str | None, typer.Option("--thinking", help="off, minimal, low, medium, high, xhigh")] = None,
     tools: Annotated[str | None, typer.Option("--tools", help="The only ones, with commas between.")] = None,
     exclude_tools: Annotated[str | None, typer.Option("--exclude-tools", help="All but these.")] = None,
-    no_tools: Annotated[bool, typer.Option("--no-tools")] = False,
+    no_tools: Annotated[bool, typer.Option("--no-tools", help="No tool at all.")] = False,
     extensions: Annotated[str | None, typer.Option("--extensions", help="Paths, with commas between.")] = None,
-    no_extensions: Annotated[bool, typer.Option("--no-extensions")] = False,
+    no_extensions: Annotated[bool, typer.Option("--no-extensions", help="No extension of pi.")] = False,
     skills: Annotated[str | None, typer.Option("--skills", help="Skills that it is told of.")] = None,
     load_skills: Annotated[str | None, typer.Option("--load-skills", help="Skills that it is given whole.")] = None,
-    no_skills: Annotated[bool, typer.Option("--no-skills")] = False,
-    no_context_files: Annotated[bool, typer.Option("--no-context-files")] = False,
+    no_skills: Annotated[bool, typer.Option("--no-skills", help="No skill.")] = False,
+    no_context_files: Annotated[bool, typer.Option("--no-context-files", help="Not AGENTS.md and its like.")] = False,
     extra_args: Annotated[str | None, typer.Option("--extra-args", help="For pi, with commas between.")] = None,
     cwd: Cwd = HERE,
 ) -> None:
