@@ -175,6 +175,7 @@ class Shielding(Slow):
         super().__init__()
         self._taking = taking
         self.reached, self._told, self.is_closed = anyio.Event(), anyio.Event(), False
+        self.closed = anyio.Event()
 
     async def _listen(self):
         try:
@@ -194,6 +195,7 @@ class Shielding(Slow):
             yield self
             await anyio.lowlevel.checkpoint()
             self.is_closed = True
+            self.closed.set()
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
@@ -205,12 +207,37 @@ async def test_an_opening_that_shields_its_last_step_is_closed_in_peace():
     assert backend.is_closed
 
 
-async def test_such_an_opening_has_its_peace_however_long_it_took():
+async def test_such_an_opening_has_its_peace_however_long_it_took_and_nobody_waits_for_it():
     backend = Shielding(taking=for_long)
     async with opened(backend) as ohm:
         await ohm.start("finder", "p")
         await backend.reached.wait()
-    assert backend.is_closed
+        before = anyio.current_time()
+    assert anyio.current_time() - before == 5
+    await backend.closed.wait()
+
+
+@KNOWING
+@pytest.mark.parametrize("what", ["opening", "preparing"])
+async def test_what_shields_itself_for_ever_costs_its_own_task_and_holds_no_exit(what, capabilities):
+    released, waits = anyio.Event(), iter([True])
+
+    async def shielded():
+        if next(waits, False):
+            with anyio.CancelScope(shield=True):
+                await released.wait()
+
+    async with opened(Slow(**{what: shielded}, capabilities=capabilities)) as ohm:
+        before = anyio.current_time()
+        error = (await ohm.run("finder", "p", limits=SHORT)).unwrap_err()
+        assert (error.code, error.message) == (ErrorCode.BACKEND_TIMEOUT, TOO_LATE)
+        assert anyio.current_time() - before <= 605
+        await anyio.sleep(6)
+        assert (await ohm.run("finder", "p")).unwrap().output == "done"
+        before = anyio.current_time()
+    assert anyio.current_time() - before <= 5
+    released.set()
+    await anyio.wait_all_tasks_blocked()
 
 
 async def test_two_runs_at_once_open_once():

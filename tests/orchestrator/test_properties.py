@@ -318,11 +318,13 @@ def promises_hold(acts, script, finished, waits_for_all, chatty):
             closing = anyio.current_time()
         if not any(act.deaf for act in acts):
             assert anyio.current_time() == closing, "closing stops what still runs"
+        assert anyio.current_time() <= closing + 5, "and waits for nobody who does not listen"
         return stage, records, ids, store
 
     async def watched():
         before = len(anyio.get_running_tasks())
         stage, records, ids, store = await main()
+        await anyio.sleep(sum(act.step.delay_s for act in acts if act.deaf))
         assert len(anyio.get_running_tasks()) == before, "a background task outlived its Ohm"
         return stage, records, ids, store
 

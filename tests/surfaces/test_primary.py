@@ -1,7 +1,9 @@
 """Direct tools: made of profile data, one engine and one envelope with `task`."""
 
+import json
 from dataclasses import replace
 
+import anyio
 import pytest
 
 from ohm_subagents import ErrorCode, Ohm
@@ -25,6 +27,7 @@ LIBRARIAN = Profile(
     ),
 )
 PAINTER = Profile(id="painter", name="Painter", summary="Paints.", prompt="", primary=True)
+START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "p"}
 HIDDEN = Profile(id="ghost", name="Ghost", summary="Boo.", prompt="", primary=True, internal=True)
 
 
@@ -189,3 +192,26 @@ async def test_every_refusal_lists_the_fields_required_first(payload):
         "Fields: query (text, required), description (text), files (list of texts), context (text), prompt (text), "
         "async (true or false).",
     )
+
+
+async def test_what_a_model_is_told_of_background_work_follows_the_configuration():
+    async with quick_ohm(Step(text="done", gate=anyio.Event()), config={"subagents": {"asyncStart": "allow"}}) as ohm:
+        task, librarian = ohm.tools["task"], ohm.tools["librarian"]
+        started = await ohm.call("task", {**START, "async": True})
+        await anyio.wait_all_tasks_blocked()
+        waiting = json.loads(started.text.rpartition("call task: ")[2])
+
+        assert "is disabled" not in task.description
+        assert "async: true" in task.description
+        for schema in (task.input_schema, librarian.input_schema):
+            assert "op wait" in schema["properties"]["async"]["description"]
+        assert waiting == {"op": "wait", "ids": [started.details["task_id"]]}
+
+
+async def test_a_model_is_told_of_no_background_work_where_there_is_none():
+    async with quick_ohm() as ohm:
+        told = await ohm.call("task", START)
+
+        assert "Async/background start mode is disabled." in ohm.tools["task"].description
+        assert "Not allowed by default." in ohm.tools["task"].input_schema["properties"]["async"]["description"]
+        assert "background" not in told.text

@@ -10,7 +10,7 @@ from enum import Enum
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from pydantic_core import to_jsonable_python
 
@@ -24,6 +24,7 @@ from ohm_subagents._config.pi_settings import load_pi_settings, terminal_columns
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.trust import read_trust
 from ohm_subagents._orchestrator.log import LogObserver
+from ohm_subagents._orchestrator.mishaps import Mishaps
 from ohm_subagents._orchestrator.world import World
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginHost
@@ -67,6 +68,7 @@ class Keep(Enum):
 
 
 KEEP = Keep.KEEP
+BUILTIN_SUITES: Final = "suites"
 ConfigSource = Mapping[str, object] | Path | str | None
 
 
@@ -81,7 +83,9 @@ class Sources:
     profiles: tuple[Profile, ...] | None
     logger: Logger
     clock: Clock
+    mishaps: Mishaps = field(default_factory=Mishaps)
     host: Host | None = None
+    given_host: Host | None = None
     live_ui: LiveUi | None = None
     trusts: bool = False
 
@@ -135,6 +139,7 @@ class Assembly:
         yield from agents.diagnostics
         yield from self._pi_settings()[1]
         yield from self.host.diagnostics
+        yield from self.sources.mishaps.diagnostics
 
     def pi_settings(self) -> PiSettings:
         """What the coding agent's settings.json says now."""
@@ -245,7 +250,7 @@ def assemble(sources: Sources, former: Assembly | None = None) -> Assembly:
     if former is not None and former.backends.is_same(backends):
         backends = former.backends
     host.register(backends, "backends", origin="builtin")
-    host.register(builtin_suites, "suites", origin="builtin")
+    host.register(builtin_suites, BUILTIN_SUITES, origin="builtin")
     host.register(_BuiltinObservers(LogObserver(sources.logger), sources.live_ui), "log", origin="builtin")
     for plugin in sources.plugins:
         host.register(plugin)

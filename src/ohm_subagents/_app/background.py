@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ohm_subagents._plugins.faults import kept
+from ohm_subagents._plugins.leavable import GRACE_S, leavable_group
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -28,6 +29,20 @@ class Background:
         """Begin the work as soon as the event loop gets to it."""
         self._group.start_soon(self._run, work)
 
+    async def within(self, seconds: float, work: Callable[[], Awaitable[object]]) -> None:
+        """Wait for some work, but no longer than that."""
+        done = anyio.Event()
+
+        async def play() -> None:
+            try:
+                await work()
+            finally:
+                done.set()
+
+        self.spawn(play)
+        with anyio.move_on_after(seconds):
+            await done.wait()
+
     async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
             await work()
@@ -38,7 +53,11 @@ class Background:
 
 @asynccontextmanager
 async def background(logger: Logger) -> AsyncGenerator[Background]:
-    """Owns the tasks: whatever still runs on leaving is cancelled."""
-    async with anyio.create_task_group() as group:
+    """Owns the tasks: whatever still runs on leaving is cancelled, and left to itself where that does not help."""
+
+    def left() -> None:
+        logger.error("background.left", reason=f"it did not end within {GRACE_S:.0f} s of being cancelled")
+
+    async with leavable_group(left) as group:
         yield Background(group, logger)
         group.cancel_scope.cancel()

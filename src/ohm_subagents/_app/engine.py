@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from secrets import SystemRandom
 from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
 
-from ohm_subagents._app.assembly import system_clock
+from ohm_subagents._app.assembly import BUILTIN_SUITES, system_clock
+from ohm_subagents._app.embedder import steady
 from ohm_subagents._app.handle import Answers
 from ohm_subagents._app.host_events import HostEvents
 from ohm_subagents._app.mounting import mount_all, settings_of, taken_names
@@ -27,19 +29,19 @@ from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from uuid import UUID
 
     from anyio.abc import TaskGroup
     from pydantic import JsonValue
 
-    from ohm_subagents._app.assembly import Assembly
+    from ohm_subagents._app.assembly import Assembly, Sources
     from ohm_subagents._app.background import Background
+    from ohm_subagents._plugins.embedding import Host
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._plugins.suites import Settings
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.ids import Clock, TaskId
+    from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.pi_settings import PiSettings
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
@@ -57,7 +59,7 @@ class Engine:
         pool: BackendPool,
         store: Store,
         new_task_id: Callable[[], str] | None,
-        new_uuid: Callable[[], UUID],
+        new_uuid: Callable[[], UUID] | None,
         suites: tuple[str, ...] | None,
         background: Background,
     ) -> None:
@@ -65,7 +67,9 @@ class Engine:
         self._pool = pool
         self._background = background
         self._suites = suites
-        self._new_uuid = new_uuid
+        self._new_uuid = (
+            uuid4 if new_uuid is None else steady(new_uuid, "new_uuid", assembly.sources.mishaps, own=uuid4, of=UUID)
+        )
         self._memories: dict[str, dict[str, object]] = {}
         self._throttle = Throttle(jitter=SystemRandom().random)
         self._running = RunningTasks(
@@ -73,8 +77,9 @@ class Engine:
             pool=pool,
             store=store,
             clock=assembly.sources.clock,
-            new_id=_new_ids(new_task_id, assembly.sources.clock, store),
+            new_id=_new_ids(new_task_id, assembly.sources, store),
             logger=assembly.sources.logger,
+            mishaps=assembly.sources.mishaps,
             throttle=self._throttle,
         )
         self.orchestrator = Orchestrator(world=lambda: self._world, running=self._running, store=store)
@@ -156,10 +161,15 @@ class Engine:
             settings = self._settings[suite] = settings_of(self.assembly.config, suite)
         return settings
 
+    def _host_of(self, suite: str) -> Host | None:
+        """A suite of a plugin gets the very object that the program gave us, with whatever else it can do."""
+        sources = self.assembly.sources
+        return sources.host if self.assembly.host.suite_owner(suite) == BUILTIN_SUITES else sources.given_host
+
     def _suite_context(self, suite: str) -> SuiteContext:
         return SuiteContext(
             executor=self.orchestrator,
-            host=self.assembly.sources.host,
+            host=self._host_of(suite),
             on=self.events.on,
             spawn=self._background.spawn,
             clock=self.assembly.sources.clock,
@@ -184,9 +194,10 @@ class Engine:
         )
 
 
-def _new_ids(given: Callable[[], str] | None, clock: Clock, store: Store) -> Callable[[], Result[TaskId, OhmError]]:
+def _new_ids(given: Callable[[], str] | None, sources: Sources, store: Store) -> Callable[[], Result[TaskId, OhmError]]:
     """Ids of our own counter are looked up only where the clock in them was passed in, too."""
-    counted = task_ids(clock, first=store.first_sequence)
-    if given is None and clock is system_clock:
+    counted = task_ids(sources.clock, first=store.first_sequence)
+    if given is None and sources.clock is system_clock:
         return trusted(counted)
-    return not_kept(given or counted, store)
+    ids = counted if given is None else steady(given, "new_task_id", sources.mishaps, own=counted, of=str)
+    return not_kept(ids, store)

@@ -46,6 +46,7 @@ def settings_of(config: OhmConfig, suite: str) -> Settings:
         transcript_tail_lines=config.transcript_tail_lines,
         result_preview_lines=config.result_preview_lines,
         options=config.suite_options.get(suite, {}),
+        starts_async=config.subagents.async_start == "allow",
         limits=config.said_limits(),
     )
 

@@ -5,22 +5,19 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Self
-from uuid import uuid4
+from typing import TYPE_CHECKING, Self
 
-import anyio
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._app.assembly import KEEP, Keep, Sources, assemble, env_of, source_of, system_clock
-from ohm_subagents._app.background import background
-from ohm_subagents._app.engine import Engine
+from ohm_subagents._app.embedder import SteadyHost, steady_clock
 from ohm_subagents._app.handle import Handle, one_item, start_item
+from ohm_subagents._app.lifetime import NOTHING, working_engine
 from ohm_subagents._app.mounting import message_text
 from ohm_subagents._orchestrator.log import HostLogger
-from ohm_subagents._plugins.pool import BackendPool
+from ohm_subagents._orchestrator.mishaps import Mishaps, SteadyLogger
 from ohm_subagents._plugins.suites import UNMOUNTED, ToolCall, ToolResult
-from ohm_subagents._surfaces.live_ui import LiveUi, kept_current
+from ohm_subagents._surfaces.live_ui import LiveUi
 from ohm_subagents._surfaces.tool import as_json, guarded, unknown_tool
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents.contract.commands import Start
@@ -31,7 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
     from uuid import UUID
 
+    import anyio
+
     from ohm_subagents._app.assembly import Assembly, ConfigSource
+    from ohm_subagents._app.engine import Engine
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._plugins.embedding import Host
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
-
-_NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 class Ohm:
@@ -88,11 +86,14 @@ class Ohm:
         milliseconds, for stamps; deadlines follow the event loop. `new_task_id`, `new_uuid`, `store` (you close it),
         `logger` (structlog): in place of the defaults. `host` shows who works, if `uiMode` says so, and is there for
         suites; see `emit`. `trust`: trust the project, as `ohm trust` does. Raises only for bad `plugins`."""
-        now, log = clock or system_clock, logger or HostLogger()
-        live_ui = None
+        mishaps, own_log = Mishaps(), HostLogger()
+        log = SteadyLogger(own_log, mishaps, own_log.hears) if logger is None else SteadyLogger(logger, mishaps)
+        now = system_clock if clock is None else steady_clock(clock, mishaps)
+        live_ui, steady_host = None, None
         if host is not None:
+            steady_host = SteadyHost(host, mishaps)
             live_ui = LiveUi(
-                host, tasks=lambda: tuple(registry.recent()), settings=lambda: ohm.config, clock=now, logger=log
+                steady_host, tasks=lambda: tuple(ohm.store.recent()), settings=lambda: ohm.config, clock=now, logger=log
             )
         sources = Sources(
             cwd=Path.cwd() if cwd is None else Path(cwd),
@@ -102,36 +103,21 @@ class Ohm:
             profiles=None if profiles is None else tuple(profiles),
             logger=log,
             clock=now,
-            host=host,
+            mishaps=mishaps,
+            host=steady_host,
+            given_host=host,
             live_ui=live_ui,
             trusts=trust,
         )
-        assembly = assemble(sources)
-        raised: Exception | None = None
-        kept = assembly.open_store(now, store)
-        async with kept as registry, anyio.create_task_group() as backend_group, kept_current(live_ui):
-            pool = BackendPool(backend_group, assembly.host.backends(), assembly.config.subagents.backends, log)
-            async with pool, anyio.create_task_group() as group, background(log) as of_suites:
-                engine = Engine(
-                    assembly,
-                    group=group,
-                    pool=pool,
-                    store=registry,
-                    new_task_id=new_task_id,
-                    new_uuid=new_uuid or uuid4,
-                    suites=None if suites is None else (suites,) if isinstance(suites, str) else tuple(suites),
-                    background=of_suites,
-                )
-                ohm = cls(engine)
-                try:
-                    yield ohm
-                except Exception as exc:  # noqa: BLE001  raised again below, out of the task groups that would wrap it
-                    raised = exc
-                finally:
-                    engine.orchestrator.close("The Ohm that owned the task was closed.")
-                    await engine.events.emit(UNMOUNTED, _NOTHING)
-        if raised is not None:
-            raise raised
+        async with working_engine(
+            assemble(sources),
+            store=store,
+            new_task_id=new_task_id,
+            new_uuid=new_uuid,
+            suites=None if suites is None else (suites,) if isinstance(suites, str) else tuple(suites),
+        ) as engine:
+            ohm = cls(engine)
+            yield ohm
 
     async def reconfigure(
         self,
@@ -155,7 +141,7 @@ class Ohm:
         )
         over = self._engine.events
         self._engine.replace(assemble(changed, self.assembly))
-        await over.emit(UNMOUNTED, _NOTHING)
+        await over.emit(UNMOUNTED, NOTHING)
         if changed.live_ui is not None:
             changed.live_ui.refresh()
         await checkpoint()
@@ -215,7 +201,7 @@ class Ohm:
         call = ToolCall(arguments=as_json(arguments), on_update=on_update, abort=abort)
         return await guarded(tool, call)
 
-    async def emit(self, event: str, payload: Mapping[str, object] = _NOTHING) -> tuple[JsonObject, ...]:
+    async def emit(self, event: str, payload: Mapping[str, object] = NOTHING) -> tuple[JsonObject, ...]:
         """Tell the mounted suites what happened to the session of the host, say `session_start`; gives their answers.
 
         They are told one after another in the order of mounting. One that raises is logged, one that has nothing to

@@ -149,7 +149,7 @@ class Driver:
         plan, sink = message.plan, RunSink(live, guard)
         try:
             async with AsyncExitStack() as stack:
-                opened = await self._ready(plan, stack)
+                opened = await self._ready(plan, stack, guard)
                 if isinstance(opened, Err):
                     return opened
                 guard.start()
@@ -167,10 +167,11 @@ class Driver:
         finally:
             sink.close()
 
-    async def _ready(self, plan: Plan, stack: AsyncExitStack) -> Opened:
+    async def _ready(self, plan: Plan, stack: AsyncExitStack, guard: RunGuard) -> Opened:
         """The backend, open as long as the stack and prepared; an `Err` too if that takes too long."""
         if self._pool.is_ready(plan.backend):
             return await stack.enter_async_context(self._pool.backend(plan.backend))
+        guard.prepare()
         with anyio.move_on_after(READY_WITHIN_S):
             opened = await stack.enter_async_context(self._pool.backend(plan.backend))
             if isinstance(opened, Ok):

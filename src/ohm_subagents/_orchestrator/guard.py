@@ -11,6 +11,8 @@ import anyio
 from ohm_subagents._orchestrator.deadlines import Deadlines
 from ohm_subagents._orchestrator.loops import LoopWatch, Trip
 from ohm_subagents._orchestrator.request_gate import RequestGate
+from ohm_subagents._plugins.leavable import GRACE_S
+from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import (
     AgentEnded,
@@ -45,8 +47,6 @@ FINISH: Final = f"Answer now {_SO_FAR} There are no tools any more."
 HAND_IN: Final = f"Call {FINALIZE} now {_SO_FAR} There is no other tool any more."
 
 REFUSED: Final = "refused"
-GRACE_S: Final = 5.0
-"""How long a backend may take to clean up when its run was stopped."""
 
 
 class RunGuard:
@@ -85,9 +85,16 @@ class RunGuard:
         self._alarm.join()
         return None
 
+    def prepare(self) -> None:
+        """The run waits for its backend: one that takes longer than it may, and cannot be cancelled, is given up."""
+        self._given_up_at = anyio.current_time() + READY_WITHIN_S + GRACE_S
+        self._alarm.set(self)
+
     def start(self) -> None:
         """All is there that the run needs: start the clocks."""
         now = anyio.current_time()
+        if self.error is None:
+            self._given_up_at = math.inf
         self._deadlines = Deadlines(self._plan.limits, begun=now, wall_at=self._account.begin(now))
         self._live.guard = self
         self._alarm.set(self)
@@ -156,13 +163,14 @@ class RunGuard:
         """When the next clock runs out, or its finish is due."""
         if self._is_over:
             return math.inf
-        return self._deadlines.next().at if self.error is None else self._given_up_at
+        return min(self._deadlines.next().at, self._given_up_at) if self.error is None else self._given_up_at
 
     def wake(self) -> None:
         """A clock ran out, or is about to."""
-        if self.error is not None:  # the backend does not let itself be cancelled: it is left to itself
+        if self._given_up_at <= anyio.current_time():  # the backend does not let itself be cancelled
             self._is_over = True
-            self._live.abandon(Failed(error=replace(self.error, task_id=self._live.task.id)))
+            error = self.error or not_ready(self._plan.backend)
+            self._live.abandon(Failed(error=replace(error, task_id=self._live.task.id)))
             return
         ring = self._deadlines.next()
         if ring.step == "finish":

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 
+from ohm_subagents._orchestrator.mishaps import SteadyLogger
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents.contract.events import (
     AgentEnded,
@@ -138,7 +139,7 @@ class LogObserver:
 
     def __init__(self, logger: Logger) -> None:
         self._logger = logger
-        self._hears = logger.hears if isinstance(logger, HostLogger) else None
+        self._hears = logger.hears if isinstance(logger, HostLogger | SteadyLogger) else None
 
     def notify(self, task: Task, event: Event) -> None:
         """Write the line of this event, if it has one."""

@@ -8,21 +8,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ohm_subagents._orchestrator.log import Logger
+    from ohm_subagents._orchestrator.mishaps import Mishaps
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.task import Task
 
 
 class Audience:
-    """The observers of one task. One that raises is logged once and muted for that task."""
+    """The observers of one task. One that raises is logged once, muted for that task, and a diagnostic of its `Ohm`."""
 
-    __slots__ = ("_is_telling", "_observers", "_untold", "logger")
+    __slots__ = ("_is_telling", "_mishaps", "_observers", "_untold", "logger")
 
-    def __init__(self, observers: Iterable[Observer], logger: Logger) -> None:
+    def __init__(self, observers: Iterable[Observer], logger: Logger, mishaps: Mishaps) -> None:
         self._observers = list(observers)
         self._untold: list[tuple[Task, Event]] = []
         self._is_telling = False
         self.logger = logger
+        self._mishaps = mishaps
 
     def join(self, *observers: Observer) -> None:
         """Tell some more from now on."""
@@ -51,6 +53,8 @@ class Audience:
                 observer.notify(task, event)
             except KeyboardInterrupt:
                 raise
-            except BaseException:
+            except BaseException as exc:
                 self._observers.remove(observer)
-                self.logger.exception("observer.muted", observer=repr(observer), task_id=task.id)
+                kind = type(observer).__name__
+                self.logger.exception("observer.muted", observer=kind, task_id=task.id)
+                self._mishaps.raised(f"observer {kind}", exc, "it hears no more of that task")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.lineage import Lineage
     from ohm_subagents._orchestrator.live import LiveTask
     from ohm_subagents._orchestrator.log import Logger
+    from ohm_subagents._orchestrator.mishaps import Mishaps
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.throttle import Throttle
     from ohm_subagents._plugins.observer import Observer
@@ -54,12 +55,14 @@ class RunningTasks:
         clock: Clock,
         new_id: Callable[[], Result[TaskId, OhmError]],
         logger: Logger,
+        mishaps: Mishaps,
         throttle: Throttle,
     ) -> None:
         self._store = store
         self._clock = clock
         self._new_id = new_id
         self._logger = logger
+        self._mishaps = mishaps
         self._alarm = Alarm(group)
         self._driver = Driver(pool, alarm=self._alarm, throttle=throttle)
         self._admission = Admission(group, self._driver.drive)
@@ -125,7 +128,7 @@ class RunningTasks:
             )
         if admitted.item.resumes and admitted.item.checkpoint is not None:
             task = replace(task, checkpoint=admitted.item.checkpoint)
-        audience = Audience(observers, self._logger)
+        audience = Audience(observers, self._logger, self._mishaps)
         live = live_task(task, admitted, clock=self._clock, store=self._store, audience=audience, lineage=lineage)
         live.on_settled = lambda: self._forget(live)
         self._live[task_id] = live

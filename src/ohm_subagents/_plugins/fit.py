@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 _SHOWN: Final = 500
 
 
-def misfit(value: JsonValue, schema: Mapping[str, JsonValue]) -> str | None:
-    """What is wrong with a result that has to fit a schema, in one sentence."""
+def misfit(value: JsonValue, schema: Mapping[str, JsonValue], *, name: str = "result") -> str | None:
+    """Say in one sentence what is wrong with a value, called `name`, that has to fit a schema; None if it fits."""
     try:
         validate(value, {**schema}, cls=Draft202012Validator, registry=Registry[Any]())
     except ValidationError as error:
         where = error.json_path.removeprefix("$")
-        return f"'result{_cut(where)}' does not fit: {_cut(error.message.rstrip('.'))}."
+        return f"'{name}{_cut(where)}' does not fit: {_cut(error.message.rstrip('.'))}."
     except (SchemaError, Unresolvable) as error:
-        return f"'result' has a schema that cannot be followed: {_cut(str(error))}."
+        return f"'{name}' has a schema that cannot be followed: {_cut(str(error))}."
     except RecursionError:
-        return "'result' is nested too deep."
+        return f"'{name}' is nested too deep."
     return None
 
 

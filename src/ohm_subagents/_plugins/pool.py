@@ -12,6 +12,7 @@ import anyio
 
 from ohm_subagents._plugins.faults import described, kept
 from ohm_subagents._plugins.interfaces import Capability
+from ohm_subagents._plugins.leavable import GRACE_S
 from ohm_subagents._plugins.options import validated
 from ohm_subagents._plugins.preparation import READY_WITHIN_S, PreparingBackend, Unprepared, not_ready
 from ohm_subagents._plugins.unhonoured import Unaware
@@ -95,9 +96,20 @@ class _Host:
         self._is_retired = True
         self._leave_if_done()
 
-    async def close(self) -> None:
+    async def close(self) -> bool:
+        """Let it end, cancel it if it takes too long, and leave it to itself if that is of no use: False."""
         self._leave()
-        await self._closed.wait()
+        patience = GRACE_S + (CLOSE_GRACE_S if self.is_open else 0)
+        with anyio.move_on_after(patience):
+            await self._closed.wait()
+        if not self._closed.is_set():
+            self._logger.error("backend.left", backend=self.spec.id, reason=f"it did not end within {patience:.0f} s")
+        return self._closed.is_set()
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it should have opened long ago, and cannot be cancelled."""
+        return self.opened is None and self._opening.deadline + GRACE_S <= anyio.current_time()
 
     def _leave_if_done(self) -> None:
         if self._is_retired and not self._runs:
@@ -130,6 +142,8 @@ class BackendPool:
         self._options = options
         self._hosts: dict[str, _Host] = {}
         self._retired: list[_Host] = []
+        self.grace_s = GRACE_S
+        """How long the tasks of its backends have to end after it was closed: none if one of them is left to itself."""
         self._turns: defaultdict[str, anyio.Lock] = defaultdict(partial(anyio.Lock, fast_acquire=True))
 
     def is_ready(self, backend_id: str) -> bool:
@@ -170,6 +184,9 @@ class BackendPool:
         if spec is None:
             return Err(_unsupported(backend_id, self._specs))
         host = self._hosts.get(backend_id)
+        if host is not None and host.is_overdue:
+            self._retired.append(self._hosts.pop(backend_id))
+            host = None
         if host is None:
             options = validated(spec, self._options)
             if isinstance(options, Err):
@@ -200,7 +217,8 @@ class BackendPool:
         """Close every backend, the newest first, even when the owner is being cancelled."""
         with anyio.CancelScope(shield=True):
             for host in reversed((*self._retired, *self._hosts.values())):
-                await host.close()
+                if not await host.close():
+                    self.grace_s = 0.0
 
 
 def _equal(backend: Backend, spec: BackendSpec) -> PreparingBackend:

@@ -91,7 +91,8 @@ class Tool:
     `call_view` shows a call; `result_view` shows a result of old, of which there are the text and the details.
     `failure` is the result of a call that raised all the same; without it that is an envelope of task.v1.
     `prompt_snippet` and `prompt_guidelines` are for the system prompt of whoever may call the tool. One that is
-    `only_if_named` is given to a subagent only if its profile, or ohm.json, names it.
+    `only_if_named` is given to a subagent only if its profile, or ohm.json, names it. Arguments that do not fit
+    `input_schema` are refused before `execute`, unless the tool `checks_arguments` itself, in its own words.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Tool:
     prompt_snippet: str = ""
     prompt_guidelines: tuple[str, ...] = ()
     only_if_named: bool = False
+    checks_arguments: bool = False
 
     def render_call(self, arguments: JsonValue, *, theme: Theme = PLAIN) -> str:
         """One line for a person: what is called. The view gets arguments without anything that can drive a terminal."""
@@ -172,7 +174,7 @@ class Settings:
     progress frames of one call; `debug` makes views show every field of a result; `transcript_tail_lines` is how many
     tool rows a collapsed view shows, `result_preview_lines` how many lines a preview; `options` is
     `suiteOptions.<name>` of ohm.json. `limits` are the clocks that the configuration sets for every run; None is one of
-    which it says nothing.
+    which it says nothing. `starts_async`: a model may start work that it collects later (`asyncStart`).
     """
 
     output_max_chars: int
@@ -182,6 +184,7 @@ class Settings:
     result_preview_lines: int
     options: Mapping[str, JsonValue]
     limits: Limits = field(default_factory=Limits)
+    starts_async: bool = False
 
 
 def _without_owner(_work: Callable[[], Awaitable[None]]) -> None:

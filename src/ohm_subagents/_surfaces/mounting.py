@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.faults import described
 from ohm_subagents._plugins.hookspecs import PROJECT
+from ohm_subagents._surfaces.checked_arguments import checking_tool
 from ohm_subagents._surfaces.redacting import redacting_context, redacting_tool
 from ohm_subagents._surfaces.suite_options import WrongOptionError
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -92,8 +93,9 @@ def _built(
 ) -> tuple[Tool, ...]:
     try:
         if not is_redacted:
-            return tuple(spec.build(context))
-        return tuple(redacting_tool(tool, context.redaction) for tool in spec.build(redacting_context(context)))
+            return tuple(checking_tool(tool) for tool in spec.build(context))
+        built = spec.build(redacting_context(context))
+        return tuple(redacting_tool(checking_tool(tool), context.redaction) for tool in built)
     except KeyboardInterrupt:
         raise
     except BaseException as exc:  # plugin collection: a suite that cannot be built costs its own tools

@@ -13,6 +13,7 @@ from pydantic_core import to_jsonable_python
 from ohm_subagents._plugins.faults import kept
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents._plugins.suites import ToolResult
+from ohm_subagents._surfaces.background import how_to_collect
 from ohm_subagents._surfaces.updates import Frames
 from ohm_subagents._views.cells import wrapped
 from ohm_subagents._views.debug import debug_text
@@ -106,7 +107,7 @@ def result_of(reply: Reply, context: SuiteContext, *, batch: bool = False, ignor
         )
 
     return ToolResult(
-        text=model_text(reply, batch=batch, output_max_chars=cap),
+        text=f"{model_text(reply, batch=batch, output_max_chars=cap)}{how_to_collect(reply)}",
         details=details,
         is_error=envelope.status == "failed" or (envelope.op in {"start", "send"} and envelope.status == "cancelled"),
         view=shown,
@@ -153,4 +154,9 @@ async def guarded(tool: Tool, call: ToolCall) -> ToolResult:
         told = call.redaction.text("".join(traceback.format_exception(exc)))
         logger.error("Tool %s raised.\n%s", tool.name, told)  # noqa: TRY400  a traceback may hold a secret
         error = OhmError(code=ErrorCode.TOOL_FAILED, message=f"Tool '{tool.name}' failed: {str(raised).rstrip('.')}.")
-        return _failed(error) if tool.failure is None else tool.failure(error)
+        return failed(tool, error)
+
+
+def failed(tool: Tool, error: OhmError) -> ToolResult:
+    """The result of a call that came to nothing, as the tool tells of one."""
+    return _failed(error) if tool.failure is None else tool.failure(error)

@@ -56,6 +56,9 @@ class ErrorCode(StrEnum):
     INVALID_PRIMARY_PAYLOAD = _code(
         "invalid_primary_tool_payload", Category.VALIDATION, "The arguments of a direct tool are not understood."
     )
+    INVALID_TOOL_ARGUMENTS = _code(
+        "invalid_tool_arguments", Category.VALIDATION, "The arguments of a plugin's tool do not fit its schema."
+    )
     UNKNOWN_TOOL = _code("unknown_tool", Category.NOT_FOUND, "No tool of this name is mounted.")
     TOOL_FAILED = _code("tool_failed", Category.RUNTIME, "A tool of a plugin raised.")
     UNKNOWN_SUBAGENT_TYPE = _code("unknown_subagent_type", Category.NOT_FOUND, "No profile has this id.")
@@ -206,7 +209,9 @@ class OhmError:
     cause: str = ""
 
     def __post_init__(self) -> None:
-        """Never leave the message empty."""
+        """Never leave the message empty, nor the category: that of one of our codes, else what a code's name tells."""
+        declared = self.code.category if isinstance(self.code, ErrorCode) else self.category or _told_by(self.code)
+        object.__setattr__(self, "category", declared)
         if not self.message.strip():
             object.__setattr__(self, "message", self._no_message)
 
@@ -227,10 +232,8 @@ class OhmError:
 
     @property
     def resolved_category(self) -> Category:
-        """The declared category of one of our codes, else the plugin's own, else what the code's name tells."""
-        if isinstance(self.code, ErrorCode):
-            return self.code.category
-        return self.category or _told_by(self.code)
+        """`category`, which is never None once the error is made, for type checkers."""
+        return self.category or Category.RUNTIME
 
 
 _TELLING = (

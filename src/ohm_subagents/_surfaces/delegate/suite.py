@@ -55,6 +55,7 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
     context.on("session_shutdown", partial(_session_shutdown, sessions))
     return (
         Tool(
+            checks_arguments=True,
             name="delegate_to_subagents",
             label="Delegate to Sub-agents",
             description=_description("delegate_to_subagents"),
@@ -66,6 +67,7 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
         _retrieval("get_subagent_output", "Get Sub-agent Output", partial(_retrieve, context, sessions, _output)),
         _retrieval("get_subagent_session", "Get Sub-agent Session", partial(_retrieve, context, sessions, _session)),
         Tool(
+            checks_arguments=True,
             name="list_subagent_profiles",
             label="List Sub-agent Profiles",
             description=_description("list_subagent_profiles"),
@@ -79,6 +81,7 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
 
 def _retrieval(name: str, label: str, execute: Callable[[ToolCall], Awaitable[ToolResult]]) -> Tool:
     return Tool(
+        checks_arguments=True,
         name=name,
         label=label,
         description=_description(name),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._surfaces.background import ASYNC
 from ohm_subagents.contract.commands import StartItem
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import InputSpec
@@ -49,14 +50,14 @@ def inputs_of(profile: Profile) -> tuple[InputSpec, ...]:
     return profile.inputs or PLAIN
 
 
-def schema_of(profile: Profile) -> JsonObject:
+def schema_of(profile: Profile, *, starts_async: bool = False) -> JsonObject:
     """JSON Schema of the tool's arguments."""
     properties: JsonObject = {}
     for field in inputs_of(profile):
         of_role: JsonObject = {"type": "array", "minItems": 1, "items": TEXT} if field.role == "files" else {**TEXT}
         properties[field.name] = {**of_role, "description": field.description} if field.description else of_role
     properties.setdefault(LEGACY, {**TEXT})
-    properties["async"] = {"type": "boolean"}
+    properties["async"] = {"type": "boolean", "description": ASYNC} if starts_async else {"type": "boolean"}
     return {
         "type": "object",
         "properties": properties,

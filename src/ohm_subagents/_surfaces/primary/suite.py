@@ -31,10 +31,11 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
 
 def _tool(context: SuiteContext, profile: Profile) -> Tool:
     return Tool(
+        checks_arguments=True,
         name=profile.id,
         label=profile.name,
         description=_description(profile),
-        input_schema=schema_of(profile),
+        input_schema=schema_of(profile, starts_async=context.settings().starts_async),
         execute=partial(_execute, context, profile),
         call_view=partial(_call_line, profile),
     )

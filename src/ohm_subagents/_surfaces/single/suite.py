@@ -61,6 +61,7 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
     text = files("ohm_subagents._surfaces.single").joinpath(f"{TOOL}.md").read_text(encoding="utf-8").rstrip()
     return (
         Tool(
+            checks_arguments=True,
             name=TOOL,
             label="Subagent",
             description=text,

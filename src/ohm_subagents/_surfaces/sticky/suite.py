@@ -57,6 +57,7 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
     roster = roster_text(_agents(context, options))
     return (
         Tool(
+            checks_arguments=True,
             name=TOOL,
             label="Subagent",
             description=f"{text}\n\n{roster}",

@@ -6,21 +6,22 @@ import json
 from functools import cache
 from typing import Any
 
+from ohm_subagents._surfaces.background import ASYNC
 from ohm_subagents._surfaces.task.inputs import OPS, SendFields, StartBatch, StartSingle, WaitFields
 
 
-def schema() -> dict[str, Any]:
+def schema(*, starts_async: bool = False) -> dict[str, Any]:
     """One flat object, as hosts expect of a tool: the fields of every op, only `op` required. The caller's own copy."""
-    own: dict[str, Any] = json.loads(_written())
+    own: dict[str, Any] = json.loads(_written(starts_async=starts_async))
     return own
 
 
 @cache  # it never changes, and deriving it takes as long as ten tasks
-def _written() -> str:
-    return json.dumps(_derived())
+def _written(*, starts_async: bool) -> str:
+    return json.dumps(_derived(starts_async=starts_async))
 
 
-def _derived() -> dict[str, Any]:
+def _derived(*, starts_async: bool) -> dict[str, Any]:
     text = {"type": "string", "minLength": 1}
     start, batch, wait, send = (
         shape.model_json_schema()["properties"] for shape in (StartSingle, StartBatch, WaitFields, SendFields)
@@ -31,6 +32,8 @@ def _derived() -> dict[str, Any]:
 
     task = {name: described(start, name, text) for name in ("subagent_type", "description", "prompt")}
     flag = {"async": described(start, "async", {"type": "boolean"})}
+    if starts_async:
+        flag["async"]["description"] = ASYNC
     one = {"type": "object", "properties": task | flag, "required": [*task], "additionalProperties": False}
     properties = {
         "op": {**text, "description": ", ".join(OPS)},

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from ohm_subagents._views.theme import Theme
 
 NAME = "task"
+_SYNCHRONOUS = "Subagent starts are synchronous and blocking. Async/background start mode is disabled."
+_EITHER_WAY = (
+    "A start blocks until its answer is there; with async: true it returns the task ids at once, the tasks go on in the"
+    " background, and op=wait with these ids gives their answers."
+)
 
 
 def task_suite() -> ToolSuiteSpec:
@@ -31,10 +36,11 @@ def task_suite() -> ToolSuiteSpec:
 def _build(context: SuiteContext) -> tuple[Tool, ...]:
     return (
         Tool(
+            checks_arguments=True,
             name=NAME,
             label="Task",
             description=_description(context),
-            input_schema=schema(),
+            input_schema=schema(starts_async=context.settings().starts_async),
             execute=partial(_execute, context),
             call_view=_call_line,
         ),
@@ -63,7 +69,8 @@ def _description(context: SuiteContext) -> str:
         )
     ]
     text = files("ohm_subagents._surfaces.task").joinpath("description.md").read_text(encoding="utf-8")
-    return "\n".join([text.rstrip(), *roster])
+    starts = _EITHER_WAY if context.settings().starts_async else _SYNCHRONOUS
+    return "\n".join([text.rstrip().replace("{starts}", starts), *roster])
 
 
 def _call_line(arguments: JsonValue, _theme: Theme) -> str:

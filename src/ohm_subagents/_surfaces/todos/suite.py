@@ -65,6 +65,7 @@ def _tools(keeper: Keeper) -> tuple[Tool, ...]:
     """A subagent gets them if its profile names them: most work needs no list."""
     return (
         Tool(
+            checks_arguments=True,
             name=WRITE,
             label="Write Todos",
             description="Manage the todo list with three modes: 'replace' (clears and replaces the entire list), "
@@ -79,6 +80,7 @@ def _tools(keeper: Keeper) -> tuple[Tool, ...]:
             only_if_named=True,
         ),
         Tool(
+            checks_arguments=True,
             name=LIST,
             label="List Todos",
             description="View the current todo list: every item with its status and its 0-based index.",
@@ -90,6 +92,7 @@ def _tools(keeper: Keeper) -> tuple[Tool, ...]:
             only_if_named=True,
         ),
         Tool(
+            checks_arguments=True,
             name=EDIT,
             label="Edit Todos",
             description="Apply a status action ('start', 'complete' or 'abandon') to one or more todo items by their "

@@ -1,0 +1,68 @@
+"""How long an engine works: what it owns is opened before it, and closed after it."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._app.background import background
+from ohm_subagents._app.engine import Engine
+from ohm_subagents._plugins.leavable import GRACE_S, leavable_group
+from ohm_subagents._plugins.pool import BackendPool
+from ohm_subagents._plugins.suites import UNMOUNTED
+from ohm_subagents._surfaces.live_ui import kept_current
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping
+    from uuid import UUID
+
+    from ohm_subagents._app.assembly import Assembly
+    from ohm_subagents._store.protocol import Store
+
+NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
+
+
+@asynccontextmanager
+async def working_engine(
+    assembly: Assembly,
+    *,
+    store: Store | None,
+    new_task_id: Callable[[], str] | None,
+    new_uuid: Callable[[], UUID] | None,
+    suites: tuple[str, ...] | None,
+) -> AsyncGenerator[Engine]:
+    """An engine; on leaving, what it runs is cancelled, and what does not end within five seconds is left to itself."""
+    raised: Exception | None = None
+    log = assembly.sources.logger
+
+    def left() -> None:
+        log.error("run.left", reason=f"it did not end within {GRACE_S:.0f} s of being cancelled")
+
+    kept = assembly.open_store(assembly.sources.clock, store)
+    async with (
+        kept as registry,
+        leavable_group(grace=lambda: pool.grace_s) as hosts,
+        kept_current(assembly.sources.live_ui),
+    ):
+        pool = BackendPool(hosts, assembly.host.backends(), assembly.config.subagents.backends, log)
+        async with pool, leavable_group(left) as runs, background(log) as of_suites:
+            engine = Engine(
+                assembly,
+                group=runs,
+                pool=pool,
+                store=registry,
+                new_task_id=new_task_id,
+                new_uuid=new_uuid,
+                suites=suites,
+                background=of_suites,
+            )
+            try:
+                yield engine
+            except Exception as exc:  # noqa: BLE001  raised again below, out of the task groups that would wrap it
+                raised = exc
+            finally:
+                engine.orchestrator.close("The Ohm that owned the task was closed.")
+                await of_suites.within(GRACE_S, lambda: engine.events.emit(UNMOUNTED, NOTHING))
+    if raised is not None:
+        raise raised
