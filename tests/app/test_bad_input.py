@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
     [
         (None, "", "The payload must be a JSON object, not null."),
         ("start", "", 'The payload must be a JSON object, not "start".'),
-        ({}, "op", "'op' is null; allowed:"),
+        ({}, "op", "'op' is missing; allowed:"),
         ({"op": "  "}, "op", "'op' is \"  \"; allowed:"),
         ({"op": 3}, "op", "'op' is 3; allowed:"),
         (
@@ -61,7 +61,7 @@ async def test_a_wrong_payload_names_the_field_the_value_and_what_is_allowed(pay
     assert result.details["error_code"] == "invalid_task_tool_payload"
     assert result.details["error_category"] == "validation"
     assert result.details["summary"] == "Task tool payload failed validation" + (f" at {path}" if path else "")
-    assert complaint in result.details["error_advice"]
+    assert complaint in result.details["error_message"]
     assert complaint in result.text
 
 
@@ -250,11 +250,11 @@ async def test_a_misdeclared_plugin_that_is_passed_in_is_a_bug_of_the_program():
 @pytest.mark.parametrize(
     ("profile", "told"),
     [
-        ("finder", {"subagent_type": "finder", "description": "d"}),
-        ("nobody", {"subagent_type": None, "description": None}),
+        ("finder", {"subagent_type": "finder", "description": "d", "output_available": False}),
+        ("nobody", {"subagent_type": "nobody", "description": "d", "invocation": "task-routed"}),
     ],
 )
-async def test_of_an_unknown_profile_nothing_else_is_told(profile, told):
+async def test_a_refused_start_says_what_was_asked_for(profile, told):
     async with quick_ohm(config={"subagents": {"permissions": {"subagents": {"finder": "deny"}}}}) as ohm:
         start = {"op": "start", "subagent_type": profile, "description": "d", "prompt": "p"}
         details = (await ohm.call("task", start)).details

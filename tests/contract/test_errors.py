@@ -15,14 +15,13 @@ def test_every_code_declares_its_category(code):
     ("code", "category"),
     [
         ("thing_not_found", "not_found"),
-        ("invalid_thing", "validation"),
-        ("bad_payload", "validation"),
         ("my_policy", "policy"),
         ("x_persistence_y", "persistence"),
         ("exploded", "runtime"),
+        *((code, "runtime") for code in ("invalid_thing", "my_payload_code", "validation_of_mine")),
     ],
 )
-def test_a_plugins_own_code_without_a_category_gets_the_one_that_its_name_tells(code, category):
+def test_a_plugins_own_code_without_a_category_gets_what_its_name_tells_and_never_blames_the_payload(code, category):
     assert OhmError(code=code, message="x").resolved_category == category
 
 

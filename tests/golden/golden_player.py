@@ -11,27 +11,22 @@ import anyio
 from anyio.abc import TaskGroup
 from golden_backend import RecordedBackend
 from golden_differences import difference
+from golden_frames import Frame, Screen, documented, frame_differences
 from golden_pi import RecordedPi, asked
 from golden_quirks import POLL_MS, comparable_debug, comparable_lines, masked, mended, tags_of, tags_of_result
 from golden_recording import Json, recording
 from golden_seams import Subject, milliseconds, opened
+from golden_texts import document_text, refusal, without_reason
 
-from ohm_subagents.contract import ADDITIONS, Task
+from ohm_subagents.contract import Task
 from ohm_subagents.plugin import ToolResult
 
 STATIC_BACKEND = "interactive-sdk"
 """What an envelope calls the backend when there is no configuration (task-v1, 21.1)."""
 
 PENDING_LIMIT_S = 2.0
-
-
-@dataclass(kw_only=True)
-class Frame:
-    """One progress frame and when it came."""
-
-    at_ms: int
-    details: Json
-    text: str
+THROTTLE_MS = 120
+"""The reference's own, which stands where the environment has no number above 0."""
 
 
 @dataclass(kw_only=True)
@@ -214,12 +209,13 @@ class Player:
         assert result is not None
         self._check_details(expect["details"], result.details)
         tags = self._tags | tags_of_result(expect["details"])
-        self._check_text("text", expect["text"], result.render(), tags)
-        expanded = expect.get("text_expanded", expect["text"])
+        text = self._document_text(expect["text"], expect["details"])
+        self._check_text("text", text, result.render(), tags)
+        expanded = self._document_text(expect.get("text_expanded", expect["text"]), expect["details"])
         self._check_text("expanded text", expanded, result.render(expanded=True), tags)
         self._check_elapsed(expect["elapsed_ms"], milliseconds(call.begun))
         if "updates" in expect:
-            self._check_frames(expect["updates"], call.frames[call.first_frame :])
+            self._check_frames(call, expect["updates"])
         if "text_debug" in expect:
             collapsed, expanded = await self._subject.debug_texts(result)
             self._check_debug("debug text", expect["text_debug"], collapsed, tags)
@@ -228,7 +224,7 @@ class Player:
 
     def _check_details(self, recorded: Json, ours: Json) -> None:
         wanted = self._wanted(recorded)
-        self._same("details", wanted, masked(documented(ours), wanted))
+        self._same("details", wanted, masked(refusal(documented(ours), wanted), wanted))
 
     def _wanted(self, recorded: Json) -> Json:
         wanted = mended(recorded, self._tags, primary_ids=self._primary_ids, names=self._names)
@@ -236,9 +232,14 @@ class Player:
             wanted |= dict.fromkeys(("backend", "runtime", "route"), STATIC_BACKEND)
         return wanted
 
+    def _document_text(self, recorded: str, details: Json) -> str:
+        """In debug texts there are no trees."""
+        return recorded if "OHM_DEBUG" in self._case.get("env", {}) else document_text(recorded, details)
+
     def _check_text(self, name: str, recorded: str, ours: str, tags: set[str]) -> None:
         if "Q49" in tags:  # the message is in the text
             return
+        ours = without_reason(recorded, ours)
         if "OHM_DEBUG" in self._case.get("env", {}):
             self._check_debug(name, recorded, ours, tags)
         else:
@@ -252,30 +253,16 @@ class Player:
         if not recorded - POLL_MS * self._waits < ours + 1 <= recorded + 1:
             self._differs("elapsed_ms", recorded, ours)
 
-    def _check_frames(self, recorded: list[Json], ours: list[Frame]) -> None:
-        if "Q09" in self._tags:
-            self._check_full_frames(recorded, ours)
-            return
+    def _check_frames(self, call: Call, recorded: list[Json]) -> None:
         wanted = [self._wanted(frame["details"]) for frame in recorded]
-        self._same("frames", wanted, _masked([frame.details for frame in ours], wanted))
-        for theirs, mine in zip(recorded, ours, strict=False):
-            if mine.at_ms > theirs["at_ms"]:
-                self._differs("a frame comes late", theirs["at_ms"], mine.at_ms)
-            self._check_frame_text(theirs["text"], mine.text)
+        shows = self._case.get("live_ui_mode", "off") != "off"
+        screen = Screen(throttle_ms=self._throttle_ms(), has_ui=call.step.get("has_ui", False), shows_status=shows)
+        for difference_found in frame_differences(recorded, wanted, call.frames[call.first_frame :], screen):
+            self._differs(*difference_found)
 
-    def _check_full_frames(self, recorded: list[Json], ours: list[Frame]) -> None:
-        """Recorded frames lack keys (Q09) and some never came (Q42): ours begin and end alike, and are whole."""
-        for frame in ours:
-            self._same("contract_version of a frame", "task.v1", frame.details.get("contract_version"))
-        wanted = [self._wanted(recorded[index]["details"]) for index in (0, -1)]
-        found = [ours[index].details for index in (0, -1)] if ours else []
-        self._same("first and last frame", wanted, [_without_q09(one) for one in _masked(found, wanted)])
-
-    def _check_frame_text(self, recorded: str, ours: str) -> None:
-        """Without a UI: the status line, a blank line, the collapsed text. There, the widget stands for the first."""
-        header, _, view = ours.partition("\n\n")
-        if not (header.startswith("subagents ") and view and recorded.endswith(view)):
-            self._differs("the text of a frame", recorded, ours)
+    def _throttle_ms(self) -> int:
+        given = str(self._case.get("env", {}).get("OHM_SUBAGENTS_ONUPDATE_THROTTLE_MS", ""))
+        return int(given) if given.isdecimal() and int(given) > 0 else THROTTLE_MS
 
     def check_calls(self) -> None:
         """What the backend was asked; a run that was aborted before it began need not reach ours."""
@@ -300,14 +287,6 @@ class Player:
         self.differences.append(f"{self.where}: {name}\n{difference(recorded, ours)}")
 
 
-def documented(details: Json) -> Json:
-    """Details without our additions, with stamps as they are recorded."""
-    kept = {key: 0 if key.endswith("_at_epoch_ms") else value for key, value in details.items() if key not in ADDITIONS}
-    if isinstance(kept.get("items"), list):
-        kept["items"] = [documented(item) for item in kept["items"]]
-    return kept
-
-
 def _like(call: Json, pattern: Json) -> Json:
     """As much of our call of a runner as the case has kept of its own; all of one that it has not."""
     return {key: value for key, value in call.items() if not pattern or key in pattern}
@@ -327,14 +306,6 @@ def without_stamps(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {key: 0 if key.endswith("EpochMs") else without_stamps(inner) for key, inner in value.items()}
-
-
-def _masked(ours: list[Json], wanted: list[Json]) -> list[Json]:
-    return [masked(documented(one), pattern) for one, pattern in zip_longest(ours, wanted, fillvalue={}) if one]
-
-
-def _without_q09(details: Json) -> Json:
-    return {key: value for key, value in details.items() if key not in {"contract_version", "error_category"}}
 
 
 def _state(task: Task) -> Json:

@@ -48,7 +48,10 @@ def refused(details):
 async def test_a_coercion_that_loses_meaning_is_an_error(payload, path, said):
     details = await answer(payload)
     assert refused(details) == path
-    assert said in details["error_advice"]
+    assert details["error_message"].startswith(
+        f"Task tool payload failed validation at {path} (path: {path}): '{path}' is"
+    )
+    assert said in details["error_message"]
 
 
 @pytest.mark.parametrize("milliseconds", [10, 10.0, 10**15, 10**400])
@@ -134,9 +137,10 @@ async def test_unknown_keys_are_ignored_and_named():
     assert result.details["items"][0]["status"] == "succeeded"
     assert result.details["diagnostics"] == [
         "Ignored unknown key 'parralel'.",
-        "Ignored unknown key 'prompt'.",
+        "Ignored 'prompt', because 'tasks' counts.",
         "Ignored unknown key 'tasks.0.priority'.",
     ]
+    assert result.text.endswith("\n".join(f"note: {each}" for each in result.details["diagnostics"]))
 
 
 @pytest.mark.parametrize("op", ["status", "wait", "send", "cancel"])
@@ -145,7 +149,9 @@ async def test_unknown_keys_of_every_op_are_named(op):
         await ohm.run("finder", "p")
         details = (await ohm.call("task", {"op": op, "id": "task_1", "prompt": "p", "speed": 3})).details
     named = ["Ignored unknown key 'speed'."]
-    assert details["diagnostics"] == (named if op == "send" else ["Ignored unknown key 'prompt'.", *named])
+    assert details["diagnostics"] == (
+        named if op == "send" else [f"Ignored 'prompt': op {op} does not take it.", *named]
+    )
 
 
 @pytest.mark.parametrize("field", ["description", "prompt"])
@@ -180,6 +186,8 @@ async def test_a_blank_follow_up_is_refused_and_reaches_nobody(prompt):
         ({"op": "status", "id": 5}, "id", "'id' is 5; allowed: a non-blank text."),
         ({"op": "wait", "id": ["a", 5]}, "id.1", "'id.1' is 5; allowed: a non-blank text."),
         ({"op": "status", "id": None}, "ids", "'ids' is missing; it is required."),
+        ({"id": "a"}, "op", "'op' is missing; allowed: start, status, wait, send, cancel."),
+        ({"op": None}, "op", "'op' is null; allowed: start, status, wait, send, cancel."),
         (
             {"op": "cancel", "ids": ["x"]},
             "id",
@@ -190,7 +198,8 @@ async def test_a_blank_follow_up_is_refused_and_reaches_nobody(prompt):
 @one_loop
 async def test_the_field_that_was_written_is_the_one_that_is_blamed(payload, path, advice):
     details = await answer(payload)
-    assert (refused(details), details["error_advice"]) == (path, advice)
+    reason = f"Task tool payload failed validation at {path} (path: {path}): {advice}"
+    assert (refused(details), details["error_message"]) == (path, reason)
 
 
 @pytest.mark.parametrize(
@@ -228,10 +237,10 @@ async def test_null_is_the_default_of_an_optional_field():
 
 
 @pytest.mark.parametrize("op", ["help", " help "])
-async def test_help_is_told_as_a_status_that_is_not_supported(op):
+async def test_help_is_told_as_a_payload_whose_op_nobody_knows(op):
     details = await answer({"op": op})
     assert (details["op"], details["error_code"], details["error_category"]) == (
-        "status",
+        "start",
         "task_operation_not_supported",
-        "runtime",
+        "validation",
     )

@@ -83,7 +83,7 @@ def test_a_refused_item_keeps_its_name_and_description() -> None:
 def test_an_unknown_profile_is_titled_by_the_summary_of_its_error() -> None:
     error = OhmError(code=ErrorCode.UNKNOWN_SUBAGENT_TYPE, message="No profile.", summary="Unknown subagent_type 'x'")
     entry = entry_of_refused(Refused(item=ITEM, error=error))
-    assert (entry.title, entry.prompt, entry.result) == (*["Unknown subagent_type 'x'"] * 2, "No profile.")
+    assert (entry.title, entry.prompt, entry.result) == ("Unknown subagent_type 'x'", None, "No profile.")
 
 
 def test_a_refused_item_of_a_batch_is_named_by_its_place() -> None:
@@ -94,4 +94,4 @@ def test_a_refused_item_of_a_batch_is_named_by_its_place() -> None:
 
 def test_an_error_without_a_summary_is_its_own_title() -> None:
     entry = entry_of_error(TIMED_OUT)
-    assert (entry.title, entry.prompt, entry.result) == ("Timed out after 180s.",) * 3
+    assert (entry.title, entry.prompt, entry.result) == ("Timed out after 180s.", None, None)

@@ -1,12 +1,19 @@
 from __future__ import annotations
 
-from ohm_subagents._views.text import model_text, view_text
+from dataclasses import replace
+
+from ohm_subagents._views.model_text import model_text
+from ohm_subagents._views.text import frame_head, view_text
 from ohm_subagents.contract import (
     Accepted,
+    Diagnostic,
+    DiagnosticRaised,
     ErrorCode,
     OhmError,
     Refused,
     Rejected,
+    Seen,
+    Sent,
     Started,
     StartItem,
     TextDelta,
@@ -61,24 +68,55 @@ def test_a_batch_keeps_its_order_and_counts_what_was_accepted(succeeded) -> None
     )
 
 
-def test_a_running_task_is_one_line_until_expanded(running) -> None:
-    reply = started(Accepted(task=running()))
-    assert seen(reply) == "⠋ Finder · Auth scan · background\ntask_id: task_1"
-    assert seen(reply, expanded=True) == "  ⠋ Finder · Auth scan\n    ├── Trace auth\n    ╰── Working..."
+WORKING = "  ⠋ Finder · Auth scan\n    ├── Trace auth\n    ├── ○ read a.ts\n    ╰── Working..."
+READING = ToolStarted(call_id="1", tool="read", args="a.ts")
 
 
-def test_a_running_batch_is_one_line_a_task(running) -> None:
-    reply = started(*[Accepted(task=running(task_id=f"task_{n}")) for n in (1, 2)])
+def test_a_running_task_is_a_tree(running) -> None:
+    reply = started(Accepted(task=running(READING)))
+    assert seen(reply) == f"{WORKING}\ntask_id: task_1"
+    assert seen(reply, expanded=True) == WORKING
+    assert seen(Seen(items=reply.items, backend="b", op="status")) == WORKING
+
+
+def test_a_running_batch_is_a_tree_a_task(running) -> None:
+    reply = started(*[Accepted(task=running(READING, task_id=f"task_{n}")) for n in (1, 2)])
+    assert seen(reply, batch=True) == f"{WORKING}\n\n{WORKING}\nbatch: accepted 2/2"
+
+
+def test_only_a_task_that_was_started_in_the_background_is_called_so(running) -> None:
+    items = [Accepted(task=running(READING, task_id=f"task_{n}")) for n in (1, 2)]
+    one = Started(items=tuple(items[:1]), backend="test-backend", background=True)
+    several = Started(items=tuple(items), backend="test-backend", background=True)
     line = "⠋ Finder · Auth scan · background\n"
-    assert seen(reply, batch=True) == line * 2 + "batch: accepted 2/2"
+    assert seen(one) == read(one) == f"{line}task_id: task_1"
+    assert seen(several, batch=True) == f"{line * 2}batch: accepted 2/2"
+    assert seen(one, expanded=True) == WORKING
+
+
+def test_the_spinner_of_a_result_stands_and_that_of_a_frame_turns(running) -> None:
+    reply = started(Accepted(task=running(READING, TextDelta(text="first\nsecond\nthird"))))
+    still = {view_text(reply, batch=False, expanded=False, output_max_chars=9) for _ in range(2)}
+    frame = view_text(reply, batch=False, expanded=False, output_max_chars=9, now_ms=241)
+    assert {text[2] for text in still} == {"⠋"}
+    assert frame.splitlines()[0] == "  ⠹ Finder · Auth scan"
+    assert frame.splitlines()[-3:] == ["    ╰── second", "        third", "task_id: task_1"]
+
+
+def test_the_head_of_a_frame_tells_time_and_tools_of_each_task_at_work(running, succeeded) -> None:
+    reply = started(Accepted(task=running(READING)), Accepted(task=succeeded()))
+    assert frame_head(reply, "all", now_ms=65_001) == "all\n⠙ finder · Auth scan · 01:05 · tools 1/1"
 
 
 def test_a_refused_call_is_a_tree_of_its_error() -> None:
     error = OhmError(code=ErrorCode.SUBAGENTS_DISABLED, message="Enable features.subagents.", summary="Disabled")
-    assert (
-        seen(Rejected(error=error, backend="none"))
-        == "  ✕ Disabled\n    ├── Disabled\n    ╰── Enable features.subagents."
-    )
+    assert seen(Rejected(error=error, backend="none")) == "  ✕ Disabled\n    ╰── Enable features.subagents."
+
+
+def test_no_sentence_of_an_error_is_said_twice() -> None:
+    error = OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message="Unknown task id 'zz'")
+    assert seen(Rejected(error=error, backend="task")) == "  ✕ Unknown task id 'zz'"
+    assert read(Rejected(error=error, backend="task")) == "  ✕ Unknown task id 'zz'"
 
 
 def read(reply, *, batch: bool = False, output_max_chars: int = 8000) -> str:
@@ -87,7 +125,15 @@ def read(reply, *, batch: bool = False, output_max_chars: int = 8000) -> str:
 
 def test_the_model_reads_the_whole_answer_as_it_is(succeeded) -> None:
     answer = "def f():\n    return 1\n\n" + "long " * 200
-    assert read(started(Accepted(task=succeeded(answer)))).endswith(f"\n\noutput (task_1):\n{answer}")
+    text = read(started(Accepted(task=succeeded(answer))))
+    assert text.endswith(f"    ╰── see output (task_1)\n\noutput (task_1):\n{answer}")
+
+
+def test_an_answer_of_one_line_is_read_once(succeeded) -> None:
+    assert read(started(Accepted(task=succeeded("found it\n")))).count("found it") == 1
+    assert read(started(Accepted(task=succeeded("found it")))) == seen(started(Accepted(task=succeeded("found it"))))
+    long = "x" * 113
+    assert read(started(Accepted(task=succeeded(long)))).count(long) == 1
 
 
 def test_the_model_reads_how_much_of_the_answer_was_cut(succeeded) -> None:
@@ -99,19 +145,33 @@ def test_the_model_reads_what_a_failed_task_had_said_and_what_to_do(failed) -> N
     error = OhmError(code=ErrorCode.BACKEND_TIMEOUT, message="Timed out after 180s.", advice="Raise the limit.")
     text = read(started(Accepted(task=failed(error, said="So far: a.py"))))
     assert text.endswith(
-        "\n\nerror (task_1): Timed out after 180s. Raise the limit.\n\npartial answer (task_1):\nSo far: a.py"
+        "    ╰── Timed out after 180s.\n\nadvice (task_1): Raise the limit.\n\npartial answer (task_1):\nSo far: a.py"
     )
+    cut = replace(error, message=f"Timed out: {'x' * 300}")
+    text = read(started(Accepted(task=failed(cut))))
+    assert text.endswith(f"    ╰── see error (task_1)\n\nerror (task_1): {cut}")
 
 
 def test_the_model_reads_every_item_of_a_batch(succeeded) -> None:
     text = read(started(Accepted(task=succeeded("one")), NOBODY), batch=True)
-    assert "\n\noutput (task_1):\none\n\n" in text
-    assert text.endswith("error (nobody): No subagent profile found for 'nobody'. Available: finder, oracle.")
+    assert "    ╰── one\n\n" in text
+    assert text.endswith("batch: accepted 1/2\n\nadvice (nobody): Available: finder, oracle.")
 
 
 def test_the_model_reads_the_advice_of_a_refused_call() -> None:
     text = read(Rejected(error=NOBODY.error, backend="none"))
-    assert text.endswith("\n\nerror: No subagent profile found for 'nobody'. Available: finder, oracle.")
+    assert text == "  ✕ No subagent profile found for 'nobody'.\n\nadvice: Available: finder, oracle."
+
+
+def test_the_model_reads_what_was_not_honoured(running, succeeded) -> None:
+    noted = DiagnosticRaised(diagnostic=Diagnostic(subject="model", message="The answer was cut off."))
+    note = "note (task_1): The answer was cut off."
+    done = started(Accepted(task=succeeded("out", noted)))
+    assert read(done).endswith(f"    ╰── out\n\n{note}")
+    assert read(Sent(task=succeeded("out", noted))).endswith(note)
+    assert read(started(Accepted(task=running(noted)))).endswith(note)
+    text = model_text(done, batch=False, output_max_chars=9, ignored=["Ignored unknown key 'x'."])
+    assert text.endswith(f"\n\n{note}\nnote: Ignored unknown key 'x'.")
 
 
 def test_the_model_is_not_told_half_an_answer_while_the_task_runs(running) -> None:

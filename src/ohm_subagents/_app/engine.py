@@ -166,6 +166,11 @@ class Engine:
         sources = self.assembly.sources
         return sources.host if self.assembly.host.suite_owner(suite) == BUILTIN_SUITES else sources.given_host
 
+    def _status(self) -> str | None:
+        """The status line, unless a host shows it."""
+        is_shown = self.assembly.sources.live_ui is not None and self.assembly.config.ui_mode != "off"
+        return None if is_shown else status_line(self.store.recent())
+
     def _suite_context(self, suite: str) -> SuiteContext:
         return SuiteContext(
             executor=self.orchestrator,
@@ -190,7 +195,7 @@ class Engine:
             home=home_dir(self.assembly.sources.env),
             kept_in=None if self.store.place is None else Path(self.store.place).parent,
             memory=self._memories.setdefault(suite, {}),
-            status=lambda: None if self.assembly.sources.live_ui else status_line(self.store.recent()),
+            status=self._status,
         )
 
 

@@ -26,6 +26,16 @@ def complaint(error: ErrorDetails, *, allowed: Mapping[str, str], otherwise: str
     return f"is {shown(error['input'])}; allowed: {allowed.get(error['type'], custom)}."
 
 
+def unknown_key(key: str) -> str:
+    """What is told of a key that nobody knows."""
+    return f"Ignored unknown key '{key}'."
+
+
+def outdone(key: str, *, by: str) -> str:
+    """What is told of a key that another one stands in place of."""
+    return f"Ignored '{key}', because '{by}' counts."
+
+
 def shown(value: object) -> str:
     """A value as JSON, cut at 60 characters."""
     try:

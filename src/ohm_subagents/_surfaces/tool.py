@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import traceback
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,10 @@ from ohm_subagents._surfaces.background import how_to_collect
 from ohm_subagents._surfaces.updates import Frames
 from ohm_subagents._views.cells import wrapped
 from ohm_subagents._views.debug import debug_text
+from ohm_subagents._views.model_text import model_text
 from ohm_subagents._views.projection import project
-from ohm_subagents._views.text import model_text, view_text
+from ohm_subagents._views.text import frame_head, view_text
+from ohm_subagents._views.theme import View
 from ohm_subagents.contract.commands import Rejected
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.text import encodable_json
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import JsonObject, SuiteContext, Tool, ToolCall
-    from ohm_subagents._views.theme import View
     from ohm_subagents.contract.commands import Command, Reply
     from ohm_subagents.contract.diagnostics import Diagnostic
 
@@ -43,11 +43,8 @@ async def carry_out(
 ) -> ToolResult:
     """Execute a command for a tool call; progress frames are results like the last one."""
     show = partial(result_of, context=context, batch=batch, ignored=ignored)
+    frame = partial(show, is_frame=True)
     throttle_ms = context.settings().onupdate_throttle_ms
-
-    def frame(reply: Reply) -> ToolResult:
-        return _as_frame(show(reply), context)
-
     return await followed(command, context, call, frame=frame, result=show, throttle_ms=throttle_ms)
 
 
@@ -76,21 +73,24 @@ async def followed(
     return done
 
 
-def _as_frame(result: ToolResult, context: SuiteContext) -> ToolResult:
-    """The text of a frame is for a person: the collapsed view, headed by the status line where no host shows it."""
-    status = context.status()
-    return replace(result, text="\n\n".join(filter(None, (status, result.render()))))
+def result_of(
+    reply: Reply,
+    context: SuiteContext,
+    *,
+    batch: bool = False,
+    ignored: tuple[str, ...] = (),
+    is_frame: bool = False,
+) -> ToolResult:
+    """The envelope for machines, its text for the model, its views for people; `ignored` are sentences.
 
-
-def result_of(reply: Reply, context: SuiteContext, *, batch: bool = False, ignored: tuple[str, ...] = ()) -> ToolResult:
-    """The envelope for machines, its text for the model, its views for people."""
-    settings = context.settings()
+    A frame is for people only: its text is the collapsed view, below how far things are where no host shows that.
+    """
+    settings, now_ms = context.settings(), context.clock() if is_frame else None
     cap = settings.output_max_chars
     envelope = project(reply, batch=batch, output_max_chars=cap)
     details: JsonObject = envelope.payload()
     if ignored:
-        noted: list[JsonValue] = [f"Ignored unknown key '{key}'." for key in ignored]
-        details["diagnostics"] = [*(envelope.diagnostics or ()), *noted]
+        details["diagnostics"] = [*(envelope.diagnostics or ()), *ignored]
 
     def shown(view: View) -> str:
         now = context.settings()
@@ -104,10 +104,18 @@ def result_of(reply: Reply, context: SuiteContext, *, batch: bool = False, ignor
             width=view.width,
             tail_rows=now.transcript_tail_lines,
             wording=context.wording,
+            now_ms=now_ms,
         )
 
+    if now_ms is None:
+        told = model_text(reply, batch=batch, output_max_chars=cap, ignored=ignored)
+        text = f"{told}{how_to_collect(reply)}"
+    else:
+        status = context.status()
+        head = None if status is None else frame_head(reply, status, now_ms=now_ms)
+        text = "\n\n".join(filter(None, (head, shown(View()))))
     return ToolResult(
-        text=f"{model_text(reply, batch=batch, output_max_chars=cap)}{how_to_collect(reply)}",
+        text=text,
         details=details,
         is_error=envelope.status == "failed" or (envelope.op in {"start", "send"} and envelope.status == "cancelled"),
         view=shown,

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.events import Event
 
 logger = logging.getLogger(PROJECT)
+_NOISE_S = 1e-6
+"""Sums of seconds are not exact."""
 
 
 class Frames:
@@ -50,7 +52,7 @@ class Frames:
         self._newest = snapshot
         if isinstance(event, TaskQueued | RunEnded):  # the task shows them by what follows
             return
-        if anyio.current_time() - self._shown_at >= self._throttle_s:
+        if anyio.current_time() - self._shown_at >= self._throttle_s - _NOISE_S:
             self._show(snapshot)
         else:
             self._late = snapshot

@@ -29,8 +29,9 @@ def route_block(route: Route) -> Routing:
 
 
 def shared_route(tasks: list[Task], backend: str) -> Routing:
-    """The value that all items share, else `mixed`."""
-    routes = [task.route for task in tasks] or [Route(runtime=backend, route=backend)]
+    """The value that all items share, else `mixed`. One that never ran has no say where others did."""
+    ran = [task for task in tasks if task.runs] or tasks
+    routes = [task.route for task in ran] or [Route(runtime=backend, route=backend)]
     return {
         "provider": _shared({route.provider for route in routes}),
         "model": _shared({route.model for route in routes}),

@@ -2,31 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ohm_subagents._views.cells import printable
+from ohm_subagents._views.preview import last_lines
 from ohm_subagents._views.rows import assistant_text, tool_rows
-from ohm_subagents._views.tree import TreeEntry
+from ohm_subagents._views.status import elapsed_ms
+from ohm_subagents._views.tree import EXPANDED, MIN_WIDTH, PREFIX, TreeEntry
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.events import Failed
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
     from ohm_subagents._views.rows import Wording
+    from ohm_subagents._views.tree import TreeLimits
     from ohm_subagents.contract.commands import Missing, Refused
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.task import Task
 
 
 def entry_of(task: Task, *, expanded: bool, output_max_chars: int, wording: Wording | None = None) -> TreeEntry:
-    """A task: its prompt, its tool rows and its result: the last line of the answer, or all lines when expanded."""
+    """A task: its prompt, its tool rows and its result: the last line of the answer, or all lines when expanded.
+
+    Its spinner stands: the same task is always the same text.
+    """
     return TreeEntry(
         status=task.status,
         title=title(task.profile, task.description) or task.summary,
         prompt=task.prompt.strip() or task.description.strip() or task.summary,
         rows=tool_rows(task, wording),
         result=_result(task, expanded=expanded, output_max_chars=output_max_chars),
-        elapsed_ms=task.updated_ms - (task.started_ms or task.created_ms),
     )
+
+
+def live_entry(
+    task: Task,
+    *,
+    now_ms: int,
+    limits: TreeLimits,
+    width: int,
+    output_max_chars: int = 0,
+    wording: Wording | None = None,
+) -> TreeEntry:
+    """A task in a picture that moves: the spinner turns, and what the subagent says is shown from its end."""
+    entry = entry_of(task, expanded=limits == EXPANDED, output_max_chars=output_max_chars, wording=wording)
+    if task.is_terminal:
+        return entry
+    inner = max(MIN_WIDTH, width) - PREFIX
+    said = last_lines(printable(assistant_text(task)), width=inner, limit=limits.result_lines)
+    return replace(entry, result="\n".join(said) or entry.result, elapsed_ms=elapsed_ms(task, now_ms=now_ms))
 
 
 def entry_of_refused(refused: Refused, *, position: int | None = None) -> TreeEntry:
@@ -37,7 +62,7 @@ def entry_of_refused(refused: Refused, *, position: int | None = None) -> TreeEn
     if refused.profile is None:
         return entry_of_error(refused.error)
     description = refused.item.description
-    return entry_of_error(refused.error, title=title(refused.profile, description), prompt=description)
+    return entry_of_error(refused.error, title=title(refused.profile, description), prompt=description or None)
 
 
 def entry_of_missing(missing: Missing) -> TreeEntry:
@@ -45,10 +70,12 @@ def entry_of_missing(missing: Missing) -> TreeEntry:
     return entry_of_error(missing.error, title=f"Task {missing.id}", prompt=f"Resolve task {missing.id}")
 
 
-def entry_of_error(error: OhmError, *, title: str = "", prompt: str = "") -> TreeEntry:
-    """A call that came to nothing: what is not known about it is told by the error's summary."""
+def entry_of_error(error: OhmError, *, title: str = "", prompt: str | None = None) -> TreeEntry:
+    """A call that came to nothing: without a title it is called as its error, and no sentence is said twice."""
     summary = error.summary or error.message
-    return TreeEntry(status="failed", title=title or summary, prompt=prompt or summary, result=error.message)
+    headed = title or summary
+    result = error.message if error.message != headed else None
+    return TreeEntry(status="failed", title=headed, prompt=prompt, result=result)
 
 
 def title(profile: str, description: str) -> str:

@@ -29,7 +29,8 @@ def project(reply: Reply, *, batch: bool, output_max_chars: int) -> AnyEnvelope:
     """The envelope of a reply; a start is shown as its one task, or as the `batch` that the caller asked for."""
     match reply:
         case Rejected(items=(asked,)) if not batch:
-            return _rejected(replace(reply, profile=asked.profile, description=asked.description))
+            named = replace(reply, profile=asked.profile, description=asked.description, invocation=asked.invocation)
+            return _rejected(named)
         case Rejected():
             return _rejected(reply)
         case Started(items=(only,)) if not batch:
@@ -86,22 +87,22 @@ def _rejected(reply: Rejected) -> Envelope:
         subagent_type=reply.profile,
         description=reply.description,
         invocation=reply.invocation,
+        output_available=False,
         **route_block(Route(runtime=reply.backend, route=reply.backend)),
         **failure_block(reply.error),
     )
 
 
 def _refused(refused: Refused, backend: str) -> Envelope:
-    """A single start that was never admitted; of an unknown profile nothing else is known."""
-    found = refused.profile is not None
+    """A single start that was never admitted, in the caller's words where no profile was found."""
     return _rejected(
         Rejected(
             error=refused.error,
             backend=backend,
             task_id=None if refused.error.task_id is None else TaskId(refused.error.task_id),
-            profile=refused.profile,
-            description=refused.item.description if found else None,
-            invocation=refused.invocation,
+            profile=refused.profile or refused.item.profile,
+            description=refused.item.description,
+            invocation=refused.invocation or refused.item.invocation,
         )
     )
 
@@ -117,7 +118,7 @@ def _batch(reply: Started, output_max_chars: int) -> BatchEnvelope:
     return BatchEnvelope(
         status=("succeeded" if succeeded == total else "failed") if settled else "running",
         summary=f"Completed batch tasks: {succeeded}/{len(tasks)} succeeded{refusals}" if settled else progress,
-        backend=reply.backend,
+        backend=_shared_backend(tasks, reply.backend),
         **shared_route(tasks, reply.backend),
         items=[_item(index, item, output_max_chars) for index, item in enumerate(reply.items, start=1)],
         total_count=total,
@@ -138,9 +139,8 @@ def _batch_status(tasks: list[Task], rejected: int) -> BatchStatus:
 
 def _seen(reply: Seen, output_max_chars: int) -> StatusEnvelope | WaitEnvelope:
     tasks = [item.task for item in reply.items if isinstance(item, Accepted)]
-    backends = {task.backend for task in tasks}
     items = [_item(index, item, output_max_chars) for index, item in enumerate(reply.items, start=1)]
-    backend = next(iter(backends)) if len(backends) == 1 else reply.backend
+    backend = _shared_backend(tasks, reply.backend)
     status = _worst(tuple("failed" if isinstance(item, Missing) else item.task.status for item in reply.items))
     summary = f"{reply.op} for {len(items)} task(s)"
     routing = shared_route(tasks, backend)
@@ -158,6 +158,11 @@ def _seen(reply: Seen, output_max_chars: int) -> StatusEnvelope | WaitEnvelope:
         **routing,
         **failure_block(WAIT_OVER.get(over or "")),
     )
+
+
+def _shared_backend(tasks: list[Task], usual: str) -> str:
+    backends = {task.backend for task in tasks}
+    return backends.pop() if len(backends) == 1 else usual
 
 
 def _worst(statuses: tuple[Status, ...]) -> Status:

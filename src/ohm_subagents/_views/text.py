@@ -1,4 +1,4 @@
-"""The text of a reply: the view for a person (task-v1, 17.2) and the text for the calling model (house 9.13)."""
+"""The text of a reply for a person (task-v1, 17.2)."""
 
 from __future__ import annotations
 
@@ -6,27 +6,26 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import fit, one_line, wrapped
+from ohm_subagents._views.cells import wrapped
 from ohm_subagents._views.entries import (
-    answer_of,
     entry_of,
     entry_of_error,
     entry_of_missing,
     entry_of_refused,
+    live_entry,
     title,
 )
-from ohm_subagents._views.rows import assistant_text
+from ohm_subagents._views.status import task_line
 from ohm_subagents._views.tree import EXPANDED, TAIL_ROWS, collapsed, marker, tree_lines
+from ohm_subagents._views.widget import MAX_TASKS
 from ohm_subagents.contract.commands import Accepted, Missing, Refused, Rejected, Seen, Sent, Started, Stopped
-from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from ohm_subagents._views.rows import Wording
-    from ohm_subagents._views.tree import TreeEntry
+    from ohm_subagents._views.tree import TreeEntry, TreeLimits
     from ohm_subagents.contract.commands import ItemReply, Reply
-    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.task import Task
 
 WIDTH: Final = 120
@@ -41,30 +40,53 @@ def view_text(
     width: int = WIDTH,
     tail_rows: int = TAIL_ROWS,
     wording: Wording | None = None,
+    now_ms: int | None = None,
 ) -> str:
-    """What a person sees: the tree; while everything still runs, one line a task unless `expanded`."""
-    draw = partial(entry_of, expanded=expanded, output_max_chars=output_max_chars, wording=wording)
-    entries = _entries(reply, draw, batch=batch, expanded=expanded, output_max_chars=output_max_chars)
-    if not expanded and all(entry.is_active for entry in entries):
-        lines = [fit(one_line(_background_line(entry)), width) for entry in entries]
-        lines += [line for told in _task_id_line(reply, batch=batch) for line in wrapped(told, width)]
-    else:
-        lines = tree_lines(entries, limits=EXPANDED if expanded else collapsed(tail_rows), width=width)
-    return "\n".join([*lines, *(line for told in _footer(reply, batch=batch) for line in wrapped(told, width))])
+    """What a person sees: the tree, or a line a task of those that were started in the background.
 
-
-def model_text(reply: Reply, *, batch: bool, output_max_chars: int, width: int = WIDTH) -> str:
-    """What the calling model reads: the tree, then every answer whole (up to the cap), error and partial work.
-
-    †(Q54): the reference gives the model two wrapped lines of the answer and leaves the findings in `details`.
+    With `now_ms` it is a frame of a picture that moves.
     """
-    tree = view_text(reply, batch=batch, expanded=False, output_max_chars=output_max_chars, width=width)
-    return "\n\n".join([tree, *_blocks(reply, output_max_chars)])
+    limits = EXPANDED if expanded else collapsed(tail_rows)
+    if now_ms is None:
+        draw = partial(entry_of, expanded=expanded, output_max_chars=output_max_chars, wording=wording)
+    else:
+        draw = partial(
+            live_entry, now_ms=now_ms, limits=limits, width=width, output_max_chars=output_max_chars, wording=wording
+        )
+    entries = entries_of(reply, draw, batch=batch)
+    return drawn(reply, entries, batch=batch, limits=limits, width=width)
 
 
-def _entries(
-    reply: Reply, draw: Callable[[Task], TreeEntry], *, batch: bool, expanded: bool, output_max_chars: int
-) -> list[TreeEntry]:
+def drawn(reply: Reply, entries: list[TreeEntry], *, batch: bool, limits: TreeLimits, width: int) -> str:
+    """The entries of a reply, and below them what is known of it as a whole."""
+    is_active = limits != EXPANDED and all(entry.is_active for entry in entries)
+    if is_active and isinstance(reply, Started) and reply.background:
+        lines = [part for entry in entries for part in wrapped(_background_line(entry), width)]
+    else:
+        lines = tree_lines(entries, limits=limits, width=width)
+    ending = [*(_task_id_line(reply, batch=batch) if is_active else ()), *_footer(reply, batch=batch)]
+    return "\n".join([*lines, *(part for line in ending for part in wrapped(line, width))])
+
+
+def frame_head(reply: Reply, status: str, *, now_ms: int) -> str:
+    """What heads a frame where no host shows it: the status line, and how far each task of the call is."""
+    at_work = [task for task in tasks_of(reply) if not task.is_terminal]
+    return "\n".join([status, *(task_line(task, now_ms=now_ms) for task in at_work[:MAX_TASKS])])
+
+
+def tasks_of(reply: Reply) -> list[Task]:
+    """The tasks that a reply tells of."""
+    match reply:
+        case Started(items=items) | Seen(items=items):
+            return [item.task for item in items if isinstance(item, Accepted)]
+        case Sent(task=task) | Stopped(task=task):
+            return [task]
+        case Rejected():
+            return []
+
+
+def entries_of(reply: Reply, draw: Callable[[Task], TreeEntry], *, batch: bool) -> list[TreeEntry]:
+    """One entry a task, or a refusal."""
     match reply:
         case Rejected(items=(asked,)) if not batch:
             return [_entry_of_rejected(replace(reply, profile=asked.profile, description=asked.description))]
@@ -83,7 +105,7 @@ def _entry_of_rejected(reply: Rejected) -> TreeEntry:
     if reply.profile is None:
         return entry_of_error(reply.error)
     description = reply.description or ""
-    return entry_of_error(reply.error, title=title(reply.profile, description), prompt=description)
+    return entry_of_error(reply.error, title=title(reply.profile, description), prompt=description or None)
 
 
 def _entry(item: ItemReply | Missing, draw: Callable[[Task], TreeEntry], *, position: int | None) -> TreeEntry:
@@ -119,45 +141,3 @@ def _footer(reply: Reply, *, batch: bool) -> list[str]:
             return [f"batch: accepted {sum(isinstance(item, Accepted) for item in items)}/{len(items)}"]
         case _:
             return []
-
-
-def _blocks(reply: Reply, output_max_chars: int) -> Iterable[str]:
-    match reply:
-        case Rejected(error=error):
-            return _error_block("error", error)
-        case Started(items=items) | Seen(items=items):
-            return [block for item in items for block in _item_blocks(item, output_max_chars)]
-        case Sent(task=task) | Stopped(task=task):
-            return _task_blocks(task, output_max_chars)
-
-
-def _item_blocks(item: ItemReply | Missing, output_max_chars: int) -> list[str]:
-    match item:
-        case Refused(error=error, item=asked):
-            return _error_block(f"error ({asked.profile})", error)
-        case Missing(id=task_id, error=error):
-            return _error_block(f"error ({task_id})", error)
-        case Accepted(task=task):
-            return _task_blocks(task, output_max_chars)
-
-
-def _task_blocks(task: Task, output_max_chars: int) -> list[str]:
-    if not task.is_terminal:
-        return []
-    error = [] if task.error is None else _error_block(f"error ({task.id})", task.error)
-    if output := answer_of(task):
-        return [*error, _capped_block(f"output ({task.id}", output, output_max_chars)]
-    said = assistant_text(task)
-    partial = f"partial answer ({task.id}"
-    return [*error, *([_capped_block(partial, said, output_max_chars)] if said else [])]
-
-
-def _error_block(heading: str, error: OhmError) -> list[str]:
-    """The whole sentence and what to do; the tree may have cut it."""
-    return [f"{heading}: {error}"]
-
-
-def _capped_block(heading: str, text: str, output_max_chars: int) -> str:
-    capped = truncate(text, output_max_chars)
-    cut = f", truncated {capped.returned_chars}/{capped.total_chars} chars" if capped.is_truncated else ""
-    return f"{heading}{cut}):\n{capped.text}"

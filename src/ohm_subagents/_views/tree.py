@@ -20,18 +20,24 @@ SPINNER_FRAME_MS: Final = 120
 MIN_WIDTH: Final = 16
 TAIL_ROWS: Final = 4
 
+PREFIX: Final = 8
+"""How many cells stand before a child."""
+
 _BRANCH, _LAST, _DOWN, _BLANK = "    ├── ", "    ╰── ", "    │   ", "        "
 _ROW_MARKERS: Final = (DONE, FAILED, STARTED, UPDATED, *SPINNER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeEntry:
-    """One piece of work as a tree shows it; `elapsed_ms` turns the spinner while it is queued or running."""
+    """One piece of work as a tree shows it; `elapsed_ms` turns the spinner while it is queued or running.
+
+    Without a prompt or a result it has no line for it.
+    """
 
     status: Status
     title: str
-    prompt: str
-    result: str
+    prompt: str | None
+    result: str | None
     rows: tuple[str, ...] = ()
     elapsed_ms: int = 0
 
@@ -94,15 +100,18 @@ def _entry_lines(entry: TreeEntry, *, limits: TreeLimits, width: int) -> list[st
     inner = width - cells(_BRANCH)
     title = printable(entry.title).replace("\n", " ")
     hidden = max(0, len(entry.rows) - limits.rows)
-    children = [_block(entry.prompt, limit=limits.prompt_lines, width=inner)]
+    children = [] if entry.prompt is None else [_block(entry.prompt, limit=limits.prompt_lines, width=inner)]
     if hidden:
         children.append([fit(f"{UPDATED} {hidden} earlier tool call(s)", inner)])
     children += [_block(_marked(row), limit=1, width=inner) for row in entry.rows[hidden:]]
-    children.append(_block(entry.result, limit=limits.result_lines, width=inner))
+    if entry.result is not None:
+        children.append(_block(entry.result, limit=limits.result_lines, width=inner))
     lines = [fit(f"  {marker(entry)} {title}", width)]
     for child in children[:-1]:
         lines += _hung(child, _BRANCH, _DOWN)
-    return lines + _hung(children[-1], _LAST, _BLANK)
+    for child in children[-1:]:
+        lines += _hung(child, _LAST, _BLANK)
+    return lines
 
 
 def _hung(block: list[str], first: str, following: str) -> list[str]:

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import printable
-from ohm_subagents._views.entries import entry_of
-from ohm_subagents._views.preview import last_lines
-from ohm_subagents._views.rows import assistant_text
-from ohm_subagents._views.status import elapsed_ms
-from ohm_subagents._views.tree import MIN_WIDTH, TreeLimits, tree_lines
+from ohm_subagents._views.entries import live_entry
+from ohm_subagents._views.tree import TreeLimits, tree_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ohm_subagents._views.tree import TreeEntry
     from ohm_subagents.contract.task import Task
 
 WIDTH: Final = 100
 MAX_TASKS: Final = 5
 VERBOSE: Final = TreeLimits(prompt_lines=6, rows=8, result_lines=4)
 COMPACT: Final = TreeLimits(prompt_lines=1, rows=2, result_lines=1)
-
-_PREFIX: Final = len("    ╰── ")
 
 
 def widget_lines(
@@ -37,11 +29,5 @@ def widget_lines(
     active = sorted(
         (task for task in tasks if not task.is_terminal), key=lambda task: (task.status == "queued", -task.updated_ms)
     )
-    entries = [_entry(task, now_ms=now_ms, limits=limits, width=width) for task in active[:max_tasks]]
+    entries = [live_entry(task, now_ms=now_ms, limits=limits, width=width) for task in active[:max_tasks]]
     return tree_lines(entries, limits=limits, width=width)
-
-
-def _entry(task: Task, *, now_ms: int, limits: TreeLimits, width: int) -> TreeEntry:
-    said = last_lines(printable(assistant_text(task)), width=max(MIN_WIDTH, width) - _PREFIX, limit=limits.result_lines)
-    entry = entry_of(task, expanded=False, output_max_chars=0)
-    return replace(entry, result="\n".join(said) or entry.result, elapsed_ms=elapsed_ms(task, now_ms=now_ms))

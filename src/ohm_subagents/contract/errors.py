@@ -62,7 +62,7 @@ class ErrorCode(StrEnum):
     UNKNOWN_TOOL = _code("unknown_tool", Category.NOT_FOUND, "No tool of this name is mounted.")
     TOOL_FAILED = _code("tool_failed", Category.RUNTIME, "A tool of a plugin raised.")
     UNKNOWN_SUBAGENT_TYPE = _code("unknown_subagent_type", Category.NOT_FOUND, "No profile has this id.")
-    OPERATION_NOT_SUPPORTED = _code("task_operation_not_supported", Category.RUNTIME, "`op` is `help`.")
+    OPERATION_NOT_SUPPORTED = _code("task_operation_not_supported", Category.VALIDATION, "`op` is `help`.")
     ASYNC_DISABLED = _code("task_async_disabled", Category.RUNTIME, "`async: true` without `subagents.asyncStart`.")
     INVALID_MODEL = _code(
         "invalid_model", Category.VALIDATION, "A model is not written as `<provider>/<model>[:<thinking>]`."
@@ -238,12 +238,13 @@ class OhmError:
 
 _TELLING = (
     (Category.NOT_FOUND, ("not_found",)),
-    (Category.VALIDATION, ("invalid_", "validation", "payload")),
     (Category.POLICY, ("permission", "policy")),
     (Category.PERSISTENCE, ("persistence", "corrupt", "retention")),
 )
 
 
 def _told_by(code: str) -> Category:
-    """The category that task.v1 gives to a code it does not know."""
-    return next((category for category, words in _TELLING if any(word in code for word in words)), Category.RUNTIME)
+    """The category that task.v1 gives to a code it does not know; no plugin's failure is a fault of the payload."""
+    return next(
+        (category for category, words in _TELLING if any(word in str(code) for word in words)), Category.RUNTIME
+    )

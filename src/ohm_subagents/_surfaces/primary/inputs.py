@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._surfaces.arguments import outdone, unknown_key
 from ohm_subagents._surfaces.background import ASYNC
 from ohm_subagents.contract.commands import StartItem
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -30,7 +31,7 @@ TEXT: Final[JsonObject] = {"type": "string", "minLength": 1}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrimaryInput:
-    """A payload understood: the item to start, whether in the background, and the keys that mean nothing to us."""
+    """A payload understood: the item to start, whether in the background, and what is told of what does not count."""
 
     item: StartItem
     background: bool
@@ -39,7 +40,7 @@ class PrimaryInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Misunderstood:
-    """A payload refused, and the keys that mean nothing to us."""
+    """A payload refused, and what is told of keys that do not count."""
 
     error: OhmError
     ignored: tuple[str, ...] = ()
@@ -104,7 +105,7 @@ def _main(profile: Profile, arguments: dict[str, JsonValue]) -> str:
 
 
 def _ignored(profile: Profile, arguments: dict[str, JsonValue]) -> Iterator[str]:
-    """Keys that say something and count for nothing: named, never dropped in silence."""
+    """What is said and counts for nothing: told, never dropped in silence."""
     fields: dict[str, InputRole] = {field.name: field.role for field in inputs_of(profile)}
     roles: dict[str, InputRole] = fields if LEGACY in fields else {**fields, LEGACY: "prompt"}
     counts: dict[InputRole, str] = {}
@@ -115,11 +116,12 @@ def _ignored(profile: Profile, arguments: dict[str, JsonValue]) -> Iterator[str]
         if key == "async":
             continue
         if key not in roles:
-            yield key
+            yield unknown_key(key)
         elif isinstance(value, list) and roles[key] == "files":
-            yield from (f"{key}.{index}" for index, name in enumerate(value) if not isinstance(name, str | None))
+            wrong = (index for index, name in enumerate(value) if not isinstance(name, str | None))
+            yield from (f"Ignored '{key}.{index}', which is no text." for index in wrong)
         elif counts.get(roles[key], key) != key and (_text(value) or not isinstance(value, str | None)):
-            yield key
+            yield outdone(key, by=counts[roles[key]])
 
 
 def _blocks(profile: Profile, arguments: dict[str, JsonValue]) -> Iterator[str]:

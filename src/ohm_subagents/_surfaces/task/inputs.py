@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from ohm_subagents._surfaces.arguments import complaint, shown
+from ohm_subagents._surfaces.arguments import complaint, outdone, shown, unknown_key
 from ohm_subagents.contract.commands import Cancel, Command, Look, Op, Send, Start, StartItem, Wait
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -148,11 +148,15 @@ SHAPES: Final[dict[str, Shape]] = {
     "send": SendFields,
     "cancel": CancelFields,
 }
+_AS_OP: Final[dict[Shape, str]] = {shape: f"op {op}" for op, shape in SHAPES.items()} | {
+    StartSingle: "a start of one task",
+    StartBatch: "a start of several",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskInput:
-    """A payload understood: the command, whether a list was asked for, and the keys that mean nothing to us."""
+    """A payload understood: the command, whether a list was asked for, and what is told of keys that do not count."""
 
     command: Command
     batch: bool = False
@@ -176,10 +180,11 @@ def parse(arguments: JsonValue) -> Result[TaskInput, Misunderstood]:
     name = typed.strip() if isinstance(typed, str) else ""
     op = _op(name)
     if op is None:
-        unknown = tuple(_said(arguments, known=_ANY))
+        unknown = tuple(unknown_key(key) for key in _said(arguments, known=_ANY))
         if name == "help":
-            return Err(Misunderstood(error=_HELP, op="status", ignored=unknown))
-        refusal = _invalid("op", f"'op' is {shown(typed)}; allowed: {', '.join(OPS)}.")
+            return Err(Misunderstood(error=_HELP, ignored=unknown))
+        said = f"is {shown(typed)}" if "op" in arguments else "is missing"
+        refusal = _invalid("op", f"'op' {said}; allowed: {', '.join(OPS)}.")
         return Err(Misunderstood(error=refusal, ignored=unknown))
     batch = op == "start" and _asks_for_several(arguments)
     shape = StartBatch if batch else SHAPES[op]
@@ -217,15 +222,21 @@ def _with_ids(arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _ignored(arguments: dict[str, JsonValue], shape: Shape, *, by_id: bool) -> Iterator[str]:
-    """Keys that say something and count for nothing with this op: named, never dropped in silence."""
+    """What is said and counts for nothing with this op: told, never dropped in silence."""
     ids = arguments.get("ids")
     repeated = isinstance(ids, list) and arguments.get("id") in ids
     known = _names(shape) | _OP
-    yield from _said(arguments, known=known | {"id"} if by_id or repeated else known)
+    for key in _said(arguments, known=known | {"id"} if by_id or repeated else known):
+        if key not in _ANY:
+            yield unknown_key(key)
+        elif (key == "id" and "ids" in known) or (key in _names(StartSingle) and shape is StartBatch):
+            yield outdone(key, by="ids" if key == "id" else "tasks")
+        else:
+            yield f"Ignored '{key}': {_AS_OP[shape]} does not take it."
     tasks = arguments.get("tasks")
     for index, task in enumerate(tasks if isinstance(tasks, list) and shape is StartBatch else ()):
         if isinstance(task, dict):
-            yield from (f"tasks.{index}.{key}" for key in _said(task, known=_names(TaskFields)))
+            yield from (unknown_key(f"tasks.{index}.{key}") for key in _said(task, known=_names(TaskFields)))
 
 
 def _said(arguments: dict[str, JsonValue], *, known: frozenset[str]) -> Iterator[str]:
@@ -272,12 +283,7 @@ _HELP: Final = OhmError(
 )
 
 
-def _invalid(path: str, advice: str) -> OhmError:
-    at = f" at {path}" if path else ""
+def _invalid(path: str, reason: str) -> OhmError:
+    at, where = (f" at {path}", f" (path: {path})") if path else ("", "")
     summary = f"Task tool payload failed validation{at}"
-    return OhmError(
-        code=ErrorCode.INVALID_TASK_PAYLOAD,
-        summary=summary,
-        message=f"{summary} (path: {path})" if path else summary,
-        advice=advice,
-    )
+    return OhmError(code=ErrorCode.INVALID_TASK_PAYLOAD, summary=summary, message=f"{summary}{where}: {reason}")

@@ -1,0 +1,137 @@
+"""The text of a reply for the calling model (house 9.13)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._views.cells import cells
+from ohm_subagents._views.entries import answer_of, entry_of
+from ohm_subagents._views.rows import assistant_text
+from ohm_subagents._views.text import WIDTH, drawn, entries_of, tasks_of
+from ohm_subagents._views.tree import PREFIX, collapsed
+from ohm_subagents.contract.commands import Accepted, Missing, Refused, Rejected, Seen, Sent, Started, Stopped
+from ohm_subagents.contract.truncation import truncate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ohm_subagents._views.tree import TreeEntry
+    from ohm_subagents.contract.commands import ItemReply, Reply
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.task import Task
+
+MOST_NOTES: Final = 10
+NOTE_MAX_CHARS: Final = 500
+"""So many notes of a task, and so much of each, are in a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A text below the tree: what it is, of whom, how much of it was cut, and the text.
+
+    Where the tree tells the `gist`, only what is `more` than that is left to be said.
+    """
+
+    kind: str
+    of: str
+    text: str
+    cut: str = ""
+    gist: str = ""
+    more: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is and of whom."""
+        return f"{self.kind} ({self.of})" if self.of else self.kind
+
+    def __str__(self) -> str:
+        if self.kind in {"output", "partial answer"}:
+            return f"{self.kind} ({self.of}{self.cut}):\n{self.text}"
+        return f"{self.name}: {self.text}"
+
+
+def model_text(reply: Reply, *, batch: bool, output_max_chars: int, ignored: Iterable[str] = ()) -> str:
+    """The tree, notes, and what the tree cannot hold whole: answers (up to the cap), errors, partial work.
+
+    †(Q54): the reference gives the model two wrapped lines of the answer and leaves the findings in `details`. Nothing
+    is said twice: an answer of one line is in the tree only, and of a longer one the tree says where it is.
+    """
+    draw = partial(entry_of, expanded=False, output_max_chars=output_max_chars)
+    entries: list[TreeEntry] = []
+    blocks: list[str] = []
+    for entry, below in zip(entries_of(reply, draw, batch=batch), _below(reply, output_max_chars), strict=True):
+        shown, rest = _divided(entry, below)
+        entries.append(shown)
+        blocks += map(str, rest)
+    tree = drawn(reply, entries, batch=batch, limits=collapsed(), width=WIDTH)
+    notes = "\n".join([*_notes(reply), *(f"note: {each}" for each in ignored)])
+    return "\n\n".join([tree, *([notes] if notes else []), *blocks])
+
+
+def _divided(entry: TreeEntry, below: list[Block]) -> tuple[TreeEntry, list[Block]]:
+    """What the tree holds, and what stands below it."""
+    rest: list[Block] = []
+    for block in below:
+        is_told = block.gist in {entry.title, entry.result} and cells(block.gist) <= WIDTH - PREFIX
+        if is_told and block.more:
+            rest.append(Block("advice", block.of, block.more))
+        elif not is_told:
+            rest.append(block)
+            if block.kind == "output" or entry.result == block.gist:
+                entry = replace(entry, result=f"see {block.name}")
+    return entry, rest
+
+
+def _below(reply: Reply, output_max_chars: int) -> list[list[Block]]:
+    """What there is to say of each entry."""
+    match reply:
+        case Rejected(error=error):
+            return [[_of_error(error, "")]]
+        case Started(items=items) | Seen(items=items):
+            return [_of_item(item, output_max_chars) for item in items]
+        case Sent(task=task) | Stopped(task=task):
+            return [_of_task(task, output_max_chars)]
+
+
+def _of_item(item: ItemReply | Missing, output_max_chars: int) -> list[Block]:
+    match item:
+        case Refused(error=error, item=asked):
+            return [_of_error(error, asked.profile)]
+        case Missing(id=task_id, error=error):
+            return [_of_error(error, task_id)]
+        case Accepted(task=task):
+            return _of_task(task, output_max_chars)
+
+
+def _of_task(task: Task, output_max_chars: int) -> list[Block]:
+    if not task.is_terminal:
+        return []
+    error = [] if task.error is None else [_of_error(task.error, task.id)]
+    if output := answer_of(task):
+        return [*error, _capped("output", task, output, output_max_chars)]
+    said = assistant_text(task)
+    return [*error, *([_capped("partial answer", task, said, output_max_chars)] if said else [])]
+
+
+def _of_error(error: OhmError, of: str) -> Block:
+    return Block("error", of, str(error), gist=error.message, more=error.advice)
+
+
+def _capped(kind: str, task: Task, text: str, output_max_chars: int) -> Block:
+    capped = truncate(text, output_max_chars)
+    cut = f", truncated {capped.returned_chars}/{capped.total_chars} chars" if capped.is_truncated else ""
+    return Block(kind, task.id, capped.text, cut=cut, gist="" if cut else text.strip())
+
+
+def _notes(reply: Reply) -> list[str]:
+    """What was not honoured as it was asked, for each task: the newest; all of them are in `details`."""
+    notes: list[str] = []
+    for task in tasks_of(reply):
+        hidden = len(task.diagnostics) - MOST_NOTES
+        if hidden > 0:
+            notes.append(f"note ({task.id}): {hidden} earlier notes are left out.")
+        newest = task.diagnostics[-MOST_NOTES:]
+        notes += [f"note ({task.id}): {truncate(str(each), NOTE_MAX_CHARS).text}" for each in newest]
+    return notes
