@@ -49,7 +49,7 @@ class Connection(BaseHTTPRequestHandler):
             case Status():
                 self._answer(reply.code, reply.payload(), "application/json", reply.headers)
             case Body():
-                self._answer(200, reply.data, reply.content_type, ())
+                self._answer(200, reply.data, reply.content_type, reply.headers)
             case Stall():
                 self._hold(None)
             case Drop():
@@ -86,7 +86,7 @@ class Connection(BaseHTTPRequestHandler):
                 for delta in _call_deltas(step, index, len(self._owner.requests)):
                     self._delta(delta)
             case Wire():
-                self._write(step.data)
+                self._wire(step)
             case Gate():
                 step._reached.set()
                 return self._hold(step._out)
@@ -116,6 +116,11 @@ class Connection(BaseHTTPRequestHandler):
     def _event(self, payload: dict[str, Any]) -> None:
         chunk = {**_CHUNK, "model": self._model, **payload}
         self._write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+
+    def _wire(self, step: Wire) -> None:
+        self._write(step.data)
+        while step.endless:
+            self._write(step.data)
 
     def _write(self, data: bytes) -> None:
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))

@@ -59,9 +59,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Wire:
-    """Bytes put on the stream as they are, to break it."""
+    """Bytes put on the stream as they are, to break it; `endless` ones until the client goes away."""
 
     data: bytes
+    endless: bool = False
 
 
 class Stall:
@@ -115,6 +116,7 @@ class Body:
 
     data: bytes = b""
     content_type: str = "text/event-stream"
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 Reply = Say | Status | Body | Stall | Drop

@@ -6,6 +6,8 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
 
+from ohm_subagents._backends.in_process.bounded_stream import bounded
+
 
 class _NamedProvider(OpenAIProvider):
     """The name keeps state of one service from being sent to another, and its prices from being OpenAI's."""
@@ -36,5 +38,5 @@ def compatible_model(
     if context_window is not None:
         profile["context_window"] = context_window
     # The SDK insists on a key.
-    service = _NamedProvider(provider, base_url=base_url, api_key=api_key or "no-key")
+    service = bounded(_NamedProvider(provider, base_url=base_url, api_key=api_key or "no-key"))
     return OpenAIChatModel(name, provider=service, profile=profile)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from pydantic_ai import exceptions as upstream
 
+from ohm_subagents._backends.in_process.bounded_stream import RefusedStreamError
 from ohm_subagents._backends.in_process.bridge import said_nothing
 from ohm_subagents._backends.in_process.providers import EXAMPLE_MODEL
 from ohm_subagents._backends.in_process.quotation import quotation
@@ -180,6 +181,13 @@ _MISBEHAVED: Final = _Row(
     "answered in a way that cannot be used",
     "Choose a model that is good at calling tools, or reword the task.",
 )
+_REFUSED_STREAM: Final = _Row(
+    RefusedStreamError,
+    ErrorCode.PROVIDER_MALFORMED_RESPONSE,
+    "sent too much",
+    "Ask for less at once, or check that the provider's base URL is an API of this kind.",
+    quotes=False,
+)
 _NO_STREAM: Final = _Row(
     upstream.UnexpectedModelBehavior,
     ErrorCode.PROVIDER_EMPTY_RESPONSE,
@@ -211,6 +219,8 @@ def failure(
     `secrets` are cut out of what the provider wrote.
     """
     error = telling(error)
+    if isinstance(error, RefusedStreamError):
+        return _told(replace(_REFUSED_STREAM, says=str(error)), pattern)
     row = _row(error, response)
     status = f" (HTTP {error.status_code})" if isinstance(error, upstream.ModelHTTPError) else ""
     return _told(row, pattern, f"{status}{quotation(error, secrets) if row.quotes else ''}")
@@ -224,7 +234,15 @@ def telling(error: Exception) -> Exception:
         case ExceptionGroup(exceptions=[only]):
             return telling(only)
         case _:
-            return error
+            return _refused_stream(error) or error
+
+
+def _refused_stream(error: BaseException) -> RefusedStreamError | None:
+    """The reason behind an error of an SDK, which takes whatever breaks a stream for a lost connection."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, RefusedStreamError):
+        cause = cause.__cause__ or cause.__context__
+    return cause
 
 
 def empty_answer(pattern: ModelPattern) -> OhmError:

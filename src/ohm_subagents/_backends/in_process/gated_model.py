@@ -9,10 +9,11 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, ModelOverloadedError, ModelRateLimitError
-from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 
+from ohm_subagents._backends.in_process.bridge import ComingAnswer
 from ohm_subagents._backends.in_process.prices import cost_of
 from ohm_subagents._backends.in_process.token_estimate import TokenEstimate
 from ohm_subagents._backends.in_process.tracing import tell_first_word
@@ -25,7 +26,7 @@ from ohm_subagents.contract.usage import Usage
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from pydantic_ai.messages import ModelMessage, ModelResponse
+    from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 
     from ohm_subagents._backends.in_process.bridge import Bridge
@@ -107,12 +108,13 @@ class GatedModel(WrapperModel):
 
     async def _heard(self, stream: StreamedResponse) -> ModelResponse:
         """Pass on the answer as it comes; what there is of one that breaks off is kept."""
+        answer = ComingAnswer(self._bridge)
         try:
             async for event in stream:
-                self._bridge.tell(event)
+                answer.take(event)
         except BaseException:
-            broken_off = replace(stream.get(), state="interrupted")
-            self._bridge.unfinished = broken_off
+            broken_off = replace(_without_parts(stream) if answer.is_too_long else stream.get(), state="interrupted")
+            self._bridge.unfinished = None if answer.is_too_long else broken_off
             self._bridge.sink.emit(UsageAdded(usage=_usage_of(broken_off)))
             raise
         response = stream.get()
@@ -171,6 +173,17 @@ class GatedModel(WrapperModel):
         if self._gate is None or not _is_overload(error):
             return False
         return self._gate.throttled(self._pattern.provider, attempt=attempt, retry_after_s=error.retry_after)
+
+
+def _without_parts(stream: StreamedResponse) -> ModelResponse:
+    """What is known of an answer beside its text, which is too long to be put together once more."""
+    return ModelResponse(
+        parts=[],
+        usage=stream.usage,
+        model_name=stream.model_name,
+        provider_name=stream.provider_name,
+        provider_url=stream.provider_url,
+    )
 
 
 def _is_handed_in(messages: list[ModelMessage]) -> bool:

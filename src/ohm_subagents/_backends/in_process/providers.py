@@ -142,12 +142,14 @@ def _builtin_model(row: _BuiltIn, env: Mapping[str, str], pattern: ModelPattern)
     from pydantic_ai.models import infer_model  # noqa: PLC0415  loaded by the first run, not by `import ohm_subagents`
     from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415  as above
 
+    from ohm_subagents._backends.in_process.bounded_stream import bounded  # noqa: PLC0415  as below
+
     key = next((env[name].strip() for name in row.keys if env.get(name, "").strip()), "no-key")
     url = (env.get(row.url_env, "").strip() if row.url_env else "") or row.url
 
     def provider(name: str) -> Provider[object]:
         provider_class = cast("Callable[..., Provider[object]]", infer_provider_class(name))
-        return provider_class(api_key=key) if url is None else provider_class(api_key=key, base_url=url)
+        return bounded(provider_class(api_key=key) if url is None else provider_class(api_key=key, base_url=url))
 
     try:
         return Ok(infer_model(f"{row.provider}:{pattern.model}", provider))
