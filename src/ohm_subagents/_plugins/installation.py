@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from shlex import quote
 from typing import Final
 from urllib.parse import unquote, urlsplit
+
+from pydantic import BaseModel, ValidationError
 
 PROJECT: Final = "ohm-subagents"
 _IN_THE_CLONE: Final = {"cli": "plugins/ohm-backend-cli", "local": "plugins/ohm-local-model"}
@@ -20,20 +21,31 @@ def install_command(extra: str, origin: str | None = None) -> str:
     `origin` is its `direct_url.json` (PEP 610); None looks it up.
     """
     source = _read(_origin() if origin is None else origin)
-    url = source.get("url")
-    if not isinstance(url, str):
+    if source.url is None:
         return f"pip install '{PROJECT}[{extra}]'"
-    parts = urlsplit(url)
+    parts = urlsplit(source.url)
     if parts.scheme != "file":
-        vcs = source.get("vcs_info")
-        kind = f"{vcs['vcs']}+" if isinstance(vcs, dict) and "vcs" in vcs else ""
-        return f"pip install '{PROJECT}[{extra}] @ {kind}{url}'"
+        kind = f"{source.vcs_info.vcs}+" if source.vcs_info.vcs else ""
+        return f"pip install '{PROJECT}[{extra}] @ {kind}{source.url}'"
     folder = Path(unquote(parts.path))
     if extra in _IN_THE_CLONE:
         return f"pip install {quote(str(folder))} {quote(str(folder / _IN_THE_CLONE[extra]))}"
-    info = source.get("dir_info")
-    editable = "-e " if isinstance(info, dict) and info.get("editable") else ""
+    editable = "-e " if source.dir_info.editable else ""
     return f"pip install {editable}{quote(f'{folder}[{extra}]')}"
+
+
+class _Repository(BaseModel):
+    vcs: str = ""
+
+
+class _Folder(BaseModel):
+    editable: bool = False
+
+
+class _Origin(BaseModel):
+    url: str | None = None
+    vcs_info: _Repository = _Repository()
+    dir_info: _Folder = _Folder()
 
 
 def _origin() -> str:
@@ -43,9 +55,8 @@ def _origin() -> str:
         return ""
 
 
-def _read(origin: str) -> dict[str, object]:
+def _read(origin: str) -> _Origin:
     try:
-        found: object = json.loads(origin)
-    except ValueError:
-        return {}
-    return {f"{key}": value for key, value in found.items()} if isinstance(found, dict) else {}
+        return _Origin.model_validate_json(origin)
+    except ValidationError:
+        return _Origin()
