@@ -104,11 +104,16 @@ class ChosenDigits(str):
         return str(self)
 
 
-class ChosenUuid:
+class ChosenUuid(UUID):
     """Stands for the UUID of a session whose id the case has chosen, be it one that no UUID has."""
 
     def __init__(self, digits: str) -> None:
-        self.hex = ChosenDigits(digits)
+        super().__init__(int=0)
+        object.__setattr__(self, "_digits", ChosenDigits(digits))
+
+    @property
+    def hex(self) -> str:
+        return self._digits
 
 
 class World:
