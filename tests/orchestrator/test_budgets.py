@@ -1,5 +1,6 @@
 """Budgets: kept for the whole tree, reserved before each request, and what was done is kept when they are spent."""
 
+from contextlib import suppress
 from decimal import Decimal
 
 import anyio
@@ -128,23 +129,24 @@ class TestRequests:
         assert error.message == "The budget of 2 model requests of the call is spent."
         assert (envelope.assistant_text, envelope.usage.requests, envelope.stopped_by) == ("01", 2, "requests")
 
-    async def test_a_request_that_fails_is_spent_and_one_that_is_refused_is_not(self):
+    async def test_every_request_that_goes_out_is_spent_whether_it_fails_or_is_refused_and_made_again(self):
+        sent = []
+
         async def act(request, sink):
-            for attempt in (1, 2):
-                with pytest.raises(OSError, match="refused"):
-                    async with request.gate.request(NEED):
-                        raise OSError("refused")
-                assert request.gate.throttled("acme", attempt=attempt, retry_after_s=1)
-            with pytest.raises(OSError, match="broke"):
-                async with request.gate.request(NEED):
-                    raise OSError("broke")
-            async with request.gate.request(NEED) as leave:
-                return leave if isinstance(leave, Err) else "a second one"
+            for attempt in range(1, 12):
+                with suppress(ConnectionError):
+                    async with request.gate.request(NEED) as leave:
+                        if isinstance(leave, Err):
+                            return leave
+                        sent.append(attempt)
+                        raise ConnectionError
+                request.gate.throttled("acme", attempt=attempt, retry_after_s=1)
+            return "never"
 
-        async with opened(ActingBackend(act)) as ohm:
-            error = (await ohm.run("finder", "p", budget=Budget(requests=1))).err_value
+        async with opened(ActingBackend(act), requestRetries=10) as ohm:
+            error = (await ohm.run("finder", "p", budget=Budget(requests=3))).err_value
 
-        assert error.code == ErrorCode.BUDGET_EXCEEDED
+        assert (error.code, sent) == (ErrorCode.BUDGET_EXCEEDED, [1, 2, 3])
 
 
 class TestTokensAndCost:

@@ -16,9 +16,11 @@ from ohm_subagents.plugin import (
     Capability,
     Err,
     Exchange,
+    ModelPattern,
     OhmError,
     Ok,
     Options,
+    Profile,
     RequestNeed,
     RunOutput,
     RunRequest,
@@ -267,6 +269,38 @@ class TestEndsAnotherTool(Law):
 class TestCallsOneToolOnly(Law):
     class Subject(Calling):
         calls = TWO[:2]
+
+
+class Preparing(Law):
+    capabilities = Law.capabilities | {Capability.PREPARES}
+
+
+class TestPrepares(Preparing):
+    class Subject(Good):
+        async def prepare(self, profile: Profile, model: ModelPattern | None):
+            await checkpoint()
+            return Ok(None)
+
+
+class TestPreparesOnlyOnPaper(Preparing):
+    pass
+
+
+class TestPreparesNothingTheSecondTime(Preparing):
+    class Subject(Good):
+        is_made = False
+
+        async def prepare(self, profile: Profile, model: ModelPattern | None):
+            await checkpoint()
+            done, self.is_made = self.is_made or Ok(None), True
+            return done
+
+
+class TestRaisesInPreparing(Preparing):
+    class Subject(Good):
+        async def prepare(self, profile: Profile, model: ModelPattern | None):
+            await checkpoint()
+            raise ValueError("unheard of")
 
 
 class TestReportsNoUsage(Law):

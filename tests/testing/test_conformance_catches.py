@@ -21,6 +21,7 @@ GATE, LARGE, CLOSE = (
     "large_and_non_ascii_prompts_survive",
     "nothing_is_left_after_close",
 )
+PREPARING = "preparing_answers_with_a_result"
 ANSWERED = {AN_ANSWER, CALLS, PARALLEL, SESSIONS, CHILD_TOOLS, USAGE, LARGE}
 RAN = ANSWERED | {A_FAILURE, GATE, SILENCE, CLOSE}
 FAULTS = {
@@ -57,6 +58,9 @@ FAULTS = {
     "HasToolsOnlyOnPaper": ({CHILD_TOOLS}, "Scenarios.calls_child_tool has to be given."),
     "IgnoresChildTools": ({CHILD_TOOLS}, "The child tool 'conformance_note' was not called."),
     "CallsChildToolsWithoutTheirArguments": ({CHILD_TOOLS}, "was called with {'texts': ['n']}"),
+    "PreparesOnlyOnPaper": ({PREPARING}, "The backend declares PREPARES, and has no method `prepare`."),
+    "PreparesNothingTheSecondTime": ({PREPARING}, "`prepare` returned True, which is no Ok of None"),
+    "RaisesInPreparing": ({PREPARING}, "`prepare` raised ValueError('unheard of')"),
     "ReportsNoUsage": ({USAGE}, "An answered run reported 0 requests."),
     "GoesOnAgainstTheGate": ({GATE}, "The gate refused the request, and the run returned Ok("),
     "GoesOnAndThenObeysTheGate": ({GATE}, "The gate refused the request, and the run went on with UsageAdded("),

@@ -97,11 +97,6 @@ class Account:
             one.requests += held.requests
         self.release(held)
 
-    def refund(self) -> None:
-        """A request that was kept was refused by the provider, and is made again."""
-        for one in self._purses:
-            one.requests -= 1
-
     def spend(self, usage: Usage, held: Reservation | None) -> Spent | None:
         """Usage was reported; what was reserved for it is used up. The budget that it went beyond, if any."""
         if held is not None:

@@ -91,10 +91,7 @@ class RequestGate:
 
     def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
         """The provider refused (`Gate`)."""
-        again = self._throttle.refused(provider, attempt=attempt, retry_after_s=retry_after_s)
-        if again:
-            self._account.refund()
-        return again
+        return self._throttle.refused(provider, attempt=attempt, retry_after_s=retry_after_s)
 
     async def _reserve(self, need: RequestNeed) -> Reservation | Spent:
         first = self._take()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import cells
 from ohm_subagents._views.entries import answer_of, entry_of
+from ohm_subagents._views.quoting import unforged
 from ohm_subagents._views.rows import assistant_text
 from ohm_subagents._views.text import WIDTH, drawn, entries_of, tasks_of
 from ohm_subagents._views.tree import PREFIX, collapsed
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.task import Task
 
+NEW_LINE: Final = "\n"
 MOST_NOTES: Final = 10
 NOTE_MAX_CHARS: Final = 500
 """So many notes of a task, and so much of each, are in a text."""
@@ -48,8 +50,8 @@ class Block:
 
     def __str__(self) -> str:
         if self.kind in {"output", "partial answer"}:
-            return f"{self.kind} ({self.of}{self.cut}):\n{self.text}"
-        return f"{self.name}: {self.text}"
+            return f"{self.kind} ({self.of}{self.cut}):{unforged(f'{NEW_LINE}{self.text}')}"
+        return f"{self.name}: {unforged(self.text)}"
 
 
 def model_text(reply: Reply, *, batch: bool, output_max_chars: int, ignored: Iterable[str] = ()) -> str:
@@ -133,5 +135,5 @@ def _notes(reply: Reply) -> list[str]:
         if hidden > 0:
             notes.append(f"note ({task.id}): {hidden} earlier notes are left out.")
         newest = task.diagnostics[-MOST_NOTES:]
-        notes += [f"note ({task.id}): {truncate(str(each), NOTE_MAX_CHARS).text}" for each in newest]
+        notes += [f"note ({task.id}): {unforged(truncate(str(each), NOTE_MAX_CHARS).text)}" for each in newest]
     return notes

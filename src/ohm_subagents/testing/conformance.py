@@ -14,7 +14,7 @@ from ohm_subagents.contract.events import Checkpointed, TextDelta, ToolEnded, To
 from ohm_subagents.contract.result import Err
 from ohm_subagents.testing.refusal import Refusal
 from ohm_subagents.testing.scenarios import NOTE, Scenarios, note_tool, request_for
-from ohm_subagents.testing.trial import Recorder, answered, cut, heard, played, run, silent
+from ohm_subagents.testing.trial import Recorder, answered, cut, heard, played, prepared, run, silent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -185,6 +185,21 @@ class BackendConformance:
         for note in notes:
             is_note = isinstance(note, dict) and isinstance(note.get("text"), str)
             assert is_note, f"The child tool {NOTE!r} was called with {cut(note)}, which has no text 'text'."
+
+    async def test_preparing_answers_with_a_result(
+        self, backend: Backend, spec: BackendSpec[Options], scenarios: Scenarios
+    ) -> None:
+        """With `PREPARES`, `prepare` returns a `Result` each time, can be cancelled, and runs answer after it."""
+        declared(spec, Capability.PREPARES)
+        asked = request_for(scenarios.says, scenarios)
+        with anyio.move_on_after(30) as patience:
+            with anyio.CancelScope() as scope:
+                scope.cancel()
+                await prepared(backend, asked)
+            for _ in range(2):
+                await prepared(backend, asked)
+        assert not patience.cancelled_caught, "`prepare` took more than half a minute, or swallowed its cancellation."
+        answered(await played(backend, asked, Recorder()))
 
     async def test_usage_is_reported(self, backend: Backend, spec: BackendSpec[Options], scenarios: Scenarios) -> None:
         """With `USAGE`, an answered run says how many requests it made."""

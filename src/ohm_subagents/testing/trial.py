@@ -84,3 +84,20 @@ def answered(result: object) -> RunOutput:
         case stranger:
             told = f"The run returned {stranger!r}, which is no Ok of a RunOutput of texts."
     raise AssertionError(told)
+
+
+async def prepared(backend: object, request: RunRequest) -> None:
+    """Prepare a backend that says it can be, for one run; raises nothing that is not the backend's fault."""
+    prepare = getattr(backend, "prepare", None)
+    assert prepare is not None, "The backend declares PREPARES, and has no method `prepare`."
+    try:
+        result: object = await prepare(request.profile, request.model)
+    except Exception as exc:
+        told = f"`prepare` raised {cut(exc)}; what it cannot make is returned as an Err."
+        raise AssertionError(told) from exc
+    match result:
+        case Ok(None) | Err(OhmError()):
+            pass
+        case _:
+            told = f"`prepare` returned {cut(result)}, which is no Ok of None and no Err of an OhmError."
+            raise AssertionError(told)

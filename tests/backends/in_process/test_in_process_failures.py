@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 import trio.testing
-from model_server import Body, Call, Drop, ModelServer, Reply, Say, Stall, Status, Think, Wire
+from model_server import Body, Call, Drop, ModelServer, Reply, Say, Stall, Status, Think, Tokens, Wire
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models.test import TestModel
 from subagent_runs import KEY, EventLog, acme, answer, child_tool, error, opened, request
@@ -16,7 +16,7 @@ from ohm_subagents._backends.in_process.spec import InProcessOptions, interactiv
 from ohm_subagents._backends.services import CompatibleProvider
 from ohm_subagents._plugins.interfaces import ModelSpec
 from ohm_subagents._plugins.suites import ToolResult
-from ohm_subagents.contract import ErrorCode, ModelPattern, OhmError, Ok, TextDelta
+from ohm_subagents.contract import ErrorCode, ModelPattern, OhmError, Ok, TextDelta, ToolEnded
 from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio
@@ -229,3 +229,44 @@ def test_trio_is_refused_before_a_clock_that_jumps_reaches_the_deadline() -> Non
 
     clock = trio.testing.MockClock(autojump_threshold=0)
     assert anyio.run(main, backend="trio", backend_options={"clock": clock}).code == ErrorCode.EVENT_LOOP_UNSUPPORTED
+
+
+async def test_calls_with_one_id_are_calls_of_their_own():
+    """No provider promises ids that differ, and results are matched to calls by them."""
+    heard, log = [], EventLog()
+    note = child_tool("note", ToolResult(text="Noted.", details={}), calls=heard)
+    calls = [Call("note", {"text": word}, id="same") for word in ("a", "b", "c")]
+    async with ModelServer(Say(*calls), Say("done")) as server, opened(acme(server)) as backend:
+        assert answer(await backend.run(request(child_tools=(note,)), log)) == "done"
+
+    ended = [event for event in log.events if isinstance(event, ToolEnded)]
+    assert len(heard) == 3
+    assert [event.status for event in ended] == ["success"] * 3
+    assert len({event.call_id for event in ended}) == 3
+
+
+@pytest.mark.filterwarnings("ignore:Failed to extract usage", "ignore:Pydantic serializer warnings")
+@pytest.mark.parametrize("counted", [1.5, 100.0, 1e30, -3, 10**30, float("nan")])
+async def test_odd_counts_of_tokens_do_not_cost_an_answer(counted):
+    reply = Say("done", tokens=Tokens(prompt=counted, completion=counted, cached=0))
+    config = {"providers": {"acme": {"baseUrl": "", "apiKeyEnv": "ACME_KEY", "models": ["m1"]}}}
+    async with ModelServer(lambda _: reply) as server:
+        config["providers"]["acme"]["baseUrl"] = server.url
+        async with Ohm.open(env={**HERMETIC, "ACME_KEY": KEY}, config=config) as ohm:
+            envelope = (await ohm.run("oracle", "hi", model="acme/m1")).unwrap()
+    assert envelope.output == "done"
+    assert 0 <= envelope.usage.input_tokens < 2**53
+
+
+async def test_half_a_character_does_not_cost_an_answer():
+    broken = HALF.replace(b"half", b"a\\ud800b")
+    reply = Say(Wire(broken), " done")
+    config = {"providers": {"acme": {"baseUrl": "", "apiKeyEnv": "ACME_KEY", "models": ["m1"]}}}
+    async with ModelServer(lambda _: reply) as server:
+        config["providers"]["acme"]["baseUrl"] = server.url
+        async with Ohm.open(env={**HERMETIC, "ACME_KEY": KEY}, config=config) as ohm:
+            asked = {"subagent_type": "oracle", "description": "d", "prompt": "p"}
+            result = await ohm.call("task", {"op": "start", **asked})
+            envelope = (await ohm.run("oracle", "hi", model="acme/m1")).unwrap()
+    assert envelope.output.encode().decode() == "a?b done"
+    result.render(expanded=True).encode()

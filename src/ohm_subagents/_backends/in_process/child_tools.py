@@ -12,6 +12,7 @@ from pydantic_core import SchemaValidator, core_schema
 from ohm_subagents._backends.in_process.tools import refuse_if_closed
 from ohm_subagents._plugins.suites import ToolCall, ToolResult
 from ohm_subagents.contract.events import ToolUpdated
+from ohm_subagents.contract.text import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,8 +54,8 @@ def offered(tool: Tool, sink: Sink) -> UpstreamTool[object]:
             message = f"{type(error).__name__}: {error}"
             raise ToolFailed(message) from error
         if result.is_error:
-            raise ToolFailed(result.text)
-        return result.text
+            raise ToolFailed(encodable(result.text))
+        return encodable(result.text)
 
     given = UpstreamTool[object].from_schema(
         execute,

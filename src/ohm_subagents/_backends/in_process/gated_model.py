@@ -15,6 +15,7 @@ from pydantic_ai.settings import ModelSettings, merge_model_settings
 
 from ohm_subagents._backends.in_process.bridge import ComingAnswer
 from ohm_subagents._backends.in_process.prices import cost_of
+from ohm_subagents._backends.in_process.soundness import sound
 from ohm_subagents._backends.in_process.token_estimate import TokenEstimate
 from ohm_subagents._backends.in_process.tracing import tell_first_word
 from ohm_subagents._plugins.gate import Grant, RequestNeed
@@ -113,11 +114,12 @@ class GatedModel(WrapperModel):
             async for event in stream:
                 answer.take(event)
         except BaseException:
-            broken_off = replace(_without_parts(stream) if answer.is_too_long else stream.get(), state="interrupted")
+            what_came = _without_parts(stream) if answer.is_too_long else stream.get()
+            broken_off = replace(sound(what_came), state="interrupted")
             self._bridge.unfinished = None if answer.is_too_long else broken_off
             self._bridge.sink.emit(UsageAdded(usage=_usage_of(broken_off)))
             raise
-        response = stream.get()
+        response = sound(stream.get())
         self._bridge.sink.emit(UsageAdded(usage=_usage_of(response)))
         return response
 
