@@ -20,6 +20,7 @@ from ohm_subagents._plugins.faults import cry, kept, stop_in
 from ohm_subagents._plugins.finalization import finalize_tool
 from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest
 from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready
+from ohm_subagents._plugins.restraint import restrained
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Cancelled, DiagnosticRaised, Failed, RunStarted, Succeeded, TextDelta
@@ -191,6 +192,7 @@ def _request(live: LiveTask, message: Message, prompt: str, guard: RunGuard, sin
     """The open run, as its backend sees it."""
     task, plan = live.task, message.plan
     profile = plan.profile
+    own = (restrained(tool, profile.agent) for tool in plan.child_tools)
     final = (finalize_tool(profile.result_schema, sink.emit),) if profile.finalize else ()
     earlier = task.runs[live.attempt : -1]
     is_again = 0 < live.attempt == len(task.runs) - 1
@@ -204,7 +206,7 @@ def _request(live: LiveTask, message: Message, prompt: str, guard: RunGuard, sin
         cwd=plan.cwd,
         tools=plan.tools,
         tools_are_bounded=plan.tools_are_bounded,
-        child_tools=tuple(_used_in(task.session_id, tool) for tool in (*plan.child_tools, *final)),
+        child_tools=tuple(_used_in(task.session_id, tool) for tool in (*own, *final)),
         model=plan.model,
         mode=plan.mode,
         history=tuple(Exchange(prompt=run.prompt, output=run.output or "") for run in (*task.inherited, *earlier)),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
+from ohm_subagents.contract.finalization import FINALIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
     from ohm_subagents._plugins.preparation import PreparingBackend
@@ -49,6 +50,18 @@ def unhonoured(request: RunRequest, fields: Iterable[str], *, backend_id: str) -
     if names:
         said = f'Backend "{backend_id}" does not look at these fields of profile "{request.profile.name}": {names}.'
         yield DiagnosticRaised(diagnostic=Diagnostic(subject="profile", message=said))
+
+
+def without_tools(missing: Sequence[str], request: RunRequest, what: str) -> Diagnostic:
+    """That a subagent has not these tools, of which `what` tells why; `TOOLLESS` if it has no other."""
+    if has_another_tool(missing, request):
+        return Diagnostic(subject="tools", message=f"{what}; the subagent works without it.")
+    return Diagnostic(subject=TOOLLESS, message=f"{what}; the subagent works without any tool.")
+
+
+def has_another_tool(missing: Sequence[str], request: RunRequest) -> bool:
+    """Whether the subagent has one beside these, and beside that by which it hands in its answer."""
+    return any(tool not in (*missing, FINALIZE) for tool in request.tools)
 
 
 def fields_of(profile: Profile) -> Iterator[str]:

@@ -26,6 +26,7 @@ class AgentOptions:
     `skills` what is in them, and the text of the latter is in `appended_prompt`. `is_local`: it is from a project's
     file. `is_readonly`: it changes nothing (001). `has_task_argument`: a command-line agent is given the task as an
     argument, as 001 has it, in place of standard input. `variables` are set in the environment of such an agent.
+    `actions`: of a tool of ours by its name, the only values that its argument `action` may have.
     """
 
     provider: str | None = None
@@ -46,6 +47,7 @@ class AgentOptions:
     is_readonly: bool = False
     has_task_argument: bool = False
     variables: tuple[tuple[str, str], ...] = ()
+    actions: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,3 +37,5 @@ UNREADABLE_SESSION: Final = Diagnostic(
 """What a backend says of a checkpoint that it cannot continue from."""
 CUT_OFF: Final = "The answer was cut off"
 """How a backend begins a diagnostic of an answer that is there, and not all of it."""
+TOOLLESS: Final = "no tools"
+"""The subject of what a backend says of a subagent that has none of the tools it is to have."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._backends.agent_choice import chosen_elsewhere, thinking_level
 from ohm_subagents._backends.in_process.skills import skill_list, unread_skills
-from ohm_subagents._plugins.unhonoured import full_instructions
+from ohm_subagents._plugins.unhonoured import full_instructions, without_tools
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.diagnostics import Diagnostic
 
@@ -48,9 +48,10 @@ def unhonoured(request: RunRequest, pattern: ModelPattern) -> Iterator[Diagnosti
     if agent is None:
         return
     yield from _other_model(request, agent, pattern)
-    names = ", ".join(f'"{tool}"' for tool in _foreign(request))
-    if names:
-        yield Diagnostic(subject="tools", message=f"There is no tool {names} here; the subagent works without it.")
+    foreign = _foreign(request)
+    if foreign:
+        names = ", ".join(f'"{tool}"' for tool in foreign)
+        yield without_tools(foreign, request, f"There is no tool {names} here")
     yield from unread_skills(agent)
     if agent.extensions:
         said = f'The extensions of profile "{name}" are for pi and are not loaded: {", ".join(agent.extensions)}.'

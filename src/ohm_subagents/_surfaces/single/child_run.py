@@ -10,6 +10,7 @@ from ohm_subagents._surfaces.single.details import Streaming, UsageCounts
 from ohm_subagents._surfaces.single.truncation import size_text
 from ohm_subagents._surfaces.single.verdict import is_provider_error
 from ohm_subagents._views.messages import MessageLog, calls_of, text_of
+from ohm_subagents.contract.diagnostics import TOOLLESS
 from ohm_subagents.contract.events import (
     AgentEnded,
     RunEnded,
@@ -144,8 +145,14 @@ class ChildRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was not done as asked."""
-        return () if self.task is None else tuple(one.message for one in self.task.diagnostics)
+        """What was not done as asked, each thing once, however many attempts there were."""
+        return () if self.task is None else tuple(dict.fromkeys(one.message for one in self.task.diagnostics))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of them that the caller has to know to judge the answer: it came about without any tool."""
+        found = () if self.task is None else self.task.diagnostics
+        return tuple(dict.fromkeys(one.message for one in found if one.subject == TOOLLESS))
 
     def streaming(self) -> Streaming:
         """How far it is."""

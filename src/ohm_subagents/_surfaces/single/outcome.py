@@ -53,7 +53,8 @@ def result_of(run: ChildRun, asked: Asked, settings: DevkitSettings) -> ToolResu
         error = Wrong(code=SubagentErrorCode.SUBAGENT_OUTPUT_TRUNCATED, message=told)
     one = _single(run, asked, exit_code=0, output=output)
     details = Details(run_id=run.run_id, results=(one,), error=error)
-    return ToolResult(text=output if shown is None else shown.text, details=details.payload())
+    text = "\n\n".join((output if shown is None else shown.text, *_warnings(run)))
+    return ToolResult(text=text, details=details.payload())
 
 
 def _failure(run: ChildRun, settings: DevkitSettings) -> Failure | None:
@@ -71,6 +72,7 @@ def _failed(run: ChildRun, asked: Asked, failure: Failure) -> ToolResult:
         sections.append(f"Error:\n{error}")
     if captured and captured != error:
         sections.append(f"{'Last captured output' if run.has_answered else 'Partial output'}:\n{captured}")
+    sections += _warnings(run)
     if run.session_file is not None:
         sections.append(f"Session file:\n{run.session_file}")
     text = "\n\n".join(sections)
@@ -84,6 +86,10 @@ def _failed(run: ChildRun, asked: Asked, failure: Failure) -> ToolResult:
     )
     details = Details(run_id=run.run_id, results=(one,), error=Wrong(code=failure.code, message=text))
     return ToolResult(text=text, details=details.payload())
+
+
+def _warnings(run: ChildRun) -> list[str]:
+    return [f"Note: {warning}" for warning in run.warnings]
 
 
 def _single(

@@ -17,7 +17,7 @@ from ohm_subagents._surfaces.single.inputs import SUBAGENT_SCHEMA, Asked, parse_
 from ohm_subagents._surfaces.single.limits import limits_of
 from ohm_subagents._surfaces.single.outcome import DISABLED, not_begun, refused, result_of
 from ohm_subagents._surfaces.single.session_file import SessionFiles
-from ohm_subagents._surfaces.single.tool_policy import tools_of, withheld
+from ohm_subagents._surfaces.single.tool_policy import LSP, lsp_actions, tools_of, withheld
 from ohm_subagents._surfaces.single.verdict import is_worth_another
 from ohm_subagents._surfaces.single.views import call_line, has_failed, result_text
 from ohm_subagents._surfaces.title import title_of
@@ -182,7 +182,11 @@ def _prepared(order: _Order) -> Profile:
         agent,
         prompt=prompt,
         tools=ToolPolicy(allowed=tools),
-        agent=replace(options, variables=variables),
+        agent=replace(
+            options,
+            variables=variables,
+            actions=((LSP, lsp_actions(settings)),),
+        ),
         notes=(*agent.notes, *withheld(agent.tools.allowed, tools, settings)),
     )
 

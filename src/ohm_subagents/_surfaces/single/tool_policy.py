@@ -27,8 +27,13 @@ def tools_of(
     return tuple(tool for tool in named if tool in READING or (tool == LSP and _has_lsp(settings)))
 
 
+def lsp_actions(settings: DevkitSettings) -> tuple[str, ...]:
+    """What an agent may ask of an `lsp` tool: to rename, to change code and to restart is never among it."""
+    return settings.allowed_lsp_actions if settings.allow_lsp_tools else ()
+
+
 def _has_lsp(settings: DevkitSettings) -> bool:
-    return settings.allow_lsp_tools and bool(settings.allowed_lsp_actions)
+    return bool(lsp_actions(settings))
 
 
 def withheld(

@@ -8,7 +8,8 @@ from ohm_subagents._backends.agent_choice import chosen_elsewhere
 from ohm_subagents._backends.shell.pi.agent_flags import agent_flags, model_and_tools, with_long_prompts_in_files
 from ohm_subagents._backends.shell.pi.finalizer import finalizer_flags, write_finalizer
 from ohm_subagents._backends.shell.pi.home_files import has_extensions, users_directory
-from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents._plugins.unhonoured import has_another_tool, without_tools
+from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 from ohm_subagents.contract.finalization import FINALIZE
 
@@ -142,16 +143,19 @@ def write_instructions(invocation: Invocation) -> None:
 
 
 def left_out(request: RunRequest) -> Iterable[DiagnosticRaised]:
-    """The tools of the profile that `pi` has not."""
-    missing = [
-        tool
-        for tool in request.tools
-        if tool not in (*TOOLS, FINALIZE) and not _is_no_news(request, tool) and not _may_be(request, tool)
-    ]
+    """The tools of the profile that `pi` has not, or not of its own."""
+    foreign = [tool for tool in request.tools if tool not in (*TOOLS, FINALIZE) and not _is_no_news(request, tool)]
+    missing = [tool for tool in foreign if not _may_be(request, tool)]
     if missing:
-        names = ", ".join(f'"{tool}"' for tool in missing)
-        told = Diagnostic(subject="tools", message=f"pi has no tool {names}; the subagent works without it.")
-        yield DiagnosticRaised(diagnostic=told)
+        found = without_tools(missing, request, f"pi has no tool {_named(missing)}")
+        yield DiagnosticRaised(diagnostic=found)
+    elif foreign and not has_another_tool(foreign, request):
+        told = f"Only an extension of pi could bring the tool {_named(foreign)}; the subagent may have no tool."
+        yield DiagnosticRaised(diagnostic=Diagnostic(subject=TOOLLESS, message=told))
+
+
+def _named(tools: Iterable[str]) -> str:
+    return ", ".join(f'"{tool}"' for tool in tools)
 
 
 def _is_no_news(request: RunRequest, tool: str) -> bool:

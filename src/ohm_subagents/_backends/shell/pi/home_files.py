@@ -29,10 +29,17 @@ def has_extensions(directory: Path) -> bool:
     """Whether a configuration directory has an extension or a package that may bring tools."""
     settings = record_in(content_of(directory / "settings.json") or b"")
     try:
-        is_filled = any((directory / "extensions").iterdir())
+        is_filled = any(map(_is_extension, (directory / "extensions").iterdir()))
     except OSError:
         is_filled = False
     return is_filled or any(as_list(settings.get(key)) for key in ("extensions", "packages"))
+
+
+def _is_extension(place: Path) -> bool:
+    """Whether `pi` loads it: a program, or a folder with one. A folder may as well hold settings only."""
+    if place.is_dir():
+        return any((place / name).exists() for name in ("package.json", "index.ts", "index.js"))
+    return place.suffix in {".ts", ".js"}
 
 
 def stamp_of(file: Path) -> object:
