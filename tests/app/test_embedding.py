@@ -134,3 +134,13 @@ async def test_a_closed_ohm_says_so_whatever_is_asked_of_it():
 def test_the_version_and_the_types_that_a_program_names_are_public():
     assert __version__ == version("ohm-subagents")
     assert signature(Ohm.start).return_annotation == Handle.__name__
+
+
+@pytest.fixture
+async def standing():
+    async with quick_ohm("done") as ohm:
+        yield ohm
+
+
+async def test_a_fixture_of_the_pytest_plugin_of_anyio_may_hold_an_ohm_open(standing):
+    assert (await standing.run("finder", "look")).ok_value.output == "done"
