@@ -357,8 +357,8 @@ def test_a_separator_of_lines_inside_a_text_is_no_end_of_a_record():
             ErrorCode.BACKEND_FAILED,
             "Task task_1 backend failed: Error: Unknown option: --nope",
         ),
-        (Ended(code=3), ErrorCode.BACKEND_FAILED, "Task task_1 backend failed: pi ended with exit code 3 before"),
-        (Ended(code=-9), ErrorCode.BACKEND_FAILED, "Task task_1 backend failed: pi ended by signal 9 before"),
+        (Ended(code=3), ErrorCode.BACKEND_FAILED, "Task task_1 backend failed: subagent backend exited non-zero"),
+        (Ended(code=-9), ErrorCode.BACKEND_FAILED, "Task task_1 backend failed: subagent backend exited non-zero"),
         (
             Ended(code=1, stderr="No API key found for openai.\n\nUse /login to log into a provider"),
             ErrorCode.MODEL_KEY_MISSING,
@@ -379,6 +379,12 @@ def test_a_process_that_asked_no_model_says_why(ended, code, message):
 
     assert error.code == code
     assert error.message.startswith(message)
+
+
+def test_how_a_process_ended_that_said_nothing_is_in_the_advice():
+    reader = PiReader(request(), settles=True, secrets=())
+
+    assert reader.outcome(Ended(code=-9)).err_value.advice.startswith("Pi ended by signal 9 before it had answered.")
 
 
 def test_without_any_model_the_error_says_that_none_is_named():

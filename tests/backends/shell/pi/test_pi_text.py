@@ -128,8 +128,8 @@ def test_no_secret_is_shown_of_what_pi_wrote_on_standard_error(code):
     ("ended", "message"),
     [
         (Ended(code=9, stderr=" nope \n"), "Task task_1 backend failed: nope"),
-        (Ended(code=9), "Task task_1 backend failed: pi ended with exit code 9"),
-        (Ended(code=-15), "Task task_1 backend failed: pi ended by signal 15"),
+        (Ended(code=9), "Task task_1 backend failed: subagent backend exited non-zero"),
+        (Ended(code=-15), "Task task_1 backend failed: subagent backend exited non-zero"),
         (Ended(code=130, stderr="x"), "pi was interrupted."),
     ],
 )

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._backends.quoting import quoted
+from ohm_subagents._backends.quoting import detail, quoted
 from ohm_subagents._backends.shell.pi.records import wording
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 
@@ -157,9 +157,11 @@ def refused(said: str, request: RunRequest) -> OhmError | None:
 
 def broken_off(request: RunRequest, *, code: int, stderr: str, secrets: Sequence[str]) -> OhmError:
     """The process ended before the agent did."""
-    said = quoted(stderr, secrets) or f"pi ended {how(code)} before it had answered"
+    ended = f"pi ended {how(code)} before it had answered"
+    said = detail(stderr, secrets) or ("subagent backend exited non-zero" if code else ended)
     message = f"Task {request.task_id} backend failed: {said}"
-    return OhmError(code=ErrorCode.BACKEND_FAILED, message=message, cause=said)
+    advice = f"{ended[0].upper()}{ended[1:]}. {_TRY_AGAIN}" if code else ""
+    return OhmError(code=ErrorCode.BACKEND_FAILED, message=message, advice=advice, cause=said)
 
 
 def nothing_asked() -> OhmError:

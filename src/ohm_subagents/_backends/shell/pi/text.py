@@ -7,13 +7,12 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._backends.quoting import quoted, redacted
-from ohm_subagents._backends.shell.pi.failures import how, interrupted
+from ohm_subagents._backends.shell.pi.failures import broken_off, interrupted
 from ohm_subagents._backends.shell.pi.flags import tools_allowed
 from ohm_subagents._backends.shell.pi.notices import warnings
 from ohm_subagents._backends.shell.pi.reader import ROUTE, RUNTIME
 from ohm_subagents._plugins.interfaces import RunOutput
 from ohm_subagents.contract.diagnostics import CUT_OFF, Diagnostic
-from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import DiagnosticRaised, RouteResolved
 from ohm_subagents.contract.result import Err, Ok
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._backends.shell.dialect import Ended
     from ohm_subagents._plugins.interfaces import RunRequest
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import RunEvent
     from ohm_subagents.contract.result import Result
 
@@ -154,9 +154,8 @@ class TextReader:
         if ended.code == _INTERRUPTED:
             return Err(interrupted())
         if ended.code != 0:
-            said = quoted(ended.stderr, self._secrets) or f"pi ended {how(ended.code)}"
-            message = f"Task {self._request.task_id} backend failed: {said}"
-            return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message, cause=said))
+            stderr, secrets = ended.stderr, self._secrets
+            return Err(broken_off(self._request, code=ended.code, stderr=stderr, secrets=secrets))
         _, answer = _parted(self._text(ended))
         return Ok(RunOutput(text=answer or "(no output)"))
 
