@@ -23,6 +23,7 @@ UNUSED = {
     "structlog",
     "ohm_subagents._backends.shell.tree",
     "ohm_subagents._store.snapshot_reading",
+    "ohm_subagents._store.snapshot_schema",
     "ohm_subagents._surfaces.delegate.suite",
     "ohm_subagents._surfaces.single.suite",
     "ohm_subagents._surfaces.sticky.suite",

@@ -307,7 +307,7 @@ async def _backend_id(vector: Json) -> None:
 async def _record(vector: Json) -> None:
     """A record of a snapshot file is good or not."""
     entry = {"record": vector["record"], "summary": "s", "backend": "b", "invocation": "task-routed"}
-    contents = parsed(json.dumps({"schemaVersion": 1, "entries": [entry]}), name_of=str)
+    contents = parsed(json.dumps({"schemaVersion": 1, "entries": [entry]}), name_of=str, max_events=120)
     same(vector["expect"]["ok"], not contents.lost)
     if contents.tasks:
         (shown,) = json.loads(printed(contents.tasks, {}, now_ms=0))["entries"]

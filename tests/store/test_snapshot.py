@@ -5,6 +5,7 @@ import json
 import pytest
 from store_tasks import Clock, Hand, opened
 
+from ohm_subagents._store.retention import RetentionPolicy
 from ohm_subagents.contract import FollowUpTaken, Ok, RunEnded, RunStarted, Succeeded, TextDelta
 
 pytestmark = pytest.mark.anyio
@@ -140,3 +141,35 @@ async def test_what_the_file_has_no_place_for_is_not_kept(tmp_path):
     async with opened("snapshot", tmp_path, clock) as store:
         task = store.get("task_1").ok_value
         assert (task.usage.requests, task.checkpoint, task.session_id) == (0, None, "session_1")
+
+
+async def test_a_padded_id_is_known_without_its_padding(tmp_path, file):
+    file.write_text(text_of(entry(" t1 \n", output="of t1"), entry("t2")))
+    async with opened("snapshot", tmp_path, Clock()) as store:
+        assert store.get("t1").ok_value.output == "of t1"
+        assert [task.id for task in store.tasks()] == ["t1", "t2"]
+
+
+@pytest.mark.parametrize("state", ["cancelled", "succeeded"])
+async def test_what_a_file_tells_of_an_error_is_there_however_often_it_is_written(tmp_path, file, state):
+    record = {"state": state, "lastErrorCode": "task_aborted", "lastErrorMessage": "Stopped by hand."}
+    file.write_text(text_of(entry("t1", record=record), entry("t2", record={"state": "cancelled"})))
+    clock = Clock()
+    for number in range(2):
+        async with opened("snapshot", tmp_path, clock) as store:
+            one = store.get("t1").ok_value
+            assert (one.status, str(one.error.code), one.error.message) == (state, "task_aborted", "Stopped by hand.")
+            assert store.get("t2").ok_value.error is None
+            Hand(store, clock).settled(f"task_{number}")
+    record = json.loads(file.read_text())["entries"][0]["record"]
+    assert (record["lastErrorCode"], record["lastErrorMessage"]) == ("task_aborted", "Stopped by hand.")
+
+
+@pytest.mark.parametrize("kind", ["snapshot", "sqlite"])
+async def test_of_the_events_in_the_file_the_newest_are_kept(tmp_path, file, kind):
+    events = [{"type": "assistant_text_delta", "delta": f"{number} ", "atEpochMs": 999_000} for number in range(9)]
+    file.write_text(text_of(entry("t1", events=events)))
+    async with opened(kind, tmp_path, Clock(), policy=RetentionPolicy(max_events=3)) as store:
+        task = store.get("t1").ok_value
+        assert [recorded.event.text for recorded in task.events] == ["6 ", "7 ", "8 "]
+        assert task.event_total == 9

@@ -186,6 +186,7 @@ class Assembly:
             retention_ms=self.config.subagents.task_retention_ms,
             max_entries=self.config.task_max_entries,
             max_reasons=self.config.task_max_expired_entries,
+            max_events=self.config.task_max_events,
         )
 
     def open_store(self, clock: Clock, given: Store | None = None) -> AbstractAsyncContextManager[Store]:

@@ -77,7 +77,7 @@ def open_database(
         if network is not None:
             store.tell(f"The registry of tasks is on a network file system ({network}): it is slower there, and safe.")
         if is_new:
-            _import(store, directory, clock(), name_of)
+            _import(store, directory, clock(), name_of, policy.max_events)
         return store
 
     try:
@@ -103,7 +103,7 @@ def _connected(file: Path, sync: Sync, *, is_shared_by_network: bool) -> sqlite3
     return connection
 
 
-def _import(store: SqliteStore, directory: Path, now_ms: int, name_of: Callable[[str], str]) -> None:
+def _import(store: SqliteStore, directory: Path, now_ms: int, name_of: Callable[[str], str], max_events: int) -> None:
     """Take over the tasks of a snapshot file, which stays as it is; those that a living process runs are left to it."""
     try:
         text = (directory / SNAPSHOT).read_bytes().decode(errors="replace")
@@ -111,7 +111,7 @@ def _import(store: SqliteStore, directory: Path, now_ms: int, name_of: Callable[
         return
     from ohm_subagents._store.snapshot_reading import parsed  # noqa: PLC0415  only who has one
 
-    contents = parsed(text, name_of=name_of)
+    contents = parsed(text, name_of=name_of, max_events=max_events)
     is_in_use = _is_in_use(directory)
     taken = 0
     for task in contents.tasks:

@@ -159,9 +159,9 @@ def _has(entries: Iterable[Entry], kind: type) -> bool:
 
 
 def _outcome(task: Task) -> Outcome:
-    if task.error is not None:
-        return Failed(error=task.error)
-    return Cancelled(reason=task.summary) if task.status == "cancelled" else Succeeded()
+    if task.status == "cancelled":
+        return Cancelled(reason=task.summary)
+    return Failed(error=task.error) if task.error is not None else Succeeded()
 
 
 def event_fields(entry: Entry) -> dict[str, JsonValue]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.task import MAX_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionPolicy:
-    """A settled task is kept for `retention_ms`; beyond `max_entries` tasks the settled ones go, oldest first."""
+    """A settled task is kept for `retention_ms`; beyond `max_entries` tasks the settled ones go, oldest first.
+
+    A task of a file that says nothing of it is read with its newest `max_events` events.
+    """
 
     retention_ms: int = 86_400_000
     max_entries: int = 200
     max_reasons: int = 500
+    max_events: int = MAX_EVENTS
 
 
 def expired_why(policy: RetentionPolicy) -> str:

@@ -56,21 +56,21 @@ class SnapshotStore:
         self._now_ms = clock()
         self._lock = locked(directory)
         try:
-            self._load(name_of)
+            self._load(name_of, policy.max_events)
         except BaseException:
             os.close(self._lock)
             raise
 
     # Opening
 
-    def _load(self, name_of: Callable[[str], str]) -> None:
+    def _load(self, name_of: Callable[[str], str], max_events: int) -> None:
         try:
             text = self._file.read_bytes().decode(errors="replace")
         except FileNotFoundError:
             if not os.access(self._file.parent, os.W_OK):
                 raise PermissionError("its directory may not be written") from None
             return
-        contents = parsed(text, name_of=name_of)
+        contents = parsed(text, name_of=name_of, max_events=max_events)
         if contents.is_damaged:
             self._set_aside(contents)
         self._inner.restore((self._settled(task) for task in contents.tasks), contents.expired)

@@ -137,10 +137,10 @@ class _Database:
 class _Snapshot:
     """The JSON file as it is: whoever has it open goes on with it undisturbed."""
 
-    def __init__(self, place: Path, *, name_of: Callable[[str], str]) -> None:
+    def __init__(self, place: Path, *, name_of: Callable[[str], str], max_events: int) -> None:
         from ohm_subagents._store.snapshot_reading import parsed
 
-        contents = parsed(place.read_bytes().decode(errors="replace"), name_of=name_of)
+        contents = parsed(place.read_bytes().decode(errors="replace"), name_of=name_of, max_events=max_events)
         is_in_use = any(not task.is_terminal for task in contents.tasks) and _is_in_use(place.parent)
         tasks = (task if is_in_use or task.is_terminal else _as_dead(task) for task in contents.tasks)
         self._memory = MemoryStore(system_clock, _ALL)
@@ -199,7 +199,7 @@ def open_registry(config: OhmConfig, cwd: Path) -> Generator[Result[Registry, st
             if is_database and database.exists():
                 kept = stack.enter_context(_opened(database, config, _names(cwd, directory)))
             elif place is not None and snapshot.exists():  # what a database would begin with
-                kept = _Snapshot(snapshot, name_of=_names(cwd, directory))
+                kept = _Snapshot(snapshot, name_of=_names(cwd, directory), max_events=config.task_max_events)
         except UNUSABLE as exc:
             yield Err(f"The registry of tasks in '{directory}' cannot be used, {exc}.")
             return
