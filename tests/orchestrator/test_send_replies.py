@@ -241,6 +241,15 @@ async def test_a_follow_up_that_succeeds_after_a_failed_prompt_carries_no_error(
     assert "It broke." not in talk.replies["and?"].text
 
 
+async def test_what_stopped_a_follow_up_is_told_of_it_alone():
+    async with talk_of(Step(text="late", delay_s=1000), backendTimeoutMs=60_000) as talk:
+        await talk.send("and?")
+        talk.gate.set()
+
+    assert talk.of("and?", "status", "error_code", "stopped_by") == ("failed", "task_backend_timeout", "soft")
+    assert talk.of("start", "status", "stopped_by") == ("succeeded", None)
+
+
 async def test_the_answer_to_a_follow_up_is_capped_like_any_other():
     async with talk_of("x" * 50, outputMaxChars=10) as talk:
         await talk.send("and?")

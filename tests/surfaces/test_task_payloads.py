@@ -5,7 +5,8 @@ import json
 import pytest
 from loops import one_loop
 
-from ohm_subagents.testing import ScriptedBackend, quick_ohm
+from ohm_subagents.contract import Diagnostic, DiagnosticRaised
+from ohm_subagents.testing import ScriptedBackend, Step, quick_ohm
 
 pytestmark = pytest.mark.anyio
 
@@ -141,6 +142,14 @@ async def test_unknown_keys_are_ignored_and_named():
         "Ignored unknown key 'tasks.0.priority'.",
     ]
     assert result.text.endswith("\n".join(f"note: {each}" for each in result.details["diagnostics"]))
+
+
+async def test_what_the_task_notes_is_told_beside_an_unknown_key():
+    noted = DiagnosticRaised(diagnostic=Diagnostic(subject="model", message="It was cut off."))
+    async with quick_ohm(Step(text="done", events=(noted,))) as ohm:
+        result = await ohm.call("task", START | {"speed": 3})
+    assert result.details["diagnostics"] == ["It was cut off.", "Ignored unknown key 'speed'."]
+    assert "note (task_1): It was cut off.\nnote: Ignored unknown key 'speed'." in result.text
 
 
 @pytest.mark.parametrize("op", ["status", "wait", "send", "cancel"])

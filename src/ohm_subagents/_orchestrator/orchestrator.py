@@ -150,8 +150,7 @@ class Orchestrator:
         return reply()
 
     async def _wait(self, command: Wait, backend: str, onlookers: Onlookers, abort: anyio.Event | None) -> Reply:
-        known = (self._running.get(TaskId(each)) for each in dict.fromkeys(command.ids))
-        live = [each for each in known if each is not None]
+        live = [one for each in dict.fromkeys(command.ids) if (one := self._running.get(TaskId(each))) is not None]
         aborted = False
 
         def reply() -> Seen:
@@ -218,8 +217,7 @@ class Orchestrator:
             error = refusals.busy(former.session_id)
             return Rejected(error=error, backend=former.backend, op="send", task_id=former.id)
         watchers = onlookers.of(lambda: follow_up(live, live.asked))
-        place, observers = self._place(world), (*world.host.observers(), *watchers)
-        match self._running.enrol(admitted, observers, place, former=former):
+        match self._running.enrol(admitted, (*world.host.observers(), *watchers), self._place(world), former=former):
             case Err(error):
                 return Rejected(error=error, backend=former.backend, op="send", task_id=former.id)
             case Ok(live):
@@ -240,14 +238,16 @@ class Orchestrator:
                 live = self._running.get(task.id)
                 if self._store.is_foreign(task.id):
                     return Rejected(error=refusals.elsewhere(task), backend=task.backend, op="cancel", task_id=task.id)
-                if live is None or task.is_terminal:
-                    return Stopped(task=task, applied=False, prior=task.status)
+                running = [] if live is None or task.is_terminal else [live]
 
                 def reply() -> Stopped:
-                    return Stopped(task=live.task, applied=True, prior=task.status)
+                    newest = running[0].task if running else task
+                    return Stopped(task=newest, applied=bool(running), prior=task.status)
 
-                with watching([live], onlookers.of(reply)):
-                    live.cancel(ASKED)
+                with watching(running, onlookers.of(reply)):
+                    for each in running:
+                        each.cancel(ASKED)
+                onlookers.first_look(reply)
                 return reply()
 
     def _place(self, world: World, max_depth: int | None = None) -> Lineage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 from ohm_subagents._views.entries import answer_of
-from ohm_subagents._views.rows import assistant_text, tool_rows
+from ohm_subagents._views.rows import activity, assistant_text, tool_rows
 from ohm_subagents.contract.envelope import UsageBlock
 from ohm_subagents.contract.task import Route
 from ohm_subagents.contract.truncation import truncate
@@ -82,6 +82,7 @@ class WorkKeys(TypedDict, total=False):
     files: list[str] | None
     stopped_by: Guard | None
     last_progress_at_epoch_ms: int | None
+    activity: str | None
     diagnostics: list[str] | None
 
 
@@ -101,6 +102,7 @@ def work_block(task: Task, output_max_chars: int) -> WorkKeys:
         "files": list(task.files) or None,
         "stopped_by": task.stopped_by,
         "last_progress_at_epoch_ms": task.progress_ms if task.status in {"failed", "cancelled"} else None,
+        "activity": activity(task),
         "diagnostics": [str(diagnostic) for diagnostic in task.diagnostics] or None,
         **output_block(answer_of(task), output_max_chars),
     }

@@ -19,6 +19,7 @@ UPDATED: Final = "…"
 DONE: Final = "✓"
 FAILED: Final = "✕"
 PAYLOAD_MAX_CHARS: Final = 90
+_NEWEST_CHARS: Final = 400
 
 
 def tool_rows(task: Task, wording: Wording | None = None) -> tuple[str, ...]:
@@ -58,6 +59,17 @@ def assistant_text(task: Task) -> str:
             told_apart = said and earlier is not None and not isinstance(earlier.event, TextDelta)
             said.append(f"\n\n{recorded.event.text}" if told_apart else recorded.event.text)
     return "".join(said).strip()
+
+
+def activity(task: Task) -> str | None:
+    """One line: what a task that runs has done last, a tool call or the end of what it says; None if nothing yet."""
+    if task.is_terminal or not task.events:
+        return None
+    row = tool_row(task.events[-1].event)
+    if row is not None:
+        return row.split("\n", 1)[0]
+    newest = next((line.strip() for line in reversed(task.text[-_NEWEST_CHARS:].splitlines()) if line.strip()), None)
+    return newest and truncate(newest, PAYLOAD_MAX_CHARS).text
 
 
 def _has_no_answer(task: Task) -> bool:

@@ -25,6 +25,7 @@ ADDITIONS = frozenset(
         "stopped_by",
         "last_progress_at_epoch_ms",
         "queue_position",
+        "activity",
         "data",
     }
 )
@@ -80,6 +81,7 @@ class _Work(_Failure):
     stopped_by: Guard | None = None
     last_progress_at_epoch_ms: int | None = None
     queue_position: int | None = None
+    activity: str | None = None
     diagnostics: list[str] | None = None
 
 

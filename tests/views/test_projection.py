@@ -1,0 +1,73 @@
+"""What the envelope of a reply says of several tasks, and of a call that was refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ohm_subagents._views.projection import project
+from ohm_subagents.contract import (
+    Accepted,
+    ErrorCode,
+    Missing,
+    OhmError,
+    Refused,
+    Rejected,
+    RouteResolved,
+    Seen,
+    Started,
+    StartItem,
+)
+
+ERROR = OhmError(code=ErrorCode.PERMISSION_DENIED, message="Denied.")
+ITEM = StartItem(profile="finder", description="d", prompt="p", invocation="primary-tool")
+
+
+def details(reply, *, batch: bool = False) -> dict[str, object]:
+    return dict(project(reply, batch=batch, output_max_chars=100).payload())
+
+
+def seen(*tasks):
+    return Seen(items=tuple(Accepted(task=task) for task in tasks), backend="usual", op="status")
+
+
+def test_the_status_of_several_is_that_which_asks_most(running, succeeded, failed, cancelled) -> None:
+    queued = replace(running(), status="queued", runs=())
+    order = [failed(ERROR), running(), queued, cancelled(), succeeded()]
+    for worst in range(len(order)):
+        assert details(seen(*reversed(order[worst:])))["status"] == order[worst].status
+    missing = Missing(id="x", error=ERROR)
+    assert details(Seen(items=(missing, Accepted(task=running())), backend="b", op="status"))["status"] == "failed"
+
+
+def test_an_item_that_never_ran_has_no_say_in_who_did_the_work(succeeded, cancelled) -> None:
+    ran = succeeded("a", RouteResolved(provider="acme", model="m", runtime="r", route="x"))
+    never = replace(cancelled(), runs=(), route=replace(ran.route, provider="unavailable", model="unavailable"))
+    told = details(seen(ran, never))
+    assert [told[key] for key in ("provider", "model", "runtime", "route")] == ["acme", "m", "r", "x"]
+    elsewhere = replace(ran, route=replace(ran.route, provider="other"))
+    assert details(seen(ran, elsewhere))["provider"] == "mixed"
+    assert details(seen(never))["provider"] == "unavailable"
+
+
+@pytest.mark.parametrize("make", [seen, lambda *tasks: Started(items=seen(*tasks).items, backend="usual")])
+def test_the_backend_is_that_of_the_items_if_they_share_one(succeeded, make) -> None:
+    here, there = (replace(succeeded(), backend=name) for name in ("here", "there"))
+    assert details(make(here, here), batch=True)["backend"] == "here"
+    assert details(make(here, there), batch=True)["backend"] == "usual"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Rejected(error=ERROR, backend="b", items=(ITEM,)),
+        Started(items=(Refused(item=ITEM, error=ERROR),), backend="b"),
+        Started(items=(Refused(item=ITEM, error=ERROR, profile="finder", invocation="primary-tool"),), backend="b"),
+    ],
+    ids=["the call", "an unknown profile", "a known one"],
+)
+def test_every_refusal_of_a_start_says_what_was_asked_for(reply) -> None:
+    told = details(reply)
+    asked = {"subagent_type": "finder", "description": "d", "invocation": "primary-tool", "output_available": False}
+    assert asked.items() <= told.items()
