@@ -1,6 +1,7 @@
 """A run that goes in circles is warned, asked to answer, and stopped; the policy is data."""
 
 import anyio
+import anyio.lowlevel
 import pytest
 from acting import ActingBackend
 
@@ -241,3 +242,14 @@ async def test_calls_that_are_made_at_once_take_one_step_together():
     task, _ = await played(run)
 
     assert (len(run.nudged), len(run.finished), task.output) == (1, 1, "done")
+
+
+async def test_arguments_that_are_nested_beyond_reason_are_a_call_like_any_other():
+    async def act(_request, sink):
+        sink.emit(ToolStarted(call_id="1", tool="read", args="[" * 100_000))
+        sink.emit(ToolEnded(call_id="1", tool="read", status="error", text="No."))
+        await anyio.lowlevel.checkpoint()
+        return "done"
+
+    async with Ohm.open(env=HERMETIC, config={"subagentBackend": "acting"}, plugins=[ActingBackend(act)]) as ohm:
+        assert (await ohm.run("finder", "x")).unwrap().output == "done"

@@ -143,3 +143,37 @@ async def test_an_item_without_words_is_refused_and_moves_no_other(tmp_path):
         refused = await ohm.call("write_todos", {"mode": "append", "todos": [{"text": "a"}, {"text": " "}]})
         assert refused.text == "Error: todo item at index 1 has no text"
         assert (await ohm.call("list_todos", {})).text == "No todos"
+
+
+KEY = "qzxv-9911-abcd-7788-" + "x1" * 40
+REFUSED = [
+    ("single", "subagent", {"agent": f"a {KEY}", "task": "x"}),
+    ("task", "task", {"op": "start", "subagent_type": KEY, "description": "d", "prompt": "p"}),
+    ("sticky", "subagent", {"agent": KEY, "task": "x"}),
+    ("delegate", "get_subagent_output", {"sessionId": KEY}),
+    ("todos", "write_todos", {"mode": KEY, "todos": []}),
+]
+
+
+@pytest.mark.parametrize(("suite", "name", "arguments"), REFUSED, ids=lambda one: one if isinstance(one, str) else "")
+async def test_no_line_breaks_in_the_middle_of_a_secret_and_shows_its_halves(suite, name, arguments):
+    config = {"subagentBackend": "none", "subagents": {"redact": True}}
+    async with Ohm.open(env=HERMETIC | {"ACME_KEY": KEY}, config=config, suites=[suite]) as ohm:
+        done, tool = await ohm.call(name, arguments), ohm.tools[name]
+        kept = ToolResult(text=f"x {KEY} y", details={"a": 1})
+        for width in (20, 40, 80):
+            for expanded in (False, True):
+                for shown in (
+                    done.render(width=width, expanded=expanded),
+                    tool.render_result(done, width=width, expanded=expanded),
+                    tool.render_result(kept, width=width, expanded=expanded),
+                ):
+                    assert KEY[:8] not in shown
+                    assert "x1x1x1" not in shown
+
+
+async def test_the_name_of_a_tool_that_is_not_there_is_repeated_so_that_it_can_be_written(tmp_path):
+    async with opened(tmp_path, suites=["task"]) as ohm:
+        done = await ohm.call("a\ud800", {})
+        done.text.encode()
+        json.dumps(done.details, ensure_ascii=False).encode()

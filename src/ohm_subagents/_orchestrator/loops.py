@@ -89,5 +89,5 @@ def _canonical(args: str) -> str:
     """The arguments with their keys in order (000): models write the same call in different ways."""
     try:
         return json.dumps(json.loads(args), sort_keys=True, ensure_ascii=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         return args

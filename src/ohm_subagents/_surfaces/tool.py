@@ -22,7 +22,7 @@ from ohm_subagents._views.text import frame_head, view_text
 from ohm_subagents._views.theme import View
 from ohm_subagents.contract.commands import Rejected
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.text import encodable_json
+from ohm_subagents.contract.text import encodable, encodable_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -128,7 +128,7 @@ def unknown_tool(name: str, tools: Mapping[str, Tool], wrong: Iterable[Diagnosti
     mounted = f"Mounted tools: {', '.join(sorted(tools)) or 'none'}."
     error = OhmError(
         code=ErrorCode.UNKNOWN_TOOL,
-        message=f"No tool is called '{name}'.",
+        message=f"No tool is called '{encodable(name)}'.",
         advice=" ".join((mounted, *(one.message for one in wrong if one.severity == "error"))),
     )
     return _failed(error)
