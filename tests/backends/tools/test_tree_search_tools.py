@@ -228,6 +228,20 @@ async def test_an_invalid_pattern_is_one_sentence(tree):
         assert "is not a valid regular expression" in (await tree.use("grep", pattern=pattern)).text
 
 
+@pytest.mark.parametrize("python_walk", [False, True], ids=["ripgrep", "walk"])
+@pytest.mark.parametrize("literal", [False, True])
+async def test_a_pattern_that_holds_a_nul_is_one_sentence(desk, python_walk, literal):
+    desk.put("a.txt", "needle\n")
+    desk.python_walk = python_walk
+    outcome = await desk.use("grep", pattern="need\0le", literal=literal)
+    assert (outcome.kind, outcome.text) == (
+        "failed",
+        "The pattern holds a NUL character, which no line of a text file does; leave it out.",
+    )
+    assert (await desk.use("grep", pattern="needle", glob="\0")).text.startswith("[No matches")
+    assert (await desk.use("find", pattern="a\0*")).text.startswith("[No files match")
+
+
 async def test_the_walk_refuses_an_expression_instead_of_hanging_on_it(desk):
     desk.put("a.txt", "a" * 60 + "\n")
     desk.python_walk = True

@@ -36,6 +36,8 @@ def tool(search: TreeSearch) -> Tool[object]:
     """Build the tool over a tree search."""
 
     async def grep(ctx: RunContext[object], arguments: GrepArguments) -> str:
+        if "\0" in arguments.pattern:
+            fail("The pattern holds a NUL character, which no line of a text file does; leave it out.")
         place = await locate(ctx.workspace, arguments.path or ".")
         await to_thread.run_sync(_check_start, place, abandon_on_cancel=True)
         query = Query(
