@@ -1,6 +1,9 @@
 """A real subagent through everything, against a scripted model server on loopback."""
 
+import sys
+
 import anyio
+import psutil
 import pytest
 from advancing_loop import advance
 from model_server import Call, Gate, ModelServer, Say, Stall, Status, Tokens
@@ -55,6 +58,17 @@ async def test_a_finder_works_through_two_tools_and_every_number_is_counted(tree
     offered = server.requests[0].tool_names
     assert sorted(offered) == ["code_search", "find", "grep", "ls", "read"]
     assert "Finder" in server.requests[0].messages[0]["content"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="daemons are told by /proc")
+async def test_a_daemon_that_a_subagent_starts_is_gone_when_its_tool_has_answered(tree):
+    daemon = "setsid -f sh -c 'echo $$ > pid; echo > ready; exec sleep 300'"
+    command = f"mkfifo ready; {daemon}; read line < ready; echo up"
+    async with ModelServer(Say(Call("bash", {"command": command}, id="c1")), Say("done")) as server:
+        async with opened(server, tree) as ohm:
+            assert (await ohm.run("task", "Start it.")).ok_value.output == "done"
+            assert not psutil.pid_exists(int((tree / "pid").read_text()))
+        assert server.requests[1].tool_results == ["up"]
 
 
 async def test_streamed_text_is_seen_before_the_answer_is_complete(tree):

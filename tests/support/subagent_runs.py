@@ -11,6 +11,7 @@ from ohm_subagents._backends.in_process.models import ModelBook
 from ohm_subagents._backends.in_process.providers import custom_model_specs
 from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
+from ohm_subagents._backends.supervised import supervised_commands
 from ohm_subagents._plugins.interfaces import Backend, RunOutput, RunRequest
 from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
 from ohm_subagents.contract import (
@@ -73,7 +74,9 @@ async def opened(
     *providers: CompatibleProvider, env: Mapping[str, str] = ENV, **options: Any
 ) -> AsyncGenerator[Backend]:
     """The backend as its plugin opens it, over custom providers."""
-    spec = interactive_sdk_spec(lambda: ModelBook(custom_model_specs(providers, env), env))
+    spec = interactive_sdk_spec(
+        lambda: ModelBook(custom_model_specs(providers, env), env), commands=lambda: supervised_commands(env)
+    )
     async with spec.open(InProcessOptions(**options)) as backend:
         yield backend
 

@@ -15,8 +15,10 @@ from ohm_subagents._plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
+    from ohm_subagents._backends.in_process.tools.commands import Run
     from ohm_subagents._backends.services import CompatibleProvider
     from ohm_subagents._backends.shell.pi.options import PiOptions
     from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec
@@ -47,7 +49,9 @@ class BuiltinBackends:
         self._models = models
         self._fallback = fallback
         self._in_process = interactive_sdk_spec(
-            self.model_book, index_directory=cache_directory and cache_directory / "code-search"
+            self.model_book,
+            index_directory=cache_directory and cache_directory / "code-search",
+            commands=self._commands,
         )
         self._shell = interactive_shell_spec(self._providers)
         if fallback is not None:
@@ -67,6 +71,12 @@ class BuiltinBackends:
         """Hand over the user's own providers, then ours, the embedded one last."""
         own = custom_model_specs(self._providers, self._env)
         return (*own, *builtin_model_specs(self._env), search_model_spec())
+
+    def _commands(self) -> AbstractAsyncContextManager[Run]:
+        """What runs the commands of `bash`, and leaves nothing of them behind."""
+        from ohm_subagents._backends.supervised import supervised_commands  # noqa: PLC0415  it loads pydantic_ai
+
+        return supervised_commands(self._env)
 
     def model_book(self) -> ModelBook:
         """A book over every provider there is, not opened yet."""

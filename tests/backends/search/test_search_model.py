@@ -150,12 +150,28 @@ async def test_requests_are_counted_and_no_tokens_are_made_up(model, project):
     assert (usage.input_tokens, usage.output_tokens) == (0, 0)
 
 
-async def test_the_same_question_gives_the_same_answer_streamed_or_not(model, project):
+async def test_the_same_question_gives_the_same_answer_streamed_or_not(project):
+    model, streamed = (search_model_spec().open(ModelPattern(provider="local", model="search")).ok_value for _ in "ab")
     agent = Agent(model, toolsets=[child_toolset(FINDER)])
     whole = await agent.run("Where is money rounded?", workspace=child_workspace(project, FINDER))
-    assert whole.output == (await run(model, project, "Where is money rounded?")).answer
+    assert whole.output == (await run(streamed, project, "Where is money rounded?")).answer
     assert whole.response.model_name == "search"
     assert whole.response.provider_name == "local"
+
+
+async def test_how_to_get_a_model_is_told_once_and_what_this_is_each_time(model, project):
+    answers = [(await run(model, project, "Where is money rounded?")).answer for _ in range(3)]
+    what_it_is, advice = HONEST.split("\n")
+    assert [what_it_is in answer for answer in answers] == [True, True, True]
+    assert [advice in answer for answer in answers] == [True, False, False]
+
+
+async def test_what_was_not_searched_is_told(model, project):
+    (project / "large.py").write_text("money = 1\n" * 60_000)
+    (project / ".ignore").symlink_to("/dev/zero")
+    for question in ("Where is money rounded?", "Where is the zebra?"):
+        answer = (await run(model, project, question)).answer
+        assert "\n\n[Not searched: files over 512000 bytes (1); use grep for them]\n\n[Ignore files without" in answer
 
 
 async def test_nothing_found_is_said(model, project):

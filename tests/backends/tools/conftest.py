@@ -1,5 +1,6 @@
 """A real agent that makes one tool call, for every test of a child tool."""
 
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from ohm_subagents._backends.in_process.code_index.index import CodeIndexes
 from ohm_subagents._backends.in_process.tools import ChildToolset, child_toolset, child_workspace, tree
+from ohm_subagents._backends.supervised import supervised_commands
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 
 pydantic_ai.BANNER_ENABLED = False
@@ -50,7 +52,8 @@ class Desk:
             FunctionModel(_calls_once(tool, arguments)),
             toolsets=[toolset],
         )
-        result = await agent.run("go", workspace=child_workspace(self.cwd, self.names))
+        async with supervised_commands(os.environ) as run:
+            result = await agent.run("go", workspace=child_workspace(self.cwd, self.names, run))
         assert result.output == "done", "the run went on after the tool"
         (part,) = (part for message in result.all_messages() for part in message.parts if _is_result(part))
         return Outcome(part.model_response_str(wrap_if_error=False), part.outcome)

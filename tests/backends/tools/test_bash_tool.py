@@ -1,12 +1,14 @@
 """`bash`: real processes, real grandchildren."""
 
 import os
+import sys
 from pathlib import Path
 
 import anyio
 import pytest
 from advancing_loop import advance
 from anyio import to_thread
+from leaks import MARKER
 
 pytestmark = pytest.mark.anyio
 
@@ -55,7 +57,7 @@ async def test_quotes_and_line_breaks_reach_the_shell_unchanged(use):
 async def test_no_secret_of_the_environment_is_visible(use, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-top-secret")
     names = {line.partition("=")[0] for line in (await use("bash", command="env")).text.splitlines()}
-    assert names <= {"PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "PWD", "OLDPWD", "SHLVL", "_"}
+    assert names <= {"PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "PWD", "OLDPWD", "SHLVL", "_", MARKER}
 
 
 async def test_the_end_of_long_output_is_kept(use):
@@ -138,6 +140,48 @@ async def test_a_background_job_that_ignores_being_asked_ends_too(desk):
         tasks.start_soon(watch.up)
         outcome = await desk.use("bash", command=f"trap '' TERM; {HELD}\necho started; exit 4")
     assert (outcome.kind, outcome.text) == ("success", "started\n\n[Exit code 4.]")
+    await watch.gone()
+
+
+AWAY = "sh -c 'exec 3>pipe; echo up >&3; echo > ready; exec sleep 300'"
+DAEMONS = {
+    "a session of its own": f"setsid -f {AWAY}",
+    "two forks": f"(setsid {AWAY} & )",
+    "without an environment": f"env -i PATH=$PATH setsid -f {AWAY}",
+    "deaf": f"trap '' TERM; setsid -f {AWAY}",
+    "parents and children": f'setsid -f sh -c "{AWAY} & setsid -f sleep 300; sleep 300"',
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody is told of a daemon without its mark")
+@pytest.mark.parametrize("daemon", DAEMONS.values(), ids=[*DAEMONS])
+class TestDaemons:
+    async def test_a_daemon_ends_with_its_command(self, desk, daemon):
+        watch = Watch(desk.cwd)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(watch.up)
+            outcome = await desk.use("bash", command=f"mkfifo ready; {daemon}; read line < ready; echo done")
+        assert outcome.text == "done"
+        await watch.gone()
+
+    async def test_a_daemon_ends_with_a_run_that_is_cancelled(self, desk, daemon):
+        watch = Watch(desk.cwd)
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as tasks:
+                command = f"mkfifo ready; {daemon}; read line < ready; sleep 300"
+                tasks.start_soon(lambda: desk.use("bash", command=command))
+                await watch.up()
+                scope.cancel()
+        await watch.gone()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody is told of a daemon without its mark")
+@pytest.mark.parametrize("daemon", [daemon for daemon in DAEMONS.values() if "env -i" not in daemon])
+async def test_a_daemon_ends_though_its_command_has_killed_its_shell(desk, daemon):
+    watch = Watch(desk.cwd)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch.up)
+        await desk.use("bash", command=f"mkfifo ready; {daemon}; read line < ready; kill -KILL $PPID; sleep 300")
     await watch.gone()
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pydantic_ai.workspaces import WorkspaceBackend
 
     from ohm_subagents._backends.in_process.code_index.index import CodeIndexes
+    from ohm_subagents._backends.in_process.tools.commands import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,9 @@ class Equipment:
 Equip = Callable[[RunRequest], Equipment]
 
 
-def child_equipment(indexes: CodeIndexes, find_ripgrep: Callable[[], str | None] = find_on_disk) -> Equip:
+def child_equipment(
+    indexes: CodeIndexes, find_ripgrep: Callable[[], str | None] = find_on_disk, *, run: Run | None = None
+) -> Equip:
     """Equips runs with the child tools of `request.tools` in `request.cwd`; runs share tools and search indexes."""
     ripgrep = find_ripgrep()
     slow = Diagnostic(subject="ripgrep", message=WITHOUT_RIPGREP)
@@ -47,7 +50,7 @@ def child_equipment(indexes: CodeIndexes, find_ripgrep: Callable[[], str | None]
             return Equipment()
         return Equipment(
             toolsets=[toolset(request.tools)],
-            workspace=child_workspace(request.cwd, request.tools),
+            workspace=child_workspace(request.cwd, request.tools, run),
             diagnostics=[slow] if "grep" in request.tools and ripgrep is None else [],
         )
 

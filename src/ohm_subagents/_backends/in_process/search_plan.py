@@ -22,7 +22,9 @@ _SHOWN: Final = 3
 _READ_LINES: Final = 12
 _QUERY_CHARS: Final = 2000
 _HONEST: Final = (
-    "This is keyword search (local/search), not a language model: it ranks code by the words of the question.\n"
+    "This is keyword search (local/search), not a language model: it ranks code by the words of the question."
+)
+_ADVICE: Final = (
     "For a model that reasons, set OHM_MODEL, or subagents.model in ohm.json, for example to "
     f"{EXAMPLE_MODEL}, with {EXAMPLE_KEY} in the environment."
 )
@@ -67,8 +69,11 @@ class _Place:
     snippet: tuple[tuple[int, str], ...]
 
 
-def next_step(messages: Sequence[ModelMessage], tools: AbstractSet[str]) -> Step:
-    """The step after the newest question in `messages`, given the names of the tools on offer."""
+def next_step(messages: Sequence[ModelMessage], tools: AbstractSet[str], *, advises: bool = True) -> Step:
+    """The step after the newest question in `messages`, given the names of the tools on offer.
+
+    An answer says how to get a model if it `advises`, and always what was not searched.
+    """
     question, results = _since_question(messages)
     if SEARCH not in tools:
         return Failure(f"The tool {SEARCH} was not given to this subagent.")
@@ -79,12 +84,13 @@ def next_step(messages: Sequence[ModelMessage], tools: AbstractSet[str]) -> Step
     if not found.is_ok:
         return Failure(found.text.strip())
     places = list(_places(found.text))[:_SHOWN]
+    closing = _closing(found.text, question, advises=advises)
     if not places:
-        return Answer(_close("I found no place whose words match the question.", question))
+        return Answer(f"I found no place whose words match the question.{closing}")
     read = results.get(READ)
     if read is None and READ in tools:
         return Call(id=f"{READ}-{len(messages)}", tool=READ, arguments=_excerpt_of(places[0]))
-    return Answer(_close(_listing(places, read), question))
+    return Answer(f"{_listing(places, read)}{closing}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +169,8 @@ def _with_context(place: _Place, text: str) -> tuple[tuple[int, str], ...]:
     return tuple(sorted((dict(place.snippet) | dict(enumerate(text.split("\n")[:limit], start=offset))).items()))
 
 
-def _close(text: str, question: str) -> str:
-    """The text, and what it is."""
-    notes = _HONEST if _FINDING.search(question) else f"{_HONEST}\n{_CANNOT}"
-    return f"{text}\n\n{notes}\n"
+def _closing(report: str, question: str, *, advises: bool) -> str:
+    """What was not searched, and what this is."""
+    gaps = [row for row in report.splitlines() if row.startswith("[") and not row.startswith("[No place")]
+    told = [_HONEST, *([_ADVICE] if advises else []), *([] if _FINDING.search(question) else [_CANNOT])]
+    return "".join(f"\n\n{part}" for part in (*gaps, "\n".join(told))) + "\n"

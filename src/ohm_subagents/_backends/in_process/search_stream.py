@@ -27,12 +27,13 @@ class NoSearchError(UserError):
 
 
 class SearchModel(Model):
-    """Answers from the message history alone: the same history gives the same step."""
+    """Answers from the message history alone: the same history gives the same step, but for an advice given once."""
 
     def __init__(self, *, provider: str, name: str) -> None:
         super().__init__()
         self._system = provider
         self._name = name
+        self._has_advised = False
 
     @property
     def model_name(self) -> str:
@@ -49,7 +50,7 @@ class SearchModel(Model):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         _, parameters = self.prepare_request(model_settings, model_request_parameters)
-        step = _step(messages, parameters)
+        step = self._step(messages, parameters)
         part = (
             ToolCallPart(step.tool, step.arguments, tool_call_id=step.id)
             if isinstance(step, Call)
@@ -68,18 +69,19 @@ class SearchModel(Model):
         _, parameters = self.prepare_request(model_settings, model_request_parameters)
         yield _SearchStream(
             model_request_parameters=parameters,
-            _step=_step(messages, parameters),
+            _step=self._step(messages, parameters),
             _model_name=self._name,
             _provider_name=self._system,
             _timestamp=dt.datetime.now(tz=dt.UTC),  # noqa: TID251  pydantic-ai wants it; nothing of ours reads it
         )
 
-
-def _step(messages: list[ModelMessage], parameters: ModelRequestParameters) -> Call | Answer:
-    step = next_step(messages, {tool.name for tool in parameters.function_tools})
-    if isinstance(step, Failure):
-        raise NoSearchError(step.why)
-    return step
+    def _step(self, messages: list[ModelMessage], parameters: ModelRequestParameters) -> Call | Answer:
+        tools = {tool.name for tool in parameters.function_tools}
+        step = next_step(messages, tools, advises=not self._has_advised)
+        if isinstance(step, Failure):
+            raise NoSearchError(step.why)
+        self._has_advised = self._has_advised or isinstance(step, Answer)
+        return step
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, nullcontext
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents._backends.in_process.models import ModelBook
+    from ohm_subagents._backends.in_process.tools.commands import OpenRun
     from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
@@ -45,11 +46,12 @@ class InProcessOptions(Options):
 
 
 def interactive_sdk_spec(
-    new_model_book: Callable[[], ModelBook], *, index_directory: Path | None = None
+    new_model_book: Callable[[], ModelBook], *, index_directory: Path | None = None, commands: OpenRun | None = None
 ) -> BackendSpec[InProcessOptions]:
     """The backend; `new_model_book` is called when it is opened, and the book lives as long as the backend.
 
-    `index_directory` is where `code_search` keeps what it has read, if that may be kept.
+    `index_directory` is where `code_search` keeps what it has read, if that may be kept. `commands` runs what `bash` is
+    told, and is open for as long.
     """
 
     @asynccontextmanager
@@ -65,8 +67,8 @@ def interactive_sdk_spec(
         from ohm_subagents._backends.in_process.equipment import child_equipment  # noqa: PLC0415  as above
 
         with closing(CodeIndexes(index_directory)) as indexes:
-            async with new_model_book() as models:
-                yield InProcessBackend(models, options, child_equipment(indexes))
+            async with new_model_book() as models, nullcontext() if commands is None else commands() as run:
+                yield InProcessBackend(models, options, child_equipment(indexes, run=run))
 
     return BackendSpec(
         id=BACKEND_ID,

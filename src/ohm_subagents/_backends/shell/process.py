@@ -88,6 +88,11 @@ class Child:
         """
         return self._lines
 
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Standard output as it comes; for who wants no lines."""
+        while chunk := await self._running.stdout.read():
+            yield chunk
+
     async def ended(self, within_s: float | None = None) -> Ended:
         """Wait for the process's own end, then for the end of what it left. After `within_s` it is stopped.
 

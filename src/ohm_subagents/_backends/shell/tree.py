@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ohm_subagents._backends.shell.remains import Identity
 
 
+_MOST_LOOKS = 10
+
+
 class Tree:
     """A process that leads its own session, and those below it as far as they were seen.
 
@@ -29,7 +32,17 @@ class Tree:
         self._seen: set[Identity] = set()
 
     def see(self) -> None:
-        """Note who is below it now: once a process has ended, nobody knows any more who was. Reads the table."""
+        """Note who is below it now: once a process has ended, nobody knows any more who was. Reads the table.
+
+        Looks twice, and on while there is somebody new: whose parent ends meanwhile is below nobody in the table.
+        """
+        for look in range(_MOST_LOOKS):
+            before = len(self._seen)
+            self._look()
+            if look and len(self._seen) == before:
+                return
+
+    def _look(self) -> None:
         if self._leader:
             with suppress(psutil.Error):
                 for process in self._leader.children(recursive=True):

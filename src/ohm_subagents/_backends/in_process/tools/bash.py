@@ -21,23 +21,31 @@ _DESCRIPTION = (
 )
 # The outer shell leads the process group: it puts both streams into one, in order. When the command is over, what it
 # left running is asked to end, has about a second for that, and is killed, and the outer shell with it; so the exit
-# code goes out on stderr, which is free. Without /proc nobody can be seen to remain, and the killing comes at once.
+# code goes out on stderr, which is free. Daemons are its children by then: the launcher has it adopt them. Without
+# /proc nobody can be seen to remain, and the killing comes at once.
 _WRAPPER = """
 exec 3>&2 2>/dev/null
 "$0" -c "$1" 2>&1 3>&-
 code=$?
 trap "" TERM
-kill -TERM 0
 remains() {
+  signal=$1 found=1
   for status in /proc/[0-9]*/stat; do
     read -r line < "$status" || continue
     set -- "${line%% *}" ${line##*") "}
-    [ "$1" != $$ ] && [ "$2" != Z ] && [ "$4" = $$ ] && return
+    [ "$1" != $$ ] && [ "$2" != Z ] || continue
+    [ "$3" = $$ ] || [ "$4" = $$ ] || continue
+    found=0
+    [ $signal = KILL ] || [ "$4" != $$ ] && kill -$signal "$1"
   done
-  return 1
+  return $found
 }
+kill -TERM 0
+remains TERM
 turns=20
-while [ $turns -gt 0 ] && remains; do turns=$((turns - 1)); sleep 0.05; done
+while [ $turns -gt 0 ] && remains 0; do turns=$((turns - 1)); sleep 0.05; done
+turns=100
+while [ $turns -gt 0 ] && remains KILL; do turns=$((turns - 1)); done
 echo $code >&3
 kill -KILL 0
 """

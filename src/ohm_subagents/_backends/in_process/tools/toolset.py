@@ -19,6 +19,7 @@ from pydantic_ai.workspaces import (
 
 from ohm_subagents._backends.in_process.code_index.index import CodeIndexes
 from ohm_subagents._backends.in_process.tools import bash, code_search, edit, find, grep, ls, read, write
+from ohm_subagents._backends.in_process.tools.commands import Run, SupervisedWorkspace
 from ohm_subagents._backends.in_process.tools.failure import fail, sentence
 from ohm_subagents._backends.in_process.tools.tree import TreeSearch, find_ripgrep, tree_search
 from ohm_subagents._backends.in_process.tools.use import refuse_if_closed
@@ -98,10 +99,11 @@ def child_toolset(
     return ChildToolset(tools, timeout=_TIMEOUT_S, max_retries=_MAX_RETRIES, id="ohm_child_tools")
 
 
-def child_workspace(cwd: Path, names: Collection[str]) -> WorkspaceBackend:
+def child_workspace(cwd: Path, names: Collection[str], run: Run | None = None) -> WorkspaceBackend:
     """What a run needs beside `child_toolset`: a workspace at `cwd`, read-only when no named tool changes it.
 
-    Its commands see PATH, HOME, LANG, LC_ALL and LC_CTYPE of this process, and no other variable.
+    Its commands see PATH, HOME, LANG, LC_ALL and LC_CTYPE of this process, and no other variable but the mark by which
+    `run` finds what they leave. Without it, what makes itself a daemon stays.
     """
-    local = LocalWorkspaceBackend(cwd)
+    local = LocalWorkspaceBackend(cwd) if run is None else SupervisedWorkspace(cwd, run)
     return ReadOnlyWorkspace(Workspace(local)) if _CHANGING.isdisjoint(names) else local
