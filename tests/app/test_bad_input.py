@@ -260,3 +260,10 @@ async def test_a_refused_start_says_what_was_asked_for(profile, told):
         details = (await ohm.call("task", start)).details
 
     assert {name: details.get(name) for name in told} == told
+
+
+@pytest.mark.parametrize("config", [5, [1], b"x", object()])
+async def test_a_config_that_is_no_configuration_is_refused_in_a_sentence(config):
+    with pytest.raises(TypeError, match=r"^config is .+; allowed: a mapping, the path of a file, or None\.$"):
+        async with Ohm.open(config=config):
+            pass

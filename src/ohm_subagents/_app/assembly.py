@@ -94,6 +94,9 @@ def source_of(config: ConfigSource) -> Mapping[str, JsonValue] | Path | None:
     """A text is the path of a file; a mapping is taken as the JSON that it would be written as."""
     if config is None or isinstance(config, str | Path):
         return Path(config) if isinstance(config, str) else config
+    if not isinstance(cast("object", config), Mapping):
+        wrong = f"config is {config!r:.60}; allowed: a mapping, the path of a file, or None."
+        raise TypeError(wrong)
     plain: dict[str, JsonValue] = to_jsonable_python(dict(config), fallback=repr)
     return plain
 

@@ -85,7 +85,8 @@ class Ohm:
         are installed. `suites`: in place of those configured. `profiles`: the whole catalogue. `clock`: epoch
         milliseconds, for stamps; deadlines follow the event loop. `new_task_id`, `new_uuid`, `store` (you close it),
         `logger` (structlog): in place of the defaults. `host` shows who works, if `uiMode` says so, and is there for
-        suites; see `emit`. `trust`: trust the project, as `ohm trust` does. Raises only for bad `plugins`."""
+        suites; see `emit`. `trust`: trust the project, as `ohm trust` does. Raises only for bad `plugins`, and for a
+        `config` that is neither."""
         mishaps, own_log = Mishaps(), HostLogger()
         log = SteadyLogger(own_log, mishaps, own_log.hears) if logger is None else SteadyLogger(logger, mishaps)
         now = system_clock if clock is None else steady_clock(clock, mishaps)

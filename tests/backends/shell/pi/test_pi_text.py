@@ -152,13 +152,23 @@ def test_a_recorded_run_has_its_outcome(file):
         assert text.startswith("Task task_1 backend failed: 400")
 
 
-def test_an_answer_without_end_is_cut_and_says_so():
+@pytest.mark.parametrize("sizes", [[1_000_000] * 9, [9_000_000], [14, 9_000_000, 14], [7_999_990, 14, 14]])
+def test_an_answer_without_end_is_cut_within_a_line_and_says_so(sizes):
     reader = TextReader(request(), secrets=())
-    line = b"x" * 1_000_000
-    for _ in range(9):
-        reader.read(line)
+    for size in sizes:
+        reader.read(b"x" * size)
 
     assert [event.diagnostic.message for event in reader.last(ENDED) if not isinstance(event, RouteResolved)] == [
         "The answer was cut off at 8 MB of text."
     ]
-    assert len(reader.outcome(ENDED).ok_value.text) < 8_000_000
+    assert 7_999_900 < len(reader.outcome(ENDED).ok_value.text) <= 8_000_000
+
+
+def test_what_a_run_wrote_before_it_failed_is_kept():
+    reader = TextReader(request(), secrets=("sekret-key",))
+    for line in (b"first findings", b"with sekret-key"):
+        reader.read(line)
+    failed = Ended(code=3, stderr="it broke")
+
+    assert [event.text for event in reader.last(failed)] == ["first findings\nwith ***"]
+    assert reader.outcome(failed).err_value.message == "Task task_1 backend failed: it broke"

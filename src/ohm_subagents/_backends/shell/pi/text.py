@@ -13,7 +13,7 @@ from ohm_subagents._backends.shell.pi.notices import warnings
 from ohm_subagents._backends.shell.pi.reader import ROUTE, RUNTIME
 from ohm_subagents._plugins.interfaces import RunOutput
 from ohm_subagents.contract.diagnostics import CUT_OFF, Diagnostic
-from ohm_subagents.contract.events import DiagnosticRaised, RouteResolved
+from ohm_subagents.contract.events import DiagnosticRaised, RouteResolved, TextDelta
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
@@ -117,11 +117,11 @@ class TextReader:
 
     def read(self, line: bytes) -> Iterable[RunEvent]:
         """See `Reader`. Nothing is told before the end."""
+        room = _MAX_OUTPUT_BYTES - self._size
         self._size += len(line) + 1
-        if self._size <= _MAX_OUTPUT_BYTES:
-            self._lines.append(line)
-        else:
-            self._is_full = True
+        if room > 0:
+            self._lines.append(line[:room])
+        self._is_full = self._is_full or len(line) > room
         return ()
 
     @property
@@ -135,7 +135,10 @@ class TextReader:
         if self._is_full:
             cut = Diagnostic(subject="pi", message=f"{CUT_OFF} at 8 MB of text.")
             yield DiagnosticRaised(diagnostic=cut)
-        if ended.code == 0:
+        if ended.code != 0:
+            if said := redacted(self._said, self._secrets):
+                yield TextDelta(text=said)  # nothing but its end says that it failed: what it wrote is partial work
+        else:
             header, _ = _parted(self._text(ended))
             if header and _EXPECTED.fullmatch("\n".join(header)) is None:
                 said = quoted("; ".join(header), self._secrets)
@@ -159,9 +162,12 @@ class TextReader:
         _, answer = _parted(self._text(ended))
         return Ok(RunOutput(text=answer or "(no output)"))
 
+    @property
+    def _said(self) -> str:
+        return b"\n".join(self._lines).decode("utf-8", "replace").strip()
+
     def _text(self, ended: Ended) -> str:
-        said = b"\n".join(self._lines).decode("utf-8", "replace").strip()
-        return said or redacted(ended.stderr.strip(), self._secrets)
+        return self._said or redacted(ended.stderr.strip(), self._secrets)
 
 
 def _parted(text: str) -> tuple[list[str], str]:
