@@ -69,7 +69,7 @@ async def test_a_clock_that_raises(error):
     assert "The clock raised" in told
 
 
-@pytest.mark.parametrize("told", [None, "now", 1.5e12, float("nan"), float("inf"), 2**80, -(2**80), True, b"1"])
+@pytest.mark.parametrize("told", [None, "now", 1.5e12, float("nan"), float("inf"), 2**80, -1, True, b"1"])
 async def test_a_clock_that_tells_no_time(told):
     async with opened(clock=lambda: told) as ohm:
         [said] = await works(ohm)

@@ -172,6 +172,22 @@ async def test_an_answer_of_wrong_kinds_is_told_of_by_its_field(tmp_path, store,
     assert again["error_message"] == item["error_message"]
 
 
+@STORES
+@pytest.mark.parametrize(
+    "record",
+    [
+        ToolStarted(call_id="", tool=" "),
+        ToolUpdated(call_id=" ", tool=""),
+        RunOutput(text="t", summary=" "),
+        OhmError(code="c", message="m", summary="\n"),
+    ],
+)
+async def test_what_has_no_name_is_kept_all_the_same(tmp_path, store, record):
+    item, again, _ = await suffers_nobody(tmp_path, misdeed_of(record), store)
+    assert item["summary"].strip()
+    assert again["found"]
+
+
 async def test_the_text_of_an_answer_that_cannot_be_taken_is_kept(tmp_path):
     async def answers(request, sink):
         return Ok(RunOutput(text="all that work", summary=7))

@@ -28,9 +28,9 @@ def steady_clock(clock: Clock, mishaps: Mishaps) -> Clock:
     def now() -> int:
         try:
             told = cast("object", clock())
-            if type(told) is int and -MOST <= told <= MOST:
+            if type(told) is int and 0 <= told <= MOST:
                 return told
-            if isinstance(told, int | float) and -MOST <= told <= MOST:
+            if isinstance(told, int | float) and 0 <= told <= MOST:
                 whole = int(told)
                 mishaps.note("clock", f"told {told!r}, which is no whole number", "it is cut to one")
                 return whole

@@ -36,6 +36,7 @@ NAME: Final = 200
 SENTENCES: Final = 2000
 """The longest message, advice or summary that is kept whole."""
 PATH: Final = 4096
+NAMELESS: Final = "?"
 CODE: Final = 100
 LAST_LINE: Final = 2**31
 EXIT_CODES: Final = 2**32
@@ -83,6 +84,17 @@ def _text(seen: Seen, *, most: int | None = None) -> str:
         seen.misfit("a text")
     text = encodable(value if type(value) is str else str.__str__(value))
     return text if most is None else seen.cut(text, most)
+
+
+def _name(seen: Seen) -> str:
+    """A text that is told apart from others: one of nothing but blanks is told as nameless."""
+    name = _text(seen, most=NAME)
+    return name if name.strip() else NAMELESS
+
+
+def _if_it_says_something(seen: Seen) -> str:
+    text = _text(seen, most=SENTENCES)
+    return text if text.strip() else ""
 
 
 def _one_of(seen: Seen, *, words: tuple[str, ...]) -> str:
@@ -157,7 +169,7 @@ _DIAGNOSTIC: Final = partial(
         "line": partial(_if_any, check=partial(_number, least=0, below=LAST_LINE)),
     },
 )
-_CALL: Final[Mapping[str, Check]] = {"call_id": _NAME, "tool": _NAME}
+_CALL: Final[Mapping[str, Check]] = {"call_id": _name, "tool": _name}
 _EVENTS: Final[Mapping[type[RunEvent], Mapping[str, Check]]] = {
     TextDelta: {"text": _text},
     ThinkingDelta: {"text": _text},
@@ -178,14 +190,14 @@ _EVENTS: Final[Mapping[type[RunEvent], Mapping[str, Check]]] = {
 }
 _OUTPUT: Final[Mapping[str, Check]] = {
     "text": _text,
-    "summary": _SENTENCES,
+    "summary": _if_it_says_something,
     "exit_code": partial(_if_any, check=partial(_number, least=-EXIT_CODES, below=EXIT_CODES)),
 }
 _ERROR: Final[Mapping[str, Check]] = {
     "code": _code,
     "message": _SENTENCES,
     "advice": _SENTENCES,
-    "summary": _SENTENCES,
+    "summary": _if_it_says_something,
     "category": partial(_if_any, check=_category),
     "retryable": _truth,
     "task_id": partial(_if_any, check=_NAME),
@@ -193,27 +205,43 @@ _ERROR: Final[Mapping[str, Check]] = {
     "cause": _SENTENCES,
 }
 
-_PLAIN: Final[Mapping[type, tuple[str, ...]]] = {
-    of: tuple(_EVENTS[of])
-    for of in (TextDelta, ThinkingDelta, ToolStarted, ToolUpdated, Checkpointed, FileChanged, RouteResolved)
+_STATUSES: Final = frozenset(get_args(ToolStatus))
+_LONG: Final = frozenset({"text", "args", "state"})
+_PLAIN: Final[Mapping[type, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
+    of: (
+        str(of.__dataclass_fields__["kind"].default),
+        tuple(name for name in _EVENTS[of] if name not in _LONG),
+        tuple(name for name in _EVENTS[of] if name in _LONG),
+    )
+    for of in (TextDelta, ThinkingDelta, ToolStarted, ToolUpdated, ToolEnded, Checkpointed, FileChanged)
 }
-"""The fields of those that are all text: most of what is ever emitted."""
-_KINDS: Final = {of: of.__dataclass_fields__["kind"].default for of in _EVENTS}
+"""The kind, the names and the texts of those that are all text: most of what is ever emitted."""
 
 
 def admitted(event: RunEvent, told: Callable[[str], str]) -> RunEvent:
     """The event as it may be recorded; raises `MisfitError` for what is none, or has a value of a wrong kind."""
-    of = type(event)
-    names = _PLAIN.get(of)
-    if names is not None:
-        for name in names:
-            text = getattr(event, name)
-            if type(text) is not str or len(text) > NAME or not text.isascii():
-                break
-        else:
-            if event.kind == _KINDS[of]:
-                return event
-    return _looked_at(event, told)
+    plain = _PLAIN.get(type(event))
+    if plain is None:
+        return _looked_at(event, told)
+    kind, names, texts = plain
+    for name in names:
+        text = getattr(event, name)
+        if type(text) is not str or not 0 < len(text) <= NAME or not text.isascii() or text.isspace():
+            return _looked_at(event, told)
+    for name in texts:
+        text = getattr(event, name)
+        if type(text) is not str or not (text.isascii() or _is_writable(text)):
+            return _looked_at(event, told)
+    is_plain = event.kind == kind and (not isinstance(event, ToolEnded) or event.status in _STATUSES)
+    return event if is_plain else _looked_at(event, told)
+
+
+def _is_writable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _looked_at(event: object, told: Callable[[str], str]) -> RunEvent:
