@@ -56,16 +56,17 @@ async def test_a_host_is_told_nothing_unless_somebody_asks_for_it():
 
 
 @pytest.mark.parametrize(
-    ("host", "first", "last"),
+    ("host", "env", "first", "last"),
     [
-        (None, "subagents 1 running · tools 0 active · ", "subagents idle · done 1 · "),
-        (MemoryHost(), "⠋ Finder · Auth scan · background", "  ✓ Finder · Auth scan"),
+        (None, COMPACT, "subagents 1 running · tools 0 active · ", "subagents idle · done 1 · "),
+        (MemoryHost(), HERMETIC, "subagents 1 running · tools 0 active · ", "subagents idle · done 1 · "),
+        (MemoryHost(), COMPACT, "  ⠋ Finder · Auth scan", "  ✓ Finder · Auth scan"),
     ],
 )
-async def test_a_frame_begins_with_the_status_line_only_where_no_host_shows_it(host, first, last):
+async def test_a_frame_begins_with_the_status_line_only_where_no_host_shows_it(host, env, first, last):
     backend = ScriptedBackend("done")
     frames = []
-    async with Ohm.open(config={"subagentBackend": backend.id}, env=HERMETIC, plugins=[backend], host=host) as ohm:
+    async with Ohm.open(config={"subagentBackend": backend.id}, env=env, plugins=[backend], host=host) as ohm:
         await ohm.call("task", START, on_update=frames.append)
     assert frames[0].text.startswith(first)
     assert frames[-1].text.startswith(last)
