@@ -202,6 +202,7 @@ async def test_a_follow_up_goes_to_the_backend_that_is_configured_then():
             envelope = (await handle.send("and?")).ok_value
             assert "follow_up_prompt: and?" in envelope.output
             assert envelope.backend == "scripted"
+            assert (envelope.runtime, envelope.route) == ("scaffold", "scaffold")
 
         group.start_soon(ask)
         await anyio.wait_all_tasks_blocked()

@@ -41,12 +41,13 @@ class Call:
     result: ToolResult | None = None
 
 
-async def play(case: Json) -> list[str]:
+async def play(case: Json, kind: "type[Player] | None" = None) -> list[str]:
     """The differences between what was recorded and what ours does; none is a pass."""
+    kind = kind or Player
     script = case["backend"]
     backend = RecordedPi(script) if script.get("type") == "pi" else RecordedBackend(script)
     async with opened(case, backend) as subject, anyio.create_task_group() as group:
-        player = Player(case, subject, backend, group)
+        player = kind(case, subject, backend, group)
         if "expect_initial_load" in case:
             player.where = "at the start"
             player.check_loaded(case["expect_initial_load"])
@@ -54,6 +55,7 @@ async def play(case: Json) -> list[str]:
             player.where = f"step {number} ({step['do']})"
             await player.steps[step["do"]](step)
             await anyio.wait_all_tasks_blocked()
+        await player.finish()
         player.where = "at the end"
         player.check_calls()
         group.cancel_scope.cancel()
@@ -96,6 +98,9 @@ class Player:
             "reload": self._reload,
             "ui_calls": self._ui_calls,
         }
+
+    async def finish(self) -> None:
+        """Whatever is left to be done after the last step."""
 
     # Steps
 
@@ -147,14 +152,20 @@ class Player:
         await self._subject.drop_profile(next(value for key, value in step.items() if key != "do"))
 
     async def _states(self, step: Json) -> None:
-        self._same("states", step["expect"]["states"], [_state(task) for task in self._subject.tasks()])
+        self._same("states", step["expect"]["states"], self._listed())
+
+    def _listed(self) -> list[Json]:
+        return [_state(task) for task in self._subject.tasks()]
 
     async def _snapshot(self, step: Json) -> None:
-        text = await self._subject.snapshot()
-        file = None if text is None else without_stamps(json.loads(text))
+        file, text = await self._read_file(), await self._subject.snapshot()
         self._same("the file", step["expect"]["file"], file and {key: file[key] for key in file if key != "expired"})
         if text is not None:
             self._same("a newline at its end", step["expect"]["ends_with_newline"], text.endswith("\n"))
+
+    async def _read_file(self) -> Json | None:
+        text = await self._subject.snapshot()
+        return None if text is None else without_stamps(json.loads(text))
 
     async def _write_file(self, step: Json) -> None:
         self._subject.write_file(next(value for key, value in step.items() if key != "do"))

@@ -6,10 +6,11 @@
 from pathlib import Path
 
 import pytest
-from golden_player import play
-from golden_quirks import replacements, replacing_tags, skip_reason
+from golden_player import Player, play
+from golden_quirks import is_of_sends, replacements, replacing_tags, skip_reason
 from golden_recording import recording
 from golden_sections import check, vectors
+from golden_sends import SendPlayer
 
 pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).parents[2]
@@ -20,7 +21,7 @@ async def test_recorded_case(case):
     reason = skip_reason(case)
     if reason is not None:
         pytest.skip(reason)
-    differences = await play(case)
+    differences = await play(case, SendPlayer if is_of_sends(case) else Player)
     if differences:
         pytest.fail("\n".join(differences), pytrace=False)
 

@@ -3,12 +3,14 @@
 import anyio
 import pytest
 
+from ohm_subagents import ErrorCode
 from ohm_subagents.contract import OhmError
 from ohm_subagents.testing import EventLog, ScriptedBackend, Step, quick_ohm
 
 pytestmark = pytest.mark.anyio
 
 BROKEN = Step(error=OhmError(code="broken", message="It broke."))
+GIVEN_UP = Step(error=OhmError(code=ErrorCode.TASK_ABORTED, message="It gave up."))
 
 
 def batch(*profiles, **extra):
@@ -22,6 +24,8 @@ def batch(*profiles, **extra):
         (["a", "b"], ["finder", "finder"], "completed", "succeeded"),
         (["a", BROKEN], ["finder", "finder"], "partial", "failed"),
         ([BROKEN, BROKEN], ["finder", "finder"], "partial", "failed"),
+        (["a", GIVEN_UP], ["finder", "finder"], "partial", "failed"),
+        ([GIVEN_UP, GIVEN_UP], ["finder", "finder"], "partial", "failed"),
         (["a"], ["finder", "nobody"], "partial", "failed"),
         ([], ["nobody", "nobody"], "rejected", "failed"),
     ],

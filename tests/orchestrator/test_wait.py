@@ -79,6 +79,12 @@ class TestInVirtualTime:
                 group.start_soon(set_after, 3, late)
                 over = await waited(ohm, {"op": "wait", "ids": ["task_2"], "timeout_ms": 1000}, abort=late)
             assert fields(over) == TIMEOUT
+            for abort_s, told in ((1, TIMEOUT), (0.5, ABORTED)):
+                at_once = anyio.Event()
+                async with anyio.create_task_group() as group:
+                    group.start_soon(set_after, abort_s, at_once)
+                    over = await waited(ohm, {"op": "wait", "ids": ["task_2"], "timeout_ms": 1000}, abort=at_once)
+                assert fields(over) == told
             assert fields(await waited(ohm, {"op": "wait", "ids": ["task_1"]}, abort=late)) == COMPLETED
             assert fields(await waited(ohm, {"op": "wait", "ids": ["task_2"]}, abort=late)) == ABORTED
             await waited(ohm, {"op": "wait", "ids": ["task_2"]})

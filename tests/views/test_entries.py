@@ -27,7 +27,10 @@ def test_collapsed_shows_the_last_line_of_the_answer_and_expanded_all(succeeded)
     assert result_of(task, expanded=True) == "line one\nline two"
 
 
-@pytest.mark.parametrize("line", ["model: yaml", "Read src/a.ts", "$ ls", "tool(read): a.ts", "✓ done"])
+@pytest.mark.parametrize(
+    "line",
+    ["model: yaml", "Read src/a.ts", "$ ls", "tool(read): a.ts", "✓ done", "user: hi", "assistant> yes", "system: no"],
+)
 def test_an_answer_that_looks_like_a_tool_call_is_still_the_answer(succeeded, line: str) -> None:
     """Q39: the reference takes such lines out of the answer and shows them nowhere."""
     assert result_of(succeeded(f"first\n{line}")) == line

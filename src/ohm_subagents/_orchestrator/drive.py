@@ -154,6 +154,8 @@ class Driver:
                 if isinstance(opened, Err):
                     return opened
                 guard.start()
+                if live.label != plan.label:
+                    live.moved_to(plan.label)
                 prompt = await _assembled(plan)
                 answer: object = await opened.ok_value.run(_request(live, message, prompt, guard, sink), sink)
                 return _checked(live, message, answer)

@@ -10,11 +10,12 @@ from ohm_subagents._orchestrator.message import Message, Signal
 from ohm_subagents.contract.events import (
     Cancelled,
     FollowUpTaken,
+    RouteResolved,
     RunEnded,
     TaskSettled,
     ToolEnded,
 )
-from ohm_subagents.contract.task import apply
+from ohm_subagents.contract.task import UNAVAILABLE, apply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -42,7 +43,7 @@ class LiveTask:
 
     __slots__ = (
         *("_clock", "_finish", "_steer", "_store", "_taken", "asked", "attempt", "audience", "children", "current"),
-        *("guard", "inbox", "item", "outcome"),
+        *("guard", "inbox", "item", "label", "outcome"),
         *("lineage", "on_settled", "origin", "settled", "task", "ticket", "work"),
     )
 
@@ -51,6 +52,7 @@ class LiveTask:
     ) -> None:
         self.task = task
         self.item = plan.item
+        self.label = plan.label
         self.lineage = lineage
         self.origin = copy_context()
         self.ticket: int | None = None
@@ -167,6 +169,11 @@ class LiveTask:
             self.record(RunEnded(outcome=outcome))
             return
         self.record(RunEnded(outcome=outcome, output=output.text, summary=output.summary, exit_code=output.exit_code))
+
+    def moved_to(self, label: str) -> None:
+        """Another backend works from now on: nothing is known of who does, until it tells."""
+        self.label = label
+        self.record(RouteResolved(provider=UNAVAILABLE, model=UNAVAILABLE, runtime=label, route=label))
 
     def begin_again(self) -> None:
         """The next run is another attempt at the prompt, and knows nothing of the one before."""
