@@ -235,6 +235,7 @@ async def test_what_tightens_counts_without_trust(place):
     ("mine", "theirs", "stands"),
     [
         ({"looping_tool_count": 3}, {"looping_tool_count": 0}, 3),
+        ({"looping_tool_count": 3}, {"looping_tool_count": 0.5}, 3),
         ({"looping_tool_count": 3}, {"looping_tool_count": 50}, 3),
         ({"looping_tool_count": 3}, {"looping_tool_count": "many"}, 3),
         ({"looping_tool_count": 3}, {"looping_tool_count": True}, 3),

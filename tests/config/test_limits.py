@@ -18,7 +18,7 @@ def own(section: str) -> str:
 
 def test_what_holds_when_nothing_is_said():
     config = OhmConfig()
-    assert config.common_limits() == Limits(idle_ms=180_000, tool_ms=600_000, soft_ms=180_000, cap_ms=3_600_000)
+    assert config.common_limits()[0] == Limits(idle_ms=180_000, tool_ms=600_000, soft_ms=180_000, cap_ms=3_600_000)
     assert config.subagents.tree_budget() == Budget(spawns=32, depth=1)
     assert config.subagents.entry("finder").loop == LoopPolicy(identical_calls=5, alternations=4, same_results=10)
     assert config.subagents.entry("finder").budget == Budget()
@@ -41,7 +41,7 @@ def test_everything_can_be_said_for_all_and_for_one(home):
     loaded = home.load()
     assert loaded.diagnostics == ()
     config, finder = loaded.config, loaded.config.subagents.entry("finder")
-    assert config.common_limits() == Limits(idle_ms=1, tool_ms=2, soft_ms=7, extend_ms=3, cap_ms=4)
+    assert config.common_limits()[0] == Limits(idle_ms=1, tool_ms=2, soft_ms=7, extend_ms=3, cap_ms=4)
     assert config.subagents.tree_budget() == Budget(
         requests=8, tokens=9, cost_usd=Decimal("0.1"), tool_calls=10, spawns=0, depth=0, wall_ms=11
     )
@@ -220,7 +220,8 @@ def test_a_project_lowers_everything(home):
     loaded = home.load()
     assert loaded.diagnostics == ()
     config, finder = loaded.config, loaded.config.subagents.entry("finder")
-    assert config.common_limits() == Limits(idle_ms=8, tool_ms=600_000, soft_ms=180_000, extend_ms=7, cap_ms=9)
+    said = Limits(idle_ms=8, tool_ms=600_000, soft_ms=180_000, cap_ms=9)
+    assert config.common_limits() == (said, Limits(extend_ms=7))
     assert config.subagents.tree_budget() == Budget(requests=1, spawns=32, depth=0)
     assert config.subagents.max_requests == {"openai": 1}
     assert finder.loop == LoopPolicy(identical_calls=3, alternations=1, same_results=4)

@@ -1,7 +1,8 @@
 """What a project's file may lower and never raise: clocks, budgets, loop rules, requests in flight.
 
-For every subagent it is held against what the user's file says, or the default. For one subagent whose profile may say
-something too, it is kept as a ceiling, which lowers whatever stands without it.
+For every subagent it is held against what the user's file says, or the default. Where somebody else may say something
+too, the profile of one subagent, or what an extension follows from, it is kept as a ceiling, which lowers whatever
+stands without it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._config.budgets import EVERY
 from ohm_subagents._config.entries import merged
 from ohm_subagents._config.layers import leaves, without_values
 from ohm_subagents._config.schema import OhmConfig
@@ -33,13 +35,14 @@ _COMMON: Final = (
     ("subagents", "budget"),
     ("subagents", "maxRequests"),
 )
+_EXTENSION: Final = ("subagents", "limits", "extendMs")
 _SECTIONS: Final = ("limits", "loop", "budget")
 _NO_LIMIT: Final = Decimal("Infinity")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceilings:
-    """A layer without what it may not say, and the keys that it alone gives: by folded id and section."""
+    """A layer without what it may not say, and the keys that it alone gives: by folded id (or `EVERY`) and section."""
 
     layer: Layer
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -69,12 +72,14 @@ def ceilings(layer: Layer, below: Layer) -> Ceilings:
         if is_own and source != path and path[3] != "loop":
             alone[path[2], path[3]].add(path[4])
             continue
+        if source == _EXTENSION and _at(stands, source) is None:
+            alone[EVERY, "limits"].add(source[-1])
         highest = _ceiling(stands, source)
         if _size(_at(values, path), path) > _size(highest, path):
             origin = below.places.get(source, "default")
             void[path] = place.diagnostic(
                 f"'{place.key}' is {shown(_at(values, path))}, which has no effect: a project's file may say at "
-                f"most {shown(highest)} ({origin}){', and not 0' if 'loop' in path else ''}."
+                f"most {shown(highest)} ({origin}){', and not 0' if _is_loop(path) else ''}."
             )
     return Ceilings(
         layer=without_values(layer, void),
@@ -85,13 +90,17 @@ def ceilings(layer: Layer, below: Layer) -> Ceilings:
 
 def _size(value: JsonValue, path: KeyPath) -> Decimal:
     """How much a value lets happen: nothing said is no limit, and a rule of loops at 0 is off."""
-    if value is None or ("loop" in path and value == 0):
+    if value is None or (_is_loop(path) and value == 0):
         return _NO_LIMIT
     return Decimal(str(value))
 
 
+def _is_loop(path: KeyPath) -> bool:
+    return path[-2:-1] == ("loop",)  # a subagent may have that name
+
+
 def _ceiling(stands: JsonValue, path: KeyPath) -> JsonValue:
-    if path == ("subagents", "limits", "extendMs") and _at(stands, path) is None:
+    if path == _EXTENSION and _at(stands, path) is None:
         clocks = (_at(stands, (*path[:2], "idleMs")), _at(stands, ("backendTimeoutMs",)))
         return min(clock for clock in clocks if isinstance(clock, int))
     return _at(stands, path)

@@ -35,7 +35,7 @@ class _Lowerable(Section):
         return replace(whole, **dict.fromkeys(self._lowering)), replace(whole, **dict.fromkeys(others))
 
 
-class CommonLimits(Section):
+class CommonLimits(_Lowerable):
     """`subagents.limits`."""
 
     idle_ms: PositiveInt = Field(
@@ -54,8 +54,11 @@ class CommonLimits(Section):
         default=_CLOCKS.cap_ms, description="How long one run may take in any case, in milliseconds."
     )
 
-    def limits(self) -> Limits:
-        return Limits(idle_ms=self.idle_ms, tool_ms=self.tool_ms, extend_ms=self.extend_ms, cap_ms=self.cap_ms)
+    def limits(self) -> tuple[Limits, Limits]:
+        """What the user says, and what a project's file says besides: at most that."""
+        return self._split(
+            Limits(idle_ms=self.idle_ms, tool_ms=self.tool_ms, extend_ms=self.extend_ms, cap_ms=self.cap_ms)
+        )
 
 
 class OwnLimits(_Lowerable):

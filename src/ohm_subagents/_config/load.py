@@ -12,7 +12,7 @@ from ohm_subagents._config.ceilings import ceilings
 from ohm_subagents._config.entries import SHOWN_BY, folded, merged
 from ohm_subagents._config.env import config_dir, environment
 from ohm_subagents._config.layers import Layer, Place, leaves, read_file, read_mapping
-from ohm_subagents._config.limits import CommonBudget, OwnBudget, OwnLimits
+from ohm_subagents._config.limits import CommonBudget, CommonLimits, OwnBudget, OwnLimits
 from ohm_subagents._config.permissions import Permissions, Rules, merge
 from ohm_subagents._config.plugin_lists import understood
 from ohm_subagents._config.project import tightened
@@ -178,7 +178,8 @@ def _in_force(
 
     names = (*written, *sorted((tools.keys() | unclear.keys()) - written.keys() - {EVERY}))
     budget = CommonBudget.model_validate(section.get("budget", {})).doubted(unclear.get(EVERY, ""))
-    return {**section, "budget": budget, "profiles": {name: entry(name) for name in names}}
+    limits = CommonLimits.model_validate(section.get("limits", {})).lowering(alone.get((EVERY, "limits"), ()))
+    return {**section, "limits": limits, "budget": budget, "profiles": {name: entry(name) for name in names}}
 
 
 def _repeated(layer: Layer) -> Iterable[Diagnostic]:

@@ -124,9 +124,9 @@ class _Reader:
             return False
         said, _ = self._said.get(key, (rule.default, None))
         stands = _number(said, rule)
-        is_off = rule is _LOOPING and value == 0 != stands
         counts = _number(value, rule)
-        if counts == value and not is_off and (counts <= stands or (rule is _LOOPING and stands == 0)):
+        is_off, was_off = (rule is _LOOPING and math.floor(one) == 0 for one in (counts, stands))
+        if counts == value and (was_off or (counts <= stands and not is_off)):
             return True
         told = (
             f"is {shown(value)}, which has no effect: a project that is not trusted may say at most {stands:g}"

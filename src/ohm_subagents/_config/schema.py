@@ -279,17 +279,18 @@ class OhmConfig(Section):
         default=(), description="Installed plugins that are not loaded; not for project files."
     )
 
-    def common_limits(self) -> Limits:
-        """The clocks of every run, where nothing else is said."""
+    def common_limits(self) -> tuple[Limits, Limits]:
+        """The clocks of every run, where nothing else is said, and what a project's file says besides: at most that."""
         return self._common_limits
 
     @cached_property
-    def _common_limits(self) -> Limits:
-        return replace(self.subagents.limits.limits(), soft_ms=self.backend_timeout_ms)
+    def _common_limits(self) -> tuple[Limits, Limits]:
+        said, at_most = self.subagents.limits.limits()
+        return replace(said, soft_ms=self.backend_timeout_ms), at_most
 
     def said_limits(self) -> Limits:
         """Those of them that are not defaults of ours: for whoever has other defaults."""
         said = self.subagents.limits.model_fields_set
         soft_ms = self.backend_timeout_ms if "backend_timeout_ms" in self.model_fields_set else None
         clocks = ("idle_ms", "tool_ms", "extend_ms", "cap_ms")
-        return replace(self.common_limits(), soft_ms=soft_ms, **{name: None for name in clocks if name not in said})
+        return replace(self.common_limits()[0], soft_ms=soft_ms, **{name: None for name in clocks if name not in said})

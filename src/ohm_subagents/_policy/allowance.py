@@ -44,7 +44,7 @@ class Allowance:
 def allowance(
     profile: Profile,
     own: ProfileSettings,
-    common: Limits,
+    common: tuple[Limits, Limits],
     *,
     limits: Limits | None = None,
     loop: LoopPolicy | None = None,
@@ -57,10 +57,9 @@ def allowance(
     if own.budget_unclear:
         return Err(OhmError(code=ErrorCode.CONFIG_INVALID, message=own.budget_unclear))
     heard = voices(profile, own, common)
-    standing = resolved_limits(heard)
     return Ok(
         Allowance(
-            clocks=(limits.over(standing) if limits else standing).resolved(),
+            clocks=resolved_limits(heard, limits or _NO_LIMITS).resolved(),
             loop=loop or loop_policy(profile, own),
             budget=resolved_budget(heard),
         )
@@ -74,12 +73,13 @@ def loop_policy(profile: Profile, own: ProfileSettings) -> LoopPolicy:
     return replace(own.loop, polling=tuple(dict.fromkeys((*own.loop.polling, *profile.polling))))
 
 
-def voices(profile: Profile, own: ProfileSettings, common: Limits) -> tuple[Voice, ...]:
+def voices(profile: Profile, own: ProfileSettings, common: tuple[Limits, Limits]) -> tuple[Voice, ...]:
     """Who says something about a profile: the first word counts, then whatever lowers it."""
     return (
         Voice(by="subagent", limits=own.limits, budget=own.budget),
         Voice(by="profile", limits=profile.limits or _NO_LIMITS, budget=profile.budget or _NO_BUDGET),
-        Voice(by="common", limits=common),
+        Voice(by="common", limits=common[0]),
+        Voice(by="common", limits=common[1], lowers=True),
         Voice(by="subagent", limits=own.limits_at_most, budget=own.budget_at_most, lowers=True),
         Voice(
             by="profile",
@@ -91,10 +91,11 @@ def voices(profile: Profile, own: ProfileSettings, common: Limits) -> tuple[Voic
 
 
 @lru_cache
-def resolved_limits(heard: tuple[Voice, ...]) -> Limits:
-    """The clocks that all of them allow."""
-    said = reduce(Limits.over, (one.limits for one in heard if not one.lowers))
-    lowered = reduce(Limits.lowered, (one.limits for one in heard if one.lowers), said)
+def resolved_limits(heard: tuple[Voice, ...], call: Limits = _NO_LIMITS) -> Limits:
+    """The clocks that all of them allow a call that says this."""
+    standing = reduce(Limits.over, (one.limits for one in heard if not one.lowers))
+    said = call.over(standing)
+    lowered = call.over(reduce(Limits.lowered, (one.limits for one in heard if one.lowers), standing))
     if said.extend_ms is None and lowered.extend_ms is not None:
         # Nobody but a project says how long an extension is: no longer than the one that follows from the others.
         follows = replace(lowered, extend_ms=None).resolved().extend_ms

@@ -56,7 +56,7 @@ def _void(profile: Profile, loaded: LoadedConfig) -> Iterator[Diagnostic]:
     stands = dict(_numbers(replace(limits, extend_ms=limits.resolved().extend_ms)))
     stands |= dict(_numbers(reduce(Budget.over, (one.budget for one in heard if not one.lowers))))
     for voice in heard:
-        for key, value in _spoken(voice) if voice.lowers else ():
+        for key, value in _spoken(voice) if voice.lowers and voice.by != "common" else ():
             if key in stands and value > stands[key]:
                 is_own = voice.by == "subagent"
                 written = f"subagents.{profile.id}.{key}" if is_own else key
