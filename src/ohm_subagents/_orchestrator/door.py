@@ -167,6 +167,7 @@ _DIAGNOSTIC: Final = partial(
         "severity": partial(_one_of, words=get_args(Severity)),
         "source": partial(_if_any, check=partial(_text, most=PATH)),
         "line": partial(_if_any, check=partial(_number, least=0, below=LAST_LINE)),
+        "column": partial(_if_any, check=partial(_number, least=0, below=LAST_LINE)),
     },
 )
 _CALL: Final[Mapping[str, Check]] = {"call_id": _name, "tool": _name}
