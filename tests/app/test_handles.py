@@ -95,6 +95,7 @@ class TestInVirtualTime:
             late = await handle.wait()
 
         assert (early.err_value.code, early.err_value.task_id) == (ErrorCode.WAIT_TIMEOUT, "task_1")
+        assert early.err_value.retryable
         assert late.ok_value.output == "done"
 
 
@@ -155,6 +156,39 @@ async def test_a_resumed_task_that_fails_says_so_and_keeps_the_former_one():
 
         assert (sent.details["status"], sent.details["error_code"]) == ("failed", "provider_timeout")
         assert ohm.envelope("task_1").output == "one"
+
+
+async def test_a_follow_up_whose_task_is_cancelled_meanwhile_is_a_cancellation():
+    gate, answers = anyio.Event(), []
+    async with quick_ohm("one", Step(gate=gate), config=RESUME) as ohm:
+        handle = await ohm.start("finder", "first")
+        await handle.wait()
+
+        async def send():
+            answers.append(await handle.send("second"))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(send)
+            await anyio.wait_all_tasks_blocked()
+            await ohm.call("task", {"op": "cancel", "id": "task_2"})
+
+    error = answers[0].err_value
+    assert (error.code, error.task_id) == (ErrorCode.TASK_ABORTED, "task_2")
+
+
+async def test_a_program_gets_the_whole_answer_of_a_follow_up_too():
+    long = "x" * 100_000
+    async with quick_ohm("one", long, config=RESUME) as ohm:
+        handle = await ohm.start("finder", "first")
+        await handle.wait()
+        envelope = (await handle.send("second")).ok_value
+    assert (envelope.output, envelope.output_truncated) == (long, False)
+
+
+async def test_a_task_without_a_description_is_called_by_the_beginning_of_its_prompt():
+    async with quick_ohm() as ohm:
+        handle = await ohm.start("finder", f"\n {'x' * 72}y\nThe rest.")
+        assert ohm.task(handle.id).description == "x" * 72
 
 
 async def test_a_background_start_by_a_tool_needs_permission():

@@ -252,6 +252,22 @@ async def test_a_host_that_cannot_say_whether_it_has_a_screen_is_told_to_go_on()
         assert [name for name, *_ in host.calls] == ["send_user_message"]
 
 
+async def test_a_host_that_is_at_work_is_told_after_its_turn_and_has_not_broken_by_saying_so():
+    class Busy(MemoryHost):
+        def send_user_message(self, text, *, follow_up=False):
+            if not follow_up:
+                raise RuntimeError("the agent is at work")
+            super().send_user_message(text, follow_up=follow_up)
+
+    host = Busy()
+    async with opened(host) as ohm:
+        await written(ohm, "a")
+        await ohm.emit("agent_end", STOPPED)
+        await anyio.sleep(3.1)
+        [(_, _, follow_up)] = said(host)
+        assert (follow_up, ohm.diagnostics) == (True, ())
+
+
 async def test_without_a_host_nothing_is_awaited():
     async with opened(None) as ohm:
         await written(ohm, "a")
