@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import anyio
 import pytest
+from acting import ActingBackend
 
 from ohm_subagents import ErrorCode, Ohm
 from ohm_subagents.contract import (
@@ -165,6 +166,7 @@ async def test_a_follow_up_is_told_as_what_it_was(follow_up, details, line):
     assert reply.text.splitlines()[0] == reply.render().splitlines()[0] == line
     assert "first answer" not in reply.text + reply.render(expanded=True)
     assert reply.is_error == (details[0] != "succeeded")
+    assert reply.details["summary"] in reply.text or details[0] == "succeeded"
     assert talk.of("start", "status", "output", "error_code") == ("succeeded", "first answer", None)
     assert (talk.ohm.task("task_1").status, talk.ohm.task("task_1").summary) == ("succeeded", "First.")
 
@@ -194,6 +196,7 @@ async def test_a_follow_up_that_is_aborted_in_flight_says_so_and_keeps_its_work(
     told = talk.of("and?", "status", "summary", "assistant_text", "tool_rows", "output_available")
     summary = "The caller stopped waiting, and the follow-up was stopped."
     assert told == ("cancelled", summary, "second says", ["○ read second.py", "✓ read second read"], False)
+    assert f"    ╰── {summary}\n" in talk.replies["and?"].text
     assert talk.replies["and?"].text.startswith("  ○ Finder · scan")
     assert "second says" in talk.replies["and?"].text
 
@@ -207,7 +210,9 @@ async def test_a_follow_up_that_is_aborted_before_its_turn_says_so():
         talk.gate.set()
 
     told = talk.of("and?", "status", "summary", "tool_rows", "usage", "output_available")
-    assert told == ("cancelled", "The caller stopped waiting before the follow-up was taken.", [], None, False)
+    summary = "The caller stopped waiting before the follow-up was taken."
+    assert told == ("cancelled", summary, [], None, False)
+    assert talk.replies["and?"].text.endswith(f"    ╰── {summary}")
     assert talk.replies["and?"].text.startswith("  ○ Finder · scan")
 
 
@@ -269,3 +274,52 @@ async def test_the_frames_of_a_follow_up_tell_of_its_own_run():
     assert frames[0].details["status"] == "queued"
     assert {row for frame in frames for row in frame.details["tool_rows"]} == {"○ read second.py", "✓ read second read"}
     assert frames[-1].details == talk.replies["and?"].details
+
+
+@asynccontextmanager
+async def steered():
+    """A task whose run takes every follow-up, until `talk.gate` is set."""
+    log, gate = EventLog(), anyio.Event()
+
+    async def act(request, sink):
+        with request.inbox.steered_by(lambda _prompt: True):
+            await gate.wait()
+        sink.emit(TextDelta(text="both"))
+        return "answer to both"
+
+    opened = Ohm.open(
+        env=HERMETIC,
+        config={"subagentBackend": "acting"},
+        plugins=[ActingBackend(act), log],
+        clock=now_ms,
+        new_task_id=iter(["task_1"]).__next__,
+    )
+    async with opened as ohm, anyio.create_task_group() as group:
+        talk = Talk(ohm, log, gate, group)
+        group.start_soon(talk.call, "start", START)
+        await talk.runs(1)
+        yield talk
+
+
+async def test_a_follow_up_that_the_open_run_takes_is_told_of_that_run():
+    async with steered() as talk:
+        await talk.send("and?")
+        talk.gate.set()
+
+    keys = ("status", "summary", "output", "event_count")
+    assert talk.of("and?", *keys) == ("succeeded", "Finder follow-up: and?", "answer to both", 1)
+    assert talk.of("start", *keys) == ("succeeded", "Finder: scan", "answer to both", 1)
+
+
+async def test_a_follow_up_that_the_open_run_has_taken_goes_on_without_its_caller():
+    abort = anyio.Event()
+    async with steered() as talk:
+        await talk.send("and?", abort=abort)
+        abort.set()
+        await anyio.wait_all_tasks_blocked()
+        talk.gate.set()
+
+    summary = "The caller stopped waiting; the run that has taken the follow-up goes on."
+    assert talk.of("and?", "status", "summary") == ("running", summary)
+    assert f"    ╰── {summary}" in talk.replies["and?"].text
+    assert talk.of("start", "status", "output") == ("succeeded", "answer to both")

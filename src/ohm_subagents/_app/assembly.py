@@ -132,9 +132,9 @@ class Assembly:
         yield from self.catalog.diagnostics
         agents = self.agents.roster()
         ruled = {*self.catalog.available(), *agents.profiles, WISHLESS.id}
-        yield from unmatched(self.config.subagents.permissions, ruled)
+        yield from unmatched(self.config.subagents.permissions, ruled, unlisted=WISHLESS.id)
         if isinstance(self.loaded, Ok):
-            yield from unmatched_entries(self.loaded.ok_value, ruled)
+            yield from unmatched_entries(self.loaded.ok_value, ruled, unlisted=WISHLESS.id)
             yield from unmatched_backends(self.loaded.ok_value, self.host.backends())
             yield from unmatched_suites(self.loaded.ok_value, self.host.tool_suites())
             yield from void_ceilings(self.loaded.ok_value, self.catalog.profiles)

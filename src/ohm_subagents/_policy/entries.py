@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     from ohm_subagents._config.load import LoadedConfig
 
 
-def unmatched_entries(loaded: LoadedConfig, profile_ids: Iterable[str]) -> tuple[Diagnostic, ...]:
-    """Names each `subagents.<id>` that is no subagent's: a misspelt id would otherwise pass unseen."""
-    available = {fold_id(profile_id): profile_id for profile_id in sorted(profile_ids)}
+def unmatched_entries(
+    loaded: LoadedConfig, profile_ids: Iterable[str], *, unlisted: str = ""
+) -> tuple[Diagnostic, ...]:
+    """Names each `subagents.<id>` that is no subagent's: a misspelt id would otherwise pass unseen.
+
+    `unlisted` is a name that may have settings and is no subagent.
+    """
+    available = {fold_id(profile_id): profile_id for profile_id in sorted(profile_ids) if profile_id != unlisted}
     return tuple(
         Diagnostic(
             subject=f"subagents.{written}",
@@ -24,7 +29,7 @@ def unmatched_entries(loaded: LoadedConfig, profile_ids: Iterable[str]) -> tuple
             f"subagent. {_instead(written, available)}",
         )
         for written in loaded.config.subagents.profiles
-        if written not in available
+        if written not in {*available, unlisted}
     )
 
 

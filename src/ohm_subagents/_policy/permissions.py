@@ -67,10 +67,13 @@ def visible(profiles: Iterable[Profile], permissions: Permissions) -> tuple[Prof
     return tuple(profile for profile in profiles if not is_hidden(profile, permissions))
 
 
-def unmatched(permissions: Permissions, profile_ids: Iterable[str]) -> tuple[Diagnostic, ...]:
-    """Rules that name no profile: a misspelt id in a deny would otherwise pass unseen."""
-    available = tuple(sorted(profile_ids))
-    known = {fold_id(profile_id) for profile_id in available}
+def unmatched(permissions: Permissions, profile_ids: Iterable[str], *, unlisted: str = "") -> tuple[Diagnostic, ...]:
+    """Rules that name no profile: a misspelt id in a deny would otherwise pass unseen.
+
+    `unlisted` is a name that may be ruled and is no subagent.
+    """
+    available = tuple(sorted(profile_id for profile_id in profile_ids if profile_id != unlisted))
+    known = {fold_id(profile_id) for profile_id in (*available, unlisted)}
     return tuple(
         Diagnostic(
             subject=f"subagents.permissions.subagents.{profile_id}",

@@ -97,6 +97,8 @@ def entries_of(reply: Reply, draw: Callable[[Task], TreeEntry], *, batch: bool) 
             return [_entry(item, draw, position=at if is_list else None) for at, item in enumerate(items, start=1)]
         case Sent(task=task, goes_on=True) if task.status == "succeeded":
             return [replace(draw(task), status="running")]
+        case Sent(task=task, run=run, goes_on=goes_on) if task.status == "cancelled" or (goes_on and run is None):
+            return [replace(draw(task), result=task.summary)]
         case Sent(task=task) | Stopped(task=task):
             return [draw(task)]
 
