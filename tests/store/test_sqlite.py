@@ -12,6 +12,7 @@ from ohm_subagents._store.eviction import MANY
 from ohm_subagents._store.owner import Process
 from ohm_subagents._store.place import network_file_system
 from ohm_subagents._store.retention import RetentionPolicy
+from ohm_subagents._store.stored import Listing
 from ohm_subagents._store.transcript import parsed
 from ohm_subagents.contract import (
     Checkpointed,
@@ -295,6 +296,41 @@ async def test_a_write_that_fails_is_told_and_made_good_later(registry, clock, t
         Hand(store, clock).settled("task_2")
         await store.flush()
         assert tables(tmp_path, "SELECT id FROM tasks ORDER BY seq") == [("task_1",), ("task_2",)]
+        assert store.diagnostics == ()
+
+
+async def test_what_is_never_written_is_told_by_its_name_at_the_end(registry, clock):
+    failing = threading.Event()
+
+    def seam(step):
+        if step == "before commit" and failing.is_set():
+            raise sqlite3.OperationalError("database or disk is full")
+
+    async with registry(seam=seam) as store:
+        failing.set()
+        Hand(store, clock).settled("task_1")
+        Hand(store, clock).settled("task_2")
+    assert [told.message for told in store.diagnostics] == [
+        "2 task(s) were never written and are gone with this process: task_1, task_2.",
+        "Tasks could not be written and are kept in memory until they can: database or disk is full.",
+    ]
+
+
+async def test_a_list_reads_as_many_rows_as_it_shows(registry, clock):
+    async with registry() as store:
+        for number in range(50):
+            Hand(store, clock).settled(f"task_{number}")
+        await store.flush()
+        read = []
+        store._reading.set_progress_handler(lambda: read.append(1), 20)
+        shown = [found.ok_value.id for found, _ in zip(store.outlines(), range(2), strict=False)]
+        few = len(read)
+        assert shown == ["task_49", "task_48"]
+        assert store.number(Listing(status="succeeded", profile="Finder", session="session_1")) == 50
+        assert store.number(Listing(profile="oracle")) == 0
+        assert [found.ok_value.id for found in store.outlines(Listing(beginning="task_4"))][-1] == "task_4"
+        assert len([*store.outlines()]) == 50
+        assert few < len(read) / 20
 
 
 async def test_a_file_that_is_no_database_is_kept_beside_a_new_one(registry, clock, tmp_path):
@@ -313,7 +349,7 @@ async def test_a_file_of_a_later_version_is_left_alone(registry, tmp_path):
     tables(tmp_path, "PRAGMA user_version = 99")
     async with registry() as store:
         (told,) = store.diagnostics
-        assert "it has version 99, and this version of the library knows 2" in told.message
+        assert "it has version 99, and this version of the library knows 3" in told.message
         assert store.place is None
 
 
@@ -458,9 +494,9 @@ async def test_a_task_that_made_room_may_come_back_under_its_id(registry, clock)
         assert store.get("task_2").err_value.message.endswith("evicted by capacity policy after reaching max 1 tasks")
 
 
-async def test_what_is_past_its_time_leaves_the_file_at_the_end(tmp_path, registry, clock):
+async def test_what_is_past_its_time_is_hidden_in_the_file_at_the_end(tmp_path, registry, clock):
     async with registry(retention_ms=100) as store:
         Hand(store, clock).settled("task_1")
         clock.now += 100
         Hand(store, clock).settled("task_2")
-    assert tables(tmp_path, "SELECT id FROM tasks") == [("task_2",)]
+    assert tables(tmp_path, "SELECT id FROM tasks WHERE expired_ms IS NULL") == [("task_2",)]

@@ -109,6 +109,65 @@ async def test_a_settled_task_is_gone_when_its_time_is_over_and_a_running_one_st
         assert why(store, "task_1") == "Task id 'task_1' expired by retention policy after 100ms"
 
 
+DAYS_400 = 400 * 86_400_000
+
+
+async def test_a_clock_that_jumps_ahead_removes_nothing(stores):
+    """However often somebody looks at it; when it is set right everything is there."""
+    async with stores.opened() as store:
+        hand = stores.hand(store)
+        for number in range(3):
+            hand.settled(f"task_{number}", TextDelta(text="said"))
+            stores.clock.now += 1
+        await store.flush()
+        right = stores.clock.now
+        for jump in range(1, 4):
+            stores.clock.now = right + jump * DAYS_400
+            assert found(store, "task_0", "task_1", "task_2") == ["task_expired"] * 3
+            hand.settled(f"task_of_{jump}")
+            assert [task.id for task in store.tasks()] == [f"task_of_{jump}"]
+            await store.flush()
+            assert store.count() == 1
+        stores.clock.now = right
+        there = {task.id for task in store.tasks()}
+        assert there == {"task_0", "task_1", "task_2", "task_of_1", "task_of_2", "task_of_3"}
+        assert store.get("task_0").ok_value.text == "said"
+        hand.settled("task_3")
+        await store.flush()
+        assert store.get("task_0").ok_value.text == "said"
+
+
+async def test_what_is_past_its_time_is_the_first_to_make_room(stores):
+    async with stores.opened(retention_ms=100, max_entries=3) as store:
+        hand = stores.hand(store)
+        hand.settled("task_0")
+        stores.clock.now += 100
+        for number in range(1, 4):
+            hand.settled(f"task_{number}")
+            await store.flush()
+        assert found(store, "task_0", "task_1", "task_2", "task_3") == ["task_expired"] + ["succeeded"] * 3
+        assert why(store, "task_0").endswith("expired by retention policy after 100ms")
+        assert store.count() == 3
+        stores.clock.now += 100
+        hand.settled("task_4")
+        await store.flush()
+        store.retain(RetentionPolicy(retention_ms=100, max_entries=3))
+        await store.flush()
+        assert found(store, "task_3", "task_4") == ["task_expired", "succeeded"]
+
+
+async def test_only_so_many_reasons_are_remembered_of_what_is_past_its_time(stores):
+    async with stores.opened(retention_ms=100, max_reasons=1) as store:
+        for number in range(3):
+            stores.hand(store).settled(f"task_{number}")
+        await store.flush()
+        stores.clock.now += 100
+        found(store, "task_0")
+        stores.hand(store).new("task_3")
+        await store.flush()
+        assert found(store, "task_0", "task_1", "task_2") == ["unknown_task_id", "unknown_task_id", "task_expired"]
+
+
 async def test_beyond_the_capacity_the_one_that_ended_first_makes_room(stores):
     async with stores.opened(max_entries=2) as store:
         hand = stores.hand(store)
@@ -244,6 +303,38 @@ async def test_why_a_task_is_gone_survives_a_restart(durable):
         durable.hand(store).new("task_2")
     async with durable.opened(retention_ms=100) as store:
         assert why(store, "task_1") == "Task id 'task_1' expired by retention policy after 100ms"
+
+
+async def test_a_clock_that_was_wrong_when_a_process_began_removes_nothing(durable):
+    async with durable.opened() as store:
+        for number in range(3):
+            durable.hand(store).settled(f"task_{number}", TextDelta(text="said"))
+    right = durable.clock.now
+    for _ in range(3):
+        durable.clock.now += DAYS_400
+        async with durable.opened() as store:
+            assert found(store, "task_0", "task_1", "task_2") == ["task_expired"] * 3
+            await store.flush()
+            assert store.count() == len([*store.tasks()]) == 0
+            durable.hand(store).settled(f"task_at_{durable.clock.now}")
+    durable.clock.now = right
+    async with durable.opened() as store:
+        assert found(store, "task_0", "task_1", "task_2") == ["succeeded"] * 3
+        assert store.get("task_1").ok_value.text == "said"
+
+
+async def test_what_was_found_to_be_past_its_time_is_gone_whatever_policy_comes(durable):
+    async with durable.opened(retention_ms=100) as store:
+        durable.hand(store).settled("task_1")
+        durable.hand(store).settled("task_2")
+        await store.flush()
+        durable.clock.now += 100
+        assert found(store, "task_1") == ["task_expired"]
+    for _ in range(2):
+        async with durable.opened() as store:
+            assert found(store, "task_1", "task_2") == ["task_expired"] * 2
+            assert why(store, "task_1") == "Task id 'task_1' expired by retention policy after 100ms"
+            assert [*store.tasks()] == []
 
 
 async def test_retention_and_capacity_hold_for_what_an_earlier_process_left(durable):

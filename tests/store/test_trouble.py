@@ -125,8 +125,8 @@ async def test_a_full_disk_is_told_once_and_is_tried_again_with_each_heartbeat_o
         threading.Event().wait(1)  # of real time, for the thread
         assert 1 <= len(tries) - before <= 10
         assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - used < 0.5
-        full.clear()
         assert len(store.diagnostics) == 1
+        full.clear()
 
 
 async def test_what_could_not_be_appended_is_made_good_when_the_disk_has_healed(registry, clock):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._store import rows
-from ohm_subagents._store.retention import evicted_why
+from ohm_subagents._store.retention import evicted_why, expired_why
 from ohm_subagents._store.schema import transaction
 
 if TYPE_CHECKING:
@@ -46,29 +46,38 @@ class Eviction:
         """Whether more leave than may be remembered, so that somebody who asks would be told too much."""
         return len(self.leaving) > self.policy.max_reasons
 
-    def after(self, created: AbstractSet[TaskId]) -> dict[TaskId, str]:
+    def after(self, created: AbstractSet[TaskId], now_ms: int) -> dict[TaskId, str]:
         """What leaves once these have come in, perhaps under an old id; only within the transaction that adds them."""
         leaving = self.leaving
         if self.is_overdue or not created:
             return leaving
         if leaving and not leaving.keys().isdisjoint(created):
             leaving = {task_id: why for task_id, why in leaving.items() if task_id not in created}
-        over = rows.count(self._connection, "tasks") - len(leaving) - self.policy.max_entries
+        over = self._kept() - len(leaving) - self.policy.max_entries
+        if over > len(created):  # more than they can have brought
+            rows.recount(self._connection)
+            over = self._kept() - len(leaving) - self.policy.max_entries
         if over <= 0:
             return leaving
-        oldest = [
-            task_id for task_id, _ in rows.oldest(self._connection, over + len(leaving)) if task_id not in leaving
-        ]
-        return {**leaving, **dict.fromkeys(oldest[:over], evicted_why(self.policy))}
+        oldest = [each for each in rows.ends(self._connection, over + len(leaving)) if each[0] not in leaving]
+        return {**leaving, **{task_id: self._why(now_ms - ended_ms) for task_id, ended_ms in oldest[:over]}}
 
-    def remove(self, now_ms: int) -> Removed:
-        """Remove what leaves, what is past its time, and what is too much; the tasks with the numbers of their outputs.
+    def _why(self, age_ms: int) -> str:
+        return expired_why(self.policy) if age_ms >= self.policy.retention_ms else evicted_why(self.policy)
+
+    def _kept(self) -> int:
+        return rows.count(self._connection, "tasks") - rows.count(self._connection, "expired")
+
+    def remove(self, now_ms: int) -> tuple[Removed, list[TaskId]]:
+        """Remove what leaves and what is too much, with the numbers of their outputs, and hide what is past its time.
 
         Raises sqlite3.Error, and then nothing is removed.
         """
         self._has_failed = True
         with transaction(self._connection):
-            removed, is_all = rows.remove_old(self._connection, self.policy, now_ms, self.leaving)
+            if self.is_overdue:  # else nobody has just looked at the clock
+                rows.bring_back(self._connection, now_ms)
+            removed, hidden, is_all = rows.remove_old(self._connection, self.policy, now_ms, self.leaving)
         self._has_failed = False
         self.leaving, self.is_overdue = {}, not is_all
-        return removed
+        return removed, hidden

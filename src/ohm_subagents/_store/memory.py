@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import OrderedDict
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._store.history import recorded
-from ohm_subagents._store.retention import Retention, RetentionPolicy
+from ohm_subagents._store.retention import Hidden, Retention, RetentionPolicy
 from ohm_subagents._store.transcript import Streamed
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
 
+_NOTHING: Final[Mapping[TaskId, Hidden]] = MappingProxyType({})
+
+
 class MemoryStore:
     """A dictionary of tasks by id, in order of creation."""
 
@@ -32,6 +37,7 @@ class MemoryStore:
     ) -> None:
         self._clock = clock
         self._tasks: dict[TaskId, Task] = {}
+        self._hidden: OrderedDict[TaskId, Hidden] = OrderedDict()
         self._retention = Retention(policy or RetentionPolicy())
         self._diagnostics = diagnostics
 
@@ -45,12 +51,16 @@ class MemoryStore:
         if task.ended_ms is not None:
             self._retention.ended(task.id, task.ended_ms)
         if is_new:
+            self._hidden.pop(task.id, None)
             self._retention.created(task.id)
             self._drop_expired()
             self._evict()
 
-    def restore(self, tasks: Iterable[Task], expired: Mapping[TaskId, str]) -> None:
+    def restore(
+        self, tasks: Iterable[Task], expired: Mapping[TaskId, str], hidden: Mapping[TaskId, Hidden] = _NOTHING
+    ) -> None:
         """Tasks of an earlier process, and what is known of those that are gone."""
+        self._hidden.update(hidden)
         for task_id, why in expired.items():
             self._retention.remember(task_id, why)
         for task in tasks:
@@ -66,6 +76,11 @@ class MemoryStore:
     def kept(self) -> tuple[Task, ...]:
         """Every task as it is, whatever its time; from any thread."""
         return tuple(self._tasks.values())
+
+    @property
+    def hidden(self) -> dict[TaskId, Hidden]:
+        """What is past its time; from any thread."""
+        return dict(tuple(self._hidden.items()))
 
     @property
     def reasons(self) -> dict[TaskId, str]:
@@ -107,9 +122,17 @@ class MemoryStore:
         """Nothing survives this process."""
 
     def _evict(self) -> None:
+        """What makes room for others is gone for good: first what is past its time."""
+        while self._hidden and len(self._tasks) + len(self._hidden) > self._retention.policy.max_entries:
+            self._hidden.popitem(last=False)
         for task_id in self._retention.evicted(len(self._tasks)):
             del self._tasks[task_id]
 
     def _drop_expired(self) -> None:
-        for task_id in self._retention.expired(self._clock()):
-            del self._tasks[task_id]
+        now_ms = self._clock()
+        for task_id, hidden in [each for each in self._hidden.items() if each[1].at_ms > now_ms]:
+            del self._hidden[task_id]
+            self._tasks[task_id] = hidden.task
+            self._retention.returned(hidden.task)
+        for task_id in self._retention.expired(now_ms):
+            self._hidden[task_id] = Hidden(task=self._tasks.pop(task_id), at_ms=now_ms)

@@ -4,118 +4,35 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final
 
-from ohm_subagents._store.record import checksum, damaged, read, state_checksum
+from ohm_subagents._store.record import damaged, read, state_checksum
 from ohm_subagents._store.schema import is_damage
+from ohm_subagents._store.stored import ALL, COLUMNS, EVERY, Stored, folded_profile
 from ohm_subagents._store.transcript import replayed
 from ohm_subagents._store.writer_queue import Discard
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from ohm_subagents._store.files import TaskFiles
+    from ohm_subagents._store.stored import Listing, Which
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.ids import SessionId, TaskId
     from ohm_subagents.contract.task import Task
 
-_COLUMNS: Final = (
-    "seq, id, session_id, owner, status, ended_ms, updated_ms, tasks.format, record, large_outputs, tasks.checksum"
-)
 _STATE: Final = "SELECT state, checksum FROM checkpoints WHERE task_id = ?"
-_SELECT: Final = f"""SELECT {_COLUMNS}, state, checkpoints.checksum
+_SELECT: Final = f"""SELECT {COLUMNS}, state, checkpoints.checksum
  FROM tasks LEFT JOIN checkpoints ON checkpoints.task_id = tasks.id"""  # noqa: S608  names of ours
-_OUTLINE: Final = f"SELECT {_COLUMNS}, NULL, NULL FROM tasks"  # noqa: S608  names of ours
+_OUTLINE: Final = f"SELECT {COLUMNS}, NULL, NULL FROM tasks"  # noqa: S608  names of ours
 _FAR: Final = 1 << 20
 """So many numbers of rows that nobody can read are looked beyond."""
-
-
-class Stored(NamedTuple):
-    """A row of `tasks` with its checkpoint, as it is in the file; where that is damaged, of any types."""
-
-    seq: int
-    id: TaskId
-    session_id: str
-    owner: int
-    status: str
-    ended_ms: int | None
-    updated_ms: int
-    format: int
-    record: bytes | str
-    large_outputs: str
-    checksum: int | None
-    state: str | None
-    state_checksum: int | None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of those of `tasks`."""
-        return self._fields[:-2]
-
-    @property
-    def values(self) -> tuple[object, ...]:
-        """And what they hold."""
-        return self[:-2]
-
-    @property
-    def content(self) -> bytes:
-        """The record; a tool that changes it may leave a text."""
-        return self.record if isinstance(self.record, bytes) else self.record.encode(errors="surrogateescape")
-
-    @property
-    def wrong(self) -> str | None:
-        """Why this is not what was written. What an earlier version wrote has no checksum."""
-        if type(self.record) not in {bytes, str} or type(self.id) is not str:
-            return "it has values of other types than it was written with"
-        if self.checksum is not None:
-            expected = checksum(*self[1:6], self.content, self.large_outputs)
-            return None if self.checksum == expected else "it is not what was written"
-        try:
-            json.loads(self.record)
-            numbers = json.loads(self.large_outputs)
-        except (ValueError, TypeError, RecursionError):
-            return "it holds no JSON"
-        is_list = isinstance(numbers, list) and all(type(each) is int for each in cast("list[object]", numbers))
-        return None if is_list else "it names no outputs"
-
-
-@dataclass(frozen=True, slots=True)
-class Which:
-    """Some of the tasks: as the file is asked for them, and by what they are known where it cannot be asked."""
-
-    where: str
-    values: tuple[str | int, ...]
-    known_by: Mapping[str, object]
-
-    def fits(self, row: Stored) -> bool:
-        """Whether a row is one of them."""
-        return all(getattr(row, column) == value for column, value in self.known_by.items())
-
-
-ALL: Final = Which("ORDER BY seq", (), MappingProxyType({}))
-
-
-def with_id(task_id: TaskId) -> Which:
-    """One task."""
-    return Which("WHERE tasks.id = ?", (task_id,), {"id": task_id})
-
-
-def of_session(session_id: SessionId) -> Which:
-    """Those that share a context."""
-    return Which("WHERE session_id = ? ORDER BY seq", (session_id,), {"session_id": session_id})
-
-
-def live_of(owner: int) -> Which:
-    """Those that an owner has not brought to an end."""
-    return Which("WHERE owner = ? AND ended_ms IS NULL ORDER BY seq", (owner,), {"owner": owner, "ended_ms": None})
 
 
 def tolerant(connection: sqlite3.Connection) -> sqlite3.Connection:
     """Gives texts that are none as they are, instead of raising."""
     connection.text_factory = _text
+    connection.create_function("folded", 1, folded_profile, deterministic=True)
     return connection
 
 
@@ -170,20 +87,26 @@ class Reader:
         is_short = len(found) < self._count() if which is ALL else not found
         return self._survivors(which) if is_short and not self._is_whole() else [*map(Stored._make, found)]
 
-    def outlines(self) -> Iterator[Stored]:
-        """Every task, newest first, without its checkpoint; as many as somebody takes are read."""
+    def outlines(self, listing: Listing) -> Iterator[Stored]:
+        """Tasks, newest first, without their checkpoints; as many as somebody takes are read."""
         seen: set[int] = set()
         try:
-            for row in self._connection.execute(f"{_OUTLINE} ORDER BY seq DESC"):
+            for row in self._connection.execute(f"{_OUTLINE} {listing.where} ORDER BY seq DESC", listing.values):
                 seen.add(row[0])
                 yield Stored._make(row)
-            is_torn = len(seen) < self._count() and not self._is_whole()
+            is_torn = listing is EVERY and len(seen) < self._count() and not self._is_whole()
         except sqlite3.Error as exc:
             is_torn = is_damage(exc)
             if not is_torn:
                 self.found(_OUTLINE)
         if is_torn:
-            yield from (row for row in reversed(self._survivors(ALL) or []) if row.seq not in seen)
+            rest = (row for row in reversed(self._survivors(ALL) or []) if row.seq not in seen)
+            yield from (row for row in rest if listing.fits(row))
+
+    def number(self, listing: Listing) -> int:
+        """How many tasks there are of a kind."""
+        found = self.found(f"SELECT count(*) FROM tasks {listing.where}", *listing.values)  # noqa: S608  names of ours
+        return int(found[0][0]) if found else sum(1 for _ in self.outlines(listing))
 
     def task(self, row: Stored) -> Result[Task, OhmError]:
         """The task of a row."""

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.task import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionPolicy:
-    """A settled task is kept for `retention_ms`; beyond `max_entries` tasks the settled ones go, oldest first.
+    """A settled task can be looked up for `retention_ms`; beyond `max_entries` tasks the settled ones go, oldest first.
 
     A task of a file that says nothing of it is read with its newest `max_events` events.
     """
@@ -48,6 +49,14 @@ def unknown(task_id: TaskId) -> OhmError:
     return OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=f"Unknown task id '{task_id}'")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hidden:
+    """A task that was found to be past its time: nothing that a clock says removes one."""
+
+    task: Task
+    at_ms: int
+
+
 class Retention:
     """The settled tasks in the order in which they ended, and the reasons of those that are gone."""
 
@@ -65,7 +74,7 @@ class Retention:
         self._ended[task_id] = at_ms
 
     def expired(self, now_ms: int) -> Iterator[TaskId]:
-        """Forget what has been kept long enough; the caller drops it."""
+        """Forget what has been kept long enough; the caller hides it."""
         while self._ended:
             task_id, ended_ms = next(iter(self._ended.items()))
             if now_ms - ended_ms < self.policy.retention_ms:
@@ -76,6 +85,12 @@ class Retention:
         """Forget the oldest settled tasks until `count` fits; tasks that are not settled are never evicted."""
         for _ in range(min(count - self.policy.max_entries, len(self._ended))):
             yield self._forget(next(iter(self._ended)), evicted_why(self.policy))
+
+    def returned(self, task: Task) -> None:
+        """It was hidden by a clock that has gone back since."""
+        self.reasons.pop(task.id, None)
+        self._ended[task.id] = task.ended_ms or 0
+        self._ended = OrderedDict(sorted(self._ended.items(), key=lambda entry: entry[1]))
 
     def reason(self, task_id: TaskId) -> OhmError:
         """Why there is no such task."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._store.record import FORMAT, checksum, state_checksum, written
 from ohm_subagents._store.retention import evicted_why, expired_why
+from ohm_subagents._store.stored import COLUMNS, Stored
 from ohm_subagents.contract.events import Checkpointed, TaskQueued
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from ohm_subagents._store.owner import Process
     from ohm_subagents._store.retention import RetentionPolicy
@@ -59,6 +60,7 @@ class Unsaved:
             self.with_checkpoint.add(task.id)
 
 
+_OLDEST: Final = "FROM tasks WHERE ended_ms IS NOT NULL AND expired_ms IS NULL ORDER BY ended_ms, seq LIMIT ?"
 _INSERT: Final = (
     "INSERT INTO tasks (id, session_id, owner, status, updated_ms, ended_ms, format, record,"
     " large_outputs, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
@@ -107,53 +109,113 @@ def discard(connection: sqlite3.Connection, number: int, task_id: str) -> None:
 
 def remove_old(
     connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int, leaving: Mapping[TaskId, str]
-) -> tuple[dict[TaskId, tuple[int, ...]], bool]:
-    """Remove what leaves, what is past its time, or too much; with the numbers of their outputs, and if it was all."""
+) -> tuple[dict[TaskId, tuple[int, ...]], list[TaskId], bool]:
+    """Remove what leaves, or is too much, and hide what is past its time.
+
+    Gives what was removed with the numbers of its outputs, what was hidden, and whether that was all.
+    """
     gone: dict[TaskId, tuple[int, ...]] = {}
     if leaving:
         named = ",".join("?" * len(leaving))
         left = connection.execute(f"SELECT id, large_outputs FROM tasks WHERE id IN ({named})", [*leaving]).fetchall()  # noqa: S608  question marks
-        gone |= _remove(connection, left, next(iter(leaving.values())))
-    found = connection.execute(
-        "SELECT id, large_outputs FROM tasks WHERE ended_ms <= ? ORDER BY ended_ms, seq LIMIT ?",
-        (now_ms - policy.retention_ms, STEP),
-    ).fetchall()
-    gone |= _remove(connection, found, expired_why(policy))
-    too_many = min(count(connection, "tasks") - policy.max_entries, STEP - len(found))
+        gone |= _remove(connection, left, leaving.__getitem__)
+    expired = _expire(connection, policy, now_ms)
+    recount(connection)
+    kept = count(connection, "tasks") - count(connection, "expired")
+    too_many = min(kept - policy.max_entries, STEP - len(expired))
     if too_many > 0:
-        found += (eldest := oldest(connection, too_many))
-        gone |= _remove(connection, eldest, evicted_why(policy))
-    if gone:
-        connection.execute(
-            "DELETE FROM gone WHERE seq IN (SELECT seq FROM gone ORDER BY seq LIMIT ?)",
-            (max(0, count(connection, "gone") - policy.max_reasons),),
-        )
-    return gone, len(found) < STEP
+        gone |= _remove(connection, oldest(connection, too_many), lambda _: evicted_why(policy))
+    gone |= _remove_expired(connection, policy, now_ms)
+    connection.execute(
+        "DELETE FROM gone WHERE seq IN (SELECT seq FROM gone ORDER BY seq LIMIT ?)",
+        (max(0, count(connection, "gone") - policy.max_reasons),),
+    )
+    return gone, expired, max(len(expired), too_many) < STEP
+
+
+def bring_back(connection: sqlite3.Connection, now_ms: int) -> None:
+    """What was hidden by a clock that has gone back since."""
+    back = connection.execute("SELECT id FROM tasks WHERE expired_ms > ?", (now_ms,)).fetchall()
+    connection.executemany("UPDATE tasks SET expired_ms = NULL WHERE id = ?", back)
+    connection.executemany("DELETE FROM gone WHERE id = ?", back)
+
+
+def _expire(connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int) -> list[TaskId]:
+    """Hide what is past its time."""
+    found = connection.execute(
+        f"SELECT {COLUMNS}, NULL, NULL FROM tasks WHERE ended_ms <= ? AND expired_ms IS NULL"  # noqa: S608  names of ours
+        " ORDER BY ended_ms, seq LIMIT ?",
+        (now_ms - policy.retention_ms, STEP),
+    )
+    past = [row.id for row in map(Stored._make, found.fetchall()) if row.wrong is None]  # else its end is a guess
+    connection.executemany("UPDATE tasks SET expired_ms = ? WHERE id = ?", [(now_ms, each) for each in past])
+    _remember(connection, past, lambda _: expired_why(policy))
+    return past
+
+
+def _remove_expired(
+    connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int
+) -> dict[TaskId, tuple[int, ...]]:
+    """Of what is hidden, what there is no room for: nothing goes for good because of what a clock says."""
+    over = min(count(connection, "tasks") - policy.max_entries, STEP)
+    if over <= 0:
+        return {}
+    found = connection.execute(
+        "SELECT id, large_outputs FROM tasks WHERE expired_ms <= ? ORDER BY expired_ms, ended_ms, seq LIMIT ?",
+        (now_ms, over),
+    ).fetchall()
+    connection.executemany("DELETE FROM tasks WHERE id = ?", [(task_id,) for task_id, _ in found])
+    return _numbers(found)
 
 
 def oldest(connection: sqlite3.Connection, number: int) -> list[tuple[TaskId, str]]:
     """So many settled tasks, the first to end first, with their large outputs."""
-    return connection.execute(
-        "SELECT id, large_outputs FROM tasks WHERE ended_ms IS NOT NULL ORDER BY ended_ms, seq LIMIT ?", (number,)
-    ).fetchall()
+    return connection.execute(f"SELECT id, large_outputs {_OLDEST}", (number,)).fetchall()
+
+
+def ends(connection: sqlite3.Connection, number: int) -> list[tuple[TaskId, int]]:
+    """So many settled tasks, the first to end first, with their ends."""
+    return connection.execute(f"SELECT id, ended_ms {_OLDEST}", (number,)).fetchall()
 
 
 def _remove(
-    connection: sqlite3.Connection, found: Iterable[tuple[TaskId, str]], why: str
+    connection: sqlite3.Connection, found: Iterable[tuple[TaskId, str]], why: Callable[[TaskId], str]
 ) -> dict[TaskId, tuple[int, ...]]:
-    gone = {task_id: tuple(json.loads(large)) for task_id, large in found}
-    if gone:
-        connection.executemany(  # REPLACE would not fire the trigger that counts
-            "INSERT INTO gone (id, why) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET why = excluded.why",
-            [(each, why) for each in gone],
-        )
-        connection.executemany("DELETE FROM tasks WHERE id = ?", [(each,) for each in gone])
+    gone = _numbers(found)
+    _remember(connection, gone, why)
+    connection.executemany("DELETE FROM tasks WHERE id = ?", [(each,) for each in gone])
     return gone
 
 
-def count(connection: sqlite3.Connection, table: str) -> int:
+def _remember(connection: sqlite3.Connection, task_ids: Iterable[TaskId], why: Callable[[TaskId], str]) -> None:
+    connection.executemany(  # REPLACE would not fire the trigger that counts
+        "INSERT INTO gone (id, why) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET why = excluded.why",
+        [(each, why(each)) for each in task_ids],
+    )
+
+
+def _numbers(found: Iterable[tuple[TaskId, str]]) -> dict[TaskId, tuple[int, ...]]:
+    """Of the outputs in files; a damaged row names none."""
+    gone: dict[TaskId, tuple[int, ...]] = {}
+    for task_id, large in found:
+        try:
+            gone[task_id] = tuple(int(number) for number in json.loads(large))
+        except (ValueError, TypeError, RecursionError):
+            gone[task_id] = ()
+    return gone
+
+
+def count(connection: sqlite3.Connection, what: str) -> int:
     """Of the rows of a table, without reading them."""
-    return int(connection.execute("SELECT n FROM counts WHERE what = ?", (table,)).fetchone()[0])
+    return int(connection.execute("SELECT n FROM counts WHERE what = ?", (what,)).fetchone()[0])
+
+
+def recount(connection: sqlite3.Connection) -> None:
+    """By reading: a number that is damaged must not remove tasks."""
+    connection.execute("UPDATE counts SET n = (SELECT count(*) FROM tasks) WHERE what = 'tasks'")
+    connection.execute(
+        "UPDATE counts SET n = (SELECT count(*) FROM tasks WHERE expired_ms IS NOT NULL) WHERE what = 'expired'"
+    )
 
 
 def beat(connection: sqlite3.Connection, owner: int, slot: int, process: Process, now_ms: int) -> None:

@@ -59,6 +59,18 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE tasks ADD COLUMN checksum INTEGER",
         "ALTER TABLE checkpoints ADD COLUMN checksum INTEGER",
     ),
+    (
+        # When it was found to be past its time: it is nobody's any more, unless the clock goes back before then.
+        "ALTER TABLE tasks ADD COLUMN expired_ms INTEGER",
+        "DROP INDEX tasks_by_end",
+        "CREATE INDEX tasks_by_end ON tasks (ended_ms) WHERE ended_ms IS NOT NULL AND expired_ms IS NULL",
+        "CREATE INDEX tasks_by_expiry ON tasks (expired_ms) WHERE expired_ms IS NOT NULL",
+        "INSERT INTO counts VALUES ('expired', 0)",
+        "CREATE TRIGGER task_expired AFTER UPDATE OF expired_ms ON tasks BEGIN UPDATE counts"
+        " SET n = n + (new.expired_ms IS NOT NULL) - (old.expired_ms IS NOT NULL) WHERE what = 'expired'; END",
+        "CREATE TRIGGER expired_out AFTER DELETE ON tasks WHEN old.expired_ms IS NOT NULL"
+        " BEGIN UPDATE counts SET n = n - 1 WHERE what = 'expired'; END",
+    ),
 )
 VERSION: Final = len(MIGRATIONS)
 _TRIES: Final = 500

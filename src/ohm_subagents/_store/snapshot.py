@@ -52,7 +52,9 @@ class SnapshotStore:
         self._writing = threading.Lock()
         self._timer: threading.Timer | None = None
         self._is_stale = False
-        self._is_failing = False
+        self._hidden: set[TaskId] = set()
+        self._failure: tuple[Diagnostic, ...] = ()
+        """Why it cannot be written, as long as it is so."""
         self._now_ms = clock()
         self._lock = locked(directory)
         try:
@@ -73,7 +75,8 @@ class SnapshotStore:
         contents = parsed(text, name_of=name_of, max_events=max_events)
         if contents.is_damaged:
             self._set_aside(contents)
-        self._inner.restore((self._settled(task) for task in contents.tasks), contents.expired)
+        self._hidden = {*contents.hidden}
+        self._inner.restore((self._settled(task) for task in contents.tasks), contents.expired, contents.hidden)
         has_changed = self._inner.kept != contents.tasks
         if has_changed or (contents.is_damaged and contents.tasks):
             self._is_stale = True
@@ -116,12 +119,13 @@ class SnapshotStore:
 
     def _write(self) -> None:
         with self._writing:
-            if not self._is_stale:
+            hidden = self._inner.hidden
+            if not self._is_stale and hidden.keys() == self._hidden:
                 return
-            self._is_stale = False
+            self._is_stale, self._hidden = False, {*hidden}
             draft = self._file.with_name(f".{FILE}.{os.getpid()}")
             try:
-                content = printed(self._inner.kept, self._inner.reasons, now_ms=self._now_ms)
+                content = printed(self._inner.kept, self._inner.reasons, hidden, now_ms=self._now_ms)
                 with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:  # noqa: PTH123  private at once
                     stream.write(content)
                     stream.flush()
@@ -129,15 +133,13 @@ class SnapshotStore:
                 draft.replace(self._file)
             except (OSError, TypeError, ValueError) as exc:  # the last two are about what a task holds
                 self._is_stale = True
-                if not self._is_failing:
-                    self._tell(f"Tasks could not be written to '{self._file}': {exc}.")
-                self._is_failing = True
+                message = f"Tasks could not be written to '{self._file}': {exc}."
+                self._failure = (Diagnostic(subject="subagents.store", message=message),)
             else:
-                self._is_failing = False
+                self._failure = ()
 
     async def flush(self) -> None:
-        if self._is_stale or self._writing.locked():
-            self._write()
+        self._write()
 
     def close(self) -> None:
         """Write what is left, and let another process have the file."""
@@ -156,7 +158,7 @@ class SnapshotStore:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        return tuple(self._diagnostics)
+        return (*self._diagnostics, *self._failure)
 
     @property
     def place(self) -> str:

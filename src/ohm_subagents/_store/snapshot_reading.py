@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from ohm_subagents._store.record import error_of
+from ohm_subagents._store.retention import Hidden
 from ohm_subagents._store.snapshot_schema import KeptDelta, KeptEnd, KeptEntry, KeptStart, KeptTerminal, KeptUpdate
 from ohm_subagents._store.snapshot_text import SCHEMA
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -42,12 +44,10 @@ class Contents:
     """What a file holds; `lost` says of each entry that is not among the tasks which one it is, and why."""
 
     tasks: tuple[Task, ...] = ()
-    expired: Mapping[TaskId, str]
+    expired: Mapping[TaskId, str] = field(default_factory=dict[TaskId, str])
+    hidden: Mapping[TaskId, Hidden] = field(default_factory=dict[TaskId, Hidden])
     lost: tuple[str, ...] = ()
     is_damaged: bool = False
-
-
-_TEXTS: Final = TypeAdapter(dict[str, str])
 
 
 def parsed(text: str, *, name_of: Callable[[str], str], max_events: int) -> Contents:
@@ -67,14 +67,22 @@ def parsed(text: str, *, name_of: Callable[[str], str], max_events: int) -> Cont
             _salvaged(cast("list[object]", entries) if isinstance(entries, list) else (), made), is_damaged=True
         )
     found = _salvaged(cast("list[object]", entries), made)
-    return replace(found, expired=_expired(fields.get("expired")), is_damaged=bool(found.lost))
+    reasons, hidden = _gone(fields.get("expired"), made)
+    return replace(found, expired=reasons, hidden=hidden, is_damaged=bool(found.lost))
 
 
-def _expired(value: object) -> Mapping[TaskId, str]:
-    try:
-        return {TaskId(task_id): why for task_id, why in _TEXTS.validate_python(value or {}).items()}
-    except ValidationError:
-        return {}
+def _gone(value: object, made: Callable[[KeptEntry], Task]) -> tuple[dict[TaskId, str], dict[TaskId, Hidden]]:
+    """Why tasks are gone, and those of them that are only hidden."""
+    reasons: dict[TaskId, str] = {}
+    hidden: dict[TaskId, Hidden] = {}
+    for task_id, told in (cast("dict[str, object]", value) if isinstance(value, dict) else {}).items():
+        fields = cast("dict[str, object]", told) if isinstance(told, dict) else {"why": told}
+        if isinstance(why := fields.get("why"), str):
+            reasons[TaskId(task_id)] = why
+        if type(at_ms := fields.get("atEpochMs")) is int:
+            with suppress(ValidationError):
+                hidden[TaskId(task_id)] = Hidden(task=made(KeptEntry.model_validate(fields.get("entry"))), at_ms=at_ms)
+    return reasons, hidden
 
 
 def _salvaged(entries: Iterable[object], made: Callable[[KeptEntry], Task]) -> Contents:
@@ -87,7 +95,7 @@ def _salvaged(entries: Iterable[object], made: Callable[[KeptEntry], Task]) -> C
             wrong = exc.errors()[0]
             place = ".".join(str(part) for part in wrong["loc"])
             lost.append(f"{_id_in(entry)} ({f'{place}: ' if place else ''}{wrong['msg']})")
-    return Contents(tasks=tuple(tasks), expired={}, lost=tuple(lost), is_damaged=True)
+    return Contents(tasks=tuple(tasks), lost=tuple(lost), is_damaged=True)
 
 
 def _pieces(text: str) -> Iterator[object]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from ohm_subagents._store.retention import Hidden
     from ohm_subagents.contract.events import Recorded
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Task
@@ -20,15 +21,23 @@ FILE: Final = "ohm.subagents.tasks.json"
 SCHEMA: Final = 1
 
 
-def printed(tasks: Iterable[Task], expired: Mapping[TaskId, str], *, now_ms: int) -> bytes:
-    """The whole file. What the documented schema has no place for is left out."""
+def printed(
+    tasks: Iterable[Task], expired: Mapping[TaskId, str], hidden: Mapping[TaskId, Hidden], *, now_ms: int
+) -> bytes:
+    """The whole file. What the documented schema has no place for is left out, but for `expired`.
+
+    There a task that is gone has the reason, and one that is only hidden also its entry and when that was found.
+    """
     root: dict[str, JsonValue] = {
         "schemaVersion": SCHEMA,
         "savedAtEpochMs": now_ms,
         "entries": [_printed(task) for task in tasks],
     }
-    if expired:
-        root["expired"] = {str(task_id): why for task_id, why in expired.items()}
+    gone: dict[str, JsonValue] = {str(task_id): why for task_id, why in expired.items()}
+    for task_id, each in hidden.items():
+        gone[task_id] = {"why": expired.get(task_id), "atEpochMs": each.at_ms, "entry": _printed(each.task)}
+    if gone:
+        root["expired"] = gone
     return (json.dumps(root, indent=2, ensure_ascii=False) + "\n").encode(errors="replace")
 
 

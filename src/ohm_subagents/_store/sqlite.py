@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio import to_thread
 from anyio.lowlevel import current_token
 
+from ohm_subagents._store.expiry import Expiry
 from ohm_subagents._store.files import TaskFiles
 from ohm_subagents._store.history import written_down
+from ohm_subagents._store.notes import Notes
 from ohm_subagents._store.owners import Neighbours, registered
 from ohm_subagents._store.place import Fixed, damage_mark, mark_damaged
-from ohm_subagents._store.reader import ALL, Reader, live_of, of_session, with_id
+from ohm_subagents._store.reader import Reader
 from ohm_subagents._store.record import damaged
 from ohm_subagents._store.recovery import recovered, told
-from ohm_subagents._store.retention import expired, expired_why, unknown
+from ohm_subagents._store.retention import expired, unknown
+from ohm_subagents._store.stored import ALL, EVERY, live_of, of_session, with_id
 from ohm_subagents._store.transcript import STREAMED
 from ohm_subagents._store.writer import Writer
 from ohm_subagents._store.writer_queue import Takeover
-from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from ohm_subagents._store.reader import Stored, Which
     from ohm_subagents._store.retention import RetentionPolicy
+    from ohm_subagents._store.stored import Listing, Stored, Which
+    from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event, Recorded
     from ohm_subagents.contract.ids import Clock, SessionId, TaskId
@@ -64,8 +67,8 @@ class SqliteStore:
         self._file = file
         self._made_anew = made_anew
         self._clock = clock
-        self._policy = policy
-        self._diagnostics: list[Diagnostic] = []
+        self._notes = Notes(file)
+        self.tell = self._notes.tell
         self._newest: dict[TaskId, Task] = {}
         self._settled: OrderedDict[TaskId, tuple[int, int]] = OrderedDict()
         self._settled_chars = 0
@@ -79,15 +82,17 @@ class SqliteStore:
             policy=policy,
             told=self.tell,
             gone=self._forget,
+            failed=self._notes.fail,
             found_damage=self._mark_damaged,
             seam=seam,
         )
         self._queue = self._writer.queue
+        self._expiry = Expiry(clock, policy, self._queue)
         self._reading = reading
         self._reader = Reader(
             reading,
             self._files,
-            tell_once=self._tell_once,
+            tell_once=self._notes.tell_once,
             found_damage=self._mark_damaged,
             discard=self._queue.put,
             is_sound=is_sound,
@@ -99,23 +104,13 @@ class SqliteStore:
         for owner in self._neighbours.dead():
             for row in self._reader.rows(live_of(owner)) or ():
                 if isinstance(loaded := self._loaded(row), Err):
-                    self._tell_once(loaded.err_value.message)
+                    self._notes.tell_once(loaded.err_value.message)
         self._writer.write_now(self._clock(), fact)
         self._reading.execute("PRAGMA query_only = ON")
         self._writer.start()
 
     def _mark_damaged(self) -> None:
         mark_damaged(self._file)
-
-    def tell(self, message: str, severity: Literal["warning", "info"] = "warning") -> None:
-        """Something that the user should know; from any thread."""
-        self._diagnostics.append(
-            Diagnostic(subject="subagents.store", message=message, severity=severity, source=str(self._file))
-        )
-
-    def _tell_once(self, message: str) -> None:
-        if all(each.message != message for each in tuple(self._diagnostics)):
-            self.tell(message)
 
     def save(self, task: Task, event: Event) -> None:
         self._newest[task.id] = task
@@ -137,6 +132,7 @@ class SqliteStore:
             self._newest.pop(oldest, None)
 
     def _forget(self, task_ids: Iterable[TaskId]) -> None:
+        self._expiry.is_written()
         for task_id in task_ids:
             self._newest.pop(task_id, None)
 
@@ -147,8 +143,7 @@ class SqliteStore:
         self._remember_settled(task)
 
     def retain(self, policy: RetentionPolicy) -> None:
-        self._policy = policy
-        self._queue.put(policy)
+        self._expiry.retain(policy)
 
     async def flush(self) -> None:
         if self._writer.has_all:
@@ -165,7 +160,7 @@ class SqliteStore:
         self._queue.hurry(wake)
         await written.wait()
         if self._queue.is_ended:
-            self._tell_once("Tasks are kept in memory only: the thread that wrote them has ended.")
+            self._notes.tell_once("Tasks are kept in memory only: the thread that wrote them has ended.")
 
     def close(self) -> None:
         """Write everything and let go of the file; what a damaged one does not take goes into the one made of it."""
@@ -178,7 +173,7 @@ class SqliteStore:
                 for task_id in left:
                     anew.take_in(self._newest[task_id])
                 anew.close()
-                self._diagnostics += anew.diagnostics
+                self._notes.take(anew.diagnostics)
                 left = anew._writer.unwritten  # noqa: SLF001  one of us
         if left:
             self.tell(f"{len(left)} task(s) were never written and are gone with this process: {', '.join(left)}.")
@@ -187,7 +182,7 @@ class SqliteStore:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        return tuple(self._diagnostics)
+        return self._notes.all
 
     @property
     def place(self) -> str:
@@ -198,13 +193,13 @@ class SqliteStore:
         return self._owner.slot * SEQUENCES + 1
 
     def count(self) -> int:
-        found = self._reader.found("SELECT n FROM counts WHERE what = 'tasks'")
-        return int(found[0][0]) - len(self._writer.eviction.leaving) if found else len(self._newest)
+        found = dict(self._reader.found("SELECT what, n FROM counts") or ())
+        return found["tasks"] - found["expired"] - len(self._writer.eviction.leaving) if found else len(self._newest)
 
     def get(self, task_id: TaskId) -> Result[Task, OhmError]:
         if (task := self._newest.get(task_id)) is not None:
             return self._within_retention(task)
-        if found := self._reader.rows(with_id(task_id)):
+        if found := [row for row in self._reader.rows(with_id(task_id)) or () if not self._expiry.is_found(row)]:
             loaded = self._loaded(found[0])
             return self._within_retention(loaded.ok_value) if isinstance(loaded, Ok) else loaded
         if why := self._reader.found("SELECT why FROM gone WHERE id = ?", task_id):
@@ -216,9 +211,7 @@ class SqliteStore:
         """What is past its time, or made room, is gone, whether it was removed yet or not."""
         if (why := self._writer.eviction.leaving.get(task.id)) is not None:
             return Err(expired(task.id, why))
-        if task.ended_ms is not None and self._clock() - task.ended_ms >= self._policy.retention_ms:
-            return Err(expired(task.id, expired_why(self._policy)))
-        return Ok(task)
+        return self._expiry.within(task)
 
     def tasks(self) -> Iterator[Task]:
         return self._listed(ALL)
@@ -245,6 +238,8 @@ class SqliteStore:
         if found is None:
             unwritten = set(newest)
         for row in found or ():
+            if self._expiry.is_found(row):
+                continue
             unwritten.discard(row.id)
             known = newest.get(row.id)
             loaded = self._loaded(row) if known is None else Ok(known)
@@ -265,10 +260,14 @@ class SqliteStore:
         """The number of the living process that runs the task, where that number means something."""
         return self._neighbours.pid_of(task_id)
 
-    def outlines(self) -> Iterator[Result[Task, OhmError]]:
-        """Every task, newest first, without what its transcript, large outputs and conversation hold: for lists."""
-        for row in self._reader.outlines():
-            if row.id not in self._writer.eviction.leaving:
+    def number(self, listing: Listing) -> int:
+        """How many tasks there are of a kind."""
+        return self._reader.number(listing)
+
+    def outlines(self, listing: Listing = EVERY) -> Iterator[Result[Task, OhmError]]:
+        """Tasks, newest first, without what transcript, large outputs and conversation hold: as many as are taken."""
+        for row in self._reader.outlines(listing):
+            if row.id not in self._writer.eviction.leaving and not self._expiry.is_found(row):
                 yield self._reader.outline(row) if row.wrong is None else self._loaded(row)
 
     def _loaded(self, row: Stored) -> Result[Task, OhmError]:
@@ -284,7 +283,7 @@ class SqliteStore:
             return self._loaded(newest)
         task = read.ok_value
         settled, events = recovered(task, now_ms=self._clock())
-        self._diagnostics.append(told(task))
+        self._notes.take((told(task),))
         self._newest[row.id] = settled
         self._queue.put(Takeover(task=settled, events=events, former=row.owner))
         self._remember_settled(settled)

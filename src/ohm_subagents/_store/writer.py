@@ -34,9 +34,10 @@ _WRONG_VALUE: Final = (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.Interf
 class Writer:
     """Everything that changes the file after it was opened.
 
-    `told` gets a sentence about what could not be kept, `gone` the ids of tasks that were removed, and `found_damage`
-    is called where the file is damaged: all in the thread. `seam` is called before and after every write, with its
-    name: a test may end the process there.
+    `told` gets a sentence about what could not be kept, `failed` one about what cannot be written now, or None when all
+    is written, `gone` the ids of tasks that were removed or hidden, and `found_damage` is called where the file is
+    damaged: all in the thread. `seam` is called before and after every write, with its name: a test may end the process
+    there.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Writer:
         policy: RetentionPolicy,
         told: Callable[[str], None],
         gone: Callable[[Iterable[TaskId]], None],
+        failed: Callable[[str | None], None],
         found_damage: Callable[[], None],
         seam: Callable[[str], None],
     ) -> None:
@@ -62,6 +64,7 @@ class Writer:
         self.eviction = Eviction(connection, policy)
         self._told = told
         self._gone = gone
+        self._failed = failed
         self._found_damage = found_damage
         self._seam = seam
         self._unsaved = rows.Unsaved()
@@ -132,6 +135,8 @@ class Writer:
             self._unsaved, self._takeovers, self._discards = rows.Unsaved(), (), ()
         else:
             self._is_failing = self._transcripts.is_behind
+            if not self._is_failing:
+                self._failed(None)
             self.written_count = batch.count
         finally:
             for then in batch.waiting:
@@ -140,8 +145,9 @@ class Writer:
 
     def _write_down(self, batch: Batch) -> None:
         """Append before the rows are written: a row never knows more than its transcript."""
-        if batch.policy is not None:
-            self.eviction.policy, self.eviction.is_overdue = batch.policy, True
+        if batch.look is not None:
+            self.eviction.policy, self.eviction.is_overdue = batch.look.policy, True
+            self._now_ms = batch.look.now_ms
         self._takeovers += batch.takeovers
         self._discards += batch.discards
         for task, event in batch.saved:
@@ -155,7 +161,7 @@ class Writer:
             self._files.begin_anew()
         self._transcripts.write(batch)
         self._commit()
-        if batch.policy is not None or self.eviction.is_urgent:
+        if batch.look is not None or self.eviction.is_urgent:
             self._make_room()
 
     def _tell_failure(self, exc: Exception) -> None:
@@ -163,7 +169,7 @@ class Writer:
         if is_damage(exc):
             self._found_damage()
         if not self._is_failing:
-            self._told(f"Tasks could not be written and are kept in memory until they can: {exc}.")
+            self._failed(f"Tasks could not be written and are kept in memory until they can: {exc}.")
         self._is_failing = True
 
     def _drop(self, task_id: TaskId, exc: Exception) -> None:
@@ -191,7 +197,7 @@ class Writer:
                 rows.discard(self._connection, damaged.number, damaged.task_id)
             taken = [each for each in self._takeovers if self._take_over(each)]
             lost = [row.task.id for row in ready if not self._save(row)]
-            leaving = self.eviction.after(self._unsaved.created)
+            leaving = self.eviction.after(self._unsaved.created, self._now_ms)
             if self._fact is not None:
                 rows.save_fact(self._connection, self._fact)
         self._seam("after commit")
@@ -269,16 +275,16 @@ class Writer:
             self._outputs |= {(row.task.id, n) for n in new}
 
     def _make_room(self) -> None:
-        """Remove what has left, and with each heartbeat and at the end what is past its time; nobody waits for it."""
+        """Remove what has left, and with each heartbeat and at the end hide what is past its time; nobody waits."""
         if not (self._is_beating or self._is_closed or self.eviction.is_due):
             return
         self._is_beating = False
         try:
-            removed = self.eviction.remove(self._now_ms)
+            removed, hidden = self.eviction.remove(self._now_ms)
         except sqlite3.Error as exc:
             self._tell_failure(exc)
             return
-        self._gone(removed)
+        self._gone((*removed, *hidden))
         self._transcripts.forget(removed)
         for task_id, numbers in removed.items():
             self._files.remove(task_id, numbers)

@@ -42,6 +42,14 @@ class Takeover:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """Somebody has looked at the clock: this policy holds from now on."""
+
+    policy: RetentionPolicy
+    now_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Discard:
     """A damaged row that was put aside."""
 
@@ -58,7 +66,7 @@ class Batch:
     takeovers: tuple[Takeover, ...]
     discards: tuple[Discard, ...]
     waiting: tuple[Callable[[], None], ...]
-    policy: RetentionPolicy | None
+    look: Look | None
     count: int
 
 
@@ -66,7 +74,7 @@ class WriterQueue:
     """One thread puts, another takes; a lock, held for a moment only, makes each `take` a clean cut between events."""
 
     def __init__(self) -> None:
-        self._entries: deque[tuple[Task, Event] | Takeover | Discard | RetentionPolicy | Ask] = deque()
+        self._entries: deque[tuple[Task, Event] | Takeover | Discard | Look | Ask] = deque()
         self._behind: dict[TaskId, Task] = {}
         self._lock = threading.Lock()
         self.is_ended = False
@@ -91,7 +99,7 @@ class WriterQueue:
         if self._is_asleep:
             self._wake()
 
-    def put(self, entry: tuple[Task, Event] | Takeover | Discard | RetentionPolicy) -> None:
+    def put(self, entry: tuple[Task, Event] | Takeover | Discard | Look) -> None:
         """In its turn."""
         with self._lock:
             self._entries.append(entry)
@@ -168,7 +176,7 @@ class WriterQueue:
         takeovers: list[Takeover] = []
         discards: list[Discard] = []
         waiting: list[Callable[[], None]] = []
-        policy = None
+        look = None
         for entry in entries:
             if isinstance(entry, tuple):
                 saved.append(entry)
@@ -179,13 +187,13 @@ class WriterQueue:
             elif isinstance(entry, Ask):
                 waiting.append(entry.then)
             else:
-                policy = entry
+                look = entry
         return Batch(
             saved=tuple(saved),
             behind=behind,
             takeovers=tuple(takeovers),
             discards=tuple(discards),
             waiting=tuple(waiting),
-            policy=policy,
+            look=look,
             count=count,
         )

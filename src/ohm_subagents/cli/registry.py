@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._store.sqlite import SqliteStore
+    from ohm_subagents._store.stored import Listing
     from ohm_subagents._store.transcript import Stamped, Streamed
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import SessionId, TaskId
@@ -42,7 +44,9 @@ class _Kept(Protocol):
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]: ...
 
-    def outlines(self) -> Iterator[Result[Task, OhmError]]: ...
+    def outlines(self, listing: Listing) -> Iterator[Result[Task, OhmError]]: ...
+
+    def number(self, listing: Listing) -> int: ...
 
     def get(self, task_id: TaskId) -> Result[Task, OhmError]: ...
 
@@ -67,13 +71,23 @@ class Registry:
         """What was found when it was opened."""
         return () if self._kept is None else self._kept.diagnostics
 
-    def outlines(self) -> Iterator[Result[Task, OhmError]]:
-        """Every task, newest first, without what only its transcript knows; those that cannot be read say why."""
+    def outlines(self, listing: Listing) -> Iterator[Result[Task, OhmError]]:
+        """Tasks, newest first, without what only their transcripts know; those that cannot be read say why.
+
+        As many are read as are taken.
+        """
         if self._kept is None:
             return
-        for found in self._kept.outlines():
+        for found in self._kept.outlines(self._timely(listing)):
             if isinstance(found, Err) or isinstance(self._in_time(found.ok_value), Ok):
                 yield found
+
+    def number(self, listing: Listing) -> int:
+        """How many such tasks there are, without reading them."""
+        return 0 if self._kept is None else self._kept.number(self._timely(listing))
+
+    def _timely(self, listing: Listing) -> Listing:
+        return replace(listing, now_ms=self.now_ms, after_ms=self.now_ms - self._policy.retention_ms)
 
     def get(self, task_id: TaskId) -> Result[Task, OhmError]:
         """The whole task; else the store's own words."""
@@ -113,10 +127,13 @@ class _Database:
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         return self._store.diagnostics
 
-    def outlines(self) -> Iterator[Result[Task, OhmError]]:
+    def outlines(self, listing: Listing) -> Iterator[Result[Task, OhmError]]:
         """What still runs is whole: its row is not as new as its transcript."""
-        for found in self._store.outlines():
+        for found in self._store.outlines(listing):
             yield found if isinstance(found, Err) or found.ok_value.is_terminal else self.get(found.ok_value.id)
+
+    def number(self, listing: Listing) -> int:
+        return self._store.number(listing)
 
     def get(self, task_id: TaskId) -> Result[Task, OhmError]:
         return self._store.get(task_id)
@@ -144,13 +161,16 @@ class _Snapshot:
         is_in_use = any(not task.is_terminal for task in contents.tasks) and _is_in_use(place.parent)
         tasks = (task if is_in_use or task.is_terminal else _as_dead(task) for task in contents.tasks)
         self._memory = MemoryStore(system_clock, _ALL)
-        self._memory.restore(tasks, contents.expired)
+        self._memory.restore(tasks, contents.expired, contents.hidden)
         self.place = place
         lost = Diagnostic(subject="subagents.store", message=f"Some tasks cannot be read: {'; '.join(contents.lost)}.")
         self.diagnostics = (lost,) if contents.lost else ()
 
-    def outlines(self) -> Iterator[Result[Task, OhmError]]:
-        return (Ok(task) for task in reversed(self._memory.kept))
+    def outlines(self, listing: Listing) -> Iterator[Result[Task, OhmError]]:
+        return (Ok(task) for task in reversed(self._memory.kept) if listing.holds(task))
+
+    def number(self, listing: Listing) -> int:
+        return sum(map(listing.holds, self._memory.kept))
 
     def get(self, task_id: TaskId) -> Result[Task, OhmError]:
         return self._memory.get(task_id)

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ohm_subagents._store.history import event_fields, history
+from ohm_subagents._store.stored import Listing
 from ohm_subagents._views.cells import printable, wrap
 from ohm_subagents._views.listing import fact_lines, listed
 from ohm_subagents._views.projection import project, project_task
@@ -57,8 +58,9 @@ def print_task(typed: str, show: Show, registry: Registry, config: OhmConfig, *,
 
 
 def _beginning_with(typed: str, registry: Registry) -> list[Task]:
-    found = (one.ok_value for one in registry.outlines() if isinstance(one, Ok))
-    return [task for task in found if typed and task.id.startswith(typed)]
+    if not typed:
+        return []
+    return [one.ok_value for one in registry.outlines(Listing(beginning=typed)) if isinstance(one, Ok)]
 
 
 def _ambiguous(typed: str, alike: list[Task]) -> OhmError:

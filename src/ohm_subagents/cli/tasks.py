@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
+from ohm_subagents._store.stored import EVERY, Listing
 from ohm_subagents._views.cells import fit
 from ohm_subagents._views.listing import listed
 from ohm_subagents._views.projection import project_task
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, complain
 from ohm_subagents.cli.reading import NOTHING_KEPT
 from ohm_subagents.cli.terminal import is_terminal, print_json, print_text, width
-from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import Status
 
@@ -32,27 +32,20 @@ class Wanted:
     session: str | None
     limit: int
 
-    def fits(self, task: Task) -> bool:
-        """Whether the task is one of them."""
-        return (
-            self.status in {None, task.status}
-            and self.session in {None, task.session_id}
-            and (self.profile is None or fold_id(self.profile) == fold_id(task.profile))
-        )
-
 
 def print_tasks(wanted: Wanted, registry: Registry, config: OhmConfig, *, as_json: bool) -> int:
     """Print them, in as many lines as there are tasks or, on a terminal, twice as many; the exit code."""
     if wanted.status not in {None, *STATUSES}:
         complain(f"No task is ever '{wanted.status}'. Allowed: {', '.join(sorted(STATUSES))}.")
         return BAD_USAGE
-    shown, more, kept = _chosen(wanted, registry)
+    shown, more = _chosen(wanted, registry)
     if as_json:
         _print_envelopes(shown, more, registry, config)
         return SUCCESS
     if registry.place is None:
         print_text(NOTHING_KEPT)
     elif not shown:
+        kept = registry.number(EVERY)
         print_text(f"None of the {kept} task(s) in '{registry.place}' is like that." if kept else _empty(registry))
     for task in shown:
         _print_listed(task, registry)
@@ -61,18 +54,18 @@ def print_tasks(wanted: Wanted, registry: Registry, config: OhmConfig, *, as_jso
     return SUCCESS
 
 
-def _chosen(wanted: Wanted, registry: Registry) -> tuple[list[Task], int, int]:
-    """Those to show, how many more there are, and how many tasks are kept in all."""
+def _chosen(wanted: Wanted, registry: Registry) -> tuple[list[Task], int]:
+    """Those to show, and how many more there are, which are counted and not read."""
+    listing = Listing(status=wanted.status, profile=wanted.profile, session=wanted.session)
     shown: list[Task] = []
-    fitting = kept = 0
-    for found in registry.outlines():
-        kept += 1
+    for number, found in enumerate(registry.outlines(listing), 1):
         if isinstance(found, Err):
             complain(found.err_value)
-        elif wanted.fits(found.ok_value):
-            fitting += 1
-            shown += [found.ok_value] if fitting <= wanted.limit else []
-    return shown, fitting - len(shown), kept
+        elif wanted.status in {None, found.ok_value.status}:  # its process may have died since it was written
+            shown.append(found.ok_value)
+        if len(shown) == wanted.limit:
+            return shown, max(0, registry.number(listing) - number)
+    return shown, 0
 
 
 def _empty(registry: Registry) -> str:
