@@ -110,3 +110,16 @@ def test_an_interrupted_json_run_is_a_cancelled_envelope(ohm, ohm_process) -> No
     envelope = json.loads(stdout)
     assert (process.returncode, envelope["status"]) == (130, "cancelled")
     assert envelope["assistant_text"] == "So far: app.py"
+
+
+def test_a_task_that_could_not_be_kept_is_told_when_the_run_is_over(ohm) -> None:
+    """The run has its answer, and the registry does not."""
+    import sqlite3
+    from contextlib import closing
+
+    ohm("run", "finder", "x", "--backend", "none")
+    with closing(sqlite3.connect(ohm.root / "config" / "ohm.subagents.tasks.sqlite3", isolation_level=None)) as held:
+        held.execute("CREATE TRIGGER full BEFORE INSERT ON tasks BEGIN SELECT RAISE(FAIL, 'the disk is full'); END")
+    done = ohm("run", "finder", "x", "--backend", "none")
+    assert done.returncode == 0
+    assert "the disk is full" in done.stderr

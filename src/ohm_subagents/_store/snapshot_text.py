@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.events import TextDelta, ToolEnded, ToolStarted, ToolUpdated
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 
 FILE: Final = "ohm.subagents.tasks.json"
 SCHEMA: Final = 1
+_NOTHING: Final[Mapping[TaskId, Hidden]] = MappingProxyType({})
 
 
 def printed(
-    tasks: Iterable[Task], expired: Mapping[TaskId, str], hidden: Mapping[TaskId, Hidden], *, now_ms: int
+    tasks: Iterable[Task], expired: Mapping[TaskId, str], hidden: Mapping[TaskId, Hidden] = _NOTHING, *, now_ms: int
 ) -> bytes:
     """The whole file. What the documented schema has no place for is left out, but for `expired`.
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from ohm_subagents import Ohm
     from ohm_subagents._plugins.suites import ToolResult
 
 
@@ -32,24 +33,31 @@ async def call(tool: str, arguments: str, *, cwd: Path, config: Path | None, as_
         complain(f"The arguments are not JSON: {error}.")
         return BAD_USAGE
     async with Ohm.open(cwd=cwd, config=config) as ohm:
-        report(ohm.diagnostics)
-        frames = _Frames()
-        is_live = is_terminal() and not as_json
-        with drawn(frames.frame) if is_live else nullcontext():
-            result, number = await aborted_by_signal(
-                lambda abort: ohm.call(tool, payload, on_update=frames.update, abort=abort)
-            )
-        ended = result or frames.last
-        if as_json:
-            print_json({} if ended is None else ended.details)
-        elif number is not None:
-            complain("" if ended is None else ended.render(expanded=True, width=width()))
-        elif ended is not None:
-            print_text(ended.render(expanded=True, width=width()) if is_live and not ended.is_error else ended.text)
-        if number is not None:
-            complain("Interrupted.")
-            return 128 + number
-        return TASK_FAILED if ended is None else _code(ended)
+        told = ohm.diagnostics
+        report(told)
+        code = await _called(ohm, tool, payload, as_json=as_json)
+    report([each for each in ohm.diagnostics if each not in told])  # say that a task could not be kept
+    return code
+
+
+async def _called(ohm: Ohm, tool: str, payload: JsonValue, *, as_json: bool) -> int:
+    frames = _Frames()
+    is_live = is_terminal() and not as_json
+    with drawn(frames.frame) if is_live else nullcontext():
+        result, number = await aborted_by_signal(
+            lambda abort: ohm.call(tool, payload, on_update=frames.update, abort=abort)
+        )
+    ended = result or frames.last
+    if as_json:
+        print_json({} if ended is None else ended.details)
+    elif number is not None:
+        complain("" if ended is None else ended.render(expanded=True, width=width()))
+    elif ended is not None:
+        print_text(ended.render(expanded=True, width=width()) if is_live and not ended.is_error else ended.text)
+    if number is not None:
+        complain("Interrupted.")
+        return 128 + number
+    return TASK_FAILED if ended is None else _code(ended)
 
 
 class _Frames:

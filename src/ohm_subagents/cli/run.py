@@ -45,7 +45,8 @@ async def run(options: RunOptions) -> int:
     from ohm_subagents import Ohm
 
     async with Ohm.open(cwd=options.cwd, config=options.config) as ohm:
-        report(ohm.diagnostics)
+        told = ohm.diagnostics
+        report(told)
         watch = TaskWatch()
         is_live = is_terminal() and not options.as_json
         work = partial(
@@ -64,7 +65,8 @@ async def run(options: RunOptions) -> int:
             _print_envelope(ended, watch.task, ohm.config)
         else:
             _print_answer(ended, watch.task, is_live=is_live)
-        return _code(ended, watch.task)
+    report([each for each in ohm.diagnostics if each not in told])  # say that the task could not be kept
+    return _code(ended, watch.task)
 
 
 def _code(ended: _Ended, task: Task | None) -> int:
