@@ -84,7 +84,7 @@ async def misdeclared():
     return raised.value.error
 
 
-async def raising_tool():
+async def raising_tool(**arguments):
     async def execute(call):
         raise LookupError("no luck")
 
@@ -92,7 +92,7 @@ async def raising_tool():
         name="dice",
         label="",
         description="",
-        input_schema={},
+        input_schema={"properties": {"sides": {"type": "integer"}}},
         execute=execute,
         call_view=lambda arguments, _theme: str(arguments),
     )
@@ -103,7 +103,7 @@ async def raising_tool():
             return [ToolSuiteSpec(name="dice", summary="", build=lambda _context: (tool,))]
 
     async with Ohm.open(env=HERMETIC, plugins=[Dice()], suites=["dice"]) as ohm:
-        return (await ohm.call("dice", {})).details
+        return (await ohm.call("dice", arguments)).details
 
 
 async def repeated_id():
@@ -240,6 +240,7 @@ def agent_refused(keys):
 TRIGGERS = {
     ErrorCode.INVALID_TASK_PAYLOAD: lambda: called("task", {}),
     ErrorCode.INVALID_PRIMARY_PAYLOAD: lambda: called("librarian", 3),
+    ErrorCode.INVALID_TOOL_ARGUMENTS: lambda: raising_tool(sides="six"),
     ErrorCode.UNKNOWN_TOOL: lambda: called("hammer", {}),
     ErrorCode.TOOL_FAILED: raising_tool,
     ErrorCode.UNKNOWN_SUBAGENT_TYPE: lambda: called("task", START | {"subagent_type": "nobody"}),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -26,6 +25,7 @@ from ohm_subagents.contract.commands import (
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Checkpointed, Event, Failed, TaskSettled
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.truncation import WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.limits import Limits, LoopPolicy
     from ohm_subagents.contract.task import Task
-
-WHOLE: Final = sys.maxsize
-"""`outputMaxChars` is for models: what a program asks for is not cut."""
 
 
 def start_item(

@@ -16,6 +16,7 @@ from ohm_subagents.cli.signals import until_signal
 from ohm_subagents.cli.terminal import is_terminal, print_json, print_prose, print_text, width
 from ohm_subagents.contract.commands import Rejected
 from ohm_subagents.contract.result import Err, Ok
+from ohm_subagents.contract.truncation import WHOLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,7 +90,7 @@ def _print_envelope(ended: _Ended, task: Task | None, config: OhmConfig) -> None
             print_json(project(refused, batch=False, output_max_chars=config.output_max_chars).payload())
         case Err() | signal.Signals():
             if task is not None:
-                print_json(project_task(task, output_max_chars=config.output_max_chars).payload())
+                print_json(project_task(task, output_max_chars=WHOLE).payload())
 
 
 def _print_answer(ended: _Ended, task: Task | None, *, is_live: bool) -> None:

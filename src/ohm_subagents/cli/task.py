@@ -28,6 +28,7 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import Task
+from ohm_subagents.contract.truncation import WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -117,8 +118,8 @@ def _events(task: Task, registry: Registry, _config: OhmConfig) -> int:
     return SUCCESS
 
 
-def _envelope(task: Task, _registry: Registry, config: OhmConfig) -> int:
-    print_json(project_task(task, output_max_chars=config.output_max_chars).payload())
+def _envelope(task: Task, _registry: Registry, _config: OhmConfig) -> int:
+    print_json(project_task(task, output_max_chars=WHOLE).payload())
     return SUCCESS
 
 

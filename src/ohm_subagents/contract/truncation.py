@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from typing import Final
+
+WHOLE: Final = sys.maxsize
+"""No limit: `outputMaxChars` is for models, and what a program or a person asks for is not cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,7 +69,12 @@ def asked(place):
     [
         ("broken off", "SUBAGENT_FAILED", "Subagent failed with exit code 3.\n\nError:\nboom\n\nSession file:\n", "x"),
         ("timed out", "SUBAGENT_TIMEOUT", "Subagent failed with exit code 124.\n\nError:\nECONNRESET\n\nSess", "x"),
-        ("killed", "SUBAGENT_FAILED", "Subagent failed with exit code 137.\n\nError:\npi ended by signal 9", "x"),
+        (
+            "killed",
+            "SUBAGENT_FAILED",
+            "Subagent failed with exit code 137.\n\nError:\nsubagent backend exited non-zero",
+            "x",
+        ),
         (
             "failed behind its answer",
             "SUBAGENT_FAILED",

@@ -154,15 +154,16 @@ def extended(folder, agent=None):
     return run_of(folder, agent, policy=ToolPolicy(allowed=("todo",)), tools=("todo",), env=env).request
 
 
-def test_a_tool_that_an_extension_may_bring_is_not_told_as_missing(tmp_path):
-    assert list(left_out(extended(tmp_path))) == []
+def test_a_tool_that_only_an_extension_may_bring_is_told_as_uncertain_and_not_as_missing(tmp_path):
+    [told] = left_out(extended(tmp_path))
+    assert told.diagnostic.message.startswith('Only an extension of pi could bring the tool "todo"')
 
     [told] = left_out(extended(tmp_path, AgentOptions(no_extensions=True)))
     assert 'no tool "todo"' in told.diagnostic.message
 
 
-@pytest.mark.parametrize(("only_if_named", "missing"), [(True, 0), (False, 1)])
-def test_a_tool_of_ours_is_missing_unless_an_extension_may_bring_one_of_its_name(tmp_path, only_if_named, missing):
+@pytest.mark.parametrize(("only_if_named", "said"), [(True, "Only an extension"), (False, 'pi has no tool "todo"')])
+def test_a_tool_of_ours_is_missing_unless_an_extension_may_bring_one_of_its_name(tmp_path, only_if_named, said):
     async def execute(call):
         return ToolResult(text="", details={})
 
@@ -175,7 +176,8 @@ def test_a_tool_of_ours_is_missing_unless_an_extension_may_bring_one_of_its_name
         call_view=lambda _arguments, _theme: "",
         only_if_named=only_if_named,
     )
-    assert len([*left_out(replace(extended(tmp_path), child_tools=(tool,)))]) == missing
+    [told] = left_out(replace(extended(tmp_path), child_tools=(tool,)))
+    assert said in told.diagnostic.message
 
 
 # Agents of 001
