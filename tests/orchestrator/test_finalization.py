@@ -306,6 +306,7 @@ async def test_a_schema_without_end_costs_its_answer_and_not_the_host(anyio_back
     assert "'result' cannot be held to its schema" in await refused(schema, result)
 
 
+@on_real_loops
 async def test_no_answer_is_taken_where_no_process_can_judge_it(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "executable", f"{tmp_path}/python3")
     script = Script([final(status="SUCCESS", result=1), final(status="ERROR", error="no")])
