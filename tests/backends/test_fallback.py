@@ -9,7 +9,7 @@ from acting import ActingBackend
 from loops import one_loop
 
 from ohm_subagents import ErrorCode, Limits, Ohm, OhmError
-from ohm_subagents._backends.fallback import BOOTSTRAP, fallback_spec
+from ohm_subagents._backends.fallback import BOOTSTRAP, UNANSWERED, fallback_spec
 from ohm_subagents._orchestrator.log import HostLogger
 from ohm_subagents.contract import (
     Checkpointed,
@@ -100,7 +100,7 @@ async def test_what_the_first_cannot_begin_the_second_runs(code):
     other.assert_done()
 
 
-@pytest.mark.parametrize("code", sorted({*ErrorCode} - BOOTSTRAP - {ErrorCode.TASK_ABORTED}))
+@pytest.mark.parametrize("code", sorted({*ErrorCode} - BOOTSTRAP - UNANSWERED - {ErrorCode.TASK_ABORTED}))
 @one_loop
 async def test_any_other_error_is_the_answer(code):
     error = OhmError(code=code, message="So it is.")
@@ -129,6 +129,23 @@ async def test_a_run_that_has_asked_for_a_model_request_is_never_repeated():
 
     result = await ran(Pair(ActingBackend(ask, id="first"), second()))
     assert result.err_value.code == ErrorCode.MODEL_MISSING
+
+
+@pytest.mark.parametrize("code", sorted(UNANSWERED))
+async def test_a_model_that_gives_no_answer_has_done_nothing(code):
+    async def ask(request, _sink):
+        async with request.gate.request(RequestNeed(provider="acme")):
+            return Err(OhmError(code=code, message="No connection."))
+
+    result, task = await settled(Pair(ActingBackend(ask, id="first"), second(Step(text="the answer", events=(SHELL,)))))
+    assert (result.ok_value.output, result.ok_value.route) == ("the answer", "interactive-shell")
+    assert [one.message for one in task.diagnostics] == ["No connection, so second gets the task instead of first."]
+
+
+async def test_a_model_that_broke_off_in_the_middle_is_not_asked_by_the_second():
+    lost = OhmError(code=ErrorCode.PROVIDER_CONNECTION_FAILED, message="It broke off.")
+    result = await ran(Pair(first(cannot(lost, TextDelta(text="half"))), second()))
+    assert result.err_value.message == "It broke off."
 
 
 async def test_a_run_that_has_taken_a_follow_up_is_never_repeated():
@@ -186,13 +203,23 @@ async def test_both_are_closed_the_newest_first():
     assert pair.log == ["first opens", "second opens", "second closes", "first closes"]
 
 
-async def test_when_the_second_fails_too_its_error_is_the_answer_and_the_first_one_is_told():
-    failing = cannot(OhmError(code=ErrorCode.COMMAND_UNUSABLE, message="There is no pi."))
+async def test_when_neither_can_begin_the_error_is_what_has_to_be_mended_and_the_other_is_told():
+    failing = cannot(OhmError(code=ErrorCode.COMMAND_UNUSABLE, message="There is no pi.", advice="Install it."))
     result, task = await settled(Pair(first(cannot()), second(failing)))
-    assert result.err_value.message == "There is no pi."
+    error = result.err_value
+    assert (error.code, error.message) == (ErrorCode.MODEL_MISSING, "No model for subagent.")
+    assert error.advice == "Set OHM_MODEL. second could not run it either: There is no pi. Install it."
     assert [one.message for one in task.diagnostics] == [
         "No model for subagent, so second gets the task instead of first."
     ]
+
+
+async def test_a_second_that_has_begun_and_fails_is_the_answer_with_its_route():
+    failing = cannot(OhmError(code=ErrorCode.PROVIDER_UNAVAILABLE, message="It is down."), SHELL)
+    named = RouteResolved(provider="openai", model="m", runtime="pi-sdk", route="interactive-sdk")
+    result, task = await settled(Pair(first(cannot(NO_MODEL, named)), second(failing)))
+    assert result.err_value.message == "It is down."
+    assert (task.route.runtime, task.route.route) == ("pi-cli", "interactive-shell")
 
 
 async def test_when_both_cannot_begin_the_route_is_that_of_the_first_and_no_model_is_named():
@@ -337,7 +364,7 @@ async def test_the_last_resort_of_a_profile_comes_after_the_second():
     assert [call.profile.fallback_model for call in (*one.calls, *other.calls)] == [None, RESORT]
 
 
-ABSENT = [ErrorCode.COMMAND_UNUSABLE, ErrorCode.MODEL_MISSING, ErrorCode.MODEL_KEY_MISSING]
+ABSENT = [ErrorCode.COMMAND_UNUSABLE, ErrorCode.MODEL_MISSING, ErrorCode.MODEL_KEY_MISSING, ErrorCode.MODEL_UNKNOWN]
 
 
 @pytest.mark.parametrize("code", ABSENT)
@@ -373,7 +400,8 @@ async def test_the_last_resort_is_for_want_of_a_model_and_of_nothing_else():
     no_sdk = OhmError(code=ErrorCode.PROVIDER_NOT_INSTALLED, message="There is no SDK.")
     failing = cannot(OhmError(code=ErrorCode.COMMAND_UNUSABLE, message="There is no pi."))
     result, _ = await resorted(first(cannot(no_sdk)), second(failing))
-    assert result.err_value.message == "There is no pi."
+    assert result.err_value.message == "There is no SDK."
+    assert "There is no pi." in result.err_value.advice
 
 
 async def test_the_capabilities_are_those_of_the_first_and_that_it_prepares_whom_it_asks():
@@ -398,8 +426,8 @@ class TestTheSwitch:
     @pytest.mark.parametrize("value", ["1", "true", "YES", " on "])
     async def test_it_is_on(self, value, tmp_path):
         result, task = await self.run(tmp_path, "oracle", OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI=value)
-        assert result.err_value.code == ErrorCode.COMMAND_UNUSABLE
-        assert "/nowhere/pi" in result.err_value.message
+        assert result.err_value.code == ErrorCode.MODEL_MISSING
+        assert "/nowhere/pi" in result.err_value.advice
         (told,) = (one.message for one in task.diagnostics if one.subject == "fallback")
         assert told.startswith('No model for subagent "oracle"')
         assert told.endswith(", so interactive-shell gets the task instead of interactive-sdk.")
@@ -420,6 +448,26 @@ class TestTheSwitch:
         result, task = await self.run(tmp_path, "finder", OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI=value)
         assert (result.ok_value.provider, result.ok_value.model) == ("local", "search")
         assert task.diagnostics == ()
+
+    async def test_a_key_that_nobody_has_is_told_as_what_it_is_with_the_route_that_was_taken(self, tmp_path):
+        providers = {"acme": {"baseUrl": "http://127.0.0.1:9/v1", "apiKeyEnv": "ACME_KEY"}}
+        backends = {"interactive-shell": {"command": ["/nowhere/pi"]}}
+        config = {"providers": providers, "sdkFallbackToCli": True, "subagents": {"backends": backends}}
+        async with Ohm.open(cwd=tmp_path, env=HERMETIC, config=config) as ohm:
+            handle = await ohm.start("oracle", "p", model="acme/m")
+            error, task = (await handle.wait()).err_value, ohm.task(handle.id)
+        assert error.code == ErrorCode.MODEL_KEY_MISSING
+        assert "interactive-shell could not run it either: " in error.advice
+        assert (task.route.runtime, task.route.route) == ("pi-sdk", "interactive-sdk")
+
+    async def test_a_provider_that_cannot_be_reached_is_asked_by_pi(self, tmp_path):
+        providers = {"acme": {"baseUrl": "http://127.0.0.1:9/v1"}}
+        backends = {"interactive-shell": {"command": ["/nowhere/pi"]}}
+        config = {"providers": providers, "sdkFallbackToCli": True, "subagents": {"backends": backends}}
+        async with Ohm.open(cwd=tmp_path, env=HERMETIC, config=config) as ohm:
+            error = (await ohm.run("oracle", "p", model="acme/m")).err_value
+        assert error.code == ErrorCode.PROVIDER_CONNECTION_FAILED
+        assert "/nowhere/pi" in error.advice
 
     async def test_it_is_thrown_while_an_ohm_is_open(self):
         async with Ohm.open(env=HERMETIC, config={}) as ohm:
@@ -478,9 +526,9 @@ async def test_where_neither_has_a_model_the_last_resort_is_prepared_too():
 
 
 async def test_what_is_no_bootstrap_error_is_told_by_the_warm_up():
-    broken = OhmError(code=ErrorCode.MODEL_UNKNOWN, message="Unknown model.")
+    broken = OhmError(code=ErrorCode.PROVIDER_QUOTA_EXCEEDED, message="No credit.")
     one, other = Preparing(broken, id="first"), Preparing(id="second")
     async with ohm_of(Pair(one, other)) as ohm:
         (told,) = await ohm.warm_up()
-    assert told.message.endswith("Unknown model.")
+    assert told.message.endswith("No credit.")
     assert other.asked == []

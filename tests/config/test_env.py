@@ -7,6 +7,7 @@ import pytest
 from ohm_subagents._config.env import VARIABLES, cache_dir, config_dir, nesting_depth, process_env
 from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import OhmConfig
+from ohm_subagents._config.values import UnclearModel
 from ohm_subagents.contract.result import Err
 
 INTEGERS = [one for one in VARIABLES if one.kind == "integer"]
@@ -96,8 +97,9 @@ def test_plugins_are_lists_of_names():
 def test_ohm_model_is_the_model_of_every_subagent():
     assert str(load(OHM_MODEL="Acme/big:high").config.subagents.model) == "acme/big:high"
     loaded = load(OHM_MODEL="big")
-    assert loaded.config.subagents.model is None
+    assert isinstance(loaded.config.subagents.model, UnclearModel)
     assert "<provider>/<model>" in str(loaded.diagnostics[0])
+    assert "keeps every subagent without a model of its own from running" in str(loaded.diagnostics[0])
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import OhmConfig, ProfileSettings
 from ohm_subagents._config.tool_rules import ToolRules
+from ohm_subagents._config.values import UnclearModel
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.limits import Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
@@ -142,11 +143,6 @@ WRONG = [
     (
         '{"subagents": {"backends": {"none": 3}}}',
         "'subagents.backends.none' is 3, but has to be an object; it is ignored.",
-    ),
-    (
-        '{"subagents": {"Finder": {"model": "gpt"}}}',
-        "'subagents.Finder.model' is 'gpt', but has to be '<provider>/<model>' or '<provider>/<model>:<thinking>', "
-        "thinking being one of off, minimal, low, medium, high, xhigh; it is ignored.",
     ),
     (
         '{"subagents": {"finder": {"limits": {"softMs": -1}}}}',
@@ -314,6 +310,31 @@ def test_a_subagents_entry_has_a_long_and_a_short_form_and_the_short_one_wins(ho
     assert loaded.origin("subagents.profiles.finder.model") == f"{home.cwd}/.pi/ohm.json:3"
     assert loaded.origin("subagents.profiles.finder.tools") == f"{home.cwd}/.pi/ohm.json:3"
     assert loaded.origin("subagents.profiles.finder.backend") == f"{home.user}/ohm.json:1"
+
+
+UNCLEAR_MODELS = ['"gpt"', '"/x"', '"a/"', "5", "[]", '""', "{}"]
+
+
+@pytest.mark.parametrize("value", UNCLEAR_MODELS)
+def test_what_is_no_model_lets_no_other_one_run_and_is_told(home, value):
+    home.write(
+        user='{"subagents": {"model": "a/b", "finder": {"model": "a/c"}}}',
+        project=f'{{"subagents": {{\n"Finder": {{"model": {value}}}}}}}',
+    )
+    loaded = home.load()
+    assert isinstance(loaded.config.subagents.entry("finder").model, UnclearModel)
+    assert str(loaded.config.subagents.model) == "a/b"
+    (told,) = loaded.diagnostics
+    assert (told.severity, told.line) == ("error", 2)
+    assert told.message.startswith("'subagents.Finder.model' is ")
+    assert told.message.endswith("it keeps the subagent from running until corrected.")
+
+
+def test_a_model_that_a_later_file_names_makes_good_what_was_none(home):
+    home.write(user='{"subagents": {"model": "gpt"}}', project='{"subagents": {"model": "a/b"}}')
+    loaded = home.load()
+    assert str(loaded.config.subagents.model) == "a/b"
+    assert len(loaded.diagnostics) == 1
 
 
 def test_null_resets_what_a_lower_layer_chose(home):

@@ -42,3 +42,30 @@ async def test_a_typed_model_that_is_no_pattern_is_refused_whatever_is_configure
     config = {"subagentBackend": "scripted", "subagents": OWN | COMMON}
     async with Ohm.open(env=HERMETIC, config=config, plugins=[ScriptedBackend()], profiles=[WRITTEN]) as ohm:
         assert (await ohm.run("finder", "x", model="big")).err_value.code == ErrorCode.INVALID_MODEL
+
+
+@pytest.mark.parametrize(
+    ("profile", "config", "key"),
+    [
+        (PLAIN, {"finder": {"model": "big"}} | COMMON, "subagents.finder.model"),
+        (WRITTEN, {"finder": {"model": 5}} | COMMON, "subagents.finder.model"),
+        (PLAIN, {"model": "big"}, "subagents.model (or OHM_MODEL)"),
+    ],
+)
+async def test_a_configured_model_that_is_none_lets_no_other_one_run(profile, config, key):
+    backend = ScriptedBackend("done")
+    config = {"subagentBackend": "scripted", "subagents": config}
+    async with Ohm.open(env=HERMETIC, config=config, plugins=[backend], profiles=[profile]) as ohm:
+        refused = (await ohm.run("finder", "x")).err_value
+        assert await ohm.run("finder", "x", model="acme/typed")
+    assert (refused.code, refused.category) == (ErrorCode.INVALID_MODEL, "validation")
+    assert refused.message.startswith(f"{key} is ")
+    assert [str(call.model) for call in backend.calls] == ["acme/typed"]
+
+
+async def test_a_model_that_nobody_would_run_on_is_no_obstacle():
+    backend = ScriptedBackend("done")
+    config = {"subagentBackend": "scripted", "subagents": {"model": "big"} | OWN}
+    async with Ohm.open(env=HERMETIC, config=config, plugins=[backend], profiles=[PLAIN]) as ohm:
+        await ohm.run("finder", "x")
+    assert [str(call.model) for call in backend.calls] == ["acme/own"]

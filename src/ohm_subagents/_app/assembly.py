@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, cast
 from pydantic_core import to_jsonable_python
 
 from ohm_subagents._app.mounting import MountedSuites
-from ohm_subagents._app.services import compatible_providers
+from ohm_subagents._app.services import Services, services_of
 from ohm_subagents._backends.hooks import BuiltinBackends
 from ohm_subagents._backends.shell.pi.spec import BACKEND_ID as INTERACTIVE_SHELL
 from ohm_subagents._config.env import agent_dir, cache_dir, config_dir, nesting_depth, process_env
@@ -118,6 +118,7 @@ class Assembly:
     config: OhmConfig
     host: PluginHost
     backends: BuiltinBackends
+    services: Services
     catalog: Catalog
     agents: AgentShelf
     trust: Callable[[], Trust]
@@ -141,6 +142,7 @@ class Assembly:
         yield from unmatched_agents(self.config.subagents.agent_profiles, agents.profiles)
         yield from agents.diagnostics
         yield from self._pi_settings()[1]
+        yield from self.services.diagnostics
         yield from self.host.diagnostics
         yield from self.sources.mishaps.diagnostics
 
@@ -242,10 +244,11 @@ def assemble(sources: Sources, former: Assembly | None = None) -> Assembly:
     trust = Fresh(read, sources.clock)
     loaded = load_config(cwd=sources.cwd, config=sources.config, env=sources.env, trusts=trust().covers)
     config = loaded.ok_value.config if isinstance(loaded, Ok) else OhmConfig()
-    host = PluginHost()
+    host, services = PluginHost(), services_of(config.providers, sources.env)
     backends = BuiltinBackends(
         env=sources.env,
-        providers=compatible_providers(config.providers),
+        providers=services.ours,
+        pi_providers=services.theirs,
         models=host.models,
         fallback=config.subagents.backends.get(INTERACTIVE_SHELL, {}) if config.sdk_fallback_to_cli else None,
         cache_directory=cache_dir(sources.env),
@@ -270,6 +273,7 @@ def assemble(sources: Sources, former: Assembly | None = None) -> Assembly:
         config=config,
         host=host,
         backends=backends,
+        services=services,
         catalog=catalog.marked(lambda profile_id: config.subagents.entry(profile_id).primary),
         agents=agents,
         trust=trust,

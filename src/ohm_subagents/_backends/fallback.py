@@ -18,7 +18,7 @@ from ohm_subagents.contract.result import Err, Result
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Collection
+    from collections.abc import AsyncGenerator, Callable
 
     from ohm_subagents._plugins.gate import Gate, Grant, RequestNeed
     from ohm_subagents._plugins.interfaces import Backend, Inbox, OptionsT, RunOutput, RunRequest, Sink
@@ -28,17 +28,35 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
 
+T = TypeVar("T")
 SecondT = TypeVar("SecondT", bound=Options, default=Options)
 BOOTSTRAP: Final = frozenset(
     {
         ErrorCode.MODEL_MISSING,
         ErrorCode.MODEL_KEY_MISSING,
+        ErrorCode.MODEL_UNKNOWN,
         ErrorCode.PROVIDER_NOT_INSTALLED,
         ErrorCode.BACKEND_FAILED,
     }
 )
 """What says that a backend could not begin, as long as nothing has happened; the last one is 004's."""
-_ABSENT: Final = frozenset({ErrorCode.COMMAND_UNUSABLE, ErrorCode.MODEL_MISSING, ErrorCode.MODEL_KEY_MISSING})
+UNANSWERED: Final = frozenset(
+    {
+        ErrorCode.MODEL_UNKNOWN,
+        ErrorCode.PROVIDER_AUTHENTICATION,
+        ErrorCode.PROVIDER_CONNECTION_FAILED,
+        ErrorCode.PROVIDER_UNAVAILABLE,
+    }
+)
+"""What says that a model was asked and gave no answer, as long as nothing was said or done."""
+_ABSENT: Final = frozenset(
+    {
+        ErrorCode.COMMAND_UNUSABLE,
+        ErrorCode.MODEL_MISSING,
+        ErrorCode.MODEL_KEY_MISSING,
+        ErrorCode.MODEL_UNKNOWN,
+    }
+)
 """What says that the second has no program, or no model."""
 
 
@@ -72,7 +90,7 @@ def fallback_spec(
 class FallbackBackend:
     """Two backends of a pool: what the first cannot begin goes to the second, and a diagnostic says why.
 
-    Never after the first has done anything: asked for a model request, taken a follow-up, told of more than its route.
+    Never after the first has done anything: been answered by a model, taken a follow-up, told of more than its route.
     Where neither has a model, the first runs the last resort of the profile (`fallback_model`).
     """
 
@@ -85,11 +103,11 @@ class FallbackBackend:
     async def prepare(self, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
         """Prepare the one that the run will come to, and whoever is asked before it."""
         first = await self._prepared(self._first, replace(profile, fallback_model=None), model)
-        if not isinstance(first, Err) or first.err_value.code not in BOOTSTRAP:
+        if not isinstance(first, Err) or first.err_value.code not in BOOTSTRAP | UNANSWERED:
             return first
         second = await self._prepared(self._second, profile, model)
         if first.err_value.code != ErrorCode.MODEL_MISSING or profile.fallback_model is None:
-            return second
+            return self._of_both(first, second) if _is_absent(second) else second
         return await self._prepared(self._first, profile, model)
 
     async def _prepared(self, backend_id: str, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
@@ -98,20 +116,29 @@ class FallbackBackend:
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         watch = _Watch(sink)
-        result = await self._run(self._first, watch.seen(self._for_first(_without_resort(request))), watch)
-        if not watch.could_not_begin(result, BOOTSTRAP):
-            return result
-        is_without_model = result.err_value.code == ErrorCode.MODEL_MISSING
-        _hand_over(sink, self._first, self._second, result.err_value)
-        sink.emit(RouteResolved(provider=UNAVAILABLE, model=UNAVAILABLE))  # the second tells its own, once it begins
-        watch = _Watch(_Tagging(sink, self._tag))
-        result = await self._run(self._second, watch.seen(self._for_second(request)), watch)
+        first = await self._run(self._first, watch.seen(self._for_first(_without_resort(request))), watch)
+        if not watch.could_not_begin(first):
+            return first
+        is_without_model = first.err_value.code == ErrorCode.MODEL_MISSING
+        _hand_over(sink, self._first, self._second, first.err_value)
+        sink.emit(_nowhere())  # the second tells its own way, once it begins
+        other = _Watch(_Tagging(sink, self._tag))
+        second = await self._run(self._second, other.seen(self._for_second(request)), other)
+        if other.has_acted or other.has_asked or not _is_absent(second):
+            return second
         resort = request.profile.fallback_model
-        if not is_without_model or resort is None or not watch.could_not_begin(result, _ABSENT):
-            return result
-        _hand_over(sink, self._second, self._first, result.err_value, resort)
-        sink.emit(RouteResolved(provider=UNAVAILABLE, model=UNAVAILABLE, runtime=self._first, route=self._first))
+        if not is_without_model or resort is None:
+            sink.emit(_nowhere(runtime=watch.runtime or self._first, route=watch.route or self._first))
+            return self._of_both(first, second)
+        _hand_over(sink, self._second, self._first, second.err_value, resort)
+        sink.emit(_nowhere(runtime=self._first, route=self._first))
         return await self._run(self._first, self._for_first(request), sink)
+
+    def _of_both(self, first: Err[OhmError], second: Err[OhmError]) -> Err[OhmError]:
+        """Why the first could not begin, which is what has to be mended, and why the second is no help."""
+        why, other = first.err_value, second.err_value
+        advice = f"{why.advice} {self._second} could not run it either: {other}".strip()
+        return Err(replace(why, advice=advice))
 
     async def _run(self, backend_id: str, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         async with self._pool.backend(backend_id) as opened:
@@ -134,6 +161,16 @@ def _without_resort(request: RunRequest) -> RunRequest:
     return replace(request, profile=replace(request.profile, fallback_model=None))
 
 
+def _is_absent(result: Result[T, OhmError]) -> TypeGuard[Err[OhmError]]:
+    """Whether there was no program, or no model."""
+    return isinstance(result, Err) and result.err_value.code in _ABSENT
+
+
+def _nowhere(*, runtime: str = "", route: str = "") -> RouteResolved:
+    """A way on which there is no model yet; as far as it is not given, it stays as it was."""
+    return RouteResolved(provider=UNAVAILABLE, model=UNAVAILABLE, runtime=runtime, route=route)
+
+
 def _hand_over(sink: Sink, giver: str, taker: str, why: OhmError, model: ModelPattern | None = None) -> None:
     """Say that and why the other backend gets the task, and with which model if one is given."""
     with_what = "" if model is None else f" with {model}"
@@ -153,14 +190,19 @@ class _Tagging:
 
 
 class _Watch:
-    """The sink of a backend: notices whether that does anything."""
+    """The sink of a backend: notices whether that says or does anything, and whether it asks for a model request."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self.has_acted = False
+        self.has_asked = False
+        self.runtime = ""
+        self.route = ""
 
     def emit(self, event: RunEvent) -> None:
         self.has_acted |= not isinstance(event, RouteResolved | DiagnosticRaised)
+        if isinstance(event, RouteResolved):
+            self.runtime, self.route = event.runtime or self.runtime, event.route or self.route
         self._sink.emit(event)
 
     def seen(self, request: RunRequest) -> RunRequest:
@@ -171,10 +213,9 @@ class _Watch:
             inbox=request.inbox and _WatchedInbox(request.inbox, self),
         )
 
-    def could_not_begin(
-        self, result: Result[RunOutput, OhmError], codes: Collection[ErrorCode]
-    ) -> TypeGuard[Err[OhmError]]:
-        """Whether the backend failed with one of these before it did anything."""
+    def could_not_begin(self, result: Result[RunOutput, OhmError]) -> TypeGuard[Err[OhmError]]:
+        """Whether the backend failed before it did anything: it could not ask a model, or got no answer."""
+        codes = UNANSWERED if self.has_asked else BOOTSTRAP | UNANSWERED
         return isinstance(result, Err) and not self.has_acted and result.err_value.code in codes
 
 
@@ -184,7 +225,7 @@ class _WatchedGate:
         self._watch = watch
 
     def request(self, need: RequestNeed) -> AbstractAsyncContextManager[Result[Grant, OhmError]]:
-        self._watch.has_acted = True
+        self._watch.has_asked = True
         return self._gate.request(need)
 
     def unpriced(self, need: RequestNeed) -> OhmError | None:

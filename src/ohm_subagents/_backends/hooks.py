@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 class BuiltinBackends:
     """`none`, `interactive-sdk` and `interactive-shell`.
 
+    `providers` are the services of ohm.json, `pi_providers` those of models.json, which a nested `pi` knows by itself.
     `cache_directory` is for what may be thrown away at any time; None keeps nothing of it.
     `models` are what all plugins offer, asked for when the first run needs one. `fallback` are the options, as they are
     written, of the `interactive-shell` that runs what `interactive-sdk` cannot begin; None without one.
@@ -39,6 +40,7 @@ class BuiltinBackends:
         *,
         env: Mapping[str, str],
         providers: Iterable[CompatibleProvider],
+        pi_providers: Iterable[CompatibleProvider],
         models: Callable[[], Mapping[str, ModelSpec]],
         fallback: JsonObject | None,
         cache_directory: Path | None,
@@ -46,6 +48,7 @@ class BuiltinBackends:
     ) -> None:
         self._env = env
         self._providers = tuple(providers)
+        self._pi_providers = tuple(pi_providers)
         self._models = models
         self._fallback = fallback
         self._in_process = interactive_sdk_spec(
@@ -59,7 +62,10 @@ class BuiltinBackends:
 
     def is_same(self, other: BuiltinBackends) -> bool:
         """Whether models would be found in the same places with the same keys, and runs go the same ways."""
-        return (self._env, self._providers, self._fallback) == (other._env, other._providers, other._fallback)
+        return self._made_of() == other._made_of()
+
+    def _made_of(self) -> object:
+        return (self._env, self._providers, self._pi_providers, self._fallback)
 
     @hookimpl
     def ohm_backends(self) -> Iterable[BackendSpec[InProcessOptions] | BackendSpec[PiOptions] | BackendSpec]:
@@ -69,8 +75,10 @@ class BuiltinBackends:
     @hookimpl
     def ohm_models(self) -> Iterable[ModelSpec]:
         """Hand over the user's own providers, then ours, the embedded one last."""
-        own = custom_model_specs(self._providers, self._env)
-        return (*own, *builtin_model_specs(self._env), search_model_spec())
+        ours = builtin_model_specs(self._env, self._pi_providers)
+        names = {spec.provider for spec in ours}
+        theirs = (one for one in self._pi_providers if one.name not in names)  # those only say more of ours
+        return (*custom_model_specs((*self._providers, *theirs), self._env), *ours, search_model_spec())
 
     def _commands(self) -> AbstractAsyncContextManager[Run]:
         """What runs the commands of `bash`, and leaves nothing of them behind."""
@@ -80,4 +88,5 @@ class BuiltinBackends:
 
     def model_book(self) -> ModelBook:
         """A book over every provider there is, not opened yet."""
-        return ModelBook(self._models().values(), self._env)
+        written = (one.api_key for one in self._pi_providers if one.api_key)
+        return ModelBook(self._models().values(), self._env, secrets=written)

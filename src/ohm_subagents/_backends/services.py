@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ohm_subagents._backends.suggestion import did_you_mean
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.model_pattern import THINKING_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,26 +26,61 @@ class CompatibleModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompatibleProvider:
-    """An OpenAI-compatible service (`providers.<name>` of ohm.json).
+    """An OpenAI-compatible service: `providers.<name>` of `source`, ohm.json or models.json of the agent directory.
 
-    `api_key_env` names the variable that holds its key; None means it takes none. Empty `models` allows any name.
+    `api_key_env` names the variable that holds its key, or `api_key` is it; with neither it takes none. Empty `models`
+    allows any name. `obstacle` is why no model of it can be asked from this process, in one sentence.
     """
 
     name: str
     base_url: str
     api_key_env: str | None = None
+    api_key: str = field(default="", repr=False)
     models: tuple[CompatibleModel, ...] = ()
+    source: str = "ohm.json"
+    obstacle: str = ""
 
 
 def unknown_model(provider: CompatibleProvider, pattern: ModelPattern) -> OhmError:
     """A model that is not among those that are listed."""
     names = sorted(model.id for model in provider.models)
+    name, _, level = pattern.model.rpartition(":")
+    if name in names:
+        return no_level(pattern, name, level)
     hint = did_you_mean(pattern.model, names, provider=pattern.provider)
     return OhmError(
         code=ErrorCode.MODEL_UNKNOWN,
         message=f'Unknown model "{pattern.model}" of provider "{pattern.provider}".',
         advice=f"{hint}Available models: {', '.join(names)}. They are listed under "
-        f"providers.{provider.name}.models in ohm.json.",
+        f"providers.{provider.name}.models in {provider.source}.",
+    )
+
+
+def no_level(pattern: ModelPattern, name: str, level: str) -> OhmError:
+    """A model that there is, with something behind its name that is no thinking level."""
+    return OhmError(
+        code=ErrorCode.MODEL_UNKNOWN,
+        message=f'"{level}" in "{pattern}" is no thinking level.',
+        advice=f"The levels are {', '.join(THINKING_LEVELS)}: write {pattern.provider}/{name}:<level>, or no level.",
+    )
+
+
+def unlisted_model(pattern: ModelPattern) -> OhmError:
+    """A model that a provider we know by name has not, as far as we know."""
+    return OhmError(
+        code=ErrorCode.MODEL_UNKNOWN,
+        message=f'Provider "{pattern.provider}" has no model "{pattern.model}" that is known here.',
+        advice="Check its name. If it is newer than this release, list it in models.json of the agent directory, "
+        f"under providers.{pattern.provider}.models.",
+    )
+
+
+def unreachable(provider: CompatibleProvider, pattern: ModelPattern) -> OhmError:
+    """A model of a provider that cannot be asked from this process."""
+    return OhmError(
+        code=ErrorCode.MODEL_UNKNOWN,
+        message=f'Model "{pattern}" cannot be asked: {provider.obstacle}.',
+        advice="Use interactive-shell for it, or sdkFallbackToCli, or a provider of ohm.json.",
     )
 
 

@@ -13,6 +13,7 @@ from ohm_subagents._config.entries import SHOWN_BY, folded, merged
 from ohm_subagents._config.env import config_dir, environment
 from ohm_subagents._config.layers import Layer, Place, leaves, read_file, read_mapping
 from ohm_subagents._config.limits import CommonBudget, CommonLimits, OwnBudget, OwnLimits
+from ohm_subagents._config.models import unclear_models
 from ohm_subagents._config.permissions import Permissions, Rules, merge
 from ohm_subagents._config.plugin_lists import understood
 from ohm_subagents._config.project import tightened
@@ -156,6 +157,7 @@ def _checked(raw: Layer) -> tuple[Layer, list[Diagnostic]]:
         *wrong_lists,
         *wrong_switches,
         *wrong_entries,
+        *unclear_models(layer),
         *wrong_values,
         *without_effect(checked, OhmConfig),
     ]

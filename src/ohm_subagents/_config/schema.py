@@ -23,13 +23,14 @@ from ohm_subagents._config.section import Section
 from ohm_subagents._config.tool_rules import ToolRules
 from ohm_subagents._config.values import (
     AllOrNames,
+    ConfiguredModel,
     Flag,
     Line,
-    Model,
     Names,
     PositiveInt,
     ShortSwitch,
     Switch,
+    UnclearModel,
     VariableName,
     WebAddress,
     WholeNumber,
@@ -66,7 +67,7 @@ FEATURES: Final = tuple(to_camel(name) for name in Features.model_fields)
 class SubagentEntry(Section):
     """`subagents.<id>` as it is written."""
 
-    model: Model | None = Field(default=None, description="The model of this subagent.")
+    model: ConfiguredModel | None = Field(default=None, description="The model of this subagent.")
     backend: Line | None = Field(default=None, description="The backend of this subagent.")
     tools: (
         Annotated[
@@ -94,7 +95,7 @@ class ProfileSettings:
     stands without them. `loop` is complete but for the profile's own polling tools.
     """
 
-    model: ModelPattern | None = None
+    model: ModelPattern | UnclearModel | None = None
     backend: str | None = None
     tools: ToolRules | None = None
     primary: bool | None = None
@@ -119,7 +120,9 @@ class Subagents(Section):
     task_retention_ms: PositiveInt = Field(
         default=86_400_000, description="How long a finished task can be looked up, in milliseconds."
     )
-    model: Model | None = Field(default=None, description="The model of every subagent that has none of its own.")
+    model: ConfiguredModel | None = Field(
+        default=None, description="The model of every subagent that has none of its own."
+    )
     send_to_finished: Literal["refuse", "resume"] = Field(
         default="refuse", description="Whether `send` to a finished task continues it as a new task."
     )
@@ -260,7 +263,8 @@ class OhmConfig(Section):
     transcript_tail_lines: PositiveInt = Field(default=4, description="Newest tool rows in a collapsed view.")
     sdk_fallback_to_cli: ShortSwitch = Field(
         default=False,
-        description="Whether `interactive-shell` runs what `interactive-sdk` cannot begin: no model, no key, no SDK.",
+        description="Whether `interactive-shell` runs what `interactive-sdk` cannot begin: no model, no key, no SDK, a "
+        "model that it does not know, a provider that gives no answer.",
     )
     debug: Flag = Field(default=False, description="Whether views show every field of a result.")
     ui_mode: Literal["off", "compact", "verbose"] = Field(

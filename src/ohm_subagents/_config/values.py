@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, cast
 
-from pydantic import BeforeValidator, JsonValue, PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import BeforeValidator, InstanceOf, JsonValue, PlainSerializer, PlainValidator, WithJsonSchema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from ohm_subagents.contract.model_pattern import THINKING_LEVELS, ModelPattern, parse_model_pattern
+from ohm_subagents.contract.model_pattern import FORM as MODEL_FORM
+from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
@@ -107,15 +109,29 @@ def _all_or_names(value: object) -> object:
     return tuple(_line(name) for name in cast("list[object]", names))
 
 
+@dataclass(frozen=True, slots=True)
+class UnclearModel:
+    """What is no model where one has to be: whoever was to run on it does not run on another one."""
+
+    written: str
+
+    def __str__(self) -> str:
+        return self.written
+
+
 def _model(value: object) -> ModelPattern:
-    if isinstance(value, ModelPattern):
+    meant = _model_if_any(value)
+    if isinstance(meant, UnclearModel):
+        raise expected(MODEL_FORM)
+    return meant
+
+
+def _model_if_any(value: object) -> ModelPattern | UnclearModel:
+    if isinstance(value, ModelPattern | UnclearModel):
         return value
     parsed = parse_model_pattern(value) if isinstance(value, str) else None
     if parsed is None or isinstance(parsed, Err):
-        raise expected(
-            "'<provider>/<model>' or '<provider>/<model>:<thinking>', thinking being one of "
-            + ", ".join(THINKING_LEVELS)
-        )
+        return UnclearModel(value if isinstance(value, str) else shown(value))
     return parsed.ok_value
 
 
@@ -159,12 +175,15 @@ AllOrNames: TypeAlias = Annotated[
     WithJsonSchema({"type": ["boolean", "array"], "items": {"type": "string"}}),
 ]
 """True for all, false for none, else those of these names; a text is a list of one."""
-Model: TypeAlias = Annotated[
-    ModelPattern,
-    BeforeValidator(_model),
+_MODEL_SCHEMA: Final = WithJsonSchema({"type": "string", "format": "<provider>/<model>[:<thinking>]"})
+Model: TypeAlias = Annotated[ModelPattern, BeforeValidator(_model), PlainSerializer(str), _MODEL_SCHEMA]
+ConfiguredModel: TypeAlias = Annotated[
+    InstanceOf[ModelPattern] | InstanceOf[UnclearModel],
+    BeforeValidator(_model_if_any),
     PlainSerializer(str),
-    WithJsonSchema({"type": "string", "format": "<provider>/<model>[:<thinking>]"}),
+    _MODEL_SCHEMA,
 ]
+"""A model, or what is none: whoever is to run on it has to know."""
 WebAddress: TypeAlias = Annotated[str, BeforeValidator(_web_address)]
 VariableName: TypeAlias = Annotated[str, BeforeValidator(_variable_name)]
 

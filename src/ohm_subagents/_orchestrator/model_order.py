@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.model_pattern import FORM, ModelPattern, parse_model_pattern
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from ohm_subagents._config.schema import ProfileSettings
-    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents._config.values import UnclearModel
     from ohm_subagents.contract.profile import Profile
 
 
@@ -23,11 +24,11 @@ class NamedModel:
 
 
 def named_model(
-    typed: str | None, profile: Profile, own: ProfileSettings, common: ModelPattern | None
+    typed: str | None, profile: Profile, own: ProfileSettings, common: ModelPattern | UnclearModel | None
 ) -> Result[NamedModel | None, OhmError]:
     """The first that names one: the call, `own`, the profile, `common`; None leaves the choice to the backend.
 
-    Returns `invalid_model` for a bad `typed`.
+    Returns `invalid_model` for a bad `typed`, and as `configured_model`.
     """
     if typed is not None:
         match parse_model_pattern(typed):
@@ -35,17 +36,36 @@ def named_model(
                 return Err(error)
             case Ok(pattern):
                 return Ok(NamedModel(pattern=pattern, by="call"))
-    return Ok(configured_model(profile, own, common))
+    return configured_model(profile, own, common)
 
 
-def configured_model(profile: Profile, own: ProfileSettings, common: ModelPattern | None) -> NamedModel | None:
-    """The model of a call that names none."""
+def configured_model(
+    profile: Profile, own: ProfileSettings, common: ModelPattern | UnclearModel | None
+) -> Result[NamedModel | None, OhmError]:
+    """The model of a call that names none.
+
+    Returns `invalid_model` for one that is written and is none: no other one runs instead.
+    """
     if own.model is not None:
-        return NamedModel(pattern=own.model, by="subagent")
+        return _clear(own.model, f"subagents.{profile.id}.model", "subagent")
     if profile.model is not None:
-        return NamedModel(pattern=profile.model, by="profile")
+        return Ok(NamedModel(pattern=profile.model, by="profile"))
     if profile.agent is not None and (profile.agent.model or profile.agent.provider):
-        return None  # it names one that only its agent can complete
+        return Ok(None)  # it names one that only its agent can complete
     if common is not None:
-        return NamedModel(pattern=common, by="common")
-    return None
+        return _clear(common, "subagents.model (or OHM_MODEL)", "common")
+    return Ok(None)
+
+
+def _clear(
+    model: ModelPattern | UnclearModel, key: str, by: Literal["subagent", "common"]
+) -> Result[NamedModel | None, OhmError]:
+    if isinstance(model, ModelPattern):
+        return Ok(NamedModel(pattern=model, by=by))
+    return Err(
+        OhmError(
+            code=ErrorCode.INVALID_MODEL,
+            message=f"{key} is {model.written!r}, which is no model.",
+            advice=f"Expected {FORM}.",
+        )
+    )

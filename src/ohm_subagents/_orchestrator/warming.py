@@ -61,7 +61,10 @@ def _roster(world: World) -> tuple[str, ...]:
 async def _made(profile: Profile, world: World, pool: BackendPool) -> Result[None, OhmError]:
     subagents = world.config.subagents
     own = subagents.entry(profile.id)
-    model = configured_model(profile, own, subagents.model)
+    configured = configured_model(profile, own, subagents.model)
+    if isinstance(configured, Err):
+        return configured
+    model = configured.ok_value
     backend = backend_of(profile, own, world.config)
     try:
         with anyio.move_on_after(READY_WITHIN_S):

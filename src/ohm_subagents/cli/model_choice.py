@@ -51,7 +51,16 @@ def chosen_model(profile: Profile, loaded: LoadedConfig, book: ModelBook) -> tup
 def _named(profile: Profile, loaded: LoadedConfig, _book: ModelBook) -> tuple[ModelPattern, str] | None:
     subagents = loaded.config.subagents
     named = configured_model(profile, subagents.entry(profile.id), subagents.model)
-    return None if named is None else (named.pattern, f"set by {_who(named, profile, loaded)}")
+    if isinstance(named, Err) or named.ok_value is None:
+        return None
+    return named.ok_value.pattern, f"set by {_who(named.ok_value, profile, loaded)}"
+
+
+def unclear_model(profile: Profile, loaded: LoadedConfig) -> str:
+    """Why the model that is written for a subagent is none; empty if it is one, or none is written."""
+    subagents = loaded.config.subagents
+    configured = configured_model(profile, subagents.entry(profile.id), subagents.model)
+    return str(configured.err_value) if isinstance(configured, Err) else ""
 
 
 def _who(named: NamedModel, profile: Profile, loaded: LoadedConfig) -> str:

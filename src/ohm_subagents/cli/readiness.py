@@ -10,7 +10,7 @@ from ohm_subagents._backends.shell.pi.spec import BACKEND_ID as SHELL
 from ohm_subagents._plugins.options import validated
 from ohm_subagents._policy.permissions import standing
 from ohm_subagents._policy.tools import resolve_tools
-from ohm_subagents.cli.model_choice import backend_of, chosen_model
+from ohm_subagents.cli.model_choice import backend_of, chosen_model, unclear_model
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ def _obstacles(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obs
         yield Obstacle(why=str(tools.err_value))
     if own.budget_unclear:
         yield Obstacle(why=own.budget_unclear)
+    if unclear := unclear_model(profile, loaded):
+        yield Obstacle(why=unclear)
     decision = standing(profile=profile, permissions=config.subagents.permissions, opinions=())
     if decision.verdict == "deny":
         yield Obstacle(why=f"denied by {decision.source}", is_fault=False)

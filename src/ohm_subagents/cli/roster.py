@@ -12,6 +12,7 @@ from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, complain
 from ohm_subagents.cli.readiness import obstacle
 from ohm_subagents.cli.terminal import print_text
 from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -44,7 +45,8 @@ def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
         return BAD_USAGE
     subagents = loaded.config.subagents
     named = configured_model(profile, subagents.entry(profile.id), subagents.model)
-    found, model = obstacle(profile, ohm, loaded), None if named is None else named.pattern
+    model = named.ok_value.pattern if isinstance(named, Ok) and named.ok_value is not None else None
+    found = obstacle(profile, ohm, loaded)
     why = None if found is None else found.why
     limits = tuple(_limits(profile, loaded))
     print_text(profile_text(profile, loaded.config.features, model=model, why=why, limits=limits))

@@ -12,6 +12,11 @@ Thinking = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
 THINKING_LEVELS: Final[tuple[Thinking, ...]] = get_args(Thinking)
 
 
+FORM: Final = (
+    f"'<provider>/<model>' or '<provider>/<model>:<thinking>', where thinking is one of {', '.join(THINKING_LEVELS)}"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelPattern:
     """A model of a provider, with an optional thinking level."""
@@ -38,8 +43,7 @@ def parse_model_pattern(text: str) -> Result[ModelPattern, OhmError]:
             OhmError(
                 code=ErrorCode.INVALID_MODEL,
                 message=f"Invalid subagent model {text!r}.",
-                advice="Expected '<provider>/<model>' or '<provider>/<model>:<thinking>', "
-                f"where thinking is one of {', '.join(THINKING_LEVELS)}.",
+                advice=f"Expected {FORM}.",
             )
         )
     name, _, suffix = model.rpartition(":")

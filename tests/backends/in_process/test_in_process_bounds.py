@@ -231,10 +231,20 @@ async def test_an_argument_of_a_quarter_of_a_megabyte_reaches_its_tool():
 KEYS = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY"}
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai", "google", "openrouter", "deepseek", "ollama"])
+MODELS = {
+    "anthropic": "claude-sonnet-4-5",
+    "openai": "gpt-5",
+    "google": "gemini-2.5-pro",
+    "openrouter": "openai/gpt-5",
+    "deepseek": "deepseek-chat",
+    "ollama": "any",
+}
+
+
+@pytest.mark.parametrize("provider", MODELS)
 def test_the_client_of_every_provider_is_bound(provider):
     spec = next(one for one in builtin_model_specs(dict.fromkeys(KEYS, "k")) if one.provider == provider)
-    opened_model = spec.open(ModelPattern(provider=provider, model="openai/m"))
+    opened_model = spec.open(ModelPattern(provider=provider, model=MODELS[provider]))
     assert isinstance(opened_model, Ok), opened_model
     client = opened_model.ok_value._provider._own_http_client
     assert bounded_stream._bounded in client.event_hooks["response"]

@@ -37,7 +37,7 @@ def model_diagnostics(model: Model, pattern: ModelPattern) -> Iterator[Diagnosti
     """A thinking level without effect, and a name that the price list of its provider does not have."""
     if pattern.thinking is not None and (ignored := _ignored(model, pattern.thinking)) is not None:
         yield Diagnostic(subject=str(pattern), message=f'Model "{pattern.provider}/{pattern.model}" {ignored}.')
-    if not _is_listed(model):
+    if not is_listed(model):
         yield Diagnostic(
             subject=str(pattern),
             message=f'Model "{pattern.provider}/{pattern.model}" is in no price list known here: '
@@ -58,7 +58,7 @@ def _ignored(model: Model, level: Thinking) -> str | None:
     return None
 
 
-def _is_listed(model: Model) -> bool:
+def is_listed(model: Model) -> bool:
     """Whether the offline price list has the model; True for a provider that it does not cover at all."""
     prices = get_snapshot()
     try:

@@ -14,6 +14,7 @@ from ohm_subagents._backends.suggestion import did_you_mean
 from ohm_subagents._plugins.faults import kept
 from ohm_subagents._plugins.installation import install_command
 from ohm_subagents._plugins.preparation import READY_WITHIN_S
+from ohm_subagents._views.known_secrets import LEAST_SECRET
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -60,9 +61,10 @@ class ModelBook:
     while its model opens leaves at once, without taking the model from the others that wait for it.
     """
 
-    def __init__(self, specs: Iterable[ModelSpec], env: Mapping[str, str]) -> None:
+    def __init__(self, specs: Iterable[ModelSpec], env: Mapping[str, str], secrets: Iterable[str] = ()) -> None:
         self._specs = tuple(specs)
         self._env = env
+        self._written = tuple(secrets)
         self._openings: dict[tuple[str, str], _Opening] = {}
         self._stack = AsyncExitStack()
         self._keepers: TaskGroup | None = None
@@ -99,9 +101,10 @@ class ModelBook:
         return any(spec.is_free for spec in self._specs if spec.provider == pattern.provider)
 
     def secrets(self) -> tuple[str, ...]:
-        """The values of every provider key, to be cut out of anything that is shown."""
-        values = (self._env.get(key, "").strip() for spec in self._specs for key in spec.keys)
-        return tuple(sorted({value for value in values if value}, key=len, reverse=True))
+        """The values of every provider key, to be cut out of anything that is shown; a letter or two is in any word."""
+        values = {self._env.get(key, "").strip() for spec in self._specs for key in spec.keys}
+        known = {value for value in (*values, *self._written) if len(value) >= LEAST_SECRET}
+        return tuple(sorted(known, key=len, reverse=True))
 
     def choose(self, pattern: ModelPattern | None, profile: Profile) -> Result[ModelPattern, OhmError]:
         """The pattern given; else the default of the first provider whose key is there; else the profile's fallback.

@@ -5,12 +5,12 @@ Nothing is read from the process's environment: keys and base URLs come from the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents._backends.in_process.importing import ONE_AT_A_TIME
-from ohm_subagents._backends.services import unknown_model
+from ohm_subagents._backends.services import no_level, unknown_model, unlisted_model, unreachable
 from ohm_subagents._plugins.installation import install_command
 from ohm_subagents._plugins.interfaces import ModelSpec
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BuiltIn:
-    """`extra`: our distribution's extra that brings its SDK. `url_env`: overrides `url`, the base URL of the API."""
+    """`extra`: our distribution's extra that brings its SDK. `url_env`: overrides `url`, the base URL of the API.
+
+    `has_catalogue`: the price list has all of its models, so that a name which is not there is misspelt.
+    """
 
     provider: str
     label: str
@@ -38,6 +41,7 @@ class _BuiltIn:
     url: str | None = None
     url_env: str | None = None
     is_free: bool = False
+    has_catalogue: bool = True
 
 
 # In the order in which a key decides the default model.
@@ -66,7 +70,13 @@ _BUILT_IN: Final = (
         default="gemini-3.8-flash",
         extra="google",
     ),
-    _BuiltIn(provider="openrouter", label="OpenRouter", keys=("OPENROUTER_API_KEY",), default="~openai/gpt-latest"),
+    _BuiltIn(
+        provider="openrouter",
+        label="OpenRouter",
+        keys=("OPENROUTER_API_KEY",),
+        default="~openai/gpt-latest",
+        has_catalogue=False,
+    ),
     _BuiltIn(provider="deepseek", label="DeepSeek", keys=("DEEPSEEK_API_KEY",), default="deepseek-v4-pro"),
     _BuiltIn(provider="xai", label="xAI", keys=("XAI_API_KEY",), default="grok-4.7", extra="xai"),
     _BuiltIn(
@@ -91,6 +101,7 @@ _BUILT_IN: Final = (
         provider="ollama",
         label="Ollama (local server)",
         is_free=True,
+        has_catalogue=False,
         keys=(),
         default=None,
         url="http://127.0.0.1:11434/v1",
@@ -98,19 +109,21 @@ _BUILT_IN: Final = (
     ),
 )
 
+_FINE_TUNED: Final = "ft:"
 EXAMPLE_MODEL: Final = f"{_BUILT_IN[0].provider}/{_BUILT_IN[0].default}"
 EXAMPLE_KEY: Final = _BUILT_IN[0].keys[0]
 """What a message suggests to somebody who has named no model."""
 
 
-def builtin_model_specs(env: Mapping[str, str]) -> tuple[ModelSpec, ...]:
-    """The providers we know by name, in the order of the default table."""
+def builtin_model_specs(env: Mapping[str, str], listed: Iterable[CompatibleProvider] = ()) -> tuple[ModelSpec, ...]:
+    """The providers we know by name, in the order of the default table. What is `listed` of one says more of it."""
+    more = {one.name: one for one in listed}
     return tuple(
         ModelSpec(
             provider=row.provider,
             summary=row.label,
-            open=partial(_open_builtin, row, env),
-            open_with_key=partial(_open_builtin_with, row, env) if row.keys else None,
+            open=partial(_open_builtin, row, env, more.get(row.provider)),
+            open_with_key=partial(_open_builtin_with, row, env, more.get(row.provider)) if row.keys else None,
             keys=row.keys,
             default_model=row.default,
             is_free=row.is_free,
@@ -133,26 +146,42 @@ def custom_model_specs(providers: Iterable[CompatibleProvider], env: Mapping[str
     )
 
 
-def _open_builtin(row: _BuiltIn, env: Mapping[str, str], pattern: ModelPattern) -> Result[Model, OhmError]:
+def _open_builtin(
+    row: _BuiltIn, env: Mapping[str, str], listed: CompatibleProvider | None, pattern: ModelPattern
+) -> Result[Model, OhmError]:
     with ONE_AT_A_TIME:
-        return _builtin_model(row, env, pattern)
+        return _builtin_model(row, env, listed, pattern)
 
 
-def _builtin_model(row: _BuiltIn, env: Mapping[str, str], pattern: ModelPattern) -> Result[Model, OhmError]:
+def _builtin_model(
+    row: _BuiltIn, env: Mapping[str, str], listed: CompatibleProvider | None, pattern: ModelPattern
+) -> Result[Model, OhmError]:
     from pydantic_ai.models import infer_model  # noqa: PLC0415  loaded by the first run, not by `import ohm_subagents`
     from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415  as above
 
-    from ohm_subagents._backends.in_process.bounded_stream import bounded  # noqa: PLC0415  as below
+    from ohm_subagents._backends.in_process.bounded_stream import bounded  # noqa: PLC0415  as above
+    from ohm_subagents._backends.in_process.honesty import is_listed  # noqa: PLC0415  as above
 
     key = next((env[name].strip() for name in row.keys if env.get(name, "").strip()), "no-key")
-    url = (env.get(row.url_env, "").strip() if row.url_env else "") or row.url
+    if listed is not None and listed.base_url and row.url is None:
+        return Err(unreachable(replace(listed, obstacle=f"Provider {row.provider} takes no baseUrl here"), pattern))
+    elsewhere = (env.get(row.url_env, "").strip() if row.url_env else "") or (listed.base_url if listed else "")
+    url = elsewhere or row.url
 
     def provider(name: str) -> Provider[object]:
         provider_class = cast("Callable[..., Provider[object]]", infer_provider_class(name))
         return bounded(provider_class(api_key=key) if url is None else provider_class(api_key=key, base_url=url))
 
     try:
-        return Ok(infer_model(f"{row.provider}:{pattern.model}", provider))
+        model = infer_model(f"{row.provider}:{pattern.model}", provider)
+        is_named = listed is not None and any(one.id == pattern.model for one in listed.models)
+        is_somebodys_own = pattern.model.startswith(_FINE_TUNED)
+        if elsewhere or is_named or is_somebodys_own or not row.has_catalogue:
+            return Ok(model)
+        name, colon, level = pattern.model.rpartition(":")
+        if colon:
+            return Err(no_level(pattern, name, level))
+        return Ok(model) if is_listed(model) else Err(unlisted_model(pattern))
     except ImportError:
         return Err(
             OhmError(
@@ -164,9 +193,9 @@ def _builtin_model(row: _BuiltIn, env: Mapping[str, str], pattern: ModelPattern)
 
 
 def _open_builtin_with(
-    row: _BuiltIn, env: Mapping[str, str], pattern: ModelPattern, key: str
+    row: _BuiltIn, env: Mapping[str, str], listed: CompatibleProvider | None, pattern: ModelPattern, key: str
 ) -> Result[Model, OhmError]:
-    return _open_builtin(row, {**env, **dict.fromkeys(row.keys, key)}, pattern)
+    return _open_builtin(row, {**env, **dict.fromkeys(row.keys, key)}, listed, pattern)
 
 
 def _open_compatible_with(
@@ -178,10 +207,12 @@ def _open_compatible_with(
 def _open_compatible(
     provider: CompatibleProvider, env: Mapping[str, str], pattern: ModelPattern
 ) -> Result[Model, OhmError]:
+    if provider.obstacle:
+        return Err(unreachable(provider, pattern))
     known = next((model for model in provider.models if model.id == pattern.model), None)
     if provider.models and known is None:
         return Err(unknown_model(provider, pattern))
-    key = env.get(provider.api_key_env, "").strip() if provider.api_key_env else ""
+    key = env.get(provider.api_key_env, "").strip() if provider.api_key_env else provider.api_key
     with ONE_AT_A_TIME:
         from ohm_subagents._backends.in_process.compatible import compatible_model  # noqa: PLC0415  loads an SDK
 
