@@ -2,6 +2,7 @@
 
 import pytest
 from model_server import Call, ModelServer, Say
+from pi_streams import TRANSCRIPTS
 
 from ohm_subagents import Ohm
 from ohm_subagents.contract import UNREADABLE_SESSION
@@ -77,3 +78,19 @@ async def test_a_session_that_was_cut_short_is_put_aside_and_begun_anew(tmp_path
     assert second.details["notes"] == [UNREADABLE_SESSION.message, f"It is kept as '{aside}'."]
     assert aside.read_text() == whole[:-20]
     assert "two" in file.read_text()
+
+
+async def test_a_sound_file_of_another_backend_is_kept_beside_and_the_conversation_goes_on(tmp_path):
+    of_pi = (TRANSCRIPTS / "pi-1.5.2-session.jsonl").read_text()
+    replies = [each for n in range(2) for each in (final(f"answer {n}"), Say("Bye."))]
+    async with ModelServer(*replies) as server, opened(tmp_path, server) as ohm:
+        first = await ohm.call("subagent", {"agent": "scout", "task": "one"})
+        (file,) = (tmp_path / ".pi" / "subagent-sessions").glob("*/*.jsonl")
+        file.write_text(of_pi)
+        session = {"agent": "scout", "sessionId": first.details["sessionId"]}
+        await ohm.call("subagent", session | {"task": "two"})
+        asked = server.requests
+
+    (aside,) = (one for one in file.parent.iterdir() if one != file)
+    assert (aside.name.partition(".jsonl.")[2].rpartition("-")[0], aside.read_text()) == ("other-backend", of_pi)
+    assert [one["content"] for one in asked[2].messages if one["role"] == "user"] == ["one", "two"]

@@ -45,9 +45,16 @@ async def test_a_turn_whose_caller_is_cancelled_is_kept(place, opened):
     assert [file.read_text() for file in files(place)] == ["so far;"]
 
 
-async def test_a_session_that_the_backend_cannot_read_is_put_aside_and_the_caller_told(place, opened):
+@pytest.mark.parametrize(
+    ("stored", "kept"),
+    [
+        *((text, "corrupt") for text in ("damaged", '{"messages": [', "[]", "\n", '"x"\n{}')),
+        *((text, "other-backend") for text in ('{"messages": []}', '{"type": "session"}\n{"type": "mess')),
+    ],
+)
+async def test_a_session_that_the_backend_cannot_read_is_put_aside_and_the_caller_told(place, opened, stored, kept):
     async def unable(request, sink):
-        if request.checkpoint == "damaged":
+        if request.checkpoint == stored:
             sink.emit(DiagnosticRaised(diagnostic=UNREADABLE_SESSION))
         await hand_in(request, sink, status="SUCCESS", result="x")
         sink.emit(Checkpointed(state="anew;"))
@@ -55,13 +62,13 @@ async def test_a_session_that_the_backend_cannot_read_is_put_aside_and_the_calle
 
     async with opened(unable, clock=lambda: 77) as ohm:
         await ohm.call("subagent", SESSION)
-        files(place)[0].write_text("damaged")
+        files(place)[0].write_text(stored)
         result = await ohm.call("subagent", SESSION)
 
-    aside = files(place)[0].with_name(f"scout_{ID}.jsonl.corrupt-77")
+    aside = files(place)[0].with_name(f"scout_{ID}.jsonl.{kept}-77")
     assert result.details["resumed"] is False
     assert result.details["notes"] == [UNREADABLE_SESSION.message, f"It is kept as '{aside}'."]
-    assert (files(place)[0].read_text(), aside.read_text()) == ("anew;", "damaged")
+    assert (files(place)[0].read_text(), aside.read_text()) == ("anew;", stored)
 
 
 async def test_a_session_that_cannot_be_read_is_refused_and_left_as_it_is(place, opened):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
+from pydantic_core import from_json
 
 from ohm_subagents._surfaces.private_file import write_private
 from ohm_subagents.contract.ids import SessionId
@@ -59,9 +60,9 @@ class StickySession:
             return f"This turn cannot be kept in the session file '{self.path}': {problem(error)}."
         return None
 
-    async def put_aside(self, now_ms: int) -> Result[Path, str]:
-        """Keep what nobody can read under another name."""
-        kept = self.path.with_name(f"{self.path.name}.corrupt-{now_ms}")
+    async def put_aside(self, state: str, now_ms: int) -> Result[Path, str]:
+        """Keep what this backend cannot read under another name, which tells a sound file of another from a damaged."""
+        kept = self.path.with_name(f"{self.path.name}.{'other-backend' if _is_sound(state) else 'corrupt'}-{now_ms}")
         try:
             await to_thread.run_sync(self.path.replace, kept)
         except OSError as error:
@@ -78,6 +79,15 @@ class StickySession:
             with suppress(OSError):
                 half.unlink()
             raise
+
+
+def _is_sound(state: str) -> bool:
+    """Whether it is lines of JSON objects, the last of which may be cut."""
+    first, _, _ = state.partition("\n")
+    try:
+        return isinstance(from_json(first), dict)
+    except ValueError:
+        return False
 
 
 def problem(error: OSError) -> str:

@@ -170,7 +170,7 @@ async def _kept(session: StickySession, task: Task, *, before: str | None, now_m
     """Write down where the conversation stands now; gives what there is to know about it."""
     notes = [diagnostic.message for diagnostic in task.diagnostics]
     if before and _is_lost(task):
-        aside = await session.put_aside(now_ms)
+        aside = await session.put_aside(before, now_ms)
         if isinstance(aside, Err):
             return [*notes, aside.err_value]
         notes.append(f"It is kept as '{aside.ok_value}'.")
