@@ -44,6 +44,24 @@ def test_tasks_may_come_from_standard_input(ohm, delegate) -> None:
     assert (done.stdout.partition(" (")[0], done.returncode) == ("✓ answer: completed", 0)
 
 
+def test_a_list_of_tasks_is_run_as_it_is(ohm, delegate) -> None:
+    delegate()
+    (ohm.project / "tasks.json").write_text('[{"name": "a", "prompt": "answer"}, {"name": "b", "prompt": "answer"}]')
+    done = ohm("delegate", "tasks.json")
+    assert re.fullmatch(rf"✓ a: completed {SESSION}\n✓ b: completed {SESSION}\n", done.stdout)
+    assert done.returncode == 0
+
+
+def test_a_backend_may_be_named_whatever_is_configured(ohm, delegate) -> None:
+    asked = delegate("answer")
+    ohm.configure({"subagentBackend": "stage", "suiteOptions": {"delegate": {"backend": "stage"}}})
+    (window,) = json.loads(ohm(*asked, "--backend", "none", "--json").stdout)["windows"]
+    assert (window["status"], "So far: app.py" in str(window)) == ("completed", False)
+    refused = ohm(*asked, "--backend", "nobody")
+    assert refused.returncode != 0
+    assert "'nobody'" in refused.stdout + refused.stderr
+
+
 def test_json_is_the_windows(ohm, delegate) -> None:
     details = json.loads(ohm(*delegate("answer"), "--json").stdout)
     (window,) = details["windows"]

@@ -167,3 +167,9 @@ def test_a_depth_that_cannot_be_read_is_the_limit_reached_and_told(text):
     assert str(told).endswith(
         "but has to be an integer, 0 or more; it counts as the depth limit reached, so no task may be started."
     )
+
+
+def test_a_variable_sets_one_option_of_a_suite_and_leaves_the_others(home):
+    home.write(user='{"suiteOptions": {"delegate": {"backend": "a", "filesOutsideCwd": "deny"}}}')
+    options = home.load(OHM_SUBAGENTS_DELEGATE_BACKEND="b").config.suite_options["delegate"]
+    assert options == {"backend": "b", "filesOutsideCwd": "deny"}

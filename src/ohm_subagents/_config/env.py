@@ -31,12 +31,14 @@ class Variable:
     blank_counts: bool = False
 
 
+DELEGATE_BACKEND: Final = "OHM_SUBAGENTS_DELEGATE_BACKEND"
 VARIABLES: Final = (
     Variable(name="OHM_MODEL", path=("subagents", "model"), kind="text"),
     Variable(name="OHM_SUBAGENTS_OUTPUT_MAX_CHARS", path=("outputMaxChars",)),
     Variable(name="OHM_SUBAGENTS_ONUPDATE_THROTTLE_MS", path=("onupdateThrottleMs",)),
     Variable(name="OHM_SUBAGENTS_BACKEND_TIMEOUT_MS", path=("backendTimeoutMs",)),
     Variable(name="OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI", path=("sdkFallbackToCli",), kind="text"),
+    Variable(name=DELEGATE_BACKEND, path=("suiteOptions", "delegate", "backend"), kind="text"),
     Variable(name="OHM_SUBAGENTS_STORE", path=("subagents", "store"), kind="text"),
     Variable(name="OHM_SUBAGENTS_TASK_RETENTION_MS", path=("subagents", "taskRetentionMs")),
     Variable(name="OHM_SUBAGENTS_TASK_MAX_EVENTS", path=("taskMaxEvents",)),

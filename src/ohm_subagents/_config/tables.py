@@ -75,9 +75,17 @@ def config_table() -> str:
     return "\n".join(("| field | accepts | default | meaning |", "| --- | --- | --- | --- |", *rows))
 
 
+_DELEGATED: Final = _Row(
+    path=("suiteOptions", "delegate", "backend"),
+    accepted="text",
+    default="",
+    meaning="Which backend runs the tasks of `delegate_to_subagents`; without it that of each profile.",
+)
+
+
 def env_table() -> str:
     """Markdown: every variable, the field that it sets, its default, its meaning."""
-    fields = {row.path: row for row in _rows()}
+    fields = {row.path: row for row in (*_rows(), _DELEGATED)}
     rows = [
         f"| `{one.name}` | `{'.'.join(one.path)}` | {fields[one.path].default} | {fields[one.path].meaning} |"
         for one in VARIABLES

@@ -12,6 +12,7 @@ import typer
 from pydantic_core import from_json
 
 from ohm_subagents._app.assembly import system_clock
+from ohm_subagents._config.env import DELEGATE_BACKEND, process_env
 from ohm_subagents._surfaces.delegate.details import Windows
 from ohm_subagents._surfaces.delegate.frame import frame_lines
 from ohm_subagents._surfaces.delegate.windows import DELEGATE
@@ -48,11 +49,14 @@ def tasks_in(source: str) -> JsonValue:
     raise typer.Exit(BAD_USAGE)
 
 
-async def delegate(tasks: JsonValue, *, cwd: Path, config: Path | None, as_json: bool) -> int:
+async def delegate(
+    tasks: JsonValue, *, cwd: Path, config: Path | None, as_json: bool, backend: str | None = None
+) -> int:
     """Call `delegate_to_subagents` and print what came of it; the exit code."""
     from ohm_subagents import Ohm
 
-    async with Ohm.open(cwd=cwd, config=config, suites=["delegate"]) as ohm:
+    env = process_env() if backend is None else {**process_env(), DELEGATE_BACKEND: backend}
+    async with Ohm.open(cwd=cwd, config=config, env=env, suites=["delegate"]) as ohm:
         report(ohm.diagnostics)
         frames = _Frames()
         is_live = is_terminal() and not as_json

@@ -117,6 +117,7 @@ DELEGATED = (
 def delegate(
     tasks: Annotated[str, typer.Argument(help=DELEGATED)],
     *,
+    backend: Annotated[str | None, typer.Option("--backend", help="Which backend runs them.")] = None,
     cwd: Cwd = HERE,
     config: Config = None,
     as_json: AsJson = False,
@@ -126,7 +127,7 @@ def delegate(
     from ohm_subagents.cli.place import directory
 
     place, asked = directory(cwd, as_json=as_json), tasks_in(tasks)
-    finish(lambda: delegate(asked, cwd=place, config=config, as_json=as_json))
+    finish(lambda: delegate(asked, cwd=place, config=config, as_json=as_json, backend=backend))
 
 
 @app.command()
