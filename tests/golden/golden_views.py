@@ -1,12 +1,21 @@
 """The recorded lines of the status line, the widget, the short forms of a task and the collapsed preview."""
 
+import json
+import re
+from dataclasses import replace
+
 from golden_differences import same
 from golden_recording import Json
 
+from ohm_subagents._store.snapshot_reading import parsed
 from ohm_subagents._views.status import elapsed_text, status_line, task_line, task_lines
 from ohm_subagents._views.widget import widget_lines
-from ohm_subagents.contract import OpenCall, Route, SessionId, Task, TaskId, Usage
+from ohm_subagents.contract import OpenCall, Task, Usage
 from ohm_subagents.plugin import ToolResult
+
+COUNTS = re.compile(
+    r"subagents (?:(\d+) running · tools (\d+) active|idle) · done (\d+) · failed (\d+) · cancelled (\d+)"
+)
 
 
 def presentation(vector: Json) -> None:
@@ -17,7 +26,27 @@ def presentation(vector: Json) -> None:
         "widget_lines": widget_lines(tasks, compact=False, **options),
         "compact_widget_lines": widget_lines(tasks, compact=True, **options),
     }
-    same({name: vector["expect"][name] for name in drawn}, drawn)
+    same(vector["expect"], drawn | _counted(drawn["status_line"]) | _plain(drawn["widget_lines"]))
+
+
+def _counted(line: str) -> Json:
+    """The numbers of the status line, which is where ours are."""
+    found = COUNTS.fullmatch(line)
+    assert found, line
+    running, tools, done, failed, cancelled = (int(number or 0) for number in found.groups())
+    return {
+        "has_active": running > 0,
+        "running": running,
+        "active_tools": tools,
+        "completed": done,
+        "failed": failed,
+        "cancelled": cancelled,
+    }
+
+
+def _plain(lines: list[str]) -> Json:
+    """The reference's text without a screen is the lines of its widget; of none it says so."""
+    return {"plain_text": "\n".join(lines) or "No task activity"}
 
 
 def snapshot_lines(vector: Json) -> None:
@@ -36,24 +65,24 @@ def collapsed_component(vector: Json) -> None:
 
 
 def _task(snapshot: Json) -> Task:
-    """A record of the reference; what it calls tool calls are runs (Q44), here they are what the name says."""
+    """A record of the reference, with its events and output; what it calls tool calls are runs (Q44), not so here."""
     open_calls = snapshot["activeToolCalls"]
-    return Task(
-        id=TaskId(snapshot["id"]),
-        session_id=SessionId("session_1"),
-        profile=snapshot["subagentType"],
-        name="Finder",
-        description=snapshot["description"],
-        prompt=snapshot["prompt"],
-        invocation="task-routed",
-        backend="b",
-        route=Route(runtime="b", route="b"),
-        created_ms=snapshot["startedAtEpochMs"],
-        started_ms=None if snapshot["state"] == "queued" else snapshot["startedAtEpochMs"],
-        updated_ms=snapshot["updatedAtEpochMs"],
-        ended_ms=snapshot.get("endedAtEpochMs"),
-        status=snapshot["state"],
-        summary=snapshot["summary"],
+    kept = {key: value for key, value in snapshot.items() if key not in RECORD}
+    error = {"lastErrorMessage": "x"} if snapshot["state"] == "failed" else {}
+    entry = {"record": error | {key: snapshot[key] for key in RECORD if key in snapshot}, **kept}
+    text = json.dumps({"schemaVersion": 1, "entries": [entry]})
+    contents = parsed(text, name_of=str.capitalize, max_events=120)
+    assert contents.lost == ()
+    (task,) = contents.tasks
+    return replace(
+        task,
+        started_ms=None if task.status == "queued" else task.created_ms,
         open_calls=tuple(OpenCall(call_id=str(n), tool="read") for n in range(open_calls)),
         usage=Usage(tool_calls=snapshot["totalToolCalls"] - open_calls),
     )
+
+
+RECORD = (
+    *("id", "subagentType", "description", "prompt", "state", "totalToolCalls", "activeToolCalls"),
+    *("startedAtEpochMs", "updatedAtEpochMs", "endedAtEpochMs", "lastErrorCode", "lastErrorMessage"),
+)

@@ -172,17 +172,18 @@ class World:
         self.host.calls.clear()
 
     async def learn(self, runs: list[Json]) -> None:
-        """The same for runs of any sessions, in their order; one that goes on comes after those that are over."""
-        for run in runs:
-            if not running(run):
-                self.host.append_entry(ENTRY, run)
+        """The same for runs of any sessions, in their order: behind one that goes on the others are run too."""
+        first = next((number for number, run in enumerate(runs) if running(run)), len(runs))
+        for run in runs[:first]:
+            self.host.append_entry(ENTRY, run)
         await self.ohm.emit("session_start", {"reason": "resume"})
-        for run in filter(running, runs):
-            await self.run_session(run["sessionId"], run, resumes=any(_precedes(one, run) for one in runs))
+        for number, run in enumerate(runs[first:], first):
+            resumes = any(one["sessionId"] == run["sessionId"] for one in runs[:number])
+            await self.run_session(run["sessionId"], run, resumes=resumes)
 
     async def run_session(self, session_id: str, run: Json, *, resumes: bool) -> None:
-        """A run that goes on: its child has said the messages and hangs."""
-        self.children.add(run["taskName"], {"messages": run["messages"], "hang": True})
+        """A run as it was; the child of one that goes on has said the messages and hangs."""
+        self.children.add(run["taskName"], {"messages": run["messages"], "hang": running(run)})
         task = {"name": run["taskName"], "prompt": run["prompt"]}
         if resumes:
             task["resume"] = session_id
@@ -232,10 +233,6 @@ def entry(run: Json) -> Json:
 
 def running(run: Json) -> bool:
     return run.get("status") == "running"
-
-
-def _precedes(one: Json, run: Json) -> bool:
-    return one["sessionId"] == run["sessionId"] and not running(one)
 
 
 def told_runs(text: str, details: Json) -> list[Json]:

@@ -26,8 +26,10 @@ class Run:
         self.made = 0
         self.nudged = []
         self.finished = []
+        self.inboxes = []
 
     async def act(self, request, sink):
+        self.inboxes.append(request.inbox)
         if request.inbox is None:
             return await self._calls(sink)
         with request.inbox.steered_by(self._steer, self._finish if self.can_finish else None):
@@ -85,9 +87,12 @@ async def test_a_run_that_does_not_listen_is_stopped_with_a_typed_error_and_keep
 
 
 async def test_a_backend_that_cannot_be_steered_is_guarded_too():
-    task, _ = await played(Run(SAME), capabilities=frozenset())
+    """Nobody can warn it, so nothing is awaited of it: it is stopped, and not asked for an answer before."""
+    run = Run(SAME)
+    task, _ = await played(run, capabilities=frozenset())
 
     assert task.error.code == ErrorCode.LOOP_DETECTED
+    assert (run.nudged, run.finished, run.inboxes) == ([], [], [None])
 
 
 async def test_the_order_of_keys_does_not_make_another_call():
