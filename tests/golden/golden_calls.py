@@ -44,7 +44,8 @@ async def play(case: Case, root: Path) -> list[str]:
         expect = referred(world.case.expect, outcome.saved)
         found = await differences(expect, Sight(world, outcome))
         throws = any(key.startswith(("throws", "raises")) for key in expect)
-        if outcome.error is not None and not throws and "abort_parent_at" not in world.setup:
+        aborts = "abort_parent_at" in world.setup or "abort_at" in world.case.call
+        if outcome.error is not None and not throws and not aborts:
             found.append(f"it threw {outcome.error!r}")
         return found
 
@@ -84,14 +85,16 @@ async def _tool(world: World, call: Json) -> Outcome:
         return await finalize(world, call)
     updates: list[Json] = []
     abort = anyio.Event()
+    abort_at = call.get("abort_at", world.setup.get("abort_parent_at"))
+    is_child = call.get("as_child", False) or world.level > 0
     async with anyio.create_task_group() as group:
-        if "abort_parent_at" in world.setup:
-            group.start_soon(_abort, abort, world.setup["abort_parent_at"])
-        result = await (world.ohm.call if not world.level else partial(deep_inside, world))(
+        if abort_at is not None:
+            group.start_soon(_abort, abort, abort_at)
+        result = await (partial(deep_inside, world) if is_child else world.ohm.call)(
             call["tool"],
             call.get("args", {}),
             on_update=lambda frame: updates.append(_payload(frame)),
-            abort=abort if "abort_parent_at" in world.setup else None,
+            abort=None if abort_at is None else abort,
         )
         group.cancel_scope.cancel()
     await world.children.gone()
@@ -101,7 +104,7 @@ async def _tool(world: World, call: Json) -> Outcome:
 
 async def deep_inside(world: World, *call: Any, **options: Any) -> ToolResult:
     """A call that one of so many subagents makes, each started by the one before."""
-    place = CURRENT.set(rooted(Budget(depth=1), level=world.level))
+    place = CURRENT.set(rooted(Budget(depth=1), level=max(1, world.level)))
     try:
         return await world.ohm.call(*call, **options)
     finally:
@@ -212,7 +215,7 @@ FORMS: Mapping[str, tuple[Play, frozenset[str]]] = {
     "mount": (_mount, frozenset({"tool", "schema", "args"})),
     "mount_all": (_mount, frozenset({"tool", "schema", "args"})),
     "sequence": (_sequence, frozenset()),
-    "tool": (_tool, frozenset({"args", "bypass_schema"})),
+    "tool": (_tool, frozenset({"args", "bypass_schema", "abort_at", "as_child"})),
     "schema": (_schema, frozenset({"args"})),
     "event": (_event, frozenset({"args", "repeat", "advance_ms", "step_ms"})),
     "render_call": (_render_call, frozenset({"args"})),
@@ -274,6 +277,10 @@ def _is_same_session(_world: World, outcome: Outcome) -> bool:
     return all(one in outcome.facts["text"] for one in ids)
 
 
+def _last_line(messages: list[list[Any]]) -> str | None:
+    return messages[-1][0].splitlines()[-1] if messages else None
+
+
 SEEN: Mapping[str, Callable[[World, Outcome], Any]] = {
     "throws": lambda _world, outcome: outcome.error or "",
     "raises": lambda _world, outcome: outcome.error is not None,
@@ -303,6 +310,10 @@ SEEN: Mapping[str, Callable[[World, Outcome], Any]] = {
     "messages": lambda world, _outcome: told(world.host, "send_message"),
     "message": lambda world, _outcome: told(world.host, "send_message"),
     "unique": lambda world, _outcome: len({*world.ohm.tools}) == len([*world.ohm.tools]),
+    "last_widget": lambda world, _outcome: (told(world.host, "set_widget") or [None])[-1],
+    "user_message_last_line": lambda world, _outcome: _last_line(told(world.host, "send_user_message")),
+    "entries_read": lambda world, _outcome: world.host.entries_read,
+    "saved": lambda _world, outcome: outcome.saved,
     "session_files": lambda world, _outcome: len(session_files(world)),
     "same_session_file": lambda world, _outcome: len({one.session_id for one in world.children.requests}) == 1,
     "details_names": _names,
@@ -312,6 +323,6 @@ SEEN: Mapping[str, Callable[[World, Outcome], Any]] = {
 STORED: Mapping[str, Callable[[dict[str, list[Json]]], Any]] = {
     "store": lambda kept: kept,
     "store_ids": list,
-    "runs": lambda kept: {session_id: [run["taskName"] for run in runs] for session_id, runs in kept.items()},
+    "runs": lambda kept: {session_id: [run.get("taskName") for run in runs] for session_id, runs in kept.items()},
     "size": len,
 }

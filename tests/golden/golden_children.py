@@ -1,4 +1,9 @@
-"""The scripted sub-agents of the suite cases: a backend that plays a script for each task name, on the loop's clock."""
+"""The scripted sub-agents of the suite cases: a backend that plays a script for each task name, on the loop's clock.
+
+What a case expects of signals and of the seconds in which they come, of final texts, usage and words of errors is what
+this fake makes of its script. The same rules are played on real processes in tests/backends/shell (`test_process_end`,
+`test_process_signals`, `test_pi_reader`) and on a nested pi in tests/surfaces/single/test_on_a_nested_pi.py.
+"""
 
 import json
 from collections.abc import AsyncGenerator, Iterable, Iterator
@@ -54,7 +59,7 @@ CHUNK = 65_536
 
 KEYS = frozenset(
     {"messages", "events", "final", "exitCode", "hang", "exit_at", "tool_calls_at", "spawn_error", "ignore_sigterm"}
-    | {"exit_after_sigterm", "stderr", "raw_stdout_bytes"}
+    | {"exit_after_sigterm", "stderr", "stderr_noise", "raw_stdout_bytes"}
 )
 
 
@@ -303,7 +308,8 @@ def ended(child: Json) -> Result[RunOutput, OhmError]:
         texts = [text for message in spoken if (text := _text(message))]
         return Ok(RunOutput(text=texts[-1] if texts else ""))
     why = ErrorCode.TASK_ABORTED if stop == "aborted" else ErrorCode.BACKEND_FAILED
-    told = last.get("errorMessage", "") or child.get("stderr", "").strip()
+    stderr = child.get("stderr") or child.get("stderr_noise") or ""
+    told = last.get("errorMessage", "") or stderr.strip()
     return Err(OhmError(code=why, message=told, exit_code=code))
 
 

@@ -16,10 +16,24 @@ SETUP = frozenset(
     {"files", "global_profiles", "project_profiles", "global_skills", "project_skills", "global_settings"}
     | {"project_settings", "sessions", "session_entries", "branch", "children", "child", "child_runs", "clock", "theme"}
     | {"width", "terminal_columns", "abort_parent_at", "has_ui", "env", "tools", "active_tools", "parent_tools"}
-    | {"todos", "send_throws", "widget_throws", "config", "user_agents", "project_agents", "call_executor_directly"}
+    | {
+        "todos",
+        "send_throws",
+        "send_user_message_raises",
+        "widget_throws",
+        "config",
+        "user_agents",
+        "project_agents",
+        "call_executor_directly",
+    }
     | {"prompts"}
 )
 """What a case may set up, in the suites that the library has; and `append…`, a session log that cannot be written."""
+
+
+def _is_literal(case: Case) -> bool:
+    """Whether `$HOME` is what somebody typed: a function is given it, and has to give it back."""
+    return "fn" in case.call and "$HOME" in json.dumps(case.call) and "$HOME" in json.dumps(case.expect)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +69,9 @@ class Place:
 
     def filled(self, case: Case) -> Case:
         """The case with everything that its markers and placeholders stand for. What nobody knows is an error."""
-        setup, call, expect = (filled(part, self.names) for part in (case.setup, case.call, case.expect))
+        setup = filled(case.setup, self.names)
+        names = {name: path for name, path in self.names.items() if name != "$HOME" or not _is_literal(case)}
+        call, expect = filled(case.call, names), filled(case.expect, names)
         if unknown := {key for key in setup if key not in SETUP and not key.startswith("append")}:
             message = f"Case {case.id} sets up {sorted(unknown)}, which this runner does not know."
             raise ValueError(message)

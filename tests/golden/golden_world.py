@@ -45,6 +45,13 @@ class FailingHost(MemoryHost):
     def __init__(self, failing: Mapping[str, int | bool], **options: Any) -> None:
         super().__init__(**options)
         self._left = {name: math.inf if times is True else int(times) for name, times in failing.items()}
+        self.entries_read = 0
+        """How many entries of its log were given to somebody who read them."""
+
+    def branch(self) -> Sequence[Json]:
+        entries = super().branch()
+        self.entries_read += len(entries)
+        return entries
 
     def append_entry(self, kind: str, data: Json) -> None:
         super().append_entry(kind, data)
@@ -143,6 +150,8 @@ class World:
         branch = [*settled, *self.setup.get("session_entries", []), *self.setup.get("branch", [])]
         tools = [name for key in ("tools", "active_tools", "parent_tools") for name in self.setup.get(key, [])]
         failing = {key: times for key, times in self.setup.items() if key.endswith("_throws")}
+        if "send_user_message_raises" in self.setup:
+            failing["send_throws"] = self.setup["send_user_message_raises"]
         broken = [times for key, times in self.setup.items() if key.startswith("append") and times]
         if broken:
             failing["append_throws"] = broken[0]
@@ -170,6 +179,7 @@ class World:
                     await self.run_session(session_id, run, resumes=number > 0)
         self.children.forget()
         self.host.calls.clear()
+        self.host.entries_read = 0
 
     async def learn(self, runs: list[Json]) -> None:
         """The same for runs of any sessions, in their order: behind one that goes on the others are run too."""
@@ -183,8 +193,9 @@ class World:
 
     async def run_session(self, session_id: str, run: Json, *, resumes: bool) -> None:
         """A run as it was; the child of one that goes on has said the messages and hangs."""
-        self.children.add(run["taskName"], {"messages": run["messages"], "hang": running(run)})
-        task = {"name": run["taskName"], "prompt": run["prompt"]}
+        name = run.get("taskName", "unnamed")
+        self.children.add(name, {"messages": run["messages"], "hang": running(run)})
+        task = {"name": name, "prompt": run["prompt"]}
         if resumes:
             task["resume"] = session_id
         else:

@@ -122,6 +122,50 @@ def test_only_a_call_of_one_tool_for_two_suites_is_skipped(suite, call, is_skipp
     assert (made.why_skipped is not None) is is_skipped
 
 
+DELEGATED = {"tool": "delegate_to_subagents", "args": {"tasks": [{"name": "t", "prompt": "p"}]}}
+TURN_OVER = {"event": "agent_end", "args": {"messages": [{"role": "assistant", "content": [], "stopReason": "stop"}]}}
+
+
+@pytest.mark.parametrize(
+    ("part", "expect"),
+    [
+        ({"call": DELEGATED | {"abort_at": 2}, "setup": {"children": {"t": {"hang": True}}}}, {"sigterm_at": 2}),
+        (
+            {"call": DELEGATED, "setup": {"children": {"t": {"final": "x", "stderr_noise": "warning: y"}}}},
+            {"details_paths": {"windows.0.status": {"equals": "completed"}}, "text_not_contains": ["warning"]},
+        ),
+        (
+            {
+                "suite": "devkit",
+                "call": {"tool": "subagent", "args": {"agent": "explorer", "task": "x"}, "as_child": True},
+            },
+            {"text_contains": "depth"},
+        ),
+        ({"call": {"sequence": [DELEGATED, {"tool": "list_subagent_profiles"}]}}, {"saved_superset": ["r1", "r2"]}),
+        (
+            {
+                "suite": "todos",
+                "setup": {"todos": [{"text": "a"}], "send_user_message_raises": True},
+                "call": TURN_OVER | {"advance_ms": 4000},
+            },
+            {"user_messages_len": 2, "user_message_last_line_regex": "."},
+        ),
+        ({"suite": "todos", "setup": {"todos": [{"text": "a"}]}, "call": TURN_OVER}, {"last_widget_len": 3}),
+        (
+            {
+                "setup": {"session_entries": [{"type": "custom", "customType": "x", "data": {}}] * 3},
+                "call": {"event": "session_start", "args": {"reason": "resume"}},
+            },
+            {"entries_read": 3},
+        ),
+        ({"call": {"fn": "sanitize_output", "args": ["see $HOME"]}, "suite": "devkit"}, {"value": "see $HOME"}),
+    ],
+    ids=("abort_at", "stderr_noise", "as_child", "saved", "raises", "last_widget", "entries_read", "literal home"),
+)
+async def test_a_word_of_a_case_does_what_it_says(part, expect, tmp_path):
+    assert await play(case(FINE | part | {"expect": expect}), tmp_path) == []
+
+
 # Expectations
 
 
@@ -151,10 +195,18 @@ RIGHT = [
     ({"value_set": ["b", "a"], "value_superset": ["a"], "value_len": 2, "value_last": "b"}, {"value": ["a", "b"]}),
     ({"child_args_order": ["--a", "x"], "child_args_regex": {"after --a": "^x$"}}, {"child_args": ["--a", "x", "-p"]}),
     ({"appended_fields": [{"n": 2}, {"n": 1}], "appended_any_order": True}, {"appended": [{"n": 1}, {"n": 2, "m": 3}]}),
+    ({"text_contains": ["a", ["b", "c"]]}, {"text": "abc"}),
+    ({"value_contains": [["a", 1]], "value_not_contains": [["a", 2]]}, {"value": [["a", 1], ["b", 2]]}),
+    ({"details_paths": {"t": {"contains": ["a", "c"]}}}, {"details": {"t": "abc"}}),
+    ({"details": None}, {"details": {}}),
     ({"present": ["a"], "absent": ["c"]}, {"store_ids": ["a", "b"]}),
     ({"warns": True, "warns_contains": ["apiKey"]}, {"warns": "apiKey is refused"}),
 ]
 WRONG = [
+    ({"text_contains": ["a", ["b", "d"]]}, {"text": "abc"}),
+    ({"value_contains": [["a", 3]]}, {"value": [["a", 1], ["b", 2]]}),
+    ({"details_paths": {"t": {"contains": ["a", "d"]}}}, {"details": {"t": "abc"}}),
+    ({"details": None}, {"details": {"a": 1}}),
     ({"text": "abc"}, {"text": "ab"}),
     ({"text_contains": ["d"]}, {"text": "abc"}),
     ({"text_not_contains": ["b"]}, {"text": "abc"}),
