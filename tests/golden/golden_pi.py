@@ -1,4 +1,7 @@
-"""The reference's own backend with scripted runners: ours, on a scripted model and a scripted process."""
+"""The reference's own backend with scripted runners: ours, on a scripted model and a scripted process.
+
+What its runners answer, use and fail with is what these scripts say; real processes say it in tests/backends/shell.
+"""
 
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator

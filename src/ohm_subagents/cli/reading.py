@@ -35,5 +35,8 @@ def read(look: Look, *, cwd: Path, config: Path | None) -> int:
                 complain(why)
                 return TASK_FAILED
             case Ok(registry):
-                report(registry.diagnostics)
-                return look(registry, loaded.config)
+                told = registry.diagnostics
+                report(told)
+                code = look(registry, loaded.config)
+                report(each for each in registry.diagnostics if each not in told)  # what was found on the way
+                return code

@@ -60,7 +60,8 @@ def _chosen(wanted: Wanted, registry: Registry) -> tuple[list[Task], int]:
     shown: list[Task] = []
     for number, found in enumerate(registry.outlines(listing), 1):
         if isinstance(found, Err):
-            complain(found.err_value)
+            if all(each.message != found.err_value.message for each in registry.diagnostics):  # those are told anyway
+                complain(found.err_value)
         elif wanted.status in {None, found.ok_value.status}:  # its process may have died since it was written
             shown.append(found.ok_value)
         if len(shown) == wanted.limit:
