@@ -175,3 +175,22 @@ def test_whoever_runs_an_agent_profile_as_a_subagent_is_told_what_runs_it(ohm):
         "'reviewer' is an agent profile, which delegate_to_subagents (`ohm delegate`) and not task runs."
         in refused.stderr
     )
+
+
+def test_one_subagent_says_which_model_it_would_run_on(ohm) -> None:
+    def told(name: str) -> list[str]:
+        return [line for line in ohm("subagent", name).stdout.splitlines() if line.startswith(("runs on", "model:"))]
+
+    assert told("finder") == ["model: runtime default"]
+    ohm.configure({"subagentBackend": "interactive-sdk"})
+    assert told("finder") == [
+        "model: runtime default",
+        "runs on: local/search, because nothing names a model and no key is set",
+    ]
+    assert told("oracle") == ["model: runtime default"]
+    ohm.configure({"subagentBackend": "interactive-sdk", "subagents": {"model": "openai/gpt-5:low"}})
+    (named, resolved) = told("oracle")
+    assert (named, resolved.partition(" (")[0]) == (
+        "model: openai/gpt-5",
+        "runs on: openai/gpt-5:low, set by subagents.model",
+    )

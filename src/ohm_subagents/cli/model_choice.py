@@ -25,10 +25,17 @@ def backend_of(profile: Profile, loaded: LoadedConfig) -> str:
 def told_model(profile: Profile, loaded: LoadedConfig, book: ModelBook) -> str | None:
     """What is known beforehand of the model, in words: only `interactive-sdk` leaves the choice to our order."""
     backend = backend_of(profile, loaded)
-    chosen = (chosen_model if backend == IN_PROCESS else _named)(profile, loaded, book)
-    if chosen is not None:
-        return f"{chosen[0]}, {chosen[1]}"
+    resolved = resolved_model(profile, loaded, book)
+    if resolved is not None:
+        return resolved
     return None if backend == IN_PROCESS else f"{backend}, which chooses the model itself"
+
+
+def resolved_model(profile: Profile, loaded: LoadedConfig, book: ModelBook) -> str | None:
+    """The model that a run would get, and why; None if there is none, or nobody knows it beforehand."""
+    is_ours = backend_of(profile, loaded) == IN_PROCESS
+    chosen = (chosen_model if is_ours else _named)(profile, loaded, book)
+    return None if chosen is None else f"{chosen[0]}, {chosen[1]}"
 
 
 def chosen_model(profile: Profile, loaded: LoadedConfig, book: ModelBook) -> tuple[ModelPattern, str] | None:

@@ -9,6 +9,7 @@ from ohm_subagents._orchestrator.model_order import configured_model
 from ohm_subagents._policy.allowance import loop_policy
 from ohm_subagents._policy.sources import said
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, complain
+from ohm_subagents.cli.model_choice import resolved_model
 from ohm_subagents.cli.readiness import obstacle
 from ohm_subagents.cli.terminal import print_text
 from ohm_subagents.contract.profile import fold_id
@@ -49,7 +50,8 @@ def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
     found = obstacle(profile, ohm, loaded)
     why = None if found is None else found.why
     limits = tuple(_limits(profile, loaded))
-    print_text(profile_text(profile, loaded.config.features, model=model, why=why, limits=limits))
+    runs_on = resolved_model(profile, loaded, ohm.assembly.model_book())
+    print_text(profile_text(profile, loaded.config.features, model=model, why=why, limits=limits, runs_on=runs_on))
     return SUCCESS
 
 
@@ -81,10 +83,11 @@ def profile_text(
     model: ModelPattern | None,
     why: str | None = None,
     limits: tuple[str, ...] = (),
+    runs_on: str | None = None,
 ) -> str:
     """One profile; `model` is what the configuration names for it, `why` the reason that it would not run.
 
-    `limits` are lines about what it may take.
+    `limits` are lines about what it may take, `runs_on` the model that it would get, and why.
     """
     return "\n".join(
         [
@@ -96,6 +99,7 @@ def profile_text(
             f"thinking: {(model and model.thinking) or _NO_MODEL}",
             f"modelPattern: {model or _NO_MODEL}",
             "requiresPackage: none",
+            *((f"runs on: {runs_on}",) if runs_on else ()),
             *(("", "Limits:", *limits) if limits else ()),
             "",
             "When to use:",
