@@ -419,7 +419,7 @@ async def test_a_long_task_and_a_long_result_of_a_tool_are_looked_at_once(place,
 # Where it is made
 
 
-async def test_paths_of_a_session_file_begin_at_home(place):
+async def test_paths_of_a_session_file_begin_at_home_and_can_be_opened(place, monkeypatch):
     class AtHome(MemoryHost):
         def session_file(self):
             return place / "home" / "sessions" / "parent.jsonl"
@@ -429,6 +429,9 @@ async def test_paths_of_a_session_file_begin_at_home(place):
         done = await ohm.call("subagent", ASK)
     shown = f"~/sessions/parent/{done.details['runId']}/session-attempt-2.jsonl"
     assert done.details["results"][0]["sessionFile"] == shown
+    monkeypatch.setenv("HOME", str(place / "home"))
+    written = await (await anyio.Path(shown).expanduser()).read_text()
+    assert json.loads(written.partition("\n")[0])["type"] == "session"
     assert done.text.endswith(f"Session file:\n{shown}")
     header, *messages = (json.loads(line) for line in (place / "home" / shown[2:]).read_text().splitlines())
     assert header["cwd"] == "~/work"
