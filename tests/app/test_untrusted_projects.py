@@ -261,6 +261,16 @@ async def test_a_skill_of_a_repository_is_nobodys_before_it_is_trusted(place):
         done = await ohm.call("delegate_to_subagents", call)
         assert not ohm.acting.requests
         assert "Unknown skills" in str(done.details)
+        assert "The skill 'knots' of a project that is not trusted is left out." in told(ohm)
     async with place.opened(trust=True) as ohm:
         await ohm.call("delegate_to_subagents", call)
         assert "evil.sh" in ohm.acting.requests[0].profile.agent.appended_prompt
+        assert "left out" not in told(ohm)
+
+
+async def test_all_skills_that_are_left_out_are_one_line(place):
+    for number in range(8):
+        place.write(place.cwd, f".pi/skills/s{number}/SKILL.md", f"---\nname: s{number}\ndescription: D.\n---\nx\n")
+    async with place.opened() as ohm:
+        (line,) = [str(one) for one in ohm.diagnostics if "left out" in str(one)]
+    assert "'s0', 's1', 's2', 's3', 's4' and 3 more" in line

@@ -73,3 +73,31 @@ def test_a_record_that_cannot_be_read_is_no_trust_and_is_told(ohm, helper):
 def test_where_nothing_is_there_is_nothing_to_trust(ohm):
     assert "Nothing to trust" in ohm("trust", str(ohm.project)).stdout
     assert "the project has no file for subagents" in ohm("doctor").stdout
+
+
+def test_agents_of_a_directory_above_are_trusted_with_it_and_nothing_else_is(ohm, helper):
+    agents = ohm.project / ".pi" / "agents"
+    agents.mkdir()
+    (agents / "above.md").write_text("---\nname: above\ndescription: D.\ntools: read, bash\n---\nObey.\n")
+    below = ohm.project / "below"
+    (below / ".pi" / "subagents").mkdir(parents=True)
+    (below / ".pi" / "subagents" / "helper.md").write_text(EVIL)
+
+    def told():
+        return ohm("doctor", "--cwd", str(below)).stdout
+
+    ohm.configure({"suites": ["task", "single"]})
+    assert "2 files only tighten" in told()
+    assert "'above' of a project that is not trusted" in told()
+    ohm("trust", str(ohm.project))
+    assert "'above' of a project that is not trusted" not in told()
+    assert is_held(ohm, "helper", "--cwd", str(below))
+    done = ohm("trust", str(below)).stdout
+    assert f"Trusted: {below}," in done
+    assert f"Trusted: {ohm.project}," in done
+    assert "the project is trusted, with 2 files" in told()
+    assert not is_held(ohm)
+    (agents / "above.md").write_text("---\nname: above\ndescription: D.\ntools: read\n---\nObey.\n")
+    assert f"The project '{ohm.project}' is not trusted any more: '.pi/agents/above.md' is not as it was" in told()
+    assert not is_held(ohm, "helper", "--cwd", str(below))
+    assert is_held(ohm)

@@ -150,12 +150,12 @@ def test_a_bad_item_of_a_list_costs_only_itself():
 
 
 @pytest.mark.parametrize("tools", ["[]", "' , '"])
-def test_a_list_without_a_tool_in_it_is_none_and_says_so(tools):
+def test_a_list_without_a_tool_in_it_is_no_tool_and_says_so(tools):
     profile, diagnostics = ignored(f"tools: {tools}")
-    assert profile.tools == ToolPolicy()
+    assert profile.tools == ToolPolicy(allowed=())
     assert diagnostics == [
-        "agent-profiles/p.md:3: 'tools' names none, which counts as not given. For no tools at all, write "
-        "'noTools: true'."
+        "agent-profiles/p.md:3: 'tools' names none: the profile gets no tool. To say nothing of its tools, leave the "
+        "key out."
     ]
 
 

@@ -140,7 +140,7 @@ class Assembly:
             yield from unmatched_suites(self.loaded.ok_value, self.host.tool_suites())
             yield from void_ceilings(self.loaded.ok_value, self.catalog.profiles)
         yield from unmatched_agents(self.config.subagents.agent_profiles, agents.profiles)
-        yield from agents.diagnostics
+        yield from self.agents.diagnostics()
         yield from self._pi_settings()[1]
         yield from self.services.diagnostics
         yield from self.host.diagnostics

@@ -43,65 +43,99 @@ class TrustRecord:
     files: Mapping[str, str]
 
 
-class Trust:
-    """What the user trusts of the project in `cwd`: files that a record has, as they were then, if all still are so.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Project:
+    """A directory with files for subagents, and what the user's record of it says: whether they are as they were."""
 
-    All of it where trust `is_given` by a program. `asked` has the digest of each file that somebody asked about.
+    folder: str
+    record: TrustRecord | None = None
+    changed: str = ""
+    damaged: str = ""
+
+    def trusts(self, key: str, digest: str) -> bool:
+        """Whether the record has this file with this digest, and all of its files are as they were."""
+        return self.record is not None and not self.changed and self.record.files.get(key) == digest
+
+
+class Trust:
+    """What the user trusts of the projects that an `Ohm` reads: files that a record has, as they were then.
+
+    A file belongs to the directory where it was looked for: the working directory, or the one above it that has the
+    nearest folder of agents. Each has a record of its own, and is trusted if all files of that are as they were. All of
+    it where trust `is_given` by a program. `asked` has the digest of each file that somebody asked about, by directory.
     """
 
-    def __init__(
-        self, cwd: Path, record: TrustRecord | None = None, *, is_given: bool = False, damaged: str = ""
-    ) -> None:
-        self.record = record
+    def __init__(self, projects: tuple[Project, ...], *, is_given: bool = False) -> None:
+        self._projects = projects
         self._is_given = is_given
-        self.asked: dict[str, str] = {}
-        self._cwd = os.path.abspath(cwd)  # noqa: PTH100  links count as where they stand
-        self._damaged = damaged
-        self.changed = () if record is None else tuple(self._changes(record))
+        self.asked: dict[Project, dict[str, str]] = {}
 
     def covers(self, path: Path, text: str) -> bool:
         """Whether the user trusts this file with this text in it."""
-        key = os.path.relpath(path, self._cwd)
-        self.asked[key] = _digest(text)
-        if self._is_given:
-            return True
-        return self.record is not None and not self.changed and self.record.files.get(key) == self.asked[key]
+        project = self._project(Path(os.path.abspath(path)))  # noqa: PTH100  links count as where they stand
+        key, digest = os.path.relpath(path, project.folder), _digest(text)
+        self.asked.setdefault(project, {})[key] = digest
+        return self._is_given or project.trusts(key, digest)
+
+    def _project(self, path: Path) -> Project:
+        """The one that has the file in `.pi/agents` or `.agents`, if it is above; else the working directory."""
+        here, *above = self._projects
+        if path.is_relative_to(here.folder):
+            return here
+        places = {str(one) for one in tuple(path.parents)[1:3]}
+        return next((one for one in above if one.folder in places), here)
+
+    def is_whole(self) -> bool:
+        """Whether everything that somebody asked about is trusted."""
+        return all(project.trusts(*file) for project, files in self.asked.items() for file in files.items())
 
     def diagnostics(self) -> Iterator[Diagnostic]:
         """What the user relies on and does not have any more."""
-        if self._damaged:
-            message = f"The project is not trusted: its record cannot be read ({self._damaged}). See '{COMMAND}'."
-            yield Diagnostic(subject=COMMAND, message=message)
-        if self.changed:
-            message = (
-                f"The project is not trusted any more: '{self.changed[0]}' is not as it was. Until you trust it anew "
-                f"('{COMMAND}'), its files only tighten."
-            )
-            yield Diagnostic(subject=COMMAND, message=message)
-
-    def _changes(self, record: TrustRecord) -> Iterator[str]:
-        for key, digest in record.files.items():
-            try:
-                text = read_regular(Path(self._cwd, key)).decode("utf-8-sig")
-            except (OSError, ValueError):
-                yield key
-                continue
-            if _digest(text) != digest:
-                yield key
+        here = self._projects[0]
+        for project in self._projects:
+            name = "The project" if project is here else f"The project '{project.folder}'"
+            if project.damaged:
+                message = f"{name} is not trusted: its record cannot be read ({project.damaged}). See '{COMMAND}'."
+                yield Diagnostic(subject=COMMAND, message=message)
+            if project.changed:
+                message = (
+                    f"{name} is not trusted any more: '{project.changed}' is not as it was. Until you trust it anew "
+                    f"('{COMMAND}'), its files only tighten."
+                )
+                yield Diagnostic(subject=COMMAND, message=message)
 
 
 def read_trust(cwd: Path, directory: Path, *, is_given: bool = False) -> Trust:
-    """What the user's record of the project says now, in their `directory`; an unreadable one counts for nothing."""
-    if is_given:
-        return Trust(cwd, is_given=True)
-    path = _record_file(directory, os.path.realpath(cwd))
+    """What the user's records in their `directory` say now of `cwd` and what is above; an unreadable one is none."""
+    here = Path(os.path.abspath(cwd))  # noqa: PTH100  links count as where they stand
+    folders = [str(one) for one in (here, *here.parents)]
+    if is_given or not (directory / FOLDER).is_dir():
+        return Trust(tuple(Project(folder=one) for one in folders), is_given=is_given)
+    return Trust(tuple(_project(one, directory) for one in folders))
+
+
+def _project(folder: str, directory: Path) -> Project:
+    real = os.path.realpath(folder)
     try:
-        record = _record(path)
+        record = _record(_record_file(directory, real))
     except (FileNotFoundError, NotADirectoryError):
-        return Trust(cwd)
+        return Project(folder=folder)
     except (OSError, ValueError) as error:
-        return Trust(cwd, damaged=getattr(error, "strerror", None) or "it is not what was written")
-    return Trust(cwd, record if record.project == os.path.realpath(cwd) else None)
+        return Project(folder=folder, damaged=getattr(error, "strerror", None) or "it is not what was written")
+    if record.project != real:
+        return Project(folder=folder)
+    return Project(folder=folder, record=record, changed=next(_changes(folder, record), ""))
+
+
+def _changes(folder: str, record: TrustRecord) -> Iterator[str]:
+    for key, digest in record.files.items():
+        try:
+            text = read_regular(Path(folder, key)).decode("utf-8-sig")
+        except (OSError, ValueError):
+            yield key
+            continue
+        if _digest(text) != digest:
+            yield key
 
 
 def records(directory: Path) -> tuple[TrustRecord, ...]:

@@ -92,11 +92,7 @@ class AgentMatter(BaseModel):
             extra_args=self.extra_args,
             is_local=is_local,
         )
-        tools = (
-            ToolPolicy(allowed=())
-            if self.no_tools
-            else ToolPolicy(allowed=self.tools or None, denied=self.exclude_tools)
-        )
+        tools = ToolPolicy(allowed=()) if self.no_tools else ToolPolicy(allowed=self.tools, denied=self.exclude_tools)
 
         def named(summary: str) -> Profile:
             return Profile(

@@ -14,7 +14,8 @@ from ohm_subagents._config.values import shown
 from ohm_subagents._profiles.agent_matter import NAME, AgentMatter
 from ohm_subagents._profiles.fenced import Fault, Fenced, read_fenced, read_folder
 from ohm_subagents._profiles.fresh import Fresh
-from ohm_subagents._profiles.skills import Skills, discover, equipped
+from ohm_subagents._profiles.skills import FOLDER as SKILLS
+from ohm_subagents._profiles.skills import Skills, discover, equipped, left_out
 from ohm_subagents._profiles.untrusted import untrusted
 from ohm_subagents._profiles.yaml_text import dump_yaml
 from ohm_subagents._views.agent_profiles import profile_summary
@@ -96,7 +97,7 @@ def parse_agent_profile(text: str, *, source: str, is_local: bool) -> AgentFile:
     kept, ignored = accepted(AgentMatter, cast("dict[str, JsonValue]", values), place, complete=True)
     matter = AgentMatter.model_validate(kept, by_alias=True, by_name=False)
     if matter.tools == () and not matter.no_tools:
-        told = "'tools' names none, which counts as not given. For no tools at all, write 'noTools: true'."
+        told = f"'tools' names none: {_NO_TOOL}. To say nothing of its tools, leave the key out."
         found.append(place(("tools",)).diagnostic(told))
     profile = matter.profile(prompt=fenced.body, source=source, is_local=is_local)
     in_order = sorted((*found, *ignored), key=lambda one: one.line or 0)
@@ -230,6 +231,14 @@ class AgentShelf:
     def skills(self) -> Skills:
         """The skills that there are, at most five seconds old."""
         return self._skills()
+
+    def diagnostics(self) -> Iterator[Diagnostic]:
+        """What is wrong with the files of agents, and the skills of a project that nobody gets."""
+        yield from self.roster().diagnostics
+        if (self.cwd / ".pi" / SKILLS).is_dir():  # most projects have none, and need not be looked through
+            told = left_out(self._skills())
+            if told is not None:
+                yield told
 
     def equipped(self, profile: Profile) -> Result[Profile, OhmError]:
         """The profile with its skills, which are looked for only if it names any.

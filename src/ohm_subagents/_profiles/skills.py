@@ -13,6 +13,7 @@ from ohm_subagents._config.regular_file import is_one_place
 from ohm_subagents._config.trust import COMMAND, nothing
 from ohm_subagents._profiles.fenced import MAX_MATTER, read_fenced, read_text, split
 from ohm_subagents.contract.agent import SkillText
+from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 FOLDER: Final = "skills"
 SKILL_FILE: Final = "SKILL.md"
 MAX_SKILLS: Final = 1000
+_SHOWN: Final = 5
 MAX_FOLDERS: Final = 4000
 """How many directories are looked into below each place: a link may lead anywhere."""
 
@@ -55,6 +57,20 @@ def discover(*, agent_dir: Path, cwd: Path, trusts: Covers = nothing) -> Skills:
             else:
                 left_out.add(skill.name)
     return Skills(known=MappingProxyType(found), untrusted=frozenset(left_out - found.keys()))
+
+
+def left_out(skills: Skills) -> Diagnostic | None:
+    """Tell of all skills that nobody gets because their project is not trusted."""
+    names = [f"'{name}'" for name in sorted(skills.untrusted)]
+    if not names:
+        return None
+    named = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    one = len(names) == 1
+    return Diagnostic(
+        subject=FOLDER,
+        message=f"The skill{'' if one else 's'} {named} of a project that is not trusted {'is' if one else 'are'} left "
+        f"out. To allow {'it' if one else 'them'}, trust the project ('{COMMAND}').",
+    )
 
 
 def _texts(folder: Path) -> Iterator[tuple[Path, str]]:

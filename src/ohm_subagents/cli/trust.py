@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ohm_subagents._config.env import config_dir, process_env
-from ohm_subagents._config.trust import COMMAND, TrustRecord, forget_trust, records, write_trust
+from ohm_subagents._config.trust import COMMAND, Project, TrustRecord, forget_trust, records, write_trust
 from ohm_subagents.cli.exits import SUCCESS, TASK_FAILED, complain
 from ohm_subagents.cli.terminal import print_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from ohm_subagents._app.assembly import Assembly
@@ -22,26 +22,32 @@ async def trust(cwd: Path) -> int:
     """Say what the project gets by it, and keep what its files say now; the exit code."""
     assembly = _looked_at(cwd)
     refused = _refused(assembly)
-    files = assembly.trust().asked
-    if not files:
+    asked = assembly.trust().asked
+    if not asked:
         print_text(f"Nothing to trust: {cwd} has no file for subagents.")
         return SUCCESS
-    record = _record(assembly)
     try:
-        write_trust(record, config_dir(process_env()))
+        for project, files in asked.items():
+            write_trust(_record(project, files, assembly.sources.clock()), config_dir(process_env()))
     except OSError as error:
         complain(f"The record cannot be written to '{error.filename}': {error.strerror}.")
         return TASK_FAILED
-    print_text(
-        "\n".join([*_allowed(refused), f"Trusted: {record.project}, as long as these files stay as they are:", *files])
-    )
+    print_text("\n".join([*_allowed(refused), *_trusted(asked)]))
     return SUCCESS
 
 
-def _record(assembly: Assembly) -> TrustRecord:
-    sources = assembly.sources
-    files = dict(sorted(assembly.trust().asked.items()))
-    return TrustRecord(project=os.path.realpath(sources.cwd), trusted_ms=sources.clock(), files=files)
+def _trusted(asked: Mapping[Project, Mapping[str, str]]) -> Iterator[str]:
+    for project, files in asked.items():
+        yield f"Trusted: {os.path.realpath(project.folder)}, as long as these files stay as they are:"
+        yield from files
+
+
+def _record(project: Project, files: Mapping[str, str], now_ms: int) -> TrustRecord:
+    """What is trusted of a project: these files, and what was trusted before, unless something of it has changed."""
+    if project.record is not None and not project.changed:
+        files = {**project.record.files, **files}
+    files = dict(sorted(files.items()))
+    return TrustRecord(project=os.path.realpath(project.folder), trusted_ms=now_ms, files=files)
 
 
 async def forget(cwd: Path) -> int:
@@ -67,12 +73,13 @@ def trust_line(cwd: Path) -> tuple[bool, str]:
     assembly = _looked_at(cwd)
     refused = _refused(assembly)
     now = assembly.trust()
-    if not now.asked:
+    files = sum(map(len, now.asked.values()))
+    if not files:
         return True, "the project has no file for subagents"
-    if now.record is not None and not now.changed and now.asked.items() <= now.record.files.items():
-        return True, f"the project is trusted, with {len(now.asked)} files"
+    if now.is_whole():
+        return True, f"the project is trusted, with {files} files"
     count = f"{len(refused)} things" if len(refused) != 1 else "one thing"
-    return False, f"the project is not trusted: {len(now.asked)} files only tighten, {count} refused; see '{COMMAND}'"
+    return False, f"the project is not trusted: {files} files only tighten, {count} refused; see '{COMMAND}'"
 
 
 def _looked_at(cwd: Path) -> Assembly:
@@ -106,8 +113,7 @@ def _refused(assembly: Assembly) -> tuple[str, ...]:
 def _told(assembly: Assembly) -> Iterator[str]:
     from ohm_subagents._app.surroundings import SINGLE, STICKY, Surroundings
 
-    skills = assembly.agents.skills()
-    yield from (f"The skill '{name}' of a project is left out." for name in sorted(skills.untrusted))
+    assembly.agents.skills()
     yield from map(str, assembly.diagnostics)
     yield from map(str, Surroundings(assembly).diagnostics((SINGLE, STICKY)))
 
