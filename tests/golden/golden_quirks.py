@@ -189,7 +189,7 @@ def mended(details: Json, tags: set[str], *, primary_ids: set[str | None], names
         task_id = details.get("task_id", details.get("id"))
         fixed["invocation"] = "primary-tool" if task_id in primary_ids else "task-routed"
     if "Q52" in tags and details.get("status") == "cancelled":
-        fixed["summary"] = _named(details["summary"], names)
+        fixed["summary"] = named(details["summary"], names)
     if details.get("output_truncated") is False:  # recorded in UTF-16 units, see `text_units`
         fixed |= dict.fromkeys(("output_total_chars", "output_returned_chars"), len(details["output"]))
     if "items" in details:
@@ -221,7 +221,7 @@ def _is_payload_error(details: Json) -> bool:
     return details.get("error_code") == "invalid_task_tool_payload"
 
 
-def _named(summary: str, names: dict[str, str]) -> str:
+def named(summary: str, names: dict[str, str]) -> str:
     """`Cancelled <id>: ...` with the profile's name (Q52)."""
     found = re.match(r"Cancelled (\S+): ", summary)
     return summary if found is None else summary.replace(found[1], names.get(found[1], found[1]), 1)
