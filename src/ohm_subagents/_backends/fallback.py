@@ -111,7 +111,8 @@ class FallbackBackend:
         return await self._prepared(self._first, profile, model)
 
     async def _prepared(self, backend_id: str, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
-        async with self._pool.backend(backend_id) as opened:
+        with self._pool.lease(backend_id) as lease:
+            opened = await lease.backend()
             return opened if isinstance(opened, Err) else await opened.ok_value.prepare(profile, model)
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
@@ -141,7 +142,8 @@ class FallbackBackend:
         return Err(replace(why, advice=advice))
 
     async def _run(self, backend_id: str, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
-        async with self._pool.backend(backend_id) as opened:
+        with self._pool.lease(backend_id) as lease:
+            opened = await lease.backend()
             return opened if isinstance(opened, Err) else await opened.ok_value.run(request, sink)
 
     def _for_first(self, request: RunRequest) -> RunRequest:

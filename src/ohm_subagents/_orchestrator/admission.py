@@ -115,7 +115,7 @@ class Admission:
                 batch.running += 1
                 self._running += not batch.is_nested
                 self._is_beginning = self._is_shuffled
-                live.work = live.origin.run(self._group.start_soon, self._run, live, batch)
+                live.work = self._group.create_task(self._run(live, batch), name=live.task.id, context=live.origin)
             self._offer(batch)
 
     def _next(self) -> _Batch | None:

@@ -38,17 +38,22 @@ class Deadlines:
         "can_finish",
     )
 
-    def __init__(self, clocks: Clocks, *, begun: float, wall_at: float = math.inf) -> None:
+    def __init__(self, clocks: Clocks) -> None:
+        """Until `begin`, no clock runs out."""
         self._clocks = clocks
-        self._begun = begun
-        self._soft_at = begun + clocks.soft_ms / 1000
-        self._wall_at = wall_at
+        self._begun = self._soft_at = self._wall_at = math.inf
         self._last: float | None = None
         self._called_at = -math.inf
         self._calls: dict[str, float] = {}
         self._holds = 0
         self._held_at = 0.0
         self.can_finish = False
+
+    def begin(self, now: float, *, wall_at: float = math.inf) -> None:
+        """Start the clocks."""
+        self._begun = now
+        self._soft_at = now + self._clocks.soft_ms / 1000
+        self._wall_at = wall_at
 
     @property
     def _is_extended_by_calls(self) -> bool:

@@ -257,12 +257,25 @@ def answered(answer: object, told: Callable[[str], str]) -> Result[RunOutput, Oh
     """What a backend returned, as it may be recorded; raises `MisfitError` for anything else."""
     match answer:
         case Ok(RunOutput() as output):
-            return Ok(_made(Seen(output, "Ok", told), of=RunOutput, checks=_OUTPUT))
+            return Ok(output if _is_plain(output) else _made(Seen(output, "Ok", told), of=RunOutput, checks=_OUTPUT))
         case Err(OhmError() as error):
             return Err(bounded(error, told))
         case _:
             wrong = f"it returned {type(answer).__name__}, not a Result of a RunOutput"
             raise MisfitError(wrong)
+
+
+def _is_plain(output: RunOutput) -> bool:
+    """Whether it may be recorded as it is: most answers of processes and of models are ASCII, and nothing else."""
+    text, summary = output.text, output.summary
+    return (
+        type(output) is RunOutput
+        and type(text) is str
+        and text.isascii()
+        and type(summary) is str
+        and not summary
+        and output.exit_code is None
+    )
 
 
 def bounded(error: OhmError, told: Callable[[str], str]) -> OhmError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.message import Message
     from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.throttle import Throttle
-    from ohm_subagents._plugins.pool import BackendPool, Opened
+    from ohm_subagents._plugins.pool import BackendPool, Lease, Opened
     from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
     from ohm_subagents.contract.events import Outcome
     from ohm_subagents.contract.ids import SessionId
@@ -149,8 +148,8 @@ class Driver:
         """One call of the backend; a raising one fails its own run only."""
         plan, sink = message.plan, RunSink(live, guard)
         try:
-            async with AsyncExitStack() as stack:
-                opened = await self._ready(plan, stack, guard)
+            with self._pool.lease(plan.backend) as lease:
+                opened = await self._ready(plan, lease, guard)
                 if isinstance(opened, Err):
                     return opened
                 guard.start()
@@ -170,13 +169,13 @@ class Driver:
         finally:
             sink.close()
 
-    async def _ready(self, plan: Plan, stack: AsyncExitStack, guard: RunGuard) -> Opened:
-        """The backend, open as long as the stack and prepared; an `Err` too if that takes too long."""
+    async def _ready(self, plan: Plan, lease: Lease, guard: RunGuard) -> Opened:
+        """The backend, open and prepared; an `Err` too if that takes too long."""
         if self._pool.is_ready(plan.backend):
-            return await stack.enter_async_context(self._pool.backend(plan.backend))
+            return await lease.backend()
         guard.prepare()
         with anyio.move_on_after(READY_WITHIN_S):
-            opened = await stack.enter_async_context(self._pool.backend(plan.backend))
+            opened = await lease.backend()
             if isinstance(opened, Ok):
                 await opened.ok_value.prepare(plan.profile, plan.model)  # what it cannot make, the run will say
             return opened
@@ -251,7 +250,8 @@ def _checked(live: LiveTask, message: Message, answer: object) -> Result[RunOutp
         return Err(_crashed(live, detail))
     match result:
         case Ok(output) if not output.summary:
-            return Ok(replace(output, summary=message.plan.summary_of(message, live.told)))
+            summary = message.plan.summary_of(message, live.told)
+            return Ok(RunOutput(text=output.text, summary=summary, exit_code=output.exit_code))
         case _:
             return result
 

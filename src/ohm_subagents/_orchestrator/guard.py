@@ -67,7 +67,7 @@ class RunGuard:
         self._account = account
         self._alarm = alarm
         self.gate = RequestGate(self, account, throttle)
-        self._deadlines = Deadlines(plan.limits, begun=math.inf)  # until `start`, no clock runs out
+        self._deadlines = Deadlines(plan.limits)
         self._loops = LoopWatch(plan.loop)
         self._waits = False
         self._is_over = False
@@ -95,7 +95,7 @@ class RunGuard:
         now = anyio.current_time()
         if self.error is None:
             self._given_up_at = math.inf
-        self._deadlines = Deadlines(self._plan.limits, begun=now, wall_at=self._account.begin(now))
+        self._deadlines.begin(now, wall_at=self._account.begin(now))
         self._live.guard = self
         self._alarm.set(self)
 

@@ -68,7 +68,8 @@ async def _made(profile: Profile, world: World, pool: BackendPool) -> Result[Non
     backend = backend_of(profile, own, world.config)
     try:
         with anyio.move_on_after(READY_WITHIN_S):
-            async with pool.backend(backend) as opened:
+            with pool.lease(backend) as lease:
+                opened = await lease.backend()
                 if isinstance(opened, Err):
                     return opened
                 return await opened.ok_value.prepare(profile, None if model is None else model.pattern)

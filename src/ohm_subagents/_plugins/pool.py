@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, Self, cast
 
@@ -20,7 +19,7 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import Mapping
 
     from anyio.abc import TaskGroup
 
@@ -126,6 +125,29 @@ class _Host:
         self._shell.deadline = anyio.current_time() + CLOSE_GRACE_S
 
 
+class Lease:
+    """A backend of a pool for one run: once `backend` has given it, it stays open until this is left."""
+
+    __slots__ = ("_backend_id", "_host", "_pool")
+
+    def __init__(self, pool: BackendPool, backend_id: str) -> None:
+        self._pool = pool
+        self._backend_id = backend_id
+        self._host: _Host | None = None
+
+    async def backend(self) -> Opened:
+        """The backend, open, or why there is none; a failure to open is tried anew by the next task."""
+        opened, self._host = await self._pool.joined(self._backend_id)
+        return opened
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        if self._host is not None:
+            self._host.leave()
+
+
 class BackendPool:
     """Opens a backend on first use, in a task of its own, and closes all of them in reverse order."""
 
@@ -151,19 +173,17 @@ class BackendPool:
         host = self._hosts.get(backend_id)
         return host is not None and host.is_open and Capability.PREPARES not in host.spec.capabilities
 
-    @asynccontextmanager
-    async def backend(self, backend_id: str) -> AsyncGenerator[Opened]:
-        """The backend, open for one run, or why there is none; a failure to open is tried anew by the next task."""
-        opened, host = await self._joined(backend_id)
-        try:
-            yield opened
-        finally:
-            if host is not None:
-                host.leave()
+    def lease(self, backend_id: str) -> Lease:
+        """A place for one run at the backend."""
+        return Lease(self, backend_id)
 
-    async def _joined(self, backend_id: str) -> tuple[Opened, _Host | None]:
+    async def joined(self, backend_id: str) -> tuple[Opened, _Host | None]:
         """The backend, and who has to be left when the run is over."""
-        async with self._turns[backend_id]:  # first come, first served: runs begin in the order of their tasks
+        turn, host = self._turns[backend_id], self._hosts.get(backend_id)
+        if host is not None and isinstance(host.opened, Ok) and not turn.locked():  # there is nothing to wait for
+            host.join()
+            return host.opened, host
+        async with turn:  # first come, first served: runs begin in the order of their tasks
             found = self._host(backend_id)
             if isinstance(found, Err):
                 return found, None

@@ -24,7 +24,7 @@ def printable(text: str) -> str:
 
     Sequences, controls other than tabs and line ends, and bidirectional marks go; half a character is a `?`.
     """
-    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+    if text.replace("\n", "").replace("\t", "").isprintable():  # nothing of UNPRINTABLE is that
         return text
     return UNPRINTABLE.sub("", _HALVES.sub("?", _without_sequences(text)))
 

