@@ -197,6 +197,8 @@ class LiveTask:
 
     def settle(self, outcome: Outcome) -> None:
         """End the task, and the run that is still open, if any."""
+        if self.task.is_terminal:
+            return
         if self.task.runs and self.task.runs[-1].outcome is None:
             self.cut_run(outcome)
         self.record(TaskSettled(outcome=outcome))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +18,8 @@ from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import apply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from anyio.abc import TaskGroup
 
@@ -85,17 +86,17 @@ class RunningTasks:
         live = self._live.get(task_id)
         return None if live is None else self._admission.position(live)
 
-    @contextmanager
-    def in_line(self, first: LiveTask, show: Callable[[], None]) -> Generator[None]:
+    def in_line(self, first: LiveTask, show: Callable[[], None]) -> AbstractContextManager[None]:
         """While `first` waits for its turn, show its place in line, now and whenever it moves."""
+        if first.ticket is None:
+            return nullcontext()
 
         def moved() -> None:
             if first.ticket is not None:
                 show()
 
         moved()
-        with self._admission.followed(moved):
-            yield
+        return self._admission.followed(moved)
 
     def enrol(
         self, admitted: Plan, observers: Sequence[Observer], lineage: Lineage, *, former: Task | None = None

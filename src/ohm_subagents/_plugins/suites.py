@@ -37,6 +37,7 @@ EventHandler: TypeAlias = Callable[[JsonObject], Awaitable[JsonObject | None]]
 """What a suite does at an event of the host's session, and what it answers."""
 UNMOUNTED: Final = "unmounted"
 """The event that is ours: what was registered with one context is over."""
+FORMS_ONLY: Final = Redaction()
 KeptT = TypeVar("KeptT")
 
 
@@ -81,7 +82,7 @@ class ToolCall:
     on_update: OnUpdate | None = None
     abort: anyio.Event | None = None
     session_id: SessionId | None = None
-    redaction: Redaction = field(default_factory=Redaction, repr=False, compare=False)
+    redaction: Redaction = field(default=FORMS_ONLY, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,6 +115,6 @@ def answer_of(task: Task) -> str:
 def answer(output: str, *, expanded: bool, output_max_chars: int) -> str:
     """The last line that says something, or all of them when expanded, and how much was cut."""
     capped = truncate(output, output_max_chars)
-    lines = [line for line in (line.strip() for line in capped.text.splitlines()) if line] or ["(no output)"]
+    lines = [told for line in capped.text.splitlines() if (told := line.strip())] or ["(no output)"]
     cut = f" (truncated {capped.returned_chars}/{capped.total_chars} chars)" if capped.is_truncated else ""
     return "\n".join(lines if expanded else lines[-1:]) + cut

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 WHOLE: Final = sys.maxsize
 """No limit: `outputMaxChars` is for models, and what a program or a person asks for is not cut."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Truncated:
+class Truncated(NamedTuple):
     """`text` holds `returned_chars` of `total_chars` code points."""
 
     text: str
