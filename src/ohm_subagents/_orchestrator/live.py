@@ -215,5 +215,9 @@ class LiveTask:
         """Cancelled on the record at once; the backend is told, and whatever it still says is ignored."""
         if not self.task.is_terminal:
             self.settle(Cancelled(reason=reason))
-            if self.work is not None:
-                self.work.cancel()
+            self.stop()
+
+    def stop(self) -> None:
+        """The task is settled: end what still goes on for it."""
+        if self.work is not None:
+            self.work.cancel()

@@ -16,7 +16,7 @@ from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
 from ohm_subagents._orchestrator.lineage import CURRENT
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.onlookers import Onlookers, watching
-from ohm_subagents._orchestrator.patience import answered, seconds, settled_anywhere
+from ohm_subagents._orchestrator.patience import answered, cancelled, seconds, settled_anywhere
 from ohm_subagents._orchestrator.plan import plan
 from ohm_subagents._orchestrator.world import label
 from ohm_subagents._plugins.abort import either
@@ -111,7 +111,7 @@ class Orchestrator:
                     case Send():
                         return await self._send(command, world, onlookers, abort)
                     case Cancel():
-                        return self._cancel(command, onlookers)
+                        return await self._cancel(command, onlookers)
 
     async def _start(
         self, command: Start, world: World, backend: str, onlookers: Onlookers, abort: anyio.Event | None
@@ -230,7 +230,7 @@ class Orchestrator:
                     live.audience.leave(*watchers)
                 return follow_up(live, live.asked)
 
-    def _cancel(self, command: Cancel, onlookers: Onlookers) -> Reply:
+    async def _cancel(self, command: Cancel, onlookers: Onlookers) -> Reply:
         match self._store.get(TaskId(command.id)):
             case Err(error):
                 return Rejected(error=error, backend=LOOKUP, op="cancel", task_id=TaskId(command.id))
@@ -245,8 +245,7 @@ class Orchestrator:
                     return Stopped(task=newest, applied=bool(running), prior=task.status)
 
                 with watching(running, onlookers.of(reply)):
-                    for each in running:
-                        each.cancel(ASKED)
+                    await cancelled(running, ASKED, self._store)
                 onlookers.first_look(reply)
                 return reply()
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ohm_subagents.contract.events import Cancelled
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import FOREVER_MS
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.live import LiveTask
     from ohm_subagents._store.protocol import Store
 
+STOPPED_WITHIN_S: Final = 0.05
+"""So long a cancelled task may go on while it is written down that it is cancelled."""
 FOREIGN_LOOK_S: Final = 0.25
 """How often a wait looks at the tasks of other processes (house 9.18)."""
 
@@ -44,3 +47,15 @@ async def settled_anywhere(tasks: Iterable[LiveTask], ids: Iterable[str], store:
     await settled(tasks)
     while any(store.is_foreign(TaskId(each)) for each in ids):  # noqa: ASYNC110  another process sets no event here
         await anyio.sleep(FOREIGN_LOOK_S)
+
+
+async def cancelled(tasks: Iterable[LiveTask], reason: str, store: Store) -> None:
+    """Cancel tasks, on the record at once. What goes on for them ends when that is safe: to unwind it takes longer."""
+    for live in tasks:
+        live.settle(Cancelled(reason=reason))
+    try:
+        with anyio.move_on_after(STOPPED_WITHIN_S):  # a disk may hang
+            await store.flush()
+    finally:
+        for live in tasks:
+            live.stop()
