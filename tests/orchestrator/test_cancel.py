@@ -2,10 +2,12 @@
 
 import anyio
 import pytest
+from acting import ActingBackend
 
-from ohm_subagents import ErrorCode
+from ohm_subagents import ErrorCode, Ohm
+from ohm_subagents._store.memory import MemoryStore
 from ohm_subagents.contract import TextDelta
-from ohm_subagents.testing import EventLog, ScriptedBackend, Step, quick_ohm
+from ohm_subagents.testing import HERMETIC, EventLog, ScriptedBackend, Step, quick_ohm
 
 pytestmark = pytest.mark.anyio
 
@@ -87,3 +89,100 @@ async def test_a_late_event_does_not_change_a_settled_task():
     assert after is before
     assert after.text == "so far"
     assert log.kinds()[-1] == "task_settled"
+
+
+class SlowDisk(MemoryStore):
+    """Is asked to write down a cancellation, and takes its time."""
+
+    def __init__(self, writes):
+        super().__init__(lambda: 0)
+        self._writes = writes
+        self._has_all = False
+
+    async def flush(self):
+        if not self._has_all and any(task.status == "cancelled" for task in self.tasks()):
+            await self._writes()
+            self._has_all = True
+
+
+async def cancelled_on(writes, act, story):
+    """The result of a `cancel` on such a disk, of a task whose backend does that."""
+    config = {"subagentBackend": "acting", "subagents": {"asyncStart": "allow"}}
+    backend, log = ActingBackend(act), EventLog()
+    async with Ohm.open(env=HERMETIC, config=config, plugins=[backend, log], store=SlowDisk(writes)) as ohm:
+        handle = await ohm.start("finder", "p")
+        await log.until(lambda _task, event: event.kind == "text_delta")
+        result = await ohm.call("task", {"op": "cancel", "id": handle.id})
+        story.append("answered")
+    return result
+
+
+def works(story):
+    async def act(request, sink):
+        sink.emit(TextDelta(text="so far"))
+        try:
+            await anyio.sleep_forever()
+        finally:
+            story.append("unwound")
+
+    return act
+
+
+async def test_a_cancel_is_written_down_and_then_answered_before_the_run_is_unwound():
+    story = []
+
+    async def writes():
+        for _ in range(9):
+            await anyio.lowlevel.checkpoint()
+        story.append("written")
+
+    result = await cancelled_on(writes, works(story), story)
+    assert result.details["status"] == "cancelled"
+    assert story == ["written", "answered", "unwound"]
+
+
+class TestInVirtualTime:
+    @pytest.fixture
+    def anyio_backend(self, virtual_time):
+        return virtual_time
+
+    async def test_a_disk_that_hangs_keeps_no_cancelled_run_alive(self):
+        story, begun = [], anyio.current_time()
+
+        async def writes():
+            await anyio.sleep(60)
+
+        async def act(request, sink):
+            try:
+                await works(story)(request, sink)
+            finally:
+                story.append(anyio.current_time() - begun)
+
+        await cancelled_on(writes, act, story)
+        assert story == ["unwound", pytest.approx(0.05), "answered"]
+
+
+async def test_a_cancelled_task_starts_no_other():
+    refused = []
+    log = EventLog()
+
+    async def act(request, sink):
+        sink.emit(TextDelta(text="so far"))
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                late = await ohm.start("finder", "late")
+                refused.append((await late.wait()).err_value)
+
+    config = {"subagentBackend": "acting", "subagents": {"budget": {"depth": 2}}}
+    async with Ohm.open(env=HERMETIC, config=config, plugins=[ActingBackend(act), log]) as ohm:
+        handle = await ohm.start("finder", "p")
+        await log.until(lambda _task, event: event.kind == "text_delta")
+        await ohm.call("task", {"op": "cancel", "id": handle.id})
+        with anyio.fail_after(5):
+            while not refused:
+                await anyio.lowlevel.checkpoint()
+        assert len(tuple(ohm.store.tasks())) == 1
+    assert refused[0].code == ErrorCode.TASK_ABORTED
+    assert handle.id in refused[0].message

@@ -73,6 +73,11 @@ def duplicate(task_id: TaskId) -> OhmError:
     return OhmError(code=ErrorCode.DUPLICATE_TASK_ID, message=f"Task id '{task_id}' already exists", task_id=task_id)
 
 
+def starter_cancelled(task_id: TaskId) -> OhmError:
+    """What a cancelled task still does may start nothing that would outlive it."""
+    return OhmError(code=ErrorCode.TASK_ABORTED, message=f"Task {task_id} was cancelled, and starts no other any more.")
+
+
 def not_resumable(task: Task) -> OhmError:
     """A settled task never changes."""
     return OhmError(

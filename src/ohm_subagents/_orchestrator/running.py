@@ -103,8 +103,12 @@ class RunningTasks:
     ) -> Result[LiveTask, OhmError]:
         """A new task, in the session of `former` if it continues one, started by the task of `lineage` if there is one.
 
-        Returns `duplicate_task_id` if its id is taken, or what its budgets have against it.
+        Returns `duplicate_task_id` if its id is taken, `task_aborted` if the task that starts it was cancelled, or what
+        its budgets have against it.
         """
+        parent = None if lineage.task_id is None else self._live.get(lineage.task_id)
+        if lineage.task_id is not None and parent is None and self._is_cancelled(lineage.task_id):
+            return Err(refusals.starter_cancelled(lineage.task_id))
         lineage = lineage.child(admitted.budget, whose=f"subagent '{admitted.profile.id}'")
         if lineage.account.counts_tokens_or_cost and not admitted.counts_usage:
             return Err(refusals.uncounted(admitted.backend))
@@ -133,10 +137,13 @@ class RunningTasks:
         live = live_task(task, admitted, clock=self._clock, store=self._store, audience=audience, lineage=lineage)
         live.on_settled = lambda: self._forget(live)
         self._live[task_id] = live
-        parent = None if lineage.task_id is None else self._live.get(lineage.task_id)
         if parent is not None:
             self._adopt(parent, live)
         return Ok(live)
+
+    def _is_cancelled(self, task_id: TaskId) -> bool:
+        found = self._store.get(task_id)
+        return isinstance(found, Ok) and found.ok_value.status == "cancelled"
 
     def _newest(self, item: StartItem) -> Task | None:
         """The newest task of the session that an item goes on with, if any that has run is kept."""
