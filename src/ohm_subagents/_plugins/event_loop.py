@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
+import anyio
 from anyio.lowlevel import current_token
 
 if TYPE_CHECKING:
@@ -16,6 +18,21 @@ _alone: Final[set[object]] = set()
 def on_asyncio() -> bool:
     """Tell asyncio, with any event loop of its kind, from trio."""
     return "asyncio" in current_token().backend_class.__module__
+
+
+def is_being_cancelled() -> bool:
+    """Tell that somebody stops the task that asks: a scope of anyio, or on asyncio the task's own `cancel`.
+
+    `asyncio.wait_for`, `asyncio.timeout` and `Task.cancel` cancel no scope.
+    """
+    if anyio.current_effective_deadline() == -math.inf:
+        return True
+    if not on_asyncio():
+        return False
+    import asyncio  # noqa: PLC0415, TID251  anyio does not tell
+
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def begin_alone(work: Callable[[], Coroutine[object, object, None]]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Final, cast
 
 import anyio
+
+from ohm_subagents._plugins.event_loop import is_being_cancelled
 
 INTERRUPTS: Final = (KeyboardInterrupt, GeneratorExit)
 """What is never the fault of a plugin: the host is being stopped."""
@@ -18,7 +19,7 @@ def stop_in(error: BaseException) -> BaseException | None:
     among them, or a cancellation that nobody asked for.
     """
     stops: tuple[type[BaseException], ...] = INTERRUPTS
-    if anyio.current_effective_deadline() == -math.inf:
+    if is_being_cancelled():
         stops = (*stops, anyio.get_cancelled_exc_class())
     if isinstance(error, BaseExceptionGroup):
         return cast("BaseExceptionGroup[BaseException]", error).subgroup(stops)
