@@ -10,11 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views import token_shapes
+from ohm_subagents._views.token_shapes import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    Rule = tuple[re.Pattern[str], str]
 
 REDACTED: Final = "[REDACTED]"
 _GITHUB: Final = "[GITHUB_TOKEN_REDACTED]"
@@ -55,32 +54,35 @@ def _path(first: str, goes_on: str) -> str:
 def _before_frames(*, named: int, github: int, exported: int) -> tuple[Rule, ...]:
     """The rules for values that have at least as many characters."""
 
-    def assigned(name: str, value: str) -> Rule:
+    def assigned(name: str, value: str, *needs: str) -> Rule:
         """`NAME=[REDACTED]`, quotes included, with the name as it is written."""
-        return re.compile(rf"({name}){_IS}[{value}]{{{named},}}+{_QUOTE}", _FLAGS), rf"\1={REDACTED}"
+        pattern = re.compile(rf"({name}){_IS}[{value}]{{{named},}}+{_QUOTE}", _FLAGS)
+        return Rule(pattern, rf"\1={REDACTED}", needs)
 
     some = f"{{{exported},}}+"
     return (
-        assigned(_NAME, r"\w-"),
-        (re.compile(r"Bearer\s++(?!\[REDACTED\])[\w.~+/=:-]++", _FLAGS), f"Bearer {REDACTED}"),
-        (
+        assigned(_NAME, r"\w-", "key", "token"),
+        Rule(re.compile(r"Bearer\s++(?!\[REDACTED\])[\w.~+/=:-]++", _FLAGS), f"Bearer {REDACTED}", ("bearer",)),
+        Rule(
             re.compile(
                 rf"""Authorization(?:{_QUOTE}\s*+:\s*+{_QUOTE}|\\{{0,3}}["']\s*+,\s*+\\{{0,3}}["'])"""
                 rf"""(?:\[REDACTED\]|[A-Za-z][\w.-]*+[ \t]++(?!\[REDACTED\]){_CREDENTIALS}|[^\s"']++)""",
                 _FLAGS,
             ),
             f"Authorization: {REDACTED}",
+            ("authorization",),
         ),
-        assigned(_AWS, r"\w/+=-"),
-        (re.compile(rf"gh[pousr]_[A-Za-z0-9_]{{{github},}}+", re.ASCII), _GITHUB),
-        assigned(_PROVIDER, r"\w-"),
-        (
+        assigned(_AWS, r"\w/+=-", "aws"),
+        Rule(re.compile(rf"gh[pousr]_[A-Za-z0-9_]{{{github},}}+", re.ASCII), _GITHUB, ("gh",)),
+        assigned(_PROVIDER, r"\w-", "key"),
+        Rule(
             re.compile(
                 r"(?:\A|\n|\\n)[ \t]*+export[ \t]++\w++="
                 rf"""(?:"[^"\n]{some}"|'[^'\n]{some}'|[^\s"']{some})""",
                 _FLAGS,
             ),
             _EXPORTED,
+            ("export",),
         ),
     )
 
@@ -91,14 +93,19 @@ def _after_frames(*, least: int) -> Rule:
     name = (
         r"(?:[A-Za-z0-9]{1,40}[_-]){0,4}(?:api[_-]?key|token|secret|auth|sig|signature|password|passwd|pwd|credential)"
     )
-    return re.compile(rf"""({begins}{name}=)[^\s&#"'<>]{{{least},}}+""", _FLAGS), rf"\1{REDACTED}"
+    pattern = re.compile(rf"""({begins}{name}=)[^\s&#"'<>]{{{least},}}+""", _FLAGS)
+    return Rule(pattern, rf"\1{REDACTED}", ("=",))
 
 
 _BEFORE_FRAMES: Final = _before_frames(named=_LEAST_NAMED, github=36, exported=20)
 _AFTER_FRAMES: Final = _after_frames(least=10)
 _UNFINISHED: Final = (
     *_before_frames(named=1, github=0, exported=1),
-    (re.compile(r"""(?:\A|\n|\\n)[ \t]*+export[ \t]++\w++=(?:"[^"\n]*+|'[^'\n]*+)""", _FLAGS), _EXPORTED),
+    Rule(
+        re.compile(r"""(?:\A|\n|\\n)[ \t]*+export[ \t]++\w++=(?:"[^"\n]*+|'[^'\n]*+)""", _FLAGS),
+        _EXPORTED,
+        ("export",),
+    ),
     _after_frames(least=1),
 )
 """What may become a secret when it goes on: the same with shorter values, and with a quote that is still open."""
@@ -135,18 +142,21 @@ def least_under(name: object) -> int | None:
 
 def without_unfinished(text: str) -> str:
     """The text without what may become a token or a key at its end when it goes on."""
-    for pattern, replacement in (*_UNFINISHED, *token_shapes.unfinished()):
-        text = pattern.sub(partial(_at_the_end, replacement), text)
+    lowered = text.lower()
+    for rule in (*_UNFINISHED, *token_shapes.unfinished()):
+        if rule.may_hold(lowered):
+            text = rule.pattern.sub(partial(_at_the_end, rule.replacement), text)
     return text
 
 
 def without_secrets(text: str, *, is_whole: bool) -> str:
     """The text without tokens, keys and the frames of stacks; of one that is not whole, an unfinished frame as well."""
-    for pattern, replacement in (*_BEFORE_FRAMES, *token_shapes.rules()):
-        text = pattern.sub(replacement, text)
+    lowered = text.lower()
+    for rule in (*_BEFORE_FRAMES, *token_shapes.rules()):
+        if rule.may_hold(lowered):
+            text = rule.pattern.sub(rule.replacement, text)
     text = "".join(_without_frames(text, is_whole=is_whole))
-    pattern, replacement = _AFTER_FRAMES
-    return pattern.sub(replacement, text)
+    return _AFTER_FRAMES.pattern.sub(_AFTER_FRAMES.replacement, text)
 
 
 def without_homes(text: str) -> str:

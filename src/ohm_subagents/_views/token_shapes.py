@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from ohm_subagents._views.secret_forms import Rule
+from typing import Final, NamedTuple
 
 _HIDDEN: Final = "[REDACTED]"
 _FLAGS: Final = re.IGNORECASE | re.ASCII
@@ -28,6 +25,11 @@ _HAS_A_DIGIT: Final = r"(?=[A-Za-z_-]{{0,40}}\d)"
 _ADDRESS: Final = r"([a-z][a-z0-9+.-]{0,20}://[^\s/?#@:\"'<>]{0,200}+:)"
 _WORD: Final = r"[^\s\"'`\\,;(){}<>\[\]]"
 """What a password is made of that stands in no quotes; what goes on with a bracket is code."""
+_MARKS: Final = (
+    *("eyj", "akia", "asia", "sk-", "_live_", "_test_", "github_pat_", "glpat-", "xox", "npm_", "hf_", "aiza"),
+    "pypi-",
+)
+"""One of these is in every token that `_SHAPES` describes, in small letters."""
 _SHAPES: Final = (
     (r"eyJ[\w-]{{{0},}}+", r"\.[\w-]{{{0},}}+", r"\.[\w-]{{{0},}}+"),
     (r"(?:AKIA|ASIA)[A-Z0-9]{{{1}}}(?![A-Za-z0-9])",),
@@ -44,6 +46,18 @@ _SHAPES: Final = (
 """Of each the parts that it must have, with the least of: a part of a word, the digits of AWS, a long word."""
 
 
+class Rule(NamedTuple):
+    """What is replaced by what. A text that has none of `needs`, looked for in small letters, holds nothing of it."""
+
+    pattern: re.Pattern[str]
+    replacement: str
+    needs: tuple[str, ...]
+
+    def may_hold(self, lowered: str) -> bool:
+        """Tell by a look that costs next to nothing whether the pattern is worth its time."""
+        return any(need in lowered for need in self.needs)
+
+
 def _token(*least: int) -> re.Pattern[str]:
     words = ("".join(part.format(*least) for part in parts) for parts in _SHAPES)
     return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(words)})", re.ASCII)
@@ -58,24 +72,33 @@ def _begun_token() -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(words)})", re.ASCII)
 
 
-def _assigned(name: str, value: str) -> Rule:
-    return re.compile(rf"({name})(?:{_QUOTE})?\s*+[:=]\s*+(?:{value})", _FLAGS), rf"\1={_HIDDEN}"
+def _password(value: str) -> Rule:
+    return _assigned(_OF_WORDS, value, ("pass", "pwd"))
+
+
+def _secret(value: str) -> Rule:
+    return _assigned(_OF_TOKENS, value, ("token", "secret", "key"))
+
+
+def _assigned(name: str, value: str, needs: tuple[str, ...]) -> Rule:
+    return Rule(re.compile(rf"({name})(?:{_QUOTE})?\s*+[:=]\s*+(?:{value})", _FLAGS), rf"\1={_HIDDEN}", needs)
+
+
+def _address(password: str) -> Rule:
+    return Rule(re.compile(rf"{_ADDRESS}{password}", _FLAGS), rf"\1{_HIDDEN}", ("://",))
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
     """The rules; who redacts nothing does without them."""
     return (
-        (re.compile(_PEM), _HIDDEN),
-        (_token(8, 16, 20), _HIDDEN),
-        (re.compile(rf"{_ADDRESS}(?!\[REDACTED\])[^\s/?#@\"'<>]++(?=@)", _FLAGS), rf"\1{_HIDDEN}"),
-        _assigned(
-            _OF_WORDS,
-            rf"{_QUOTE}(?![/~.$])[^\s\"'\\]{{6,}}+{_QUOTE}|(?![/~.$])(?={_WORD}{{0,40}}?\d){_WORD}{{6,}}+(?![(\[])",
+        Rule(re.compile(_PEM), _HIDDEN, ("-----begin",)),
+        Rule(_token(8, 16, 20), _HIDDEN, _MARKS),
+        _address(r"(?!\[REDACTED\])[^\s/?#@\"'<>]++(?=@)"),
+        _password(
+            rf"{_QUOTE}(?![/~.$])[^\s\"'\\]{{6,}}+{_QUOTE}|(?![/~.$])(?={_WORD}{{0,40}}?\d){_WORD}{{6,}}+(?![(\[])"
         ),
-        _assigned(
-            _OF_TOKENS, rf"{_QUOTE}[\w./+=~-]{{16,}}+{_QUOTE}|(?={_WORD}{{0,200}}?\d)[\w/+=~-]{{16,}}+(?![(\[.])"
-        ),
+        _secret(rf"{_QUOTE}[\w./+=~-]{{16,}}+{_QUOTE}|(?={_WORD}{{0,200}}?\d)[\w/+=~-]{{16,}}+(?![(\[.])"),
     )
 
 
@@ -83,9 +106,9 @@ def rules() -> tuple[Rule, ...]:
 def unfinished() -> tuple[Rule, ...]:
     """What may become such a thing at the end of a text when it goes on."""
     return (
-        (re.compile(rf"{_BEGIN}(?:{_BREAK}|[A-Za-z0-9+/=:,.-]| )*+"), _HIDDEN),
-        (_begun_token(), _HIDDEN),
-        (re.compile(rf"{_ADDRESS}(?!\d{{0,5}}\Z)[^\s/?#@\"'<>]++", _FLAGS), rf"\1{_HIDDEN}"),
-        _assigned(_OF_WORDS, rf"{_QUOTE}[^\s\"'\\]++|{_WORD}++"),
-        _assigned(_OF_TOKENS, rf"{_QUOTE}[\w./+=~-]++|[\w/+=~-]++"),
+        Rule(re.compile(rf"{_BEGIN}(?:{_BREAK}|[A-Za-z0-9+/=:,.-]| )*+"), _HIDDEN, ("-----begin",)),
+        Rule(_begun_token(), _HIDDEN, _MARKS),
+        _address(r"(?!\d{0,5}\Z)[^\s/?#@\"'<>]++"),
+        _password(rf"{_QUOTE}[^\s\"'\\]++|{_WORD}++"),
+        _secret(rf"{_QUOTE}[\w./+=~-]++|[\w/+=~-]++"),
     )
