@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ohm_subagents._app.handle import Handle
     from ohm_subagents._app.ohm import Ohm
     from ohm_subagents._app.script import run_sync
+    from ohm_subagents._plugins.home import ClosedError, WrongEventLoopError
     from ohm_subagents.contract.envelope import Envelope
     from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
     from ohm_subagents.contract.event_json import event_to_json
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Budget",
     "Category",
+    "ClosedError",
     "Envelope",
     "Err",
     "ErrorCode",
@@ -32,11 +34,18 @@ __all__ = [
     "OhmError",
     "Ok",
     "Result",
+    "WrongEventLoopError",
     "event_to_json",
     "run_sync",
 ]
 
-_HOMES = {"Handle": "_app.handle", "Ohm": "_app.ohm", "run_sync": "_app.script"}
+_HOMES = {
+    "ClosedError": "_plugins.home",
+    "Handle": "_app.handle",
+    "Ohm": "_app.ohm",
+    "WrongEventLoopError": "_plugins.home",
+    "run_sync": "_app.script",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -11,9 +11,18 @@ import anyio
 import pytest
 from anyio import from_thread, to_thread
 
-from ohm_subagents import Handle, Ohm, __version__, event_to_json
-from ohm_subagents.contract import Checkpointed, Finalized, TextDelta, Usage, UsageAdded
-from ohm_subagents.plugin import ClosedError, Profile, WrongEventLoopError
+from ohm_subagents import ClosedError, Handle, Ohm, WrongEventLoopError, __version__, event_to_json, run_sync
+from ohm_subagents.contract import (
+    Checkpointed,
+    Finalized,
+    OhmError,
+    Succeeded,
+    TaskSettled,
+    TextDelta,
+    Usage,
+    UsageAdded,
+)
+from ohm_subagents.plugin import Profile
 from ohm_subagents.testing import Step, quick_ohm
 
 pytestmark = pytest.mark.anyio
@@ -144,3 +153,21 @@ async def standing():
 
 async def test_a_fixture_of_the_pytest_plugin_of_anyio_may_hold_an_ohm_open(standing):
     assert (await standing.run("finder", "look")).ok_value.output == "done"
+
+
+async def test_whoever_reads_late_is_told_how_it_ended():
+    failure = OhmError(code="broken", message="No luck.")
+    async with quick_ohm("done", Step(error=failure)) as ohm:
+        ends = []
+        for prompt in ("well", "badly"):
+            handle = await ohm.start("finder", prompt)
+            await handle.wait()
+            ends.append([event async for event in handle.events()][-1])
+
+    assert ends[0] == TaskSettled(outcome=Succeeded())
+    assert ends[1].outcome.error.message == "No luck."
+
+
+async def test_a_script_inside_of_an_event_loop_is_told_what_to_use():
+    with pytest.raises(RuntimeError, match=r"inside of an event loop; there: `async with Ohm\.open\(\)"):
+        run_sync("finder", "look")

@@ -23,7 +23,7 @@ from ohm_subagents.contract.commands import (
     Wait,
 )
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import Checkpointed, Event, Failed, TaskSettled
+from ohm_subagents.contract.events import Cancelled, Checkpointed, Event, Failed, Outcome, Succeeded, TaskSettled
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.truncation import WHOLE
 
@@ -179,8 +179,9 @@ class Handle:
         return self._engine.stop(self.id)
 
     async def events(self, *, with_checkpoints: bool = False) -> AsyncGenerator[Event]:
-        """Give what is kept of the past, then every event as it happens, until the task is settled.
+        """Give what is kept of the past, then every event as it happens; the last one is always `TaskSettled`.
 
+        Of the past are kept the newest texts and tool calls. Begin to read right after the start to miss nothing.
         A `Checkpointed` is the whole conversation of the backend (system prompt, every message) and is left out
         unless `with_checkpoints`. `event_to_json` makes plain JSON of an event.
         """
@@ -195,11 +196,18 @@ class Handle:
             for recorded in task.events:
                 yield recorded.event
             if task.is_terminal:
+                yield TaskSettled(outcome=_outcome_of(task))
                 return
             async for event in receive:
                 yield event
                 if isinstance(event, TaskSettled):
                     return
+
+
+def _outcome_of(task: Task) -> Outcome:
+    if task.error is not None:
+        return Failed(error=task.error)
+    return Succeeded() if task.status == "succeeded" else Cancelled(reason=task.summary)
 
 
 class _Stream:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import anyio
+from anyio import NoEventLoopError
+from anyio.lowlevel import current_token
 
 from ohm_subagents._app.ohm import Ohm
 
@@ -35,4 +37,10 @@ def run_sync(
         async with Ohm.open(cwd=cwd, config=config, env=env, plugins=plugins) as ohm:
             return await ohm.run(profile, prompt, model=model, backend=backend)
 
-    return anyio.run(main)
+    try:
+        current_token()
+    except NoEventLoopError:
+        return anyio.run(main)
+    raise RuntimeError(
+        "run_sync was called inside of an event loop; there: `async with Ohm.open() as ohm: await ohm.run(…)`."
+    )

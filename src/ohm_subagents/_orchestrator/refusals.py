@@ -25,6 +25,7 @@ ASYNC_REFUSED: Final = OhmError(
     code=ErrorCode.ASYNC_DISABLED,
     summary="Async/background subagent execution is disabled",
     message="Subagent starts must run synchronously. Remove async:true and run start directly.",
+    advice='A user may allow it: {"subagents": {"asyncStart": "allow"}} in ohm.json.',
 )
 
 
