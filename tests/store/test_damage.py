@@ -179,10 +179,10 @@ def anyio_backend(request):
     return request.param
 
 
-@pytest.mark.parametrize("files", [10, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("files", "lost"), [(12, 1 / 3), pytest.param(60, 1 / 10, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("damage", [flipped_bit, flipped_bytes, zeroed_page])
 async def test_wherever_a_file_is_damaged_the_rest_of_it_is_there_and_what_is_lost_is_told(
-    registry, clock, tmp_path, damage, files
+    registry, clock, tmp_path, damage, files, lost
 ):
     await filled(tmp_path / "good", clock)
     async with registry(tmp_path / "good") as store:
@@ -214,7 +214,7 @@ async def test_wherever_a_file_is_damaged_the_rest_of_it_is_there_and_what_is_lo
         async with registry(directory) as store:
             assert store.get("task_new").ok_value.output == "done"
             assert {*listed} <= {task.id for task in store.tasks()}
-    assert missing <= files * COUNT / 10
+    assert missing <= files * COUNT * lost
 
 
 async def test_what_a_damaged_file_does_not_take_is_written_into_the_one_that_is_made_of_it(registry, clock, tmp_path):
