@@ -10,6 +10,7 @@ import pytest
 from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import OhmConfig, ProfileSettings
 from ohm_subagents._config.tool_rules import ToolRules
+from ohm_subagents._config.trust import everything, nothing
 from ohm_subagents._config.values import UnclearModel
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.limits import Limits
@@ -417,14 +418,53 @@ def test_a_project_cannot_choose_a_backend_whose_tools_are_not_confined(home):
     assert backends == [None, "claude", "interactive-sdk", None]
     assert str(entry("task").model) == "a/c"
     why = (
-        "which cannot be chosen by a project, because only the tools of interactive-sdk are confined to the working "
-        "directory; set it in the user's file."
+        "which has no effect: a project chooses none, interactive-sdk once it is trusted, and what the user has "
+        "chosen; set it in the user's file."
     )
     assert home.told(loaded) == [
         f".pi/ohm.json:1: 'subagentBackend' is 'interactive-shell', {why}",
         f".pi/ohm.json:2: 'subagents.Finder.backend' is 'codex', {why}",
         f".pi/ohm.json:4: 'subagents.task.backend' is 'interactive-shell', {why}",
     ]
+
+
+MOVES = {
+    "the general one": ({"subagentBackend": "docker"}, {"subagentBackend": "interactive-sdk"}),
+    "one of a subagent": ({"subagents": {"oracle": {"backend": "docker"}}}, {"backend": "interactive-sdk"}),
+    "one that another file gives": ({}, {"backend": "interactive-sdk"}),
+    "one that is taken back": ({"subagents": {"oracle": {"backend": "docker"}}}, {"backend": None}),
+    "from none": ({"subagentBackend": "none"}, {"subagentBackend": "interactive-sdk"}),
+    "of a suite": ({"suiteOptions": {"ops": {"backend": "docker"}}}, {"suiteOptions": {"ops": {"backend": "x"}}}),
+    "of agents": ({"suiteOptions": {"delegate": {"backend": "d"}}}, {"suiteOptions": {"delegate": {"backend": "x"}}}),
+}
+
+
+@pytest.mark.parametrize("kind", MOVES)
+def test_a_project_that_is_not_trusted_changes_no_backend(home, kind):
+    users, projects = MOVES[kind]
+    if "backend" in projects:
+        projects = {"subagents": {"Oracle": projects}}
+    home.write(user=json.dumps(users), project=json.dumps(projects))
+    loaded = home.load(trusts=nothing)
+    (home.cwd / ".pi" / "ohm.json").unlink()
+    said, stands = (
+        (one.config.subagent_backend, one.config.subagents.entry("oracle").backend, one.config.suite_options)
+        for one in (loaded, home.load())
+    )
+    assert said == stands
+    (told,) = loaded.diagnostics
+    assert "has no effect" in told.message or "cannot be set by a project" in told.message
+
+
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_any_project_may_choose_to_have_no_backend(home, is_trusted):
+    home.write(
+        user='{"subagentBackend": "docker", "subagents": {"oracle": {"backend": "docker"}}}',
+        project='{"subagentBackend": "none", "subagents": {"oracle": {"backend": "none"}}}',
+    )
+    loaded = home.load(trusts=everything if is_trusted else nothing)
+    assert (loaded.config.subagent_backend, loaded.config.subagents.entry("oracle").backend) == ("none", "none")
+    assert loaded.diagnostics == ()
 
 
 def test_a_project_may_choose_the_backend_that_the_user_has_chosen(home):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from ohm_subagents._config.schema import RESERVED_IDS
-from ohm_subagents._config.trust import everything
+from ohm_subagents._config.trust import everything, nothing
 from ohm_subagents._profiles.catalog import Catalog, builtin_profiles, load_catalog
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.limits import Budget, Limits
@@ -25,12 +25,12 @@ def profile(profile_id: str, summary: str = "S", source: str = "") -> Profile:
 def load(tmp_path):
     user, cwd = tmp_path / "user", tmp_path / "project"
 
-    def load(*, user_files=(), project_files=(), plugins=(), agents=()):
+    def load(*, user_files=(), project_files=(), plugins=(), agents=(), trusts=everything):
         for folder, written in ((user / "subagents", user_files), (cwd / ".pi" / "subagents", project_files)):
             folder.mkdir(parents=True)
             for name, text in dict(written).items():
                 (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-        return load_catalog(cwd=cwd, config_dir=user, plugin_profiles=plugins, agents=agents, trusts=everything)
+        return load_catalog(cwd=cwd, config_dir=user, plugin_profiles=plugins, agents=agents, trusts=trusts)
 
     return load
 
@@ -158,12 +158,32 @@ def test_a_projects_profile_shows_its_subagent_no_more_of_the_environment(load, 
         ("backend: claude", "backend: interactive-sdk", "interactive-sdk", False),
     ],
 )
-def test_a_projects_profile_runs_on_no_backend_whose_tools_are_not_confined(load, users, projects, backend, is_void):
+def test_a_projects_profile_runs_on_no_backend_of_its_own_choice(load, users, projects, backend, is_void):
     files = [{"own.md": f"---\nsummary: S\n{backend}\n---\np"} for backend in (users, projects)]
     catalog = load(user_files=files[0], project_files=files[1])
     assert catalog.find("own").backend == backend
-    void = "as 'backend', which has no effect: only the tools of interactive-sdk are confined to the working directory."
+    void = "as 'backend', which has no effect: a project chooses none, interactive-sdk once it is trusted,"
     assert [void in one.message for one in catalog.diagnostics] == ([True] if is_void else [])
+
+
+@pytest.mark.parametrize(
+    ("users", "projects", "backend"),
+    [
+        ("", "backend: interactive-sdk", None),
+        ("", "backend: none", "none"),
+        ("backend: docker", "backend: interactive-sdk", "docker"),
+        ("backend: docker", "", "docker"),
+        ("backend: docker", "backend: none", "none"),
+        ("backend: none", "backend: interactive-sdk", "none"),
+        ("backend: interactive-sdk", "backend: interactive-sdk", "interactive-sdk"),
+    ],
+)
+def test_a_profile_of_a_project_that_is_not_trusted_moves_to_no_backend_but_none(load, users, projects, backend):
+    files = [{"own.md": f"---\nsummary: S\n{said}\n---\np"} for said in (users, projects)]
+    catalog = load(user_files=files[0], project_files=files[1], trusts=nothing)
+    assert catalog.find("own").backend == backend
+    is_void = any("as 'backend', which has no effect" in one.message for one in catalog.diagnostics)
+    assert is_void == (projects not in {"", f"backend: {backend}"})
 
 
 def test_the_limits_of_a_project_lower_and_its_polling_is_void(load, tmp_path):

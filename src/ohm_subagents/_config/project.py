@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._config.schema import OhmConfig
+from ohm_subagents._config.trust import COMMAND
 from ohm_subagents._config.values import shown, switch
 
 if TYPE_CHECKING:
@@ -36,8 +38,25 @@ _USERS_ALONE: Final[tuple[KeyPath, ...]] = (
 _FEATURES: Final = "features"
 _FALLBACK: Final = ("sdkFallbackToCli",)
 _ENTRIES: Final = ("subagents", "profiles")
-CONFINED: Final = frozenset({"none", "interactive-sdk"})
-"""The backends that a project may choose: without tools, or with file tools that keep to the working directory."""
+_GENERAL: Final = ("subagentBackend",)
+_TOOLLESS: Final = frozenset({"none"})
+_TRUSTED: Final = frozenset({"none", "interactive-sdk"})
+
+
+def choices(*, is_trusted: bool) -> frozenset[str]:
+    """The backends that a project may choose besides those of its user.
+
+    Tools of interactive-sdk are at work on this machine, `bash` without any bounds, so before the user trusts the
+    project it moves nothing there from a backend that may keep them apart.
+    """
+    return _TRUSTED if is_trusted else _TOOLLESS
+
+
+def why_not(chosen: JsonValue) -> str:
+    """Why a project may not choose this backend, and who can."""
+    advice = f", or trust the project ('{COMMAND}')" if chosen in _TRUSTED else ""
+    rule = "a project chooses none, interactive-sdk once it is trusted, and what the user has chosen"
+    return f"{rule}; set it in the user's file{advice}."
 
 
 def tightened(
@@ -80,17 +99,21 @@ def _switched_on(
 def _moved(layer: Layer, below: Mapping[str, JsonValue]) -> Iterator[tuple[KeyPath, str]]:
     """Backends that a project may not send runs to."""
     entries = _at(layer.values, _ENTRIES)
-    own = [(*_ENTRIES, name, "backend") for name in entries] if isinstance(entries, dict) else []
-    for path in (("subagentBackend",), *own):
-        chosen = _at(layer.values, path)
-        if chosen is not None and chosen not in CONFINED and chosen != _at(below, path):
-            yield (
-                path,
-                (
-                    f"'{layer.place(path).key}' is {shown(chosen)}, which cannot be chosen by a project, because only "
-                    "the tools of interactive-sdk are confined to the working directory; set it in the user's file."
-                ),
-            )
+    own = entries.items() if isinstance(entries, dict) else ()
+    said: list[KeyPath] = [(*_ENTRIES, name, "backend") for name, entry in own if _has(entry, "backend")]
+    if _has({**layer.values}, *_GENERAL):
+        said.append(_GENERAL)
+    allowed = choices(is_trusted=layer.is_trusted)
+    for path in said:
+        chosen, stands = _at(layer.values, path), _at(below, path)
+        if stands is None and path == _GENERAL:
+            stands = OhmConfig.model_fields["subagent_backend"].default
+        if chosen != stands and chosen not in allowed and not (chosen is None and layer.is_trusted):
+            yield path, f"'{layer.place(path).key}' is {shown(chosen)}, which has no effect: {why_not(chosen)}"
+
+
+def _has(values: JsonValue, key: str) -> bool:
+    return isinstance(values, dict) and key in values
 
 
 def _at(values: Mapping[str, JsonValue], path: KeyPath) -> JsonValue:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic.alias_generators import to_camel
 
-from ohm_subagents._config.project import CONFINED
+from ohm_subagents._config.project import choices, why_not
 from ohm_subagents._config.tool_rules import has_tool
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
@@ -15,26 +15,29 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.profile import ToolPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from ohm_subagents.contract.profile import Profile
 
 
-def tightened(profile: Profile, former: Profile | None) -> tuple[Profile, tuple[Diagnostic, ...]]:
+def tightened(
+    profile: Profile, former: Profile | None, *, is_trusted: bool = True
+) -> tuple[Profile, tuple[Diagnostic, ...]]:
     """A project's profile with the rights of both, or its own if it overrides none, and what it does not get.
 
     Its limits and its budget only lower what stands without them, it exempts no tool from the loop guard, it is shown
-    no more of the environment, and it starts its agent with no more than that one. It may choose a backend that keeps
-    to the working directory, and no other.
+    no more of the environment, and it starts its agent with no more than that one. Of backends it chooses
+    those alone that a project may.
     """
     may_repeat = former.polling if former else ()
     may_see = former.env if former else ()
     backend = former.backend if former else None
+    allowed = choices(is_trusted=is_trusted)
     profile, unstarted = _started(profile, (former.agent if former else None) or AgentOptions())
     diagnostics = [
         *_exempted(profile, may_repeat),
         *_shown(profile, may_see),
-        *_moved(profile, backend),
+        *_moved(profile, {None, backend, *allowed}),
         *unstarted,
     ]
     both = replace(
@@ -45,7 +48,7 @@ def tightened(profile: Profile, former: Profile | None) -> tuple[Profile, tuple[
         budget_at_most=profile.budget,
         polling=may_repeat,
         env=may_see,
-        backend=profile.backend if profile.backend in CONFINED else backend,
+        backend=profile.backend if profile.backend in allowed else backend,
         overrides=former.source if former else "",
     )
     if former is not None:
@@ -100,11 +103,11 @@ def _shown(profile: Profile, may_see: tuple[str, ...]) -> Iterator[Diagnostic]:
         yield Diagnostic(subject=profile.id, message=message, source=profile.source)
 
 
-def _moved(profile: Profile, backend: str | None) -> Iterator[Diagnostic]:
-    if profile.backend not in {None, backend, *CONFINED}:
+def _moved(profile: Profile, allowed: Container[str | None]) -> Iterator[Diagnostic]:
+    if profile.backend not in allowed:
         message = (
             f"The profile '{profile.id}' of a project names '{profile.backend}' as 'backend', which has no effect: "
-            "only the tools of interactive-sdk are confined to the working directory. The user's file can choose it."
+            f"{why_not(profile.backend)}"
         )
         yield Diagnostic(subject=profile.id, message=message, source=profile.source)
 

@@ -28,7 +28,7 @@ def untrusted(profile: Profile, former: Profile | None) -> tuple[Profile, tuple[
     It has the rights of both it and the profile that it overrides, and of the tools at most those that read: whoever
     writes what a subagent is told decides what it does. It chooses no model.
     """
-    less, found = tightened(profile, former)
+    less, found = tightened(profile, former, is_trusted=False)
     models = (former.model, former.fallback_model) if former else (None, None)
     agent, theirs = less.agent, former.agent if former else None
     if agent is not None:
