@@ -58,6 +58,7 @@ def _of_pi(provider: PiProvider) -> CompatibleProvider:
         base_url=provider.base_url or "",
         api_key_env=provider.key_env,
         api_key=provider.key,
+        key_place=provider.key_place,
         models=tuple(
             CompatibleModel(id=one.id, supports_thinking=one.reasons, context_window=one.context_window)
             for one in provider.models

@@ -28,7 +28,8 @@ class CompatibleModel:
 class CompatibleProvider:
     """An OpenAI-compatible service: `providers.<name>` of `source`, ohm.json or models.json of the agent directory.
 
-    `api_key_env` names the variable that holds its key, or `api_key` is it; with neither it takes none. Empty `models`
+    `api_key_env` names the variable that holds its key, or `api_key` is it; with neither it takes none. `key_place` is
+    told in place of the name of the variable, if that is not to be shown. Empty `models`
     allows any name. `obstacle` is why no model of it can be asked from this process, in one sentence.
     """
 
@@ -36,6 +37,7 @@ class CompatibleProvider:
     base_url: str
     api_key_env: str | None = None
     api_key: str = field(default="", repr=False)
+    key_place: str = ""
     models: tuple[CompatibleModel, ...] = ()
     source: str = "ohm.json"
     obstacle: str = ""

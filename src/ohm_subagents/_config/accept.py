@@ -31,11 +31,12 @@ def accepted(
     complete: bool,
     fate: str = "is ignored",
     shown_by: str = "",
+    quote: Callable[[object], str] = shown,
 ) -> tuple[dict[str, JsonValue], tuple[Diagnostic, ...]]:
     """Drop each value that is wrong and each key that is unknown, with a diagnostic.
 
     While layers are still apart (`complete=False`), a missing key is no fault: another layer may have it. `fate` is
-    what a wrong value does, `shown_by` what shows every key that there is.
+    what a wrong value does, `shown_by` what shows every key that there is; `quote` puts a wrong value into words.
     """
     kept = copy.deepcopy(dict(values))
     found: list[Diagnostic] = []
@@ -45,7 +46,9 @@ def accepted(
             return kept, tuple(found)
         at = {_existing(kept, error["loc"]): error for error in errors}
         for path, error in sorted(at.items(), key=lambda item: [_order(part) for part in item[0]], reverse=True):
-            found.append(_diagnostic(schema, error, place(tuple(str(part) for part in path)), fate, shown_by))
+            found.append(
+                _diagnostic(schema, error, place(tuple(str(part) for part in path)), fate, shown_by, quote=quote)
+            )
             _drop(kept, path)
 
 
@@ -133,7 +136,15 @@ def _is_schema(annotation: object) -> TypeGuard[type[BaseModel]]:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
-def _diagnostic(schema: type[BaseModel], error: ErrorDetails, place: Place, fate: str, shown_by: str) -> Diagnostic:
+def _diagnostic(
+    schema: type[BaseModel],
+    error: ErrorDetails,
+    place: Place,
+    fate: str,
+    shown_by: str,
+    *,
+    quote: Callable[[object], str],
+) -> Diagnostic:
     match error["type"]:
         case "extra_forbidden":
             advice = meant_key(str(error["loc"][-1]), known_keys(schema, error["loc"]), shown_by)
@@ -144,5 +155,5 @@ def _diagnostic(schema: type[BaseModel], error: ErrorDetails, place: Place, fate
             return place.diagnostic(f"'{place.key}' has to be {allowed(error)}; it {fate}.")
         case _:
             return place.diagnostic(
-                f"'{place.key}' is {shown(error['input'])}, but has to be {allowed(error)}; it {fate}."
+                f"'{place.key}' is {quote(error['input'])}, but has to be {allowed(error)}; it {fate}."
             )

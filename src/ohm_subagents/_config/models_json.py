@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Final, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.accept import accepted
 from ohm_subagents._config.layers import read_file
-from ohm_subagents._config.values import Line, PositiveInt, Switch, WebAddress  # noqa: TC001  pydantic reads them
+from ohm_subagents._config.values import (
+    SECRET,
+    Key,
+    Line,
+    PositiveInt,
+    Switch,
+    WebAddress,
+    expected,
+    shown,
+)
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.result import Err
 
@@ -22,7 +31,19 @@ if TYPE_CHECKING:
 FILE_NAME: Final = "models.json"
 COMPLETIONS: Final = "openai-completions"
 _REFERENCE: Final = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
-_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]*")
+_NAME: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")  # with a line below: AKIA… is a key
+
+
+def _quoted(value: object) -> str:
+    """A wrong value in words; of a list or an object none of what is in it, for that may be a key."""
+    return "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else shown(value)
+
+
+def _provider_object(value: object) -> object:
+    """A provider; what stands there in its place may be its key."""
+    if not isinstance(value, dict):
+        raise expected("an object", kind=SECRET)
+    return cast("object", value)
 
 
 class _Part(BaseModel):
@@ -38,12 +59,12 @@ class _Model(_Part):
 class _Provider(_Part):
     base_url: WebAddress | None = None
     api: Line | None = None
-    api_key: Line | None = Field(default=None, repr=False)
+    api_key: Key | None = Field(default=None, repr=False)
     models: tuple[_Model, ...] = ()
 
 
 class _Models(_Part):
-    providers: dict[str, _Provider] = {}
+    providers: dict[str, Annotated[_Provider, BeforeValidator(_provider_object)]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +80,16 @@ class PiModel:
 class PiProvider:
     """A provider by its folded name. `key_env` names the variable of its key, or `key` is it, or neither is known.
 
+    `key_place` is where that stands, which is told in place of it: what looks like a name may be a key.
     `is_command`: its key is what a command says, which only `pi` runs.
     """
 
     name: str
     base_url: str | None
     api: str
-    key_env: str | None
-    key: str
+    key_env: str | None = field(repr=False)
+    key: str = field(repr=False)
+    key_place: str
     is_command: bool
     models: tuple[PiModel, ...]
 
@@ -79,7 +102,7 @@ def load_models_json(agent_dir: Path, env: Mapping[str, str]) -> tuple[tuple[PiP
     layer = read.ok_value
     if layer is None:
         return (), ()
-    kept, wrong = accepted(_Models, layer.values, layer.place, complete=True)
+    kept, wrong = accepted(_Models, layer.values, layer.place, complete=True, quote=_quoted)
     known = _Models.model_validate(kept, by_alias=True)
     return tuple(_provider(name, one, env) for name, one in known.providers.items()), wrong
 
@@ -92,6 +115,7 @@ def _provider(name: str, written: _Provider, env: Mapping[str, str]) -> PiProvid
         api=written.api or COMPLETIONS,
         key_env=key_env,
         key=key,
+        key_place=f"the variable of providers.{name}.apiKey in {FILE_NAME}",
         is_command=(written.api_key or "").startswith("!"),
         models=tuple(
             PiModel(id=one.id, reasons=one.reasoning, context_window=one.context_window) for one in written.models

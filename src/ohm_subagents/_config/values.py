@@ -96,6 +96,12 @@ def _line(value: object) -> str:
     return value.strip()
 
 
+def _key(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise expected("a text that is not blank", kind=SECRET)
+    return value.strip()
+
+
 def _one_or_more(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
@@ -166,6 +172,8 @@ Amount: TypeAlias = Annotated[
 ]
 """An amount of money, kept exactly and shown as text."""
 Line: TypeAlias = Annotated[str, BeforeValidator(_line)]
+Key: TypeAlias = Annotated[str, BeforeValidator(_key)]
+"""A key itself, or where one is: no part of it is ever shown."""
 Names: TypeAlias = Annotated[tuple[Line, ...], BeforeValidator(_one_or_more)]
 """A list of texts; a text is a list of one."""
 AllOrNames: TypeAlias = Annotated[

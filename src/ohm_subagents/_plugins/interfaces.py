@@ -173,10 +173,11 @@ class ModelSpec:
     `open` makes a pydantic-ai `Model` for a pattern of this provider, or says why not; models are cached and closed
     with the `Ohm`. It is called in a thread, before the clocks of the run begin; they count what the model does at its
     first request, as reading its weights. `keys` are the environment variables of which one must be set (empty: none
-    needed). `default_model` is the provider's row of the default table, used when one of its keys is there and nothing
-    else names a model. `is_free`: its models cost nothing, so that a budget of money has nothing against them.
-    `open_with_key` is `open` with this key in place of one from the environment, for one run alone; None for a provider
-    that takes no key.
+    needed); `key_place` is told in place of their names, if these are not to be shown. `default_model` is the
+    provider's row of the default table, used when one of its keys is there and nothing else names a model.
+    `is_free`: its models cost nothing, so that a budget of money has nothing against them. `open_with_key` is
+    `open` with this key in place of one from the environment, for one run alone; None for a provider that takes no
+    key.
     """
 
     provider: str
@@ -186,6 +187,12 @@ class ModelSpec:
     default_model: str | None = None
     is_free: bool = False
     open_with_key: Callable[[ModelPattern, str], Result[Model, OhmError]] | None = None
+    key_place: str = ""
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """The keys as they are told."""
+        return (self.key_place,) if self.key_place and self.keys else self.keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,16 +75,16 @@ def _configuration(ohm: Ohm, cwd: Path, config: Path | None) -> Iterator[str]:
 
 def _keys(ohm: Ohm) -> Iterator[str]:
     env = process_env()
-    names = dict.fromkeys(key for spec in ohm.assembly.model_book().specs for key in spec.keys)
-    for name in names:
-        yield f"  {_OK} {name}" if env.get(name, "").strip() else f"  {_MISSING} {name}: not set"
+    names = {spec.key_place or key: key for spec in ohm.assembly.model_book().specs for key in spec.keys}
+    for name, key in names.items():
+        yield f"  {_OK} {name}" if env.get(key, "").strip() else f"  {_MISSING} {name}: not set"
 
 
 def _defaults(ohm: Ohm) -> Iterator[str]:
     book = ohm.assembly.model_book()
     for spec in book.specs:
         if spec.default_model is not None:
-            mark, why = (_OK, "") if book.has_key(spec) else (_MISSING, f": needs {' or '.join(spec.keys)}")
+            mark, why = (_OK, "") if book.has_key(spec) else (_MISSING, f": needs {' or '.join(spec.key_names)}")
             yield f"  {mark} {spec.provider}/{spec.default_model}{why}"
 
 

@@ -101,4 +101,4 @@ def _of_model(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obst
         known = ", ".join(sorted(one.provider for one in book.specs))
         yield Obstacle(why=f"no plugin offers the provider of {pattern}, {decided}; available: {known}")
     elif not book.has_key(spec):
-        yield Obstacle(why=f"{pattern}, {decided}, needs {' or '.join(spec.keys)}", is_bootstrap=True)
+        yield Obstacle(why=f"{pattern}, {decided}, needs {' or '.join(spec.key_names)}", is_bootstrap=True)

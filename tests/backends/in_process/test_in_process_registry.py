@@ -49,11 +49,12 @@ async def test_a_model_of_models_json_answers_with_its_key(agent_dir):
     assert server.requests[0].headers["authorization"] == "Bearer fake-key"
 
 
-async def test_its_key_may_be_a_variable_and_is_asked_for_by_name(agent_dir):
+async def test_its_key_may_be_a_variable_and_is_asked_for_by_its_place(agent_dir):
     async with ModelServer(Say("hello")) as server:
         env = listing(agent_dir, fake(server, apiKey="$FAKE_KEY"))
         missing = (await ran(env, "fake/fake-1")).err_value
-        assert (missing.code, "FAKE_KEY" in missing.message) == (ErrorCode.MODEL_KEY_MISSING, True)
+        assert missing.code is ErrorCode.MODEL_KEY_MISSING
+        assert "the variable of providers.fake.apiKey in models.json is not in the environment" in missing.message
         assert (await ran({**env, "FAKE_KEY": "from-there"}, "fake/fake-1")).ok_value.output == "hello"
     assert server.requests[0].headers["authorization"] == "Bearer from-there"
 
@@ -62,6 +63,56 @@ async def test_a_key_that_stands_in_models_json_is_never_shown(agent_dir):
     async with ModelServer(Status(400, "your key is fake-key-0123456789")) as server:
         error = (await ran(listing(agent_dir, fake(server, apiKey="fake-key-0123456789")), "fake/fake-1")).err_value
     assert "0123456789" not in str(error)
+
+
+SECRET = "Q7ZXW5JD9KEXAMPLE"
+WRITTEN = {
+    "a key of capitals": SECRET,
+    "a key that looks like a name": f"SK_{SECRET}",
+    "a reference": f"${SECRET}",
+    "a reference in braces": f"${{SK_{SECRET}}}",
+    "a command": f"!echo {SECRET}",
+    "a list": [SECRET],
+    "an object": {"key": SECRET},
+    "a number": 7770077700,
+}
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+async def test_no_part_of_an_api_key_is_told_whatever_it_looks_like(agent_dir, kind):
+    async with ModelServer(Status(401, "wrong key")) as server:
+        env = listing(agent_dir, fake(server, apiKey=WRITTEN[kind]))
+        async with Ohm.open(env=env, config={"subagents": {"store": "memory"}}) as ohm:
+            result = await ohm.run("oracle", "hi", model="fake/fake-1")
+            told = f"{result} {[str(one) for one in ohm.diagnostics]}"
+    assert isinstance(result, Err)
+    assert not re.search("Q7ZX|77700|EXAMPLE", told)
+    if kind in {"a list", "an object", "a number"}:
+        assert "'providers.fake.apiKey' has to be a text that is not blank" in told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        {"fake": SECRET},
+        {"fake": [{"apiKey": SECRET}]},
+        {"fake": {"models": {"apiKey": SECRET}}},
+        {"fake": {"models": [[{"apiKey": SECRET}]]}},
+        {"fake": {"baseUrl": {"apiKey": SECRET}}},
+        [{"fake": {"apiKey": SECRET}}],
+    ],
+)
+async def test_no_key_is_told_with_what_is_wrong_around_it(agent_dir, text):
+    async with Ohm.open(env=listing(agent_dir, text), config={"subagents": {"store": "memory"}}) as ohm:
+        told = [str(one) for one in ohm.diagnostics]
+    assert any("models.json" in one for one in told)
+    assert SECRET[:4] not in str(told)
+
+
+async def test_a_key_of_capitals_and_digits_is_a_key(agent_dir):
+    async with ModelServer(Say("hello")) as server:
+        assert (await ran(listing(agent_dir, fake(server, apiKey=SECRET)), "fake/fake-1")).ok_value.output == "hello"
+    assert server.requests[0].headers["authorization"] == f"Bearer {SECRET}"
 
 
 async def test_a_model_that_reasons_is_told_how_much(agent_dir):

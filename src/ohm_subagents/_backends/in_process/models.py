@@ -118,7 +118,7 @@ class ModelBook:
                 return parse_model_pattern(f"{spec.provider}/{spec.default_model}")
         if profile.fallback_model is not None:
             return Ok(profile.fallback_model)
-        keys = ", ".join(sorted({key for spec in self._specs if spec.default_model for key in spec.keys}))
+        keys = ", ".join(sorted({key for spec in self._specs if spec.default_model for key in spec.key_names}))
         own = f" or subagents.{profile.id}.model" if profile.agent is None else ""  # an entry is about no agent's file
         return Err(
             OhmError(
@@ -173,7 +173,7 @@ class ModelBook:
         if spec is None:
             return Err(self._unknown_provider(pattern))
         if not self.has_key(spec):
-            return Err(missing_key(pattern, spec.keys))
+            return Err(missing_key(pattern, spec.key_names))
         if (name := self._unsendable(spec)) is not None:
             return Err(_unsendable_key(pattern, name))
         key = (pattern.provider, pattern.model)
@@ -221,7 +221,7 @@ class ModelBook:
         used = next((name for name in spec.keys if self._env.get(name, "").strip()), None)
         if used is None:
             return None
-        return None if _is_sendable(self._env[used].strip()) else used
+        return None if _is_sendable(self._env[used].strip()) else spec.key_place or used
 
     def _unknown_provider(self, pattern: ModelPattern) -> OhmError:
         known = sorted(spec.provider for spec in self._specs)

@@ -141,6 +141,7 @@ def custom_model_specs(providers: Iterable[CompatibleProvider], env: Mapping[str
             open=partial(_open_compatible, provider, env),
             open_with_key=partial(_open_compatible_with, provider, env) if provider.api_key_env else None,
             keys=() if provider.api_key_env is None else (provider.api_key_env,),
+            key_place=provider.key_place,
         )
         for provider in providers
     )
