@@ -217,7 +217,23 @@ async def test_every_text_of_a_backend_is_bounded(tmp_path):
     assert len(item["assistant_text"]) == 8000
     assert max(len(item[key]) for key in ("summary", "error_message", "error_advice")) == 2000
     assert len(result.text) + len(result.render()) < 60_000
-    assert len(item["diagnostics"]) == 100
+    assert len(item["diagnostics"]) == 101
+    assert item["diagnostics"][-1] == "The backend said more than this: 100 diagnostics of a run are kept."
+
+
+@pytest.mark.parametrize("count", [99, 100, 101, 102])
+async def test_a_run_keeps_a_hundred_diagnostics_and_says_so_only_if_there_were_more(count, tmp_path):
+    async def notes(request, sink):
+        for number in range(count):
+            sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="s", message=f"Note {number}.")))
+        return "done"
+
+    async with opened(tmp_path, notes, "memory") as ohm:
+        result = await ohm.call("task", started("bad"))
+    said = result.details["items"][0]["diagnostics"]
+    assert said[:100] == [f"Note {number}." for number in range(min(count, 100))]
+    assert len(said[100:]) == (count > 100)
+    assert all("said more than this" in one for one in said[100:])
 
 
 LONG = "a long word " * 100_000

@@ -63,7 +63,9 @@ class RunSink:
     def _note(self, live: LiveTask, diagnostic: Diagnostic) -> None:
         self._notes += 1
         if self._notes <= MAX_NOTES:
-            live.record(DiagnosticRaised(diagnostic=diagnostic if self._notes < MAX_NOTES else TOO_MANY))
+            live.record(DiagnosticRaised(diagnostic=diagnostic))
+        elif self._notes == MAX_NOTES + 1:
+            live.record(DiagnosticRaised(diagnostic=TOO_MANY))
 
 
 def _as_it_is(text: str) -> str:
