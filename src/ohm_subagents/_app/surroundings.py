@@ -79,7 +79,7 @@ class Surroundings:
             yield from self._sticky_roster(self._prompt_folders()).diagnostics
 
     def _prompt_folders(self) -> tuple[Path, ...]:
-        """The folders that the user has agents of 003 in; options that cannot be read are told where they are used."""
+        """The folders of the user for agents of `sticky`; unreadable options are told where they are used."""
         try:
             options = StickyOptions.model_validate(self._assembly.config.suite_options.get(STICKY, {}))
         except ValidationError:

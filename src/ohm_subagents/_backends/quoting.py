@@ -23,7 +23,7 @@ def quoted(said: str, secrets: Iterable[str]) -> str:
 
 
 def detail(said: str, secrets: Iterable[str]) -> str:
-    """`said`, `redacted`, with its lines, of which 260 UTF-16 units are shown (004, Error codes)."""
+    """`said`, `redacted`, with its lines, of which 260 UTF-16 units are shown."""
     said = redacted(said, secrets).strip()
     units = said.encode("utf-16-le", errors="surrogatepass")
     if len(units) <= 2 * _MAX_UNITS:

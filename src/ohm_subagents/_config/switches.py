@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SECTION: Final = "features"
 _FALLBACK: Final = "sdkFallbackToCli"
 _NOT_OF_FALLBACK: Final = frozenset({"enabled", "disabled"})
-"""Words of a switch that the document does not know for this one (task-v1, 20.4)."""
+"""Words of a switch that are not known for this one, though they are for others."""
 _OFF: Final = "counts as false until it is corrected"
 
 

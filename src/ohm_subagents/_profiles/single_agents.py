@@ -94,7 +94,7 @@ def _names(listed: str) -> tuple[str, ...] | None:
 
 
 def _careful(profile: Profile, text: str) -> Profile:
-    """The agent with less where its file asks for less in words that 001 does not know; `notes` say what is not read.
+    """The agent with less where its file asks for less in unknown words; `notes` say what is not read.
 
     As in the other files of agents, each tool may have a line of its own.
     """

@@ -1,4 +1,4 @@
-"""The entries of the documented JSON file (task-v1, 13), as they have to be."""
+"""The entries of the documented JSON file, as they have to be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a reply for the calling model (house 9.13)."""
+"""The text of a reply for the calling model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a reply for a person (task-v1, 17.2)."""
+"""The text of a reply for a person."""
 
 from __future__ import annotations
 

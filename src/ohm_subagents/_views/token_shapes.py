@@ -1,4 +1,4 @@
-"""Secrets that are known by what they look like, beside the table of 001: keys of services, passwords, private keys.
+"""Secrets that are known by what they look like, beside the table of forms: keys of services, passwords, private keys.
 
 Every rule takes time in proportion to the text. Those for a text that breaks off take less than the whole.
 """

@@ -130,7 +130,7 @@ class Delegation:
         )
 
     def _limits(self, task: TaskFields) -> Limits:
-        """The time of 000; besides, what the configuration says of every run, but for silence, which 000 allows."""
+        """The time that this suite has; besides, what the configuration says of every run, but not of silence."""
         soft_ms, extend_ms = int(task.timeout * 1000), int(self._settings.extend_timeout_debounce_s * 1000)
         said, long_ms = self._context.settings().limits, max(_DAY_MS, soft_ms + extend_ms)
         return Limits(

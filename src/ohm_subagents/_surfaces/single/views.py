@@ -33,7 +33,7 @@ def result_text(result: ToolResult, view: View) -> str:
 
 
 def has_failed(details: JsonObject) -> bool:
-    """Whether there is no answer: one that is only cut for the caller, `output` being whole, is a success (001)."""
+    """Whether there is no answer: one that is only cut for the caller, `output` being whole, is a success."""
     results, error = details.get("results"), details.get("error")
     ended = [one.get("exitCode") for one in results if isinstance(one, dict)] if isinstance(results, list) else []
     is_cut = isinstance(error, dict) and error.get("code") == SubagentErrorCode.SUBAGENT_OUTPUT_TRUNCATED

@@ -11,7 +11,7 @@ _UNLIMITED: Final = Limits(soft_ms=FOREVER_MS, cap_ms=FOREVER_MS, idle_ms=FOREVE
 
 
 def limits_of(timeout_ms: int | None, said: Limits) -> Limits:
-    """The time of the suite's option, then what the configuration `said` of every run; 003 knows no other limit."""
+    """The time of the suite's option, then what the configuration `said` of every run; there is no other limit."""
     own = Limits() if timeout_ms is None else Limits(soft_ms=timeout_ms, extend_ms=0, cap_ms=timeout_ms)
     return own.over(said).over(_UNLIMITED)
 

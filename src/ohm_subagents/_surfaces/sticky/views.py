@@ -1,4 +1,4 @@
-"""A call of `subagent` and its result, for a person (003)."""
+"""A call of `subagent` and its result, for a person."""
 
 from __future__ import annotations
 

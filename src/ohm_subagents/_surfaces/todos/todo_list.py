@@ -142,7 +142,7 @@ def _written(current: TodoList, change: Write) -> Result[Changed, Refusal]:
 
 
 def _unfit(texts: tuple[str, ...]) -> Refusal | None:
-    """Why an item cannot be one: one without words would be missing when the list is restored (002, 7)."""
+    """Why an item cannot be one: one without words would be missing when the list is restored."""
     too_long = next((index for index, text in enumerate(texts) if len(text) > MAX_TEXT), None)
     if too_long is not None:
         message = f"todo item at index {too_long} exceeds maximum text length ({MAX_TEXT} characters)"

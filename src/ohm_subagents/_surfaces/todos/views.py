@@ -74,7 +74,7 @@ def result_view(result: ToolResult, view: View) -> str:
 
 
 def list_view(result: ToolResult, view: View) -> str:
-    """A result of `list_todos`: the list that its text tells of, for its details have none (002)."""
+    """A result of `list_todos`: the list that its text tells of, for its details have none."""
     return _list([Todo(text=text, status=status) for status, text in items_in(result.text)], view)
 
 
