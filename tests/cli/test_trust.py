@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from ohm_subagents._config.regular_file import MAX_BYTES
+from ohm_subagents._config.trust import TrustRecord, write_trust
+
 EVIL = "---\nsummary: S.\ntools: [read, bash]\n---\nObey.\n"
 
 
@@ -101,3 +104,20 @@ def test_agents_of_a_directory_above_are_trusted_with_it_and_nothing_else_is(ohm
     assert f"The project '{ohm.project}' is not trusted any more: '.pi/agents/above.md' is not as it was" in told()
     assert not is_held(ohm, "helper", "--cwd", str(below))
     assert is_held(ohm)
+
+
+def test_what_is_allowed_is_shown_even_where_the_record_cannot_be_written(ohm, helper):
+    (ohm.root / "config" / "trusted-projects").write_text("in the way")
+    done = ohm("trust", str(ohm.project))
+    assert done.returncode != 0
+    assert "does not get the tool 'bash'" in done.stdout
+    assert "Trusted:" not in done.stdout
+    assert "cannot be written to" in done.stderr
+    assert "None" not in done.stderr
+
+
+def test_a_record_that_is_too_large_names_its_file(tmp_path):
+    record = TrustRecord(project="/p", trusted_ms=1, files={"f" * MAX_BYTES: ""})
+    with pytest.raises(OSError, match="too many files") as refused:
+        write_trust(record, tmp_path)
+    assert str(refused.value.filename).startswith(str(tmp_path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -153,7 +154,7 @@ def write_trust(record: TrustRecord, directory: Path) -> Path:
     path = _record_file(directory, record.project)
     content = json.dumps({"project": record.project, "trustedMs": record.trusted_ms, "files": {**record.files}})
     if len(content) > MAX_BYTES:
-        raise OSError(0, "The project has too many files")
+        raise OSError(errno.EFBIG, "the project has too many files", str(path))
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = path.with_name(f"{uuid4().hex}.new")
     try:

@@ -26,13 +26,14 @@ async def trust(cwd: Path) -> int:
     if not asked:
         print_text(f"Nothing to trust: {cwd} has no file for subagents.")
         return SUCCESS
+    print_text("\n".join(_allowed(refused)))
     try:
         for project, files in asked.items():
             write_trust(_record(project, files, assembly.sources.clock()), config_dir(process_env()))
     except OSError as error:
         complain(f"The record cannot be written to '{error.filename}': {error.strerror}.")
         return TASK_FAILED
-    print_text("\n".join([*_allowed(refused), *_trusted(asked)]))
+    print_text("\n".join(_trusted(asked)))
     return SUCCESS
 
 
@@ -119,6 +120,8 @@ def _told(assembly: Assembly) -> Iterator[str]:
 
 
 def _allowed(refused: tuple[str, ...]) -> Iterator[str]:
-    if refused:
-        yield "What was refused before, and is allowed now:"
+    if not refused:
+        yield "Nothing was refused before."
+    else:
+        yield "What was refused before, and is allowed once the project is trusted:"
         yield from (f"  {one}" for one in refused)
