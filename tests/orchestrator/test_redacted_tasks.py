@@ -24,6 +24,7 @@ from ohm_subagents.contract import (
     FileChanged,
     Finalized,
     OhmError,
+    RouteResolved,
     TextDelta,
     ThinkingDelta,
     ToolEnded,
@@ -237,7 +238,7 @@ async def test_a_task_of_a_program_is_not_redacted(tmp_path):
 
 NAMES = {
     *("kind", "is_follow_up", "call_id", "status", "guard", "step", "why", "code", "category", "task_id"),
-    *("provider", "model", "runtime", "route"),
+    *("runtime", "route"),
 }
 """What is a name and nobody's text."""
 APART = {
@@ -256,6 +257,16 @@ def test_every_text_of_every_event_is_redacted_or_a_name():
         ("TaskSettled", "outcome"),
     }
     assert {one.name for one in fields(OhmError)} - NAMES - {"retryable", "exit_code"} == {*OF_ERRORS}
+
+
+async def test_what_a_backend_calls_things_by_is_redacted(tmp_path):
+    async def act(_request, sink):
+        sink.emit(RouteResolved(provider=f"p-{KEY}", model=f"m-{KEY}"))
+        sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject=f"s-{KEY}", message="M.")))
+        return "done"
+
+    seen = await called(act, tmp_path, prompt="Go.")
+    assert KEY not in seen.everything()
 
 
 async def test_a_line_without_end_is_not_cut_through_a_secret(tmp_path):

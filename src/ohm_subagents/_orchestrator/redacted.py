@@ -19,6 +19,8 @@ from ohm_subagents.contract.events import (
     Finalized,
     FollowUpTaken,
     GuardTripped,
+    RequestHeld,
+    RouteResolved,
     RunEnded,
     RunStarted,
     Succeeded,
@@ -50,6 +52,8 @@ TEXTS: Final[Mapping[type[Event], tuple[str, ...]]] = {
     ToolStarted: ("tool",),
     ToolUpdated: ("tool",),
     ToolEnded: ("tool", "text"),
+    RouteResolved: ("provider", "model"),
+    RequestHeld: ("provider",),
     FileChanged: ("path",),
     RunStarted: ("prompt",),
     FollowUpTaken: ("prompt",),
@@ -170,7 +174,8 @@ def redacted_event(event: Event, redactor: Redactor) -> Event:
             changes["text"] = ""
         case DiagnosticRaised(diagnostic=diagnostic):
             source = None if diagnostic.source is None else redactor.text(diagnostic.source)
-            changes["diagnostic"] = replace(diagnostic, message=redactor.text(diagnostic.message), source=source)
+            subject, message = redactor.text(diagnostic.subject), redactor.text(diagnostic.message)
+            changes["diagnostic"] = replace(diagnostic, subject=subject, message=message, source=source)
         case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):
             changes["outcome"] = _redacted_outcome(outcome, redactor)
         case _:
