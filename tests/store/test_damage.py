@@ -7,6 +7,7 @@ import sqlite3
 import pytest
 from store_tasks import Clock, Hand, opened
 
+from ohm_subagents._store import database, salvage
 from ohm_subagents.contract import Checkpointed, Ok, TextDelta
 
 pytestmark = pytest.mark.anyio
@@ -239,3 +240,54 @@ async def test_what_a_damaged_file_does_not_take_is_written_into_the_one_that_is
         for number in range(3):
             task = store.get(f"task_new_{number}").ok_value
             assert (task.output, task.text) == ("done", "said")
+
+
+def full(connection):
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+
+
+def no_commit(connection):
+    def permit(what, name, *_):
+        return sqlite3.SQLITE_DENY if (what, name) == (sqlite3.SQLITE_TRANSACTION, "COMMIT") else sqlite3.SQLITE_OK
+
+    connection.set_authorizer(permit)
+
+
+def rolled_back(connection):
+    connection.execute(
+        "CREATE TEMP TRIGGER refused BEFORE INSERT ON owners BEGIN SELECT RAISE(ROLLBACK, 'no more'); END"
+    )
+
+
+def free(connection):
+    connection.execute("PRAGMA max_page_count = 1000000")
+    connection.execute("DROP TRIGGER IF EXISTS temp.refused")
+    connection.set_authorizer(None)
+
+
+@pytest.mark.parametrize("trouble", [full, no_commit, rolled_back])
+async def test_what_could_not_be_written_into_the_new_file_is_not_told_as_kept(
+    registry, clock, tmp_path, monkeypatch, trouble
+):
+    def copied_in_trouble(kept, connection, *, fact):
+        trouble(connection)
+        try:
+            return salvage.copied(kept, connection, fact=fact)
+        finally:
+            free(connection)
+
+    await filled(tmp_path, clock)
+    (tmp_path / f"{FILE}.damaged").touch()
+    monkeypatch.setattr(database, "copied", copied_in_trouble)
+    async with registry() as store:
+        (kept,) = tmp_path.glob(f"{FILE}.corrupt-*")
+        (told,) = (each.message for each in store.diagnostics if "corrupt-" in each.message)
+        assert told.startswith(f"Recovered corrupt task registry: {kept}. Kept no task, since the new registry could")
+        assert [*store.tasks()] == []
+        Hand(store, clock).settled("task_new")
+    connection = sqlite3.connect(kept)
+    assert connection.execute("SELECT count(*) FROM tasks").fetchone() == (COUNT,)
+    connection.close()
+    async with registry() as store:
+        assert [task.id for task in store.tasks()] == ["task_new"]

@@ -57,29 +57,42 @@ def set_aside(file: Path, now_ms: int) -> Path:
 def copied(kept: Path, connection: sqlite3.Connection, *, fact: str) -> str:
     """Write what can be read of a damaged file into a new one, with `fact`; what the user is told of it."""
     told = f"Recovered corrupt task registry: {kept}"
-    saved: set[str] = set()
-    lost: set[str] = set()
-    with suppress(sqlite3.Error), closing(tolerant(connect(kept))) as damaged, transaction(connection):
-        lost = {str(each) for (each,) in _found(damaged, "SELECT id FROM tasks INDEXED BY sqlite_autoindex_tasks_1")}
-        newest_owner = 0
-        for row in survivors(damaged):
-            lost.add(str(row.id))
-            if row.wrong is None and _insert(connection, "tasks", row.columns, row.values):
-                saved.add(row.id)
-                newest_owner = max(newest_owner, row.owner)
-                for values in _found(damaged, _CHECKPOINTS, row.id):
-                    _insert(connection, "checkpoints", _CHECKPOINT, values)
-        for name, columns in _OTHERS.items():
-            for values in _found(damaged, f"SELECT {', '.join(columns)} FROM {name}"):  # noqa: S608  names of ours
-                _insert(connection, name, columns, values)
-        if saved:
-            _insert(connection, "facts", ("what", "value"), (fact, ""))
-            _go_on_behind(connection, newest_owner)
+    try:
+        damaged = tolerant(connect(kept))
+    except sqlite3.Error:
+        return told
+    with closing(damaged):
+        try:
+            with transaction(connection):
+                saved, lost = _copied(damaged, connection, fact)
+        except sqlite3.Error as error:  # all or nothing: what was saved is not
+            return f"{told}. Kept no task, since the new registry could not be written: {error}."
     if not saved:
         return told
     left_out = sorted(lost - saved)
     names = f": {', '.join(map(repr, left_out))}" if left_out else ""
     return f"{told}. Kept {len(saved)} task(s). Left out {len(left_out)}{names}."
+
+
+def _copied(damaged: sqlite3.Connection, connection: sqlite3.Connection, fact: str) -> tuple[set[str], set[str]]:
+    """The ids of what was copied, and of everything that was there. Raises only where it cannot be written."""
+    saved: set[str] = set()
+    found = {str(each) for (each,) in _found(damaged, "SELECT id FROM tasks INDEXED BY sqlite_autoindex_tasks_1")}
+    newest_owner = 0
+    for row in survivors(damaged):
+        found.add(str(row.id))
+        if row.wrong is None and _insert(connection, "tasks", row.columns, row.values):
+            saved.add(row.id)
+            newest_owner = max(newest_owner, row.owner)
+            for values in _found(damaged, _CHECKPOINTS, row.id):
+                _insert(connection, "checkpoints", _CHECKPOINT, values)
+    for name, columns in _OTHERS.items():
+        for values in _found(damaged, f"SELECT {', '.join(columns)} FROM {name}"):  # noqa: S608  names of ours
+            _insert(connection, name, columns, values)
+    if saved:
+        _insert(connection, "facts", ("what", "value"), (fact, ""))
+        _go_on_behind(connection, newest_owner)
+    return saved, found
 
 
 def _found(connection: sqlite3.Connection, statement: str, *values: str) -> Iterator[tuple[Any, ...]]:
