@@ -1,5 +1,6 @@
 """Programs of ours in a process of their own: what they may use, and what they find."""
 
+import resource
 import signal
 import sys
 
@@ -7,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from ohm_subagents._plugins.interpreter import Limits, installed, run_apart
+from ohm_subagents._plugins.interpreter import Limits, installed, limit, run_apart
 
 pytestmark = pytest.mark.anyio
 LIMITS = Limits(memory=1 << 30, seconds=60)
@@ -76,3 +77,19 @@ def test_the_directory_of_the_work_is_not_among_those_that_are_imported_from(tmp
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.syspath_prepend("relative")
     assert set(installed()) == {path for path in sys.path if path.startswith("/")} - {str(tmp_path)}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system can limit another process")
+@pytest.mark.parametrize("hard", [(1 << 29, 40), (1 << 29, 20)])
+async def test_no_limit_is_above_the_hard_one_that_a_process_has(hard):
+    memory, seconds = hard
+    async with await anyio.open_process(["sleep", "10000"]) as process:
+        try:
+            for what, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds)):
+                resource.prlimit(process.pid, what, (most, most))
+            limit(process.pid, Limits(memory=1 << 30, seconds=20))
+            assert resource.prlimit(process.pid, resource.RLIMIT_AS) == (memory, memory)
+            assert resource.prlimit(process.pid, resource.RLIMIT_CPU) == (20, min(21, seconds))
+        finally:
+            process.kill()
+    limit(process.pid, LIMITS)  # it is over, and nobody minds

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ohm_subagents._plugins import limited
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from subprocess import CompletedProcess
 
-_SCRIPT: Final = Path(__file__).with_name("limited.py")
+_SCRIPT: Final = Path(limited.__file__)
 _SOURCES: Final = f"{Path(__file__).parents[2]}"
 _PYTHON: Final = re.compile(r"(python|pypy)[\w.-]*")
 _OF_THE_LOADER: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FRAMEWORK_PATH")
@@ -45,9 +45,7 @@ def loader_environment() -> dict[str, str]:
 def limit(pid: int, limits: Limits) -> None:
     """Limit a process that has begun already, where the system can (Linux); the clock is the caller's."""
     if sys.platform == "linux":
-        with suppress(ProcessLookupError):  # it may be over already
-            resource.prlimit(pid, resource.RLIMIT_AS, (limits.memory, limits.memory))
-            resource.prlimit(pid, resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 1))
+        limited.limit(limits.memory, limits.seconds, pid)
 
 
 async def run_apart(module: str, said: bytes, limits: Limits, *, paths: Sequence[str] = ()) -> CompletedProcess[bytes]:

@@ -15,8 +15,7 @@ from importlib import import_module
 
 def main(arguments: list[str]) -> None:
     memory, seconds, module, *paths = arguments
-    _limit(resource.RLIMIT_AS, int(memory))
-    _limit(resource.RLIMIT_CPU, int(seconds), room=1)  # at the hard limit it would be killed, and nobody told why
+    limit(int(memory), int(seconds))
     for number in (signal.SIGALRM, signal.SIGXCPU):  # whatever our host ignores or blocks
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -25,11 +24,21 @@ def main(arguments: list[str]) -> None:
     import_module(module).main()
 
 
-def _limit(what: int, value: int, room: int = 0) -> None:
-    _, hard = resource.getrlimit(what)
-    soft, most = (each if hard == resource.RLIM_INFINITY else min(each, hard) for each in (value, value + room))
-    with suppress(ValueError, OSError):  # not every system limits everything
-        resource.setrlimit(what, (soft, most))
+def limit(memory: int, seconds: int, pid: int = 0) -> None:
+    """Limit this process, or on Linux another: within the hard limits that it has, and as far as the system can."""
+    _limit(resource.RLIMIT_AS, memory, memory, pid)
+    _limit(resource.RLIMIT_CPU, seconds, seconds + 1, pid)  # at the hard limit it is killed, and nobody told why
+
+
+def _limit(what: int, soft: int, most: int, pid: int) -> None:
+    with suppress(ValueError, OSError):  # not every system limits everything, and a process may be over already
+        _, hard = resource.prlimit(pid, what) if pid else resource.getrlimit(what)
+        if hard != resource.RLIM_INFINITY:
+            soft, most = min(soft, hard), min(most, hard)
+        if pid:
+            resource.prlimit(pid, what, (soft, most))
+        else:
+            resource.setrlimit(what, (soft, most))
 
 
 if __name__ == "__main__":

@@ -61,6 +61,7 @@ class Ripgrep:
         files = [f"./{path}" for path in paths] or [os.devnull]  # never an option, whatever the file is called
         wants_more = True
         async with await self._start(root, *options, "--", query.pattern, *files) as process:
+            limit(process.pid, _LIMITS)
             async with aclosing(_records(_stdout(process), b"\n")) as batches:
                 async for records in batches:
                     if not await to_thread.run_sync(take, records, abandon_on_cancel=True):
@@ -76,9 +77,7 @@ class Ripgrep:
     async def _start(self, root: Path, *arguments: str) -> Process:
         command = with_default_signals([self.program, *_COMMON, *arguments])
         env = loader_environment()
-        process = await anyio.open_process(command, cwd=root, env=env, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
-        limit(process.pid, _LIMITS)
-        return process
+        return await anyio.open_process(command, cwd=root, env=env, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
 
 
 def _verify(root: Path, hits: Hits, first: int) -> None:
