@@ -2,7 +2,11 @@
 
 import os
 import re
+import sys
+from contextlib import suppress
 from functools import partial
+from itertools import count
+from pathlib import Path
 
 import anyio
 import pytest
@@ -12,6 +16,7 @@ from hypothesis import strategies as st
 from ohm_subagents._backends.in_process.tools import WITHOUT_RIPGREP, find_ripgrep, walk
 from ohm_subagents._backends.in_process.tools import tree as tree_module
 from ohm_subagents._backends.in_process.tools.globs import glob
+from ohm_subagents._backends.in_process.tools.ignore_rules import IgnoreRules
 from ohm_subagents._backends.in_process.tools.tree import tree_search
 
 pytestmark = pytest.mark.anyio
@@ -329,6 +334,72 @@ async def test_ripgrep_has_limits_of_memory_and_time(desk):
             await anyio.wait_all_tasks_blocked()
             await go.write("go\n")
     assert (desk.cwd.parent / "limits").read_text() == f"{1 << 20}\n120\n"
+
+
+LIMITED_SEARCH = """
+import resource, sys
+from pathlib import Path
+import anyio, psutil
+from ohm_subagents._backends.in_process.tools import find_ripgrep
+from ohm_subagents._backends.in_process.tools.ripgrep import Ripgrep
+from ohm_subagents._backends.in_process.tools.tree import Hits, Query
+
+async def main():
+    hits = Hits(limit=10, context=0)
+    query = Query(pattern="needle")
+    await Ripgrep(program=find_ripgrep()).match(Path(sys.argv[1]), ["a.txt"], query, hits)
+    print([line.text for line in hits.lines], psutil.Process().children())
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.parametrize("hard", ["-Hv 1000000", "-Ht 60"])
+async def test_a_search_works_in_a_process_that_may_use_less_than_ripgrep(desk, hard):
+    desk.put("a.txt", "needle\n")
+    limits = f"ulimit {hard.replace('H', 'S')}; ulimit {hard}"
+    search = ["sh", "-c", f'{limits}; exec "$0" -c "$1" "$2"', sys.executable, LIMITED_SEARCH, str(desk.cwd)]
+    done = await anyio.run_process(search, check=False)
+    assert (done.stdout, done.stderr) == (b"['needle'] []\n", b"")
+
+
+class Ended(BaseException):
+    """What cancels a walk."""
+
+
+def open_descriptors():
+    return len([*Path("/proc/self/fd").iterdir()])
+
+
+@pytest.mark.parametrize("start", [".", "d3/e1"])
+@pytest.mark.parametrize("step", ["check_cancelled", "entering"])
+async def test_wherever_a_walk_is_cancelled_every_directory_is_closed(desk, monkeypatch, start, step):
+    for number in range(6):
+        desk.put(f"d{number}/.gitignore", "*.log\n")
+        desk.put(f"d{number}/e1/f/a.txt", "needle\n")
+    left, entering = 0, IgnoreRules.entering
+
+    def met(name):
+        nonlocal left
+        left -= name == step
+        if left < 0:
+            raise Ended
+
+    def entered(*given, **named):
+        met("entering")
+        return entering(*given, **named)
+
+    monkeypatch.setattr(walk.from_thread, "check_cancelled", lambda: met("check_cancelled"))
+    monkeypatch.setattr(IgnoreRules, "entering", entered)
+    before, found = open_descriptors(), []
+    for steps in count():
+        left = steps
+        with suppress(Ended):
+            found = [*walk.Walk(root=desk.cwd, start=start).files()]
+        assert open_descriptors() == before
+        if found:
+            break
+    assert steps > 2
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

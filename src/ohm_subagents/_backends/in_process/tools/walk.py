@@ -57,7 +57,8 @@ class Walk:
 
     def _begun(self, levels: list[_Level]) -> Iterator[str]:
         """Go down to the start; a file is all there is."""
-        self._enter(levels, os.open(self.root, DIRECTORY), "", self._rules_above())
+        rules = self._rules_above()
+        self._enter(levels, os.open(self.root, DIRECTORY), "", rules)
         if self.start == ".":
             return
         for part in self.start.split("/"):
@@ -101,15 +102,23 @@ class Walk:
         os.close(levels.pop().handle)
 
     def _enter(self, levels: list[_Level], handle: int, prefix: str, rules: IgnoreRules) -> None:
-        from_thread.check_cancelled()
-        entries: list[os.DirEntry[str]] = []
+        """Take over the open directory: whatever happens, it is closed with the levels or here."""
+        try:
+            from_thread.check_cancelled()
+            entries = self._listed(handle)
+            inner = rules.entering(handle, {entry.name for entry in entries if entry.name[0] == "."}, below=prefix[:-1])
+        except BaseException:
+            os.close(handle)
+            raise
+        levels.append(_Level(handle, prefix, iter(entries), inner))
+
+    def _listed(self, handle: int) -> list["os.DirEntry[str]"]:
         try:
             with os.scandir(handle) as scan:
-                entries = sorted(scan, key=lambda entry: os.fsencode(entry.name))
+                return sorted(scan, key=lambda entry: os.fsencode(entry.name))
         except OSError:
             self.unread = True
-        inner = rules.entering(handle, {entry.name for entry in entries if entry.name[0] == "."}, below=prefix[:-1])
-        levels.append(_Level(handle, prefix, iter(entries), inner))
+            return []
 
     def _rules_above(self) -> IgnoreRules:
         """The rules that hold in the root from the directories above it."""
