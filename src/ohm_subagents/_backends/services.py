@@ -86,6 +86,16 @@ def unreachable(provider: CompatibleProvider, pattern: ModelPattern) -> OhmError
     )
 
 
+def unbounded(pattern: ModelPattern) -> OhmError:
+    """A model of a provider whose answers cannot be held to sizes."""
+    return OhmError(
+        code=ErrorCode.PROVIDER_NOT_INSTALLED,
+        message=f'Model "{pattern}" is not asked: the installed pydantic-ai keeps the HTTP client of provider '
+        f'"{pattern.provider}" where it cannot be given limits.',
+        advice="Install a version of pydantic-ai that this release was made for.",
+    )
+
+
 def missing_key(pattern: ModelPattern, keys: Sequence[str]) -> OhmError:
     """None of the variables `keys` is set."""
     return OhmError(

@@ -157,7 +157,7 @@ class ErrorCode(StrEnum):
     MODEL_UNKNOWN = _code("model_unknown", Category.NOT_FOUND, "The provider or its model does not exist.")
     MODEL_KEY_MISSING = _code("model_key_missing", Category.RUNTIME, "The key of the provider is not set.")
     PROVIDER_NOT_INSTALLED = _code(
-        "provider_not_installed", Category.RUNTIME, "The SDK of the provider is not installed."
+        "provider_not_installed", Category.RUNTIME, "The SDK of the provider is not installed, or does not fit."
     )
     PROVIDER_AUTHENTICATION = _code("provider_authentication_failed", Category.RUNTIME, "The provider refused the key.")
     PROVIDER_RATE_LIMITED = _code("provider_rate_limited", Category.RUNTIME, "The provider asked to slow down.")

@@ -8,11 +8,14 @@ import random
 import resource
 import time
 import zlib
+from collections import defaultdict
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 
 import anyio
 import pytest
 from model_server import Body, Call, ModelServer, Say, Status, Wire
+from pydantic_ai.providers import Provider
 from subagent_runs import EventLog, acme, answer, child_tool, error, opened, request
 
 from ohm_subagents._backends.in_process import bounded_stream
@@ -23,8 +26,10 @@ from ohm_subagents._backends.in_process.bounded_stream import (
     MAX_LINE_BYTES,
     MAX_LINE_CHARS,
     MAX_VALUES,
+    RefusedStreamError,
 )
-from ohm_subagents._backends.in_process.providers import builtin_model_specs
+from ohm_subagents._backends.in_process.providers import builtin_model_specs, custom_model_specs
+from ohm_subagents._backends.services import CompatibleProvider
 from ohm_subagents._plugins.suites import ToolResult
 from ohm_subagents.contract import ErrorCode, ModelPattern, Ok, TextDelta, UsageAdded
 
@@ -228,23 +233,61 @@ async def test_an_argument_of_a_quarter_of_a_megabyte_reaches_its_tool():
     assert [len(one["ctx"]) for one in calls] == [250_000]
 
 
-KEYS = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY"}
+def unfold(encoding: str, chunks: list[bytes], said: list[bytes]) -> None:
+    unfolding = bounded_stream._unfolding(encoding)
+    for chunk in chunks:
+        said += unfolding.of(chunk)
 
 
-MODELS = {
-    "anthropic": "claude-sonnet-4-5",
-    "openai": "gpt-5",
-    "google": "gemini-2.5-pro",
-    "openrouter": "openai/gpt-5",
-    "deepseek": "deepseek-chat",
-    "ollama": "any",
-}
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress, raw_deflate], ids=["gzip", "deflate", "raw deflate"])
+@pytest.mark.parametrize("more", [b"x" * 100, gzip.compress(saying("more")), b"\0"], ids=["noise", "member", "a byte"])
+async def test_what_follows_the_end_of_a_compressed_answer_is_refused_and_never_collected(pack, more):
+    packed, encoding = pack(saying("whole") + LAST), "gzip" if pack is gzip.compress else "deflate"
+    for chunks in ([packed + more], [packed, more], [packed[:9], packed[9:], more]):
+        said: list[bytes] = []
+        with pytest.raises(RefusedStreamError, match="sent more after the end of its compressed answer"):
+            unfold(encoding, chunks, said)
+        assert b"".join(said) == saying("whole") + LAST
 
 
-@pytest.mark.parametrize("provider", MODELS)
-def test_the_client_of_every_provider_is_bound(provider):
-    spec = next(one for one in builtin_model_specs(dict.fromkeys(KEYS, "k")) if one.provider == provider)
-    opened_model = spec.open(ModelPattern(provider=provider, model=MODELS[provider]))
+async def test_a_run_whose_compressed_answer_has_a_tail_keeps_what_was_said():
+    packed = Body(gzip.compress(saying("half")) + b"x" * 2**20, headers=(("Content-Encoding", "gzip"),))
+    await refused(packed, "sent more after the end of its compressed answer", kept="half")
+
+
+SDKS = {"anthropic": "anthropic", "google": "google.genai", "mistral": "mistralai", "groq": "groq", "xai": "xai_sdk"}
+"""What a provider needs beside the SDK of OpenAI, which is always here."""
+SPECS = builtin_model_specs(defaultdict(lambda: "k"))
+HERE = [one for one in SPECS if one.provider not in SDKS or find_spec(SDKS[one.provider].partition(".")[0])]
+
+
+def model_of(spec):
+    return spec.open(ModelPattern(provider=spec.provider, model=(spec.default_model or "any")))
+
+
+def test_most_providers_can_be_tried_here():
+    assert {"anthropic", "openai", "google", "openrouter", "deepseek", "ollama"} <= {one.provider for one in HERE}
+
+
+@pytest.mark.parametrize("spec", HERE, ids=lambda spec: spec.provider)
+def test_the_client_of_every_provider_is_bound(spec):
+    opened_model = model_of(spec)
     assert isinstance(opened_model, Ok), opened_model
-    client = opened_model.ok_value._provider._own_http_client
-    assert bounded_stream._bounded in client.event_hooks["response"]
+    if spec.provider != "xai":  # gRPC has its own bounds
+        client = opened_model.ok_value._provider._own_http_client
+        assert bounded_stream._bounded in client.event_hooks["response"]
+
+
+CUSTOM = custom_model_specs([CompatibleProvider(name="acme", base_url="http://127.0.0.1:9/v1")], {})
+
+
+@pytest.mark.parametrize("spec", [*HERE, *CUSTOM], ids=lambda spec: spec.provider)
+def test_a_provider_whose_client_is_not_found_is_refused(monkeypatch, spec):
+    elsewhere = property(lambda _: None, lambda _, client: None)  # as if pydantic-ai gave it another name
+    monkeypatch.setattr(Provider, "_own_http_client", elsewhere)
+    found = model_of(spec)
+    if spec.provider == "xai":
+        assert isinstance(found, Ok)
+    else:
+        assert found.err_value.code == ErrorCode.PROVIDER_NOT_INSTALLED
+        assert f'HTTP client of provider "{spec.provider}"' in found.err_value.message

@@ -49,6 +49,8 @@ _BACKSLASH: Final = b"\x01"
 """In place of an escaped one: what follows it is no escape here, but in JSON within this JSON, as arguments are."""
 _ENCODINGS: Final = "gzip, deflate"
 _ERROR_STATUS: Final = 400
+_WITHOUT_HTTP: Final = frozenset({"xai"})
+"""Providers that need no client: gRPC bounds its messages."""
 
 
 class RefusedStreamError(Exception):
@@ -57,6 +59,10 @@ class RefusedStreamError(Exception):
     @classmethod
     def too_many(cls, most: int, what: str) -> Self:
         return cls(f"sent more than {most} {what}, which is not read on")
+
+
+class UnboundedError(Exception):
+    """A provider whose HTTP client is not where pydantic-ai keeps it: nothing that it is sent would have a size."""
 
 
 class _Body(Protocol):
@@ -85,10 +91,11 @@ def bound(client: _Client) -> None:
 
 
 def bounded(provider: ProviderT) -> ProviderT:
-    """A provider of pydantic-ai whose own HTTP client is bound. The one of xAI has none: gRPC bounds its messages."""
-    client = getattr(provider, "_own_http_client", None)
-    if client is not None:
+    """A provider of pydantic-ai whose own HTTP client is bound; a provider without one raises `UnboundedError`."""
+    if (client := getattr(provider, "_own_http_client", None)) is not None:
         bound(client)
+    elif getattr(provider, "name", None) not in _WITHOUT_HTTP:
+        raise UnboundedError
     return provider
 
 
@@ -157,6 +164,9 @@ class _Unfolding:
             part, data = self._part(self._decompressor, data)
             if part:
                 yield part
+        if self._decompressor.unused_data:  # a second member of gzip too: nobody sends one, and nobody would count it
+            msg = "sent more after the end of its compressed answer"
+            raise RefusedStreamError(msg)
 
     def _part(self, decompressor: zlib._Decompress, data: bytes) -> tuple[bytes, bytes]:
         """The next part, and what of `data` is left."""

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents._backends.in_process.importing import ONE_AT_A_TIME
-from ohm_subagents._backends.services import no_level, unknown_model, unlisted_model, unreachable
+from ohm_subagents._backends.services import no_level, unbounded, unknown_model, unlisted_model, unreachable
 from ohm_subagents._plugins.installation import install_command
 from ohm_subagents._plugins.interfaces import ModelSpec
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -160,7 +160,7 @@ def _builtin_model(
     from pydantic_ai.models import infer_model  # noqa: PLC0415  loaded by the first run, not by `import ohm_subagents`
     from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415  as above
 
-    from ohm_subagents._backends.in_process.bounded_stream import bounded  # noqa: PLC0415  as above
+    from ohm_subagents._backends.in_process.bounded_stream import UnboundedError, bounded  # noqa: PLC0415  as above
     from ohm_subagents._backends.in_process.honesty import is_listed  # noqa: PLC0415  as above
 
     key = next((env[name].strip() for name in row.keys if env.get(name, "").strip()), "no-key")
@@ -183,6 +183,8 @@ def _builtin_model(
         if colon:
             return Err(no_level(pattern, name, level))
         return Ok(model) if is_listed(model) else Err(unlisted_model(pattern))
+    except UnboundedError:
+        return Err(unbounded(pattern))
     except ImportError:
         return Err(
             OhmError(
@@ -215,15 +217,19 @@ def _open_compatible(
         return Err(unknown_model(provider, pattern))
     key = env.get(provider.api_key_env, "").strip() if provider.api_key_env else provider.api_key
     with ONE_AT_A_TIME:
+        from ohm_subagents._backends.in_process.bounded_stream import UnboundedError  # noqa: PLC0415  as above
         from ohm_subagents._backends.in_process.compatible import compatible_model  # noqa: PLC0415  loads an SDK
 
-        return Ok(
-            compatible_model(
-                name=pattern.model,
-                provider=provider.name.lower(),
-                base_url=provider.base_url,
-                api_key=key,
-                supports_thinking=None if known is None else known.supports_thinking,
-                context_window=None if known is None else known.context_window,
+        try:
+            return Ok(
+                compatible_model(
+                    name=pattern.model,
+                    provider=provider.name.lower(),
+                    base_url=provider.base_url,
+                    api_key=key,
+                    supports_thinking=None if known is None else known.supports_thinking,
+                    context_window=None if known is None else known.context_window,
+                )
             )
-        )
+        except UnboundedError:
+            return Err(unbounded(pattern))
