@@ -69,6 +69,7 @@ class SqliteStore:
         self._clock = clock
         self._notes = Notes(file)
         self.tell = self._notes.tell
+        # The thread that writes takes out of it: go through a copy, which other threads see as one step.
         self._newest: dict[TaskId, Task] = {}
         self._settled: OrderedDict[TaskId, tuple[int, int]] = OrderedDict()
         self._settled_chars = 0
@@ -217,7 +218,7 @@ class SqliteStore:
         return self._listed(ALL)
 
     def recent(self) -> tuple[Task, ...]:
-        newest = tuple(self._newest.values())
+        newest = self._newest.copy().values()
         return tuple(task for task in newest if isinstance(self._within_retention(task), Ok))
 
     def session(self, session_id: SessionId) -> tuple[Task, ...]:
@@ -231,7 +232,7 @@ class SqliteStore:
 
     def _listed(self, which: Which) -> Iterator[Task]:
         """From memory where it is newer; what is not in the file yet comes last."""
-        mine = tuple(self._newest.values())
+        mine = self._newest.copy().values()
         newest = {task.id: task for task in mine if which is ALL or task.session_id in which.values}
         unwritten = {task_id for task_id in newest if not self._is_written(task_id)}  # asked before the file is read
         found = self._reader.rows(which)
