@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_ai.messages import TextPart, ThinkingPart, ToolCallPart
 
-from ohm_subagents.contract.text import encodable
+from ohm_subagents.contract.text import encodable, encodable_json
 from ohm_subagents.contract.usage import count_of
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
     from pydantic_ai.messages import ModelResponse, ModelResponsePart
 
 _COUNTS: Final = (
@@ -69,16 +68,3 @@ def _sound_args(args: str) -> str:
         return json.dumps(encodable_json(json.loads(args)))
     except (ValueError, RecursionError):
         return encodable(args)
-
-
-def encodable_json(value: JsonValue) -> JsonValue:
-    """The value with texts that can be written down."""
-    match value:
-        case str():
-            return encodable(value)
-        case list():
-            return [encodable_json(each) for each in value]
-        case dict():
-            return {encodable(name): encodable_json(each) for name, each in value.items()}
-        case _:
-            return value
