@@ -40,9 +40,12 @@ async def test_a_host_shows_the_tasks_at_work_and_is_cleared_in_the_end():
         await ohm.reconfigure(env=HERMETIC)
         await host.cleared.wait()
         assert host.widgets == {}
+        await anyio.wait_all_tasks_blocked()
         host.shown = anyio.Event()
         await ohm.reconfigure(env=COMPACT)
-        await host.shown.wait()
+        with anyio.move_on_after(5):
+            await host.shown.wait()
+        assert KEY in host.widgets, "the new mode is in force at once, though nothing has happened since"
         gate.set()
     assert (host.statuses, host.widgets) == ({}, {})
 

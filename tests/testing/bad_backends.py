@@ -14,6 +14,7 @@ from ohm_subagents.plugin import (
     Backend,
     BackendSpec,
     Capability,
+    Checkpointed,
     Err,
     Exchange,
     ModelPattern,
@@ -282,6 +283,40 @@ class TestPrepares(Preparing):
             return Ok(None)
 
 
+class TestGoesOnFromTheNewestCheckpoint(Law):
+    class Subject(Good):
+        async def run(self, request: RunRequest, sink: Sink):
+            for state in ("begun", request.prompt):
+                sink.emit(Checkpointed(state=state))
+            if request.prompt == "recall":
+                return Ok(
+                    RunOutput(text=f"hello {request.history[0].prompt}" if request.checkpoint != "begun" else "?")
+                )
+            return await super().run(request, sink)
+
+
+class TestHasOneRunASession(Law):
+    class Subject(Good):
+        def __init__(self):
+            self.at_work = set[str]()
+
+        async def run(self, request: RunRequest, sink: Sink):
+            if request.session_id in self.at_work:
+                return Err(OhmError(code="busy", message="The session is at work."))
+            self.at_work.add(request.session_id)
+            try:
+                return await super().run(request, sink)
+            finally:
+                self.at_work.remove(request.session_id)
+
+
+class TestSummarisesWithANumber(Law):
+    class Subject(Good):
+        async def run(self, request: RunRequest, sink: Sink):
+            await super().run(request, sink)
+            return Ok(RunOutput(text=request.prompt, summary=5))
+
+
 class TestPreparesOnlyOnPaper(Preparing):
     pass
 
@@ -294,6 +329,26 @@ class TestPreparesNothingTheSecondTime(Preparing):
             await checkpoint()
             done, self.is_made = self.is_made or Ok(None), True
             return done
+
+
+class TestPreparesAThing(Preparing):
+    class Subject(Good):
+        async def prepare(self, profile: Profile, model: ModelPattern | None):
+            await checkpoint()
+            return Ok(5)
+
+
+class TestIsBrokenByACancelledPreparation(Preparing):
+    class Subject(Good):
+        is_half_made = False
+
+        async def prepare(self, profile: Profile, model: ModelPattern | None):
+            if self.is_half_made:
+                raise ValueError("half made")
+            self.is_half_made = True
+            await checkpoint()
+            self.is_half_made = False
+            return Ok(None)
 
 
 class TestRaisesInPreparing(Preparing):
@@ -320,6 +375,13 @@ class TestGoesOnAndThenObeysTheGate(Law):
     class Subject(Good):
         async def asked(self, request: RunRequest, sink: Sink):
             sink.emit(UsageAdded(usage=Usage(requests=1)))
+            return await super().asked(request, sink)
+
+
+class TestSpeaksAndThenObeysTheGate(Law):
+    class Subject(Good):
+        async def asked(self, request: RunRequest, sink: Sink):
+            sink.emit(TextDelta(text=request.prompt))
             return await super().asked(request, sink)
 
 
