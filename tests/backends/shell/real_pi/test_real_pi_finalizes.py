@@ -34,7 +34,9 @@ async def opened(desk, server, **options):
     (desk.work / "prompts").mkdir(exist_ok=True)
     (desk.work / "prompts" / "scout.md").write_text(SCOUT)
     config = desk.config(server, **options)
-    async with Ohm.open(cwd=desk.work, env=desk.env, config=config, suites=["sticky"], profiles=[PROFILE]) as ohm:
+    async with Ohm.open(
+        cwd=desk.work, trust=True, env=desk.env, config=config, suites=["sticky"], profiles=[PROFILE]
+    ) as ohm:
         yield ohm
 
 
@@ -92,7 +94,7 @@ async def test_any_profile_may_demand_a_result_of_a_schema_on_a_pi_that_stays(de
     replies = (Say("I am done."), final(status="SUCCESS", result={"files": ["a"]}))
     config = {"profiles": [profile]}
     async with ModelServer(*replies) as server:
-        async with Ohm.open(cwd=desk.work, env=desk.env, config=desk.config(server), **config) as ohm:
+        async with Ohm.open(cwd=desk.work, trust=True, env=desk.env, config=desk.config(server), **config) as ohm:
             output = (await ohm.run("seer", "go")).ok_value.output
         tools = [one["function"] for one in server.requests[0].body["tools"]]
     assert output == '{"files":["a"]}'
