@@ -142,6 +142,38 @@ async def test_a_suite_reaches_the_host_and_the_clock_and_what_ids_are_made_of()
     assert host.branch() == ({"type": "custom", "customType": "notes", "data": {"n": 1, "of": 42}},)
 
 
+async def test_a_host_is_told_everything_as_a_suite_says_it():
+    host, surface = MemoryHost(), Surface()
+    async with mounted(surface=surface, host=host):
+        ours = surface.ohm.assembly.sources.host
+        for told in (ours, surface.context.host):
+            told.send_message("note", "a", display=False)
+            told.send_user_message("b", follow_up=True)
+            told.set_widget("w", ["c"], placement="belowEditor")
+            told.append_entry("kind", {"d": 1})
+            told.set_status("s", "e")
+    once = [
+        ("send_message", "note", "a", False),
+        ("send_user_message", "b", True),
+        ("set_widget", "w", ("c",), "belowEditor"),
+        ("append_entry", "kind", {"d": 1}),
+        ("set_status", "s", "e"),
+    ]
+    assert host.calls == [*once, *once]
+
+
+async def test_a_suite_for_parents_and_subagents_hears_an_event_once():
+    class Shared(Notes):
+        @hookimpl
+        def ohm_tool_suites(self):
+            return [ToolSuiteSpec(name=self.name, summary="", build=self._build, audience="both")]
+
+    shared = Shared(answer={"n": 1})
+    async with opened(shared) as ohm:
+        assert await ohm.emit("session_start", {"reason": "new"}) == ({"n": 1},)
+    assert shared.heard == [{"reason": "new"}]
+
+
 async def test_without_a_host_there_is_none_and_ids_are_random():
     async with mounted() as surface:
         context = surface.context

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from ohm_subagents import Ohm
-from ohm_subagents.contract import Checkpointed, TextDelta
+from ohm_subagents.contract import Checkpointed, FileChanged, TextDelta
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step
 
 pytestmark = pytest.mark.anyio
@@ -40,6 +40,17 @@ async def test_tasks_are_kept_in_the_users_directory_unless_somebody_says_otherw
     for chosen in ({"store": "memory"}, {"subagents": {"store": "memory"}}):
         async with opened(tmp_path, **chosen) as ohm:
             assert ohm.task(done.task_id) is None
+
+
+async def test_of_a_task_in_a_snapshot_as_many_events_are_read_as_are_to_be_kept(tmp_path):
+    wrote = tuple(FileChanged(path=f"{number}.txt") for number in range(9))
+    talk = Step(events=tuple(one for path in wrote for one in (path, TextDelta(text="."))), text="done")
+    async with opened(tmp_path, store="snapshot", backend=ScriptedBackend(default=talk)) as ohm:
+        done = (await ohm.run("finder", "p")).ok_value
+        newest = ohm.task(done.task_id).events[-3:]
+    async with opened(tmp_path, store="snapshot", taskMaxEvents=3) as ohm:
+        task = ohm.task(done.task_id)
+    assert task.events == newest
 
 
 @pytest.mark.parametrize("store", ["sqlite", "snapshot"])

@@ -273,10 +273,11 @@ async def test_a_host_that_raises_is_logged_once_and_told_nothing_more() -> None
     stage = Stage()
     host = BrokenHost()
     stage.ui = LiveUi(host, tasks=stage.tasks.values, settings=lambda: stage.settings, clock=stage.now, logger=stage)
-    async with anyio.create_task_group() as group:
-        group.start_soon(stage.ui.run)
-        stage.happens(*START)
-        await stage.at(1000)
-        stage.happens(*END)
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(stage.ui.run)
+            stage.happens(*START)
+            await stage.at(1000)
+            stage.happens(*END)
     assert [event for event, _ in stage.logged] == ["host.muted"]
     assert [call[0] for call in host.calls] == ["set_status"]

@@ -3,6 +3,8 @@
 import json
 import re
 from contextlib import asynccontextmanager
+from itertools import chain
+from uuid import UUID, uuid4
 
 import anyio
 import anyio.lowlevel
@@ -208,10 +210,37 @@ async def test_a_resumed_session_keeps_its_id_and_knows_what_was_said(opened):
 # Failures
 
 
+async def test_two_tasks_of_a_call_never_share_a_session(place):
+    ids = chain([UUID(int=1 << 64)] * 2, iter(uuid4, None))
+    async with Ohm.open(
+        cwd=place / "work",
+        env=HERMETIC,
+        config=ACTING,
+        suites=["delegate"],
+        plugins=[ActingBackend(answered)],
+        new_uuid=lambda: next(ids),
+    ) as ohm:
+        done = await delegated(ohm, *tasks("a", "b"))
+    assert [window["name"] for window in done.details["windows"]] == ["a", "b"]
+    assert len({*done.details["sessionIds"]}) == 2
+
+
 class TestOverTime:
     @pytest.fixture
     def anyio_backend(self, virtual_time):
         return virtual_time
+
+    async def test_a_call_at_the_end_of_a_long_time_gives_more_of_it(self, opened):
+        async def act(request, sink):
+            await anyio.sleep(86_390)
+            sink.emit(ToolStarted(call_id="1", tool="read"))
+            sink.emit(ToolEnded(call_id="1", tool="read", status="success"))
+            await anyio.sleep(20)
+            return await answered(request, sink)
+
+        async with opened(act) as ohm:
+            done = await delegated(ohm, *tasks("a", timeout=86_400))
+        assert done.text.startswith("✓ a: completed")
 
     async def test_a_batch_of_sixteen_loses_nothing_to_five_bad_ones(self, opened, place):
         agent(place / "agent", "lost", "suggestedSkills: nowhere\n")

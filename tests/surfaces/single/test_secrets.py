@@ -31,7 +31,7 @@ from ohm_subagents.contract import (
     Usage,
     UsageAdded,
 )
-from ohm_subagents.plugin import Host, Tool, ToolResult, ToolSuiteSpec, hookimpl
+from ohm_subagents.plugin import Host, Tool, ToolCall, ToolResult, ToolSuiteSpec, hookimpl
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio
@@ -533,6 +533,77 @@ READS = {"branch", "active_tools", "has_ui", "session_file"}
 
 
 # Any suite
+
+
+async def test_what_a_suite_answers_an_event_with_is_redacted(place):
+    async def heard(_event):
+        await anyio.lowlevel.checkpoint()
+        return {"message": {"content": EVERYTHING}}
+
+    def build(context):
+        context.on("before_agent_start", heard)
+        return ()
+
+    class Odd:
+        @hookimpl
+        def ohm_tool_suites(self):
+            return [ToolSuiteSpec(name="odd", summary="x", build=build, redacts=True)]
+
+    async with opened(place, ActingBackend(leaky), Odd(), suites=["odd"]) as ohm:
+        [answer] = await ohm.emit("before_agent_start")
+    assert "[REDACTED]" in answer["message"]["content"]
+    assert leaks(json.dumps(answer)) == []
+
+
+@pytest.mark.parametrize("redact", [True, ["odd"]])
+async def test_what_a_tool_of_subagents_answers_is_redacted_if_the_user_says_so(place, redact):
+    async def odd(_call):
+        await anyio.lowlevel.checkpoint()
+        return ToolResult(text=EVERYTHING, details={"said": EVERYTHING})
+
+    tool = Tool(name="odd", label="Odd", description="x", input_schema={}, execute=odd, call_view=lambda *_: "")
+
+    class Odd:
+        @hookimpl
+        def ohm_tool_suites(self):
+            return [ToolSuiteSpec(name="odd", summary="x", build=lambda _context: (tool,), audience="child")]
+
+    for chosen, found in ((redact, False), (False, True)):
+        async with opened(place, ActingBackend(leaky), Odd(), suites=[], subagents={"redact": chosen}) as ohm:
+            done = await ohm.child_tools["odd"].execute(ToolCall(arguments={}))
+        assert (LONG in done.text, LONG in json.dumps(done.details)) == (found, found)
+
+
+async def test_a_key_in_the_file_of_an_agent_is_a_secret(place):
+    key = "a key of nobody's shape"
+    folder = place / "agents" / "agent-profiles"
+    folder.mkdir(parents=True)
+    (folder / "keyed.md").write_text(f"---\nname: keyed\napiKey: {key}\n---\nYou help.\n")
+
+    async def says(_request, _sink):
+        await anyio.lowlevel.checkpoint()
+        return f"It is {key}, I think."
+
+    env = HERMETIC | {"HOME": str(place / "home"), "PI_CODING_AGENT_DIR": str(place / "agents")}
+    redacted = {"redact": True}
+    async with opened(place, ActingBackend(says), suites=["delegate"], subagents=redacted, env=env) as ohm:
+        done = await ohm.call("delegate_to_subagents", {"tasks": [{"name": "t", "prompt": key}]})
+    assert "It is [REDACTED], I think." in json.dumps(done.details)
+    assert key not in json.dumps(done.details) + done.text
+
+
+async def test_a_home_that_is_a_link_is_hidden_by_either_name(place):
+    (place / "link").symlink_to(place / "home")
+
+    async def says(_request, _sink):
+        await anyio.lowlevel.checkpoint()
+        return f"Look at {place}/home/a.py and {place}/link/b.py."
+
+    env = HERMETIC | {"HOME": str(place / "link")}
+    redacted = {"redact": True}
+    async with opened(place, ActingBackend(says), suites=["delegate"], subagents=redacted, env=env) as ohm:
+        done = await ohm.call("delegate_to_subagents", {"tasks": [{"name": "t", "prompt": "p"}]})
+    assert "Look at ~/a.py and ~/b.py." in json.dumps(done.details)
 
 
 async def test_what_another_tool_raises_holds_no_secret_either(place):

@@ -16,6 +16,7 @@ from sticky_place import ASK, ID, files, found
 
 from ohm_subagents._surfaces import file_lock
 from ohm_subagents._surfaces.file_lock import locked
+from ohm_subagents._surfaces.sticky.turns import Turns
 
 pytestmark = pytest.mark.anyio
 
@@ -154,6 +155,18 @@ def test_an_event_loop_that_stops_while_a_call_waits_leaves_the_session_to_other
     if not is_closed:
         assert loop.run_until_complete(call) is None
         loop.close()
+
+
+async def test_a_session_that_nobody_uses_any_more_is_forgotten(tmp_path):
+    def known():
+        gc.collect()
+        return sum(isinstance(one, anyio.Lock) for one in gc.get_objects())
+
+    turns, before = Turns(), known()
+    for number in range(5):
+        async with turns.turn(tmp_path / f"{number}.jsonl", None) as notes:
+            assert notes == ()
+    assert known() <= before
 
 
 async def test_a_lock_file_that_cannot_be_looked_at_is_not_kept_locked(tmp_path, monkeypatch):
