@@ -44,6 +44,15 @@ def test_tasks_may_come_from_standard_input(ohm, delegate) -> None:
     assert (done.stdout.partition(" (")[0], done.returncode) == ("✓ answer: completed", 0)
 
 
+def test_what_of_a_task_was_not_honoured_is_told_beside_the_answer(ohm, delegate) -> None:
+    delegate()
+    tasks = [{"name": "a", "prompt": "answer", "colour": "red"}, {"name": "b", "prompt": "wide"}]
+    (ohm.project / "tasks.json").write_text(json.dumps(tasks))
+    done = ohm("delegate", "tasks.json")
+    assert "Ignored unknown key" not in done.stdout
+    assert done.stderr.splitlines() == ["a: Ignored unknown key 'colour'.", "a: Thinking is not honoured."]
+
+
 def test_a_list_of_tasks_is_run_as_it_is(ohm, delegate) -> None:
     delegate()
     (ohm.project / "tasks.json").write_text('[{"name": "a", "prompt": "answer"}, {"name": "b", "prompt": "answer"}]')

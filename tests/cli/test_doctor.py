@@ -28,9 +28,10 @@ def test_it_names_the_files_that_are_read_and_those_that_are_not_there(ohm, tmp_
 
 
 def test_keys_are_found_by_name_and_never_shown(ohm) -> None:
-    ohm.env["OPENAI_API_KEY"] = SECRET
+    ohm.env |= {"OPENAI_API_KEY": SECRET, "XAI_API_KEY": " "}
     done = ohm("doctor")
     assert "  ✓ OPENAI_API_KEY" in section(done.stdout, "Keys")
+    assert "  ○ XAI_API_KEY: not set" in section(done.stdout, "Keys")
     assert "  ○ GROQ_API_KEY: not set" in section(done.stdout, "Keys")
     assert SECRET not in done.stdout + done.stderr
 

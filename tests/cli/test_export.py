@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 
+from ohm_subagents._config.schema import OhmConfig
+from ohm_subagents.cli.export import Export, export_tasks
 from ohm_subagents.contract import Envelope
 
 
@@ -59,6 +63,42 @@ def test_a_file_is_private_whole_and_not_replaced_unless_forced(ohm) -> None:
         0o600,
     )
     assert [*(ohm.root / "project").iterdir()] == [file]
+
+
+class Slow:
+    """A registry in which something happens while it is read."""
+
+    place = "somewhere"
+
+    def __init__(self, happens) -> None:
+        self._happens = happens
+
+    def whole(self, _session):
+        self._happens()
+        return iter(())
+
+
+def export_to(file, happens, *, force=False) -> int:
+    wanted = Export(session=None, file=file, force=force, with_checkpoints=False)
+    return export_tasks(wanted, Slow(happens), OhmConfig())
+
+
+def test_a_file_that_somebody_makes_meanwhile_is_not_replaced_unless_forced(tmp_path, capsys) -> None:
+    file = tmp_path / "kept.jsonl"
+    assert export_to(file, lambda: file.write_text("of somebody")) == 2
+    assert "exists. Type another name" in capsys.readouterr().err
+    assert ([*tmp_path.iterdir()], file.read_text()) == ([file], "of somebody")
+    assert export_to(file, lambda: None, force=True) == 0
+    assert ([*tmp_path.iterdir()], file.read_text()) == ([file], "")
+
+
+def test_an_export_that_breaks_off_leaves_no_file(tmp_path, capsys) -> None:
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    assert export_to(tmp_path / "kept.jsonl", full) == 1
+    assert capsys.readouterr().err.endswith("cannot be written: No space left on device.\n")
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_place_that_takes_no_file_is_one_sentence(ohm) -> None:

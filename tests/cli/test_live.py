@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import io
 import os
 import subprocess
 import sys
@@ -8,7 +10,7 @@ from functools import reduce
 import pytest
 
 from ohm_subagents._views.cells import cells, printable
-from ohm_subagents.cli.live import TaskWatch, finished_lines, running_lines
+from ohm_subagents.cli.live import TaskWatch, drawn, finished_lines, running_lines
 from ohm_subagents.contract import (
     Route,
     RouteResolved,
@@ -95,6 +97,28 @@ def test_a_finished_task_tells_time_model_tool_calls_and_tokens() -> None:
         finished_lines(task, width=80)[-1]
         == "    ╰── Succeeded after 0.0s · openai/gpt-5 · 1 tool call(s) · 1,234 tokens"
     )
+
+
+def test_a_terminal_that_was_closed_costs_the_work_nothing(monkeypatch) -> None:
+    class Terminal(io.StringIO):
+        is_closed = False
+
+        def isatty(self) -> bool:
+            return True
+
+        def write(self, text: str) -> int:
+            if self.is_closed:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return super().write(text)
+
+    terminal, done = Terminal(), []
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with drawn(lambda _width, _height: "at work"):
+        assert terminal.getvalue()
+        terminal.is_closed = True
+        done.append("the work")
+    assert done == ["the work"]
 
 
 def test_a_watch_has_a_frame_before_the_first_event() -> None:

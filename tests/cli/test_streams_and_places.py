@@ -9,6 +9,9 @@ import subprocess
 
 import pytest
 
+from ohm_subagents.cli.exits import report
+from ohm_subagents.contract import Diagnostic
+
 COMMANDS = [
     ("run", "finder", "x"),
     ("subagents",),
@@ -52,6 +55,24 @@ def test_a_reader_that_has_seen_enough_is_no_failure_worth_a_word(ohm_process) -
         os.close(writer)
         _, stderr = process.communicate(timeout=60)
     assert (process.returncode, stderr) == (1, b"")
+
+
+@pytest.mark.parametrize(
+    "command", [("run", "nobody", "Grüße 世界", "--json"), ("tasks", "--json"), ("tasks", "export")]
+)
+def test_json_is_json_where_the_terminal_has_other_letters_too(ohm, ohm_process, command) -> None:
+    ohm("run", "finder", "Grüße 世界")
+    ohm.env["PYTHONIOENCODING"] = "ascii"
+    done = ohm_process(*command)
+    told = json.loads(done.stdout)
+    told = told[0] if isinstance(told, list) else told
+    assert told.get("prompt", "Grüße 世界") == "Grüße 世界"
+
+
+def test_what_is_wrong_is_told_once(capsys) -> None:
+    one, other = (Diagnostic(subject="a", message=message) for message in ("It is old.", "It is new."))
+    report([one, other, one])
+    assert capsys.readouterr().err.splitlines() == [f"warning: {one}", f"warning: {other}"]
 
 
 def test_a_closed_standard_error_costs_no_answer(ohm_process) -> None:

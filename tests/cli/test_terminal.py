@@ -78,6 +78,18 @@ def test_a_closed_terminal_ends_the_task_and_its_child(ohm, ohm_process) -> None
         os.kill(child, 0)
 
 
+def test_a_terminal_that_tells_of_its_end_twice_lets_the_task_end_in_order(ohm, ohm_process) -> None:
+    with ohm_process.start("run", "finder", "end slowly", "--backend", "stage") as process:
+        assert ohm.reached.read_text() == "at work"
+        process.send_signal(signal.SIGHUP)
+        assert ohm.reached.read_text() == "ending"
+        process.send_signal(signal.SIGHUP)
+        ohm.released.write_text("go")
+        _, stderr = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 129
+    assert stderr.decode().splitlines()[-1] == "Interrupted."
+
+
 def test_json_on_a_terminal_is_json(ohm_process) -> None:
     with on_terminal(ohm_process, "run", "finder", "answer", "--backend", "none", "--json") as (screen, process):
         screen.wait_for_end()

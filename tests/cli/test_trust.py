@@ -41,6 +41,7 @@ def test_a_project_is_trusted_for_as_long_as_its_files_stay_as_they_are(ohm, hel
     assert not is_held(ohm)
     (ohm.project / "prompts" / "p.md").unlink()
     assert is_held(ohm)
+    assert "○ the project is not trusted: 2 files only tighten" in ohm("doctor").stdout
 
 
 def test_a_file_that_is_new_is_not_trusted(ohm, helper):

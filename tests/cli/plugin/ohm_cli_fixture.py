@@ -59,6 +59,8 @@ class Stage:
                 await to_thread.run_sync(wait_released, abandon_on_cancel=True)
             case "hang":
                 await hang()
+            case "end slowly":
+                await end_slowly()
         return Ok(RunOutput(text="line one\n  line two"))
 
 
@@ -83,6 +85,17 @@ async def hang() -> None:
         with anyio.CancelScope(shield=True):
             process.kill()
             await process.aclose()
+
+
+async def end_slowly() -> None:
+    """Until cancelled, and then until it is let go."""
+    await to_thread.run_sync(signal_reached, "at work")
+    try:
+        await anyio.sleep_forever()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(signal_reached, "ending")
+            await to_thread.run_sync(wait_released)
 
 
 def signal_reached(text: str) -> None:
