@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-DOORS = ("ohm_subagents", "ohm_subagents.contract", "ohm_subagents.plugin", "ohm_subagents.testing")
+DOORS = (
+    *("ohm_subagents", "ohm_subagents.config", "ohm_subagents.contract", "ohm_subagents.plugin"),
+    "ohm_subagents.testing",
+)
 SNAPSHOT = Path(__file__).with_name("doors.txt")
 
 

@@ -49,7 +49,7 @@ import os, logging
 print(json.dumps({"modules": sorted(set(sys.modules) - before), "effects": effects,
                   "handlers": [type(h).__name__ for h in logging.getLogger().handlers]}))
 """
-DOORS = ["ohm_subagents", "ohm_subagents.contract", "ohm_subagents.plugin"]
+DOORS = ["ohm_subagents", "ohm_subagents.config", "ohm_subagents.contract", "ohm_subagents.plugin"]
 
 
 def probe(module: str) -> dict[str, list[str]]:

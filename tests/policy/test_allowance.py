@@ -6,7 +6,7 @@ import pytest
 
 from ohm_subagents._config.load import load_config
 from ohm_subagents._policy.allowance import allowance
-from ohm_subagents._policy.sources import said, void_ceilings
+from ohm_subagents._policy.sources import explain_limits, void_ceilings
 from ohm_subagents._profiles.catalog import load_catalog
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.limits import Budget, Clocks, Limits, LoopPolicy
@@ -48,7 +48,7 @@ class Place:
 
     def sources(self):
         loaded, profile = self.load()
-        return {one.key: (one.value, self.short(one.source)) for one in said(profile, loaded)}
+        return {one.key: (one.value, self.short(one.source)) for one in explain_limits(profile, loaded)}
 
     def void(self):
         loaded, profile = self.load()

@@ -139,7 +139,7 @@ def _changes(folder: str, record: TrustRecord) -> Iterator[str]:
             yield key
 
 
-def records(directory: Path) -> tuple[TrustRecord, ...]:
+def trust_records(directory: Path) -> tuple[TrustRecord, ...]:
     """Every project that the user has trusted, by path."""
     found: list[TrustRecord] = []
     with suppress(OSError):

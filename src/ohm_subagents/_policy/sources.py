@@ -26,7 +26,7 @@ _FOLLOWS = "follows from idleMs and softMs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ExplainedLimit:
     """One number in force and who set it: `limits.capMs`, 60000, `set by the profile finder.md`."""
 
     key: str
@@ -34,13 +34,13 @@ class Said:
     source: str
 
 
-def said(profile: Profile, loaded: LoadedConfig) -> tuple[Said, ...]:
+def explain_limits(profile: Profile, loaded: LoadedConfig) -> tuple[ExplainedLimit, ...]:
     """Every clock of a profile's runs and every number of its tasks' budget."""
     heard = _voices(profile, loaded.config)
     limits = resolved_limits(heard)
     filled = replace(limits, extend_ms=limits.resolved().extend_ms)
     return tuple(
-        Said(key=key, value=value, source=_source(key, value, heard, profile, loaded))
+        ExplainedLimit(key=key, value=value, source=_source(key, value, heard, profile, loaded))
         for key, value in (*_numbers(filled), *_numbers(resolved_budget(heard)))
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator.model_order import configured_model
 from ohm_subagents._policy.allowance import loop_policy
-from ohm_subagents._policy.sources import said
+from ohm_subagents._policy.sources import explain_limits
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, complain
 from ohm_subagents.cli.model_choice import resolved_model
 from ohm_subagents.cli.readiness import obstacle
@@ -112,7 +112,7 @@ def profile_text(
 
 
 def _limits(profile: Profile, loaded: LoadedConfig) -> Iterator[str]:
-    for one in said(profile, loaded):
+    for one in explain_limits(profile, loaded):
         yield f"- {one.key.removeprefix('limits.')}: {one.value} ({one.source})"
     loop = loop_policy(profile, loaded.config.subagents.entry(profile.id))
     rules = {

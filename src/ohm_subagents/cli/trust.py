@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ohm_subagents._config.env import config_dir, process_env
-from ohm_subagents._config.trust import COMMAND, Project, TrustRecord, forget_trust, records, write_trust
+from ohm_subagents._config.trust import COMMAND, Project, TrustRecord, forget_trust, trust_records, write_trust
 from ohm_subagents.cli.exits import SUCCESS, TASK_FAILED, complain
 from ohm_subagents.cli.terminal import print_text
 
@@ -64,7 +64,7 @@ async def forget(cwd: Path) -> int:
 
 async def print_trusted() -> int:
     """List the projects that are trusted."""
-    found = [f"{one.project} ({len(one.files)} files)" for one in records(config_dir(process_env()))]
+    found = [f"{one.project} ({len(one.files)} files)" for one in trust_records(config_dir(process_env()))]
     print_text("\n".join(found) or "No project is trusted.")
     return SUCCESS
 

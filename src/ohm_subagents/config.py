@@ -1,0 +1,83 @@
+"""The door to the configuration: load it, explain where a value comes from, and read or grant trust in a project."""
+
+from ohm_subagents._config.env import agent_dir, config_dir, process_env
+from ohm_subagents._config.limits import CommonBudget, CommonLimits, CommonLoop, OwnBudget, OwnLimits, OwnLoop
+from ohm_subagents._config.load import FILE_NAME as CONFIG_FILE
+from ohm_subagents._config.load import LoadedConfig, load_config
+from ohm_subagents._config.painter import AzurePainter, GooglePainter, OpenAIPainter, Painter
+from ohm_subagents._config.permissions import Permissions
+from ohm_subagents._config.schema import (
+    Features,
+    OhmConfig,
+    ProfileSettings,
+    Provider,
+    ProviderModel,
+    SubagentEntry,
+    Subagents,
+)
+from ohm_subagents._config.tables import config_schema, config_table, env_table
+from ohm_subagents._config.tool_rules import ToolRules
+from ohm_subagents._config.trust import COMMAND as TRUST_COMMAND
+from ohm_subagents._config.trust import (
+    Covers,
+    Project,
+    Trust,
+    TrustRecord,
+    forget_trust,
+    read_trust,
+    trust_records,
+    write_trust,
+)
+from ohm_subagents._config.values import UnclearModel
+from ohm_subagents._policy.allowance import loop_policy
+from ohm_subagents._policy.permissions import is_hidden, standing
+from ohm_subagents._policy.sources import ExplainedLimit, explain_limits
+from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
+
+__all__ = [
+    "CONFIG_FILE",
+    "TRUST_COMMAND",
+    "AzurePainter",
+    "CommonBudget",
+    "CommonLimits",
+    "CommonLoop",
+    "Covers",
+    "ExplainedLimit",
+    "Features",
+    "GooglePainter",
+    "LoadedConfig",
+    "OhmConfig",
+    "OpenAIPainter",
+    "OwnBudget",
+    "OwnLimits",
+    "OwnLoop",
+    "Painter",
+    "Permissions",
+    "ProfileSettings",
+    "Project",
+    "Provider",
+    "ProviderModel",
+    "ResolvedTools",
+    "SubagentEntry",
+    "Subagents",
+    "ToolRules",
+    "Trust",
+    "TrustRecord",
+    "UnclearModel",
+    "agent_dir",
+    "config_dir",
+    "config_schema",
+    "config_table",
+    "env_table",
+    "explain_limits",
+    "forget_trust",
+    "is_hidden",
+    "load_config",
+    "loop_policy",
+    "process_env",
+    "read_trust",
+    "resolve_tools",
+    "standing",
+    "trust_records",
+    "write_trust",
+]
