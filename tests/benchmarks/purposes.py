@@ -33,7 +33,7 @@ PURPOSES = {
     "ohm_subagents/_orchestrator/world.py": "plan: profile, permissions, backend, model",
     "ohm_subagents/_orchestrator/batch.py": "plan: profile, permissions, backend, model",
     "ohm_subagents/_orchestrator/": "commands, replies, and who waits for them",
-    "ohm_subagents/_orchestrator/admission.py": "a task of its own, in its turn",
+    "ohm_subagents/_orchestrator/run_queue.py": "a task of its own, in its turn",
     "ohm_subagents/_orchestrator/running.py": "a task of its own, in its turn",
     "ohm_subagents/_orchestrator/drive.py": "the run loop: scopes, prompt, request, outcome",
     "ohm_subagents/_orchestrator/prompt.py": "the run loop: scopes, prompt, request, outcome",

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator import refusals
-from ohm_subagents._orchestrator.admission import Admission
 from ohm_subagents._orchestrator.alarm import Alarm
 from ohm_subagents._orchestrator.drive import Driver
 from ohm_subagents._orchestrator.observe import Audience
 from ohm_subagents._orchestrator.plan import new_task, refused_task
 from ohm_subagents._orchestrator.redacted import live_task, redacted_event, redacted_task
+from ohm_subagents._orchestrator.run_queue import RunQueue
 from ohm_subagents.contract.events import Failed, TaskQueued, TaskSettled
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import apply
@@ -66,12 +66,12 @@ class RunningTasks:
         self._mishaps = mishaps
         self._alarm = Alarm(group)
         self._driver = Driver(pool, alarm=self._alarm, throttle=throttle)
-        self._admission = Admission(group, self._driver.drive)
+        self._queue = RunQueue(group, self._driver.drive)
         self._live: dict[TaskId, LiveTask] = {}
 
     def limit(self, max_running: int | None) -> None:
         """How many tasks may run at once, over all calls; those that run already go on."""
-        self._admission.limit(max_running)
+        self._queue.limit(max_running)
 
     def get(self, task_id: TaskId) -> LiveTask | None:
         """The task, while it waits or runs."""
@@ -84,7 +84,7 @@ class RunningTasks:
     def position(self, task_id: TaskId) -> int | None:
         """The task's place in line, from 1; None when it does not wait."""
         live = self._live.get(task_id)
-        return None if live is None else self._admission.position(live)
+        return None if live is None else self._queue.position(live)
 
     def in_line(self, first: LiveTask, show: Callable[[], None]) -> AbstractContextManager[None]:
         """While `first` waits for its turn, show its place in line, now and whenever it moves."""
@@ -96,7 +96,7 @@ class RunningTasks:
                 show()
 
         moved()
-        return self._admission.followed(moved)
+        return self._queue.followed(moved)
 
     def enrol(
         self, admitted: Plan, observers: Sequence[Observer], lineage: Lineage, *, former: Task | None = None
@@ -176,7 +176,7 @@ class RunningTasks:
 
     def begin(self, tasks: Sequence[LiveTask], *, workers: int) -> None:
         """Queue all of them, then run them in order, at most `workers` at once."""
-        self._admission.queue(tasks, workers=workers)
+        self._queue.put(tasks, workers=workers)
 
     def close(self, reason: str) -> None:
         """Cancel everything; the owner's task group then waits for it."""
@@ -203,7 +203,7 @@ class RunningTasks:
         """The task is over: it ran to its end, or was stopped."""
         del self._live[live.task.id]
         live.on_settled = _nothing  # it knows its task: without the circle both are gone at once
-        self._admission.leave(live)
+        self._queue.leave(live)
         for child in tuple(live.children):
             child.cancel(f"Task {live.task.id}, which had started it, is over.")
 

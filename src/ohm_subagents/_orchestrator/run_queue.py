@@ -1,4 +1,4 @@
-"""Who runs next: first come, first served, under a cap for each batch and one for the whole `Ohm`."""
+"""Decide which queued task runs next: first come, first served, under a cap for each batch and one for the `Ohm`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Batch:
         self.is_offered = False
 
 
-class Admission:
+class RunQueue:
     """Starts `work` for each task in its turn. A task that waits has a ticket; the lowest runs next.
 
     Tasks begin in the order of their tickets on every event loop. asyncio runs them in the order in which they were
@@ -66,7 +66,7 @@ class Admission:
         self._max_running = math.inf if max_running is None else max_running
         self._dispatch()
 
-    def queue(self, tasks: Iterable[LiveTask], *, workers: int) -> None:
+    def put(self, tasks: Iterable[LiveTask], *, workers: int) -> None:
         """Let all of them run in order, at most `workers` at once; each records that it was queued."""
         batch = _Batch(tasks, max(1, workers))
         for live in batch.waiting:
