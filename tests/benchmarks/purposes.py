@@ -48,7 +48,7 @@ PURPOSES = {
     "ohm_subagents/_orchestrator/loops.py": "guards: four clocks, loops, budgets",
     "ohm_subagents/_orchestrator/purse.py": "guards: four clocks, loops, budgets",
     "ohm_subagents/_orchestrator/account.py": "guards: four clocks, loops, budgets",
-    "ohm_subagents/_orchestrator/lineage.py": "guards: four clocks, loops, budgets",
+    "ohm_subagents/_orchestrator/call_context.py": "guards: four clocks, loops, budgets",
     "ohm_subagents/_orchestrator/request_gate.py": "gate: overload, budgets and last words before a model request",
     "ohm_subagents/_orchestrator/throttle.py": "gate: overload, budgets and last words before a model request",
     "ohm_subagents/_orchestrator/live.py": "the record: events applied, told to observers",

@@ -19,7 +19,7 @@ from golden_suites import Case
 from golden_todos import state, told
 from golden_world import ENTRY, HOUSE, World, opened
 
-from ohm_subagents._orchestrator.lineage import CURRENT, rooted
+from ohm_subagents._orchestrator.call_context import current_context, root_context
 from ohm_subagents.contract import Budget
 from ohm_subagents.plugin import ToolResult
 
@@ -104,11 +104,11 @@ async def _tool(world: World, call: Json) -> Outcome:
 
 async def deep_inside(world: World, *call: Any, **options: Any) -> ToolResult:
     """A call that one of so many subagents makes, each started by the one before."""
-    place = CURRENT.set(rooted(Budget(depth=1), level=max(1, world.level)))
+    place = current_context.set(root_context(Budget(depth=1), level=max(1, world.level)))
     try:
         return await world.ohm.call(*call, **options)
     finally:
-        CURRENT.reset(place)
+        current_context.reset(place)
 
 
 async def _abort(event: anyio.Event, after_s: float) -> None:

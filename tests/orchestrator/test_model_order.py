@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ohm_subagents import ErrorCode, Ohm
-from ohm_subagents._orchestrator.model_order import named_model
+from ohm_subagents._orchestrator.admission.model_order import named_model
 from ohm_subagents.contract import ModelPattern, Profile
 from ohm_subagents.testing import HERMETIC, ScriptedBackend
 

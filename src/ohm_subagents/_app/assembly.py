@@ -23,9 +23,9 @@ from ohm_subagents._config.load import LoadedConfig, load_config
 from ohm_subagents._config.pi_settings import load_pi_settings, terminal_columns
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.trust import read_trust
+from ohm_subagents._orchestrator.admission.context import AdmissionContext
 from ohm_subagents._orchestrator.log import LogObserver
 from ohm_subagents._orchestrator.mishaps import Mishaps
-from ohm_subagents._orchestrator.world import World
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginHost
 from ohm_subagents._policy.entries import unmatched_agents, unmatched_backends, unmatched_entries, unmatched_suites
@@ -165,12 +165,12 @@ class Assembly:
             names = ()
         return names or CHILD_TOOLS
 
-    def world(self, child_tools: Mapping[str, Tool]) -> Result[World, OhmError]:
+    def admission_context(self, child_tools: Mapping[str, Tool]) -> Result[AdmissionContext, OhmError]:
         """What the engine looks at when it admits an item; an `Err` refuses every command."""
         if isinstance(self.loaded, Err):
             return Err(_unusable(self.loaded.err_value))
         return Ok(
-            World(
+            AdmissionContext(
                 config=self.config,
                 catalog=self.catalog,
                 agents=self.agents,

@@ -82,7 +82,7 @@ class Engine:
             mishaps=assembly.sources.mishaps,
             throttle=self._throttle,
         )
-        self.orchestrator = Orchestrator(world=lambda: self._world, running=self._running, store=store)
+        self.orchestrator = Orchestrator(context=lambda: self._context, running=self._running, store=store)
         self.answers = Answers(self._result_schema)
         self._take_over(assembly, ours=())
 
@@ -103,7 +103,7 @@ class Engine:
         subagents = assembly.config.subagents
         mounted = mount_all(assembly.config, self._suites, assembly.host.tool_suites(), self._suite_context)
         self.assembly = replace(assembly, mounted=mounted)
-        self._world = assembly.world(mounted.child.tools)
+        self._context = assembly.admission_context(mounted.child.tools)
         if isinstance(assembly.loaded, Ok):
             self._running.limit(subagents.max_running)
             self._throttle.configure(limits=subagents.max_requests, retries=subagents.request_retries)
@@ -120,14 +120,14 @@ class Engine:
     async def warm_up(self, names: tuple[str, ...]) -> tuple[Diagnostic, ...]:
         """Open what runs of these profiles need, and say what cannot be opened."""
         self.orchestrator.check_open()
-        return await warmed_up(names, self._world, self._pool)
+        return await warmed_up(names, self._context, self._pool)
 
     def _result_schema(self, task: Task) -> Mapping[str, JsonValue] | None:
         """What the answer of a task has to fit, if its profile still says so."""
-        if isinstance(self._world, Err):
+        if isinstance(self._context, Err):
             return None
-        world = self._world.ok_value
-        found = world.find(world.as_before(task))
+        context = self._context.ok_value
+        found = context.find(context.as_before(task))
         return found.ok_value.result_schema if isinstance(found, Ok) else None
 
     def suite_diagnostics(self) -> Iterator[Diagnostic]:

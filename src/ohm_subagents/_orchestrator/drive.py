@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
+from ohm_subagents._orchestrator.call_context import CallContext, current_context
 from ohm_subagents._orchestrator.door import MisfitError, answered, bounded
 from ohm_subagents._orchestrator.finalization import asking, concluded, correction, exhausted
 from ohm_subagents._orchestrator.guard import RunGuard
-from ohm_subagents._orchestrator.lineage import CURRENT, Lineage
 from ohm_subagents._orchestrator.prompt import assembled
 from ohm_subagents._orchestrator.sink import RunSink
 from ohm_subagents._orchestrator.tracing import span
@@ -29,10 +29,10 @@ from ohm_subagents.contract.text import encodable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.alarm import Alarm
     from ohm_subagents._orchestrator.live import LiveTask
     from ohm_subagents._orchestrator.message import Message
-    from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.throttle import Throttle
     from ohm_subagents._plugins.pool import BackendPool, Lease, Opened
     from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
@@ -53,8 +53,8 @@ class Driver:
 
     async def drive(self, live: LiveTask, begun: Callable[[], None]) -> None:
         """Run a task to its end; `begun` is called when it runs. The record says how it ended."""
-        above = live.lineage
-        place = CURRENT.set(Lineage(account=above.account, task_id=live.task.id, level=above.level + 1))
+        above = live.caller
+        place = current_context.set(CallContext(account=above.account, task_id=live.task.id, level=above.level + 1))
         try:
             with span(live):
                 if not live.task.is_terminal:  # else it was cancelled at the last moment
@@ -65,7 +65,7 @@ class Driver:
                 raise stop from None
             live.settle(Failed(error=_raised(live, exc)))
         finally:
-            CURRENT.reset(place)
+            current_context.reset(place)
             live.settle(OWNER_CLOSED)
 
     async def _drain(self, live: LiveTask, begun: Callable[[], None]) -> None:
@@ -216,7 +216,7 @@ def _request(live: LiveTask, message: Message, prompt: str, guard: RunGuard, sin
         gate=guard.gate,
         is_one_shot=plan.item.is_one_shot,
         env=plan.env,
-        depth=live.lineage.level + 1,
+        depth=live.caller.level + 1,
     )
 
 

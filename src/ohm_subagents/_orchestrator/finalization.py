@@ -6,21 +6,18 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.interfaces import Capability, RunOutput
+from ohm_subagents._plugins.interfaces import RunOutput
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Cancelled, Failed, Succeeded, ToolEnded, ToolStarted
 from ohm_subagents.contract.finalization import FINALIZE
-from ohm_subagents.contract.json_schema import schema_fault
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.message import Message
-    from ohm_subagents._orchestrator.plan import Plan
-    from ohm_subagents._plugins.interfaces import BackendSpec
     from ohm_subagents.contract.events import Event, Outcome
-    from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
 
     Ended = Result[RunOutput, OhmError] | None
@@ -42,36 +39,6 @@ _SPENT: Final = frozenset(
     }
 )
 """The run was given all that it may have."""
-
-
-def unfit(profile: Profile) -> OhmError | None:
-    """What is wrong with what a profile says of its answer; a profile that was made in Python was not read by anyone.
-
-    Returns `profile_invalid`.
-    """
-    if profile.result_schema is None:
-        return None
-    fault = schema_fault(profile.result_schema)
-    if fault is not None:
-        fact, advice = f"has a result_schema that is no JSON schema: {fault}.", "Mend the schema, or leave it out."
-    elif profile.finalize is None:
-        fact, advice = "has a result_schema, but its answer is not handed in.", "Set `finalize='required'` beside it."
-    else:
-        return None
-    return OhmError(code=ErrorCode.PROFILE_INVALID, message=f"Profile '{profile.id}' {fact}", advice=advice)
-
-
-def unsupported(profile: Profile, spec: BackendSpec | None) -> OhmError | None:
-    """What stands against running a profile whose answers are handed in on a backend that cannot take one."""
-    if profile.finalize is None or spec is None:
-        return None
-    if spec.capabilities & {Capability.CHILD_TOOLS, Capability.FINALIZE}:
-        return None
-    return OhmError(
-        code=ErrorCode.FINALIZE_UNSUPPORTED,
-        message=f"Profile '{profile.id}' demands {FINALIZE}, and backend '{spec.id}' gives subagents no such tool.",
-        advice="Run it on a backend that gives tools to subagents, or take 'finalize' out of the profile.",
-    )
 
 
 def concluded(task: Task, message: Message, result: Ended, told: Callable[[str], str]) -> Ended:

@@ -58,7 +58,7 @@ class RunGuard:
     """
 
     def __init__(self, live: LiveTask, message: Message, *, alarm: Alarm, throttle: Throttle) -> None:
-        plan, account = message.plan, live.lineage.account
+        plan, account = message.plan, live.caller.account
         self.scope = message.scope = anyio.CancelScope()
         self.error: OhmError | None = None
         self.alarm: Entry | None = None

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from anyio import TaskHandle
 
+    from ohm_subagents._orchestrator.admission.plan import Plan
+    from ohm_subagents._orchestrator.call_context import CallContext
     from ohm_subagents._orchestrator.guard import RunGuard
-    from ohm_subagents._orchestrator.lineage import Lineage
     from ohm_subagents._orchestrator.observe import Audience
-    from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._plugins.interfaces import RunOutput
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.events import Event, Outcome
@@ -44,16 +44,16 @@ class LiveTask:
     __slots__ = (
         *("_clock", "_finish", "_steer", "_store", "_taken", "asked", "attempt", "audience", "children", "current"),
         *("guard", "inbox", "item", "label", "outcome"),
-        *("lineage", "on_settled", "origin", "settled", "task", "ticket", "work"),
+        *("caller", "on_settled", "origin", "settled", "task", "ticket", "work"),
     )
 
     def __init__(
-        self, task: Task, plan: Plan, *, clock: Clock, store: Store, audience: Audience, lineage: Lineage
+        self, task: Task, plan: Plan, *, clock: Clock, store: Store, audience: Audience, caller: CallContext
     ) -> None:
         self.task = task
         self.item = plan.item
         self.label = plan.label
-        self.lineage = lineage
+        self.caller = caller
         self.origin = copy_context()
         self.ticket: int | None = None
         self.on_settled: Callable[[], None] = lambda: None

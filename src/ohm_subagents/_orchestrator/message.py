@@ -8,7 +8,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 if TYPE_CHECKING:
-    from ohm_subagents._orchestrator.plan import Plan
+    from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents.contract.events import Recorded
     from ohm_subagents.contract.run import Run
     from ohm_subagents.contract.task import Task

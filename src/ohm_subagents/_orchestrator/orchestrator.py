@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._orchestrator import refusals
-from ohm_subagents._orchestrator.batch import Admitted, Batch
+from ohm_subagents._orchestrator.admission import refusals
+from ohm_subagents._orchestrator.admission.batch import Admitted, Batch
+from ohm_subagents._orchestrator.admission.context import label
+from ohm_subagents._orchestrator.admission.plan import plan
 from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
-from ohm_subagents._orchestrator.lineage import CURRENT
 from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.onlookers import Onlookers, watching
 from ohm_subagents._orchestrator.patience import answered, cancelled, seconds, settled_anywhere
-from ohm_subagents._orchestrator.plan import plan
-from ohm_subagents._orchestrator.world import label
 from ohm_subagents._plugins.abort import either
 from ohm_subagents._plugins.home import Home
 from ohm_subagents._plugins.suites import KeptTask
@@ -45,10 +44,9 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from ohm_subagents._orchestrator.lineage import Lineage
-    from ohm_subagents._orchestrator.plan import Plan
+    from ohm_subagents._orchestrator.admission.context import AdmissionContext
+    from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.running import RunningTasks
-    from ohm_subagents._orchestrator.world import World
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import Progress
     from ohm_subagents._store.protocol import Store
@@ -68,8 +66,10 @@ LOOKUP = "task"
 class Orchestrator:
     """The engine: admits work, lets it run, and waits for it when asked to."""
 
-    def __init__(self, *, world: Callable[[], Result[World, OhmError]], running: RunningTasks, store: Store) -> None:
-        self._world = world
+    def __init__(
+        self, *, context: Callable[[], Result[AdmissionContext, OhmError]], running: RunningTasks, store: Store
+    ) -> None:
+        self._context = context
         self._running = running
         self._store = store
         self._home = Home()
@@ -94,34 +94,34 @@ class Orchestrator:
         return reply
 
     async def _execute(self, command: Command, onlookers: Onlookers, abort: anyio.Event | None) -> Reply:
-        match self._world():
+        match self._context():
             case Err(error):
                 return Rejected(error=error, backend=STATIC, op=command.op)
-            case Ok(world):
-                backend = label(world.config.subagent_backend, world.backends)
-                if not world.config.features.subagents:
+            case Ok(context):
+                backend = label(context.config.subagent_backend, context.backends)
+                if not context.config.features.subagents:
                     return Rejected(error=refusals.DISABLED, backend=backend, op=command.op)
                 match command:
                     case Start():
-                        return await self._start(command, world, backend, onlookers, abort)
+                        return await self._start(command, context, backend, onlookers, abort)
                     case Look():
                         return Seen(items=self._seen(command.ids), backend=backend, op="status")
                     case Wait():
                         return await self._wait(command, backend, onlookers, abort)
                     case Send():
-                        return await self._send(command, world, onlookers, abort)
+                        return await self._send(command, context, onlookers, abort)
                     case Cancel():
                         return await self._cancel(command, onlookers)
 
     async def _start(
-        self, command: Start, world: World, backend: str, onlookers: Onlookers, abort: anyio.Event | None
+        self, command: Start, context: AdmissionContext, backend: str, onlookers: Onlookers, abort: anyio.Event | None
     ) -> Reply:
-        if command.background and not (command.by_program or world.config.subagents.async_start == "allow"):
+        if command.background and not (command.by_program or context.config.subagents.async_start == "allow"):
             return Rejected(error=refusals.ASYNC_REFUSED, backend=backend, items=command.items)
         mistyped = refusals.mistyped("budget", command.budget, Budget)
         if mistyped is not None:
             return Rejected(error=mistyped, backend=backend, items=command.items)
-        batch = Batch(command, world, is_busy=self._running.is_busy)
+        batch = Batch(command, context, is_busy=self._running.is_busy)
         if batch.objection is not None:
             return Rejected(error=batch.objection, backend=backend, items=command.items)
         admitted: list[Admitted] = []
@@ -130,13 +130,13 @@ class Orchestrator:
             return Started(items=tuple(map(self._reply, admitted)), backend=backend, background=command.background)
 
         observers = onlookers.of(reply)
-        lineage = self._place(world, command.max_depth).child(command.budget, whose="the call")
+        caller = context.caller(command.max_depth).child(command.budget, whose="the call")
         admitted += batch.enrolled(
-            lambda planned: self._running.enrol(planned, (*world.host.observers(), *observers), lineage),
+            lambda planned: self._running.enrol(planned, (*context.host.observers(), *observers), caller),
             self._running.keep,
         )
         started = [entry for entry in admitted if isinstance(entry, LiveTask)]
-        usual = world.config.subagents.task_max_concurrency if command.parallel else 1
+        usual = context.config.subagents.task_max_concurrency if command.parallel else 1
         self._running.begin(started, workers=usual if command.limit is None else command.limit)
         try:
             if started and not command.background and (abort is None or not abort.is_set()):
@@ -164,7 +164,9 @@ class Orchestrator:
         over: WaitStatus = "aborted" if aborted and not patience.cancelled_caught else "timeout"
         return Seen(items=items, backend=backend, op="wait", wait_status="completed" if is_done else over)
 
-    async def _send(self, command: Send, world: World, onlookers: Onlookers, abort: anyio.Event | None) -> Reply:
+    async def _send(
+        self, command: Send, context: AdmissionContext, onlookers: Onlookers, abort: anyio.Event | None
+    ) -> Reply:
         match self._store.get(TaskId(command.id)):
             case Err(error):
                 return Rejected(error=error, backend=LOOKUP, op="send", task_id=TaskId(command.id))
@@ -181,18 +183,18 @@ class Orchestrator:
                 if self._store.is_foreign(task.id):
                     return refused(error=refusals.elsewhere(task), invocation=task.invocation)
                 is_over = live is None or task.is_terminal
-                if is_over and world.config.subagents.send_to_finished != "resume":
+                if is_over and context.config.subagents.send_to_finished != "resume":
                     return refused(error=refusals.not_resumable(task), invocation=task.invocation)
-                asked = live.item if live else world.as_before(task)
+                asked = live.item if live else context.as_before(task)
                 named = asked.profile if asked.catalog == "agents" else task.profile
                 item = replace(asked, profile=named, prompt=command.prompt, files=(), context="", again=None)
                 item = replace(item, redaction=asked.redaction or command.redaction)
-                match plan(item, world):
+                match plan(item, context):
                     case Err(Refused(error=error, profile=profile)):
                         return refused(error=error, invocation=task.invocation if profile else None)
                     case Ok(admitted):
                         if live is None or task.is_terminal:
-                            return await self._resume(task, admitted, world, onlookers, abort)
+                            return await self._resume(task, admitted, context, onlookers, abort)
                         return await self._follow_up(live, command.prompt, admitted, onlookers, abort)
 
     async def _follow_up(
@@ -210,14 +212,14 @@ class Orchestrator:
         return told
 
     async def _resume(
-        self, former: Task, admitted: Plan, world: World, onlookers: Onlookers, abort: anyio.Event | None
+        self, former: Task, admitted: Plan, context: AdmissionContext, onlookers: Onlookers, abort: anyio.Event | None
     ) -> Reply:
         """A new task in the session of a settled one, which itself never changes."""
         if self._running.is_busy(former.session_id):
             error = refusals.busy(former.session_id)
             return Rejected(error=error, backend=former.backend, op="send", task_id=former.id)
         watchers = onlookers.of(lambda: follow_up(live, live.asked))
-        match self._running.enrol(admitted, (*world.host.observers(), *watchers), self._place(world), former=former):
+        match self._running.enrol(admitted, (*context.host.observers(), *watchers), context.caller(), former=former):
             case Err(error):
                 return Rejected(error=error, backend=former.backend, op="send", task_id=former.id)
             case Ok(live):
@@ -248,10 +250,6 @@ class Orchestrator:
                     await cancelled(running, ASKED, self._store)
                 onlookers.first_look(reply)
                 return reply()
-
-    def _place(self, world: World, max_depth: int | None = None) -> Lineage:
-        """Where in the tree of tasks the caller is; a program that is no subagent is at its root."""
-        return CURRENT.get() or world.root(max_depth)
 
     def _seen(self, ids: tuple[str, ...]) -> tuple[Accepted | Missing, ...]:
         return tuple(

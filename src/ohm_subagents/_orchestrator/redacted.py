@@ -36,9 +36,9 @@ from ohm_subagents.contract.events import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from ohm_subagents._orchestrator.lineage import Lineage
+    from ohm_subagents._orchestrator.admission.plan import Plan
+    from ohm_subagents._orchestrator.call_context import CallContext
     from ohm_subagents._orchestrator.observe import Audience
-    from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.events import Event, Outcome
     from ohm_subagents.contract.ids import Clock
@@ -64,13 +64,15 @@ TEXTS: Final[Mapping[type[Event], tuple[str, ...]]] = {
 OF_ERRORS: Final = ("message", "advice", "summary", "cause")
 
 
-def live_task(task: Task, plan: Plan, *, clock: Clock, store: Store, audience: Audience, lineage: Lineage) -> LiveTask:
+def live_task(
+    task: Task, plan: Plan, *, clock: Clock, store: Store, audience: Audience, caller: CallContext
+) -> LiveTask:
     """The task, live; without secrets if its item wants that."""
     redactor = plan.item.redaction
     if redactor is None:
-        return LiveTask(task, plan, clock=clock, store=store, audience=audience, lineage=lineage)
+        return LiveTask(task, plan, clock=clock, store=store, audience=audience, caller=caller)
     task = redacted_task(task, redactor)
-    return RedactedTask(task, plan, redactor, clock=clock, store=store, audience=audience, lineage=lineage)
+    return RedactedTask(task, plan, redactor, clock=clock, store=store, audience=audience, caller=caller)
 
 
 def redacted_task(task: Task, redactor: Redactor) -> Task:
@@ -115,9 +117,9 @@ class RedactedTask(LiveTask):
         clock: Clock,
         store: Store,
         audience: Audience,
-        lineage: Lineage,
+        caller: CallContext,
     ) -> None:
-        super().__init__(task, plan, clock=clock, store=store, audience=audience, lineage=lineage)
+        super().__init__(task, plan, clock=clock, store=store, audience=audience, caller=caller)
         self._redactor = redactor
         self._held = HeldText(redactor)
         self._is_cut = False

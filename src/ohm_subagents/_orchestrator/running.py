@@ -6,11 +6,11 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._orchestrator import refusals
+from ohm_subagents._orchestrator.admission import refusals
+from ohm_subagents._orchestrator.admission.plan import new_task, refused_task
 from ohm_subagents._orchestrator.alarm import Alarm
 from ohm_subagents._orchestrator.drive import Driver
 from ohm_subagents._orchestrator.observe import Audience
-from ohm_subagents._orchestrator.plan import new_task, refused_task
 from ohm_subagents._orchestrator.redacted import live_task, redacted_event, redacted_task
 from ohm_subagents._orchestrator.run_queue import RunQueue
 from ohm_subagents.contract.events import Failed, TaskQueued, TaskSettled
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from ohm_subagents._orchestrator.lineage import Lineage
+    from ohm_subagents._orchestrator.admission.plan import Plan
+    from ohm_subagents._orchestrator.call_context import CallContext
     from ohm_subagents._orchestrator.live import LiveTask
     from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._orchestrator.mishaps import Mishaps
-    from ohm_subagents._orchestrator.plan import Plan
     from ohm_subagents._orchestrator.throttle import Throttle
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.pool import BackendPool
@@ -99,20 +99,20 @@ class RunningTasks:
         return self._queue.followed(moved)
 
     def enrol(
-        self, admitted: Plan, observers: Sequence[Observer], lineage: Lineage, *, former: Task | None = None
+        self, admitted: Plan, observers: Sequence[Observer], caller: CallContext, *, former: Task | None = None
     ) -> Result[LiveTask, OhmError]:
-        """A new task, in the session of `former` if it continues one, started by the task of `lineage` if there is one.
+        """A new task, in the session of `former` if it continues one, started by the task of `caller` if there is one.
 
         Returns `duplicate_task_id` if its id is taken, `task_aborted` if the task that starts it was cancelled, or what
         its budgets have against it.
         """
-        parent = None if lineage.task_id is None else self._live.get(lineage.task_id)
-        if lineage.task_id is not None and parent is None and self._is_cancelled(lineage.task_id):
-            return Err(refusals.starter_cancelled(lineage.task_id))
-        lineage = lineage.child(admitted.budget, whose=f"subagent '{admitted.profile.id}'")
-        if lineage.account.counts_tokens_or_cost and not admitted.counts_usage:
+        parent = None if caller.task_id is None else self._live.get(caller.task_id)
+        if caller.task_id is not None and parent is None and self._is_cancelled(caller.task_id):
+            return Err(refusals.starter_cancelled(caller.task_id))
+        caller = caller.child(admitted.budget, whose=f"subagent '{admitted.profile.id}'")
+        if caller.account.counts_tokens_or_cost and not admitted.counts_usage:
             return Err(refusals.uncounted(admitted.backend))
-        leave = lineage.account.spawn(lineage.level + 1)
+        leave = caller.account.spawn(caller.level + 1)
         if leave is not None:
             return Err(leave)
         given = self._new_id()
@@ -121,7 +121,7 @@ class RunningTasks:
         task_id = given.ok_value
         if task_id in self._live:
             return Err(refusals.duplicate(task_id))
-        task = new_task(task_id, admitted, self._clock(), parent=lineage.task_id)
+        task = new_task(task_id, admitted, self._clock(), parent=caller.task_id)
         former = self._newest(admitted.item) if former is None else former
         if former is not None:
             task = replace(
@@ -134,7 +134,7 @@ class RunningTasks:
         if admitted.item.resumes and admitted.item.checkpoint is not None:
             task = replace(task, checkpoint=admitted.item.checkpoint)
         audience = Audience(observers, self._logger, self._mishaps)
-        live = live_task(task, admitted, clock=self._clock, store=self._store, audience=audience, lineage=lineage)
+        live = live_task(task, admitted, clock=self._clock, store=self._store, audience=audience, caller=caller)
         live.on_settled = lambda: self._forget(live)
         self._live[task_id] = live
         if parent is not None:

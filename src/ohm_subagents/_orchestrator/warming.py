@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._orchestrator.model_order import configured_model
-from ohm_subagents._orchestrator.plan import backend_of
+from ohm_subagents._orchestrator.admission.model_order import configured_model
+from ohm_subagents._orchestrator.admission.plan import backend_of
 from ohm_subagents._plugins.faults import kept
 from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready
 from ohm_subagents._policy.permissions import visible
@@ -18,30 +18,30 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Result
 
 if TYPE_CHECKING:
-    from ohm_subagents._orchestrator.world import World
+    from ohm_subagents._orchestrator.admission.context import AdmissionContext
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents.contract.profile import Profile
 
 
 async def warmed_up(
-    names: tuple[str, ...], world: Result[World, OhmError], pool: BackendPool
+    names: tuple[str, ...], context: Result[AdmissionContext, OhmError], pool: BackendPool
 ) -> tuple[Diagnostic, ...]:
     """Open the backends and models of these profiles, or of every visible one that no feature flag keeps from running.
 
     One sentence for each that cannot be run so.
     """
     await checkpoint()
-    if isinstance(world, Err):
-        return (Diagnostic(subject="config", message=f"{world.err_value}"),)
+    if isinstance(context, Err):
+        return (Diagnostic(subject="config", message=f"{context.err_value}"),)
     errors: dict[str, OhmError | None] = {}
 
     async def warm(profile: Profile) -> None:
-        made = await _made(profile, world.ok_value, pool)
+        made = await _made(profile, context.ok_value, pool)
         errors[profile.id] = made.err_value if isinstance(made, Err) else None
 
     async with anyio.create_task_group() as group:
-        for name in names or _roster(world.ok_value):
-            found = world.ok_value.find(StartItem(profile=name, description="", prompt=""))
+        for name in names or _roster(context.ok_value):
+            found = context.ok_value.find(StartItem(profile=name, description="", prompt=""))
             errors[name] = found.err_value if isinstance(found, Err) else None
             if not isinstance(found, Err):
                 group.start_soon(warm, found.ok_value)
@@ -52,20 +52,20 @@ async def warmed_up(
     )
 
 
-def _roster(world: World) -> tuple[str, ...]:
+def _roster(context: AdmissionContext) -> tuple[str, ...]:
     """The profiles that a caller is told of and that may run."""
-    profiles = visible(world.catalog.profiles, world.config.subagents.permissions)
-    return tuple(one.id for one in profiles if one.feature is None or world.config.features.is_on(one.feature))
+    profiles = visible(context.catalog.profiles, context.config.subagents.permissions)
+    return tuple(one.id for one in profiles if one.feature is None or context.config.features.is_on(one.feature))
 
 
-async def _made(profile: Profile, world: World, pool: BackendPool) -> Result[None, OhmError]:
-    subagents = world.config.subagents
+async def _made(profile: Profile, context: AdmissionContext, pool: BackendPool) -> Result[None, OhmError]:
+    subagents = context.config.subagents
     own = subagents.entry(profile.id)
     configured = configured_model(profile, own, subagents.model)
     if isinstance(configured, Err):
         return configured
     model = configured.ok_value
-    backend = backend_of(profile, own, world.config)
+    backend = backend_of(profile, own, context.config)
     try:
         with anyio.move_on_after(READY_WITHIN_S):
             with pool.lease(backend) as lease:

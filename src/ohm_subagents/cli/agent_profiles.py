@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._app.assembly import system_clock
 from ohm_subagents._config.env import agent_dir, process_env
-from ohm_subagents._orchestrator.refusals import unknown_agent
+from ohm_subagents._orchestrator.admission.refusals import unknown_agent
 from ohm_subagents._policy.agents import argument_refused, conflict
 from ohm_subagents._profiles.agents import AgentShelf, agent_profile_text, parse_agent_profile
 from ohm_subagents._views.agent_profiles import masked, profile_summary

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ohm_subagents._backends.in_process.spec import BACKEND_ID as IN_PROCESS
-from ohm_subagents._orchestrator.model_order import configured_model
+from ohm_subagents._orchestrator.admission.model_order import configured_model
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
     from ohm_subagents._backends.in_process.models import ModelBook
     from ohm_subagents._config.load import LoadedConfig
-    from ohm_subagents._orchestrator.model_order import NamedModel
+    from ohm_subagents._orchestrator.admission.model_order import NamedModel
     from ohm_subagents.contract import ModelPattern, Profile
 
 

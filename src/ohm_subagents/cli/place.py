@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ohm_subagents._orchestrator.refusals import unreadable
+from ohm_subagents._orchestrator.admission.refusals import unreadable
 from ohm_subagents._views.projection import project
 from ohm_subagents.cli.exits import BAD_USAGE, complain
 from ohm_subagents.cli.terminal import print_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._orchestrator.model_order import configured_model
+from ohm_subagents._orchestrator.admission.model_order import configured_model
 from ohm_subagents._policy.allowance import loop_policy
 from ohm_subagents._policy.sources import explain_limits
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, complain

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ohm_subagents._orchestrator import refusals
+from ohm_subagents._orchestrator.admission import refusals
+from ohm_subagents._orchestrator.admission.plan import Plan, plan
 from ohm_subagents._orchestrator.live import LiveTask
-from ohm_subagents._orchestrator.plan import Plan, plan
 from ohm_subagents.contract.commands import Refused, Start
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ohm_subagents._orchestrator.world import World
+    from ohm_subagents._orchestrator.admission.context import AdmissionContext
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import SessionId
 
@@ -25,12 +25,12 @@ Admitted = LiveTask | Refused
 class Batch:
     """What becomes of each item, in their order. `is_busy` says of a session whether one of its tasks is not over."""
 
-    def __init__(self, command: Start, world: World, *, is_busy: Callable[[SessionId], bool]) -> None:
+    def __init__(self, command: Start, context: AdmissionContext, *, is_busy: Callable[[SessionId], bool]) -> None:
         self._is_busy = is_busy
         self._claimed: set[SessionId] = set()
         is_one_of_many = len(command.items) > 1
         items = [replace(item, is_one_shot=True) for item in command.items] if is_one_of_many else command.items
-        self._plans = [self._in_a_free_session(plan(item, world)) for item in items]
+        self._plans = [self._in_a_free_session(plan(item, context)) for item in items]
         self.objection = self._first_of(command.abort_on)
 
     def _first_of(self, codes: tuple[str, ...]) -> OhmError | None:

@@ -7,10 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ohm_subagents._orchestrator import refusals
-from ohm_subagents._orchestrator.finalization import unfit
-from ohm_subagents._orchestrator.lineage import Lineage, rooted
-from ohm_subagents._orchestrator.prompt import instructions
+from ohm_subagents._orchestrator.admission import refusals
+from ohm_subagents._orchestrator.admission.answer import unfit
+from ohm_subagents._orchestrator.admission.instructions import instructions
+from ohm_subagents._orchestrator.call_context import CallContext, current_context, root_context
 from ohm_subagents._plugins.suites import named_tools
 from ohm_subagents._policy.agents import without_excluded
 from ohm_subagents._policy.allowance import Allowance, allowance
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class ResolvedProfile:
     """What holds for every task of a profile, whatever it is asked; with a `fault` there is none.
 
     `own` is what ohm.json says of the profile: nothing, of one that a surface has prepared, whatever its id.
@@ -52,7 +52,7 @@ class Terms:
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class AdmissionContext:
     """All of it immutable until the next reconfiguration, but the plugins' answers and the files of agent profiles.
 
     `depth` is how many subagents this process is inside of; None if nobody knows, and then nothing may start. `env` is
@@ -69,8 +69,8 @@ class World:
     child_tools: Mapping[str, Tool]
     depth: int | None
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    _terms: dict[tuple[str, bool], Terms] = field(
-        default_factory=dict[tuple[str, bool], Terms], repr=False, compare=False
+    _resolved: dict[tuple[str, bool], ResolvedProfile] = field(
+        default_factory=dict[tuple[str, bool], ResolvedProfile], repr=False, compare=False
     )
 
     def find(self, item: StartItem) -> Result[Profile, OhmError]:
@@ -105,15 +105,15 @@ class World:
             return Ok(profile)
         return self.agents.equipped(without_excluded(profile, self.parent_tools()))
 
-    def terms(self, profile: Profile, item: StartItem) -> Terms:
+    def resolved(self, profile: Profile, item: StartItem) -> ResolvedProfile:
         """What follows for the profile of an item; worked out once for as long as it is the same."""
         key = profile.id, item.prepared is not None
-        found = self._terms.get(key)
+        found = self._resolved.get(key)
         if found is None or found.profile is not profile:  # two catalogues may have the id, and files are read again
-            found = self._terms[key] = self._terms_of(profile, is_prepared=item.prepared is not None)
+            found = self._resolved[key] = self._resolve(profile, is_prepared=item.prepared is not None)
         return found
 
-    def _terms_of(self, profile: Profile, *, is_prepared: bool) -> Terms:
+    def _resolve(self, profile: Profile, *, is_prepared: bool) -> ResolvedProfile:
         subagents = self.config.subagents
         own = subagents.unnamed if is_prepared else subagents.entry(profile.id)
         is_agent = profile.agent is not None
@@ -125,7 +125,7 @@ class World:
             is_agent=is_agent,
         )
         names = () if isinstance(tools, Err) else tools.ok_value.names
-        return Terms(
+        return ResolvedProfile(
             profile=profile,
             fault=unfit(profile),
             own=own,
@@ -137,15 +137,21 @@ class World:
 
     def allowance(self, profile: Profile, item: StartItem) -> Result[Allowance, OhmError]:
         """What the run of an item may take."""
-        terms = self.terms(profile, item)
+        resolved = self.resolved(profile, item)
         if item.limits is None and item.loop is None:
-            return terms.allowance
-        return allowance(profile, terms.own, self.config.common_limits(), limits=item.limits, loop=item.loop)
+            return resolved.allowance
+        return allowance(profile, resolved.own, self.config.common_limits(), limits=item.limits, loop=item.loop)
 
-    def root(self, max_depth: int | None = None) -> Lineage:
-        """The place of a program that is no subagent, under the budget of a start from outside."""
+    def caller(self, max_depth: int | None = None) -> CallContext:
+        """Return the context of the code that calls: its task's, else that of a program, under the configured budget.
+
+        `max_depth` replaces the configured number of levels for a program.
+        """
+        current = current_context.get()
+        if current is not None:
+            return current
         budget = self._root_budget if max_depth is None else self._rooted_budget(max_depth)
-        return rooted(budget, level=self.depth or 0)
+        return root_context(budget, level=self.depth or 0)
 
     @cached_property
     def _root_budget(self) -> Budget:

@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._orchestrator import refusals
-from ohm_subagents._orchestrator.finalization import unsupported
-from ohm_subagents._orchestrator.model_order import named_model
-from ohm_subagents._orchestrator.prompt import instructions
-from ohm_subagents._orchestrator.world import label
+from ohm_subagents._orchestrator.admission import refusals
+from ohm_subagents._orchestrator.admission.answer import unsupported
+from ohm_subagents._orchestrator.admission.context import label
+from ohm_subagents._orchestrator.admission.instructions import instructions
+from ohm_subagents._orchestrator.admission.model_order import named_model
 from ohm_subagents._plugins.interfaces import Capability
 from ohm_subagents._policy.agents import argument_refused, conflict
 from ohm_subagents._policy.permissions import decide
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents._config.schema import OhmConfig, ProfileSettings
+    from ohm_subagents._orchestrator.admission.context import AdmissionContext
     from ohm_subagents._orchestrator.message import Message
-    from ohm_subagents._orchestrator.world import World
     from ohm_subagents._plugins.suites import Tool
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import TaskId
@@ -72,9 +72,9 @@ class Plan:
         return f"{self.profile.name}: {_cut(told(self.item.description))}"
 
 
-def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
+def plan(item: StartItem, context: AdmissionContext) -> Result[Plan, Refused]:
     """Admit an item, or say why not: no text, unknown profile, feature off, denied, bad tools or model, bad cwd."""
-    found = _profile_of(item, world)
+    found = _profile_of(item, context)
     if isinstance(found, Err):
         return found
     profile = found.ok_value
@@ -82,10 +82,10 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
     def refused(error: OhmError) -> Err[Refused]:
         return Err(Refused(item=item, error=error, profile=profile.id, invocation=item.invocation))
 
-    terms, cwd = world.terms(profile, item), item.cwd or world.cwd
-    if profile.feature is not None and not world.config.features.is_on(profile.feature):
+    resolved, cwd = context.resolved(profile, item), item.cwd or context.cwd
+    if profile.feature is not None and not context.config.features.is_on(profile.feature):
         return refused(refusals.feature_off(profile.id, profile.feature))
-    tools, allowed = terms.tools, world.allowance(profile, item)
+    tools, allowed = resolved.tools, context.allowance(profile, item)
     if isinstance(tools, Err):
         return refused(tools.err_value)
     if isinstance(allowed, Err):
@@ -94,16 +94,16 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
         profile=profile, description=item.description, prompt=item.prompt, cwd=cwd, tools=tools.ok_value.names
     )
     verdict = decide(
-        profile=profile, permissions=world.config.subagents.permissions, opinions=world.host.permission(request)
+        profile=profile, permissions=context.config.subagents.permissions, opinions=context.host.permission(request)
     )
     if isinstance(verdict, Err):
         return refused(verdict.err_value)
-    model = named_model(item.model, profile, terms.own, world.config.subagents.model)
+    model = named_model(item.model, profile, resolved.own, context.config.subagents.model)
     if isinstance(model, Err):
         return refused(model.err_value)
-    backend = item.backend or backend_of(profile, terms.own, world.config)
-    spec = world.backends.get(backend)
-    unfinal = terms.fault or unsupported(profile, spec)
+    backend = item.backend or backend_of(profile, resolved.own, context.config)
+    spec = context.backends.get(backend)
+    unfinal = resolved.fault or unsupported(profile, spec)
     if unfinal is not None:
         return refused(unfinal)
     if spec is not None and Capability.FILES in spec.capabilities and not _is_readable(cwd):
@@ -113,22 +113,22 @@ def plan(item: StartItem, world: World) -> Result[Plan, Refused]:
             profile=profile,
             item=item,
             backend=backend,
-            label=label(backend, world.backends),
+            label=label(backend, context.backends),
             cwd=cwd,
-            mode=world.config.default_mode,
-            instructions=terms.instructions if item.cwd is None else instructions(profile, item.cwd),
+            mode=context.config.default_mode,
+            instructions=resolved.instructions if item.cwd is None else instructions(profile, item.cwd),
             limits=allowed.ok_value.clocks,
             loop=allowed.ok_value.loop,
             budget=None if allowed.ok_value.budget == NO_BUDGET else allowed.ok_value.budget,
-            max_events=world.config.task_max_events,
+            max_events=context.config.task_max_events,
             model=None if model.ok_value is None else model.ok_value.pattern,
             tools=_with_finalize(profile, tools.ok_value.names),
             tools_are_bounded=tools.ok_value.are_bounded,
-            child_tools=terms.child_tools,
+            child_tools=resolved.child_tools,
             diagnostics=(*_noted(profile), *tools.ok_value.diagnostics),
             can_steer=spec is not None and Capability.STEERING in spec.capabilities,
             counts_usage=spec is not None and Capability.USAGE in spec.capabilities,
-            env=world.env,
+            env=context.env,
         )
     )
 
@@ -142,9 +142,9 @@ def backend_of(profile: Profile, own: ProfileSettings, config: OhmConfig) -> str
     return own.backend or profile.backend or config.subagent_backend
 
 
-def _profile_of(item: StartItem, world: World) -> Result[Profile, Refused]:
+def _profile_of(item: StartItem, context: AdmissionContext) -> Result[Profile, Refused]:
     """The profile of an item, with all that it needs."""
-    found = world.find(item)
+    found = context.find(item)
     named = found.ok_value if isinstance(found, Ok) else None
     unfit = _refusing_all(item, named)
     if unfit is not None:
@@ -154,7 +154,7 @@ def _profile_of(item: StartItem, world: World) -> Result[Profile, Refused]:
         return Err(Refused(item=item, error=unusable))
     if isinstance(found, Err):
         return Err(Refused(item=item, error=found.err_value))
-    equipped = world.equipped(found.ok_value)
+    equipped = context.equipped(found.ok_value)
     if isinstance(equipped, Err):
         return Err(Refused(item=item, error=equipped.err_value, profile=found.ok_value.id))
     return equipped
