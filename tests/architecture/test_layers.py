@@ -9,11 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-DOORS = (
-    *("ohm_subagents", "ohm_subagents.config", "ohm_subagents.contract", "ohm_subagents.plugin"),
-    "ohm_subagents.shell",
-    "ohm_subagents.testing",
-)
+from public_doors import DOORS
+
 SUBMODULE_DOORS = ("ohm_subagents.testing.conformance", "ohm_subagents.testing.fixtures", "ohm_subagents.adapters.")
 
 

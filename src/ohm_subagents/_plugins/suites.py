@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, TypeVar
+from typing import Final, Literal, Protocol, TypeAlias, TypeVar
 from uuid import UUID, uuid4
 
+import anyio
 from pydantic import JsonValue
 
+from ohm_subagents._plugins.embedding import Host
 from ohm_subagents._plugins.observer import Observer
 from ohm_subagents._views.cells import printable_json, wrapped
 from ohm_subagents._views.preview import MAX_LINES, preview_lines
@@ -26,11 +28,6 @@ from ohm_subagents.contract.pi_settings import PiSettings
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.result import Result
 from ohm_subagents.contract.task import Task
-
-if TYPE_CHECKING:
-    import anyio
-
-    from ohm_subagents._plugins.embedding import Host
 
 JsonObject: TypeAlias = dict[str, JsonValue]
 EventHandler: TypeAlias = Callable[[JsonObject], Awaitable[JsonObject | None]]

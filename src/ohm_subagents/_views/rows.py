@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ohm_subagents.contract.events import Event, TextDelta, ToolEnded, ToolStarted, ToolUpdated
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ohm_subagents.contract.task import Task
 
-Wording: TypeAlias = "Callable[[str, str], str | None]"
+Wording: TypeAlias = Callable[[str, str], str | None]
 """What a plugin calls a tool with a payload (`ohm_tool_row`); None leaves it to us."""
 STARTED: Final = "○"
 UPDATED: Final = "…"

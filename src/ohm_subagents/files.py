@@ -1,0 +1,59 @@
+"""The door for files that a plugin reads or keeps: bounded reading, front matter, folders, trust, locks.
+
+Everything here takes the file of a stranger as it may be: too large, no text, a pipe, gone, locked by another process.
+Errors are values that name the file and the line. `Covers` says whether the user trusts a file of a project; what an
+untrusted project asks for is only ever less (`untrusted`).
+"""
+
+from ohm_subagents._config.accept import accepted
+from ohm_subagents._config.jsonc import KeyPath
+from ohm_subagents._config.layers import Layer
+from ohm_subagents._config.layers import Place as Location
+from ohm_subagents._config.layers import read_file as read_settings
+from ohm_subagents._config.regular_file import MAX_BYTES, is_one_place, read_regular
+from ohm_subagents._config.trust import COMMAND as TRUST_COMMAND
+from ohm_subagents._config.trust import Covers
+from ohm_subagents._config.trust import everything as trust_everything
+from ohm_subagents._config.trust import nothing as trust_nothing
+from ohm_subagents._config.values import MAX_INTEGER, switch
+from ohm_subagents._profiles.fenced import Fault, read_folder, read_text
+from ohm_subagents._profiles.fenced import Fenced as Document
+from ohm_subagents._profiles.fenced import problem as os_problem
+from ohm_subagents._profiles.fenced import read_fenced as read_document
+from ohm_subagents._profiles.fenced import split as split_front_matter
+from ohm_subagents._profiles.fresh import Fresh as TimedCache
+from ohm_subagents._profiles.untrusted import untrusted
+from ohm_subagents._profiles.yaml_text import YamlText, dump_yaml
+from ohm_subagents._surfaces.file_lock import claimed, locked
+from ohm_subagents._surfaces.private_file import write_private
+
+__all__ = [
+    "MAX_BYTES",
+    "MAX_INTEGER",
+    "TRUST_COMMAND",
+    "Covers",
+    "Document",
+    "Fault",
+    "KeyPath",
+    "Layer",
+    "Location",
+    "TimedCache",
+    "YamlText",
+    "accepted",
+    "claimed",
+    "dump_yaml",
+    "is_one_place",
+    "locked",
+    "os_problem",
+    "read_document",
+    "read_folder",
+    "read_regular",
+    "read_settings",
+    "read_text",
+    "split_front_matter",
+    "switch",
+    "trust_everything",
+    "trust_nothing",
+    "untrusted",
+    "write_private",
+]

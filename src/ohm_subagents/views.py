@@ -1,0 +1,72 @@
+"""The door for text that people see: terminal cells, themes, messages, rows, previews and todo lists.
+
+Text from outside goes through `printable` or `wrapped`, so that it can neither drive the terminal nor break a line.
+"""
+
+from ohm_subagents._views.agent_profiles import masked, profile_summary
+from ohm_subagents._views.cells import cells, fit, one_line, printable, printable_json, wrap, wrapped
+from ohm_subagents._views.durations import age_text, duration_text, instant_text
+from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
+from ohm_subagents._views.preview import preview_lines
+from ohm_subagents._views.previews import tool_call_preview, tool_result_summary
+from ohm_subagents._views.rows import Wording, activity, assistant_text, tool_row, tool_rows
+from ohm_subagents._views.status import status_line, task_line
+from ohm_subagents._views.theme import PLAIN, Theme, View
+from ohm_subagents._views.todos import EDIT as EDIT_TODOS
+from ohm_subagents._views.todos import FINISHED as FINISHED_TODOS
+from ohm_subagents._views.todos import ICONS as TODO_ICONS
+from ohm_subagents._views.todos import LIST as LIST_TODOS
+from ohm_subagents._views.todos import NONE as NO_TODOS
+from ohm_subagents._views.todos import TODO_TOOLS, TodoCount, todo_line
+from ohm_subagents._views.todos import WRITE as WRITE_TODOS
+from ohm_subagents._views.todos import Status as TodoStatus
+from ohm_subagents._views.todos import count_in as count_todos
+from ohm_subagents._views.todos import items_in as todos_in
+from ohm_subagents._views.todos import list_text as todo_text
+
+__all__ = [
+    "EDIT_TODOS",
+    "FINISHED_TODOS",
+    "LIST_TODOS",
+    "NO_TODOS",
+    "PLAIN",
+    "TODO_ICONS",
+    "TODO_TOOLS",
+    "WRITE_TODOS",
+    "Message",
+    "MessageLog",
+    "Theme",
+    "TodoCount",
+    "TodoStatus",
+    "View",
+    "Wording",
+    "activity",
+    "age_text",
+    "arguments_in",
+    "assistant_text",
+    "calls_of",
+    "cells",
+    "count_todos",
+    "duration_text",
+    "fit",
+    "instant_text",
+    "masked",
+    "messages_of",
+    "one_line",
+    "preview_lines",
+    "printable",
+    "printable_json",
+    "profile_summary",
+    "status_line",
+    "task_line",
+    "text_of",
+    "todo_line",
+    "todo_text",
+    "todos_in",
+    "tool_call_preview",
+    "tool_result_summary",
+    "tool_row",
+    "tool_rows",
+    "wrap",
+    "wrapped",
+]

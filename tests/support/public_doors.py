@@ -1,0 +1,14 @@
+"""The modules that others import from."""
+
+DOORS = (
+    "ohm_subagents",
+    "ohm_subagents.config",
+    "ohm_subagents.contract",
+    "ohm_subagents.files",
+    "ohm_subagents.plugin",
+    "ohm_subagents.redaction",
+    "ohm_subagents.shell",
+    "ohm_subagents.suite",
+    "ohm_subagents.testing",
+    "ohm_subagents.views",
+)
