@@ -1,51 +1,76 @@
-"""The generated tables of the README. `python tests/docs/tables.py` writes them."""
+"""The generated tables of the documentation. `python tests/docs/tables.py` writes them."""
 
 import ast
+import dataclasses
 import inspect
 import re
 import textwrap
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
 from ohm_subagents import ErrorCode
 from ohm_subagents._config.tables import config_table, env_table
 from ohm_subagents._orchestrator.log import log_table
 from ohm_subagents._plugins.hookspecs import Hooks
 from ohm_subagents._plugins.interfaces import Capability
+from ohm_subagents.contract import LifecycleEvent, RunEvent
 
-README = Path(__file__).parents[2] / "README.md"
-MARKED = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+MARKED = re.compile(r"(<!-- table: ([\w.-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def error_table():
-    rows = (f"| `{code}` | {code.category} | {code.when} |" for code in sorted(ErrorCode))
-    return "\n".join(["| code | category | when |", "| --- | --- | --- |", *rows])
+    return table(("code", "category", "when"), ((f"`{code}`", code.category, code.when) for code in sorted(ErrorCode)))
 
 
 def hook_table():
     hooks = ((name, hook) for name, hook in vars(Hooks).items() if name.startswith("ohm_"))
     rows = (
-        f"| `{name}({', '.join(list(inspect.signature(hook).parameters)[1:])})` | {hook.__doc__.splitlines()[0]} |"
+        (f"`{name}({', '.join(list(inspect.signature(hook).parameters)[1:])})`", hook.__doc__.splitlines()[0])
         for name, hook in hooks
     )
-    return "\n".join(["| hook | what it does |", "| --- | --- |", *rows])
+    return table(("hook", "what it does"), rows)
 
 
 def capability_table():
     """Each with the text below it in the source, which is where its author reads it."""
     (declared,) = ast.parse(textwrap.dedent(inspect.getsource(Capability))).body
-    told = {
-        named.targets[0].id: " ".join(text.value.value.split())
-        for named, text in pairwise(declared.body)
-        if isinstance(named, ast.Assign) and isinstance(text, ast.Expr)
+    texts = documented(declared)
+    assert [*texts] == [one.name for one in Capability], "every capability has a text"
+    return table(("capability", "a backend that declares it"), ((f"`{name}`", text) for name, text in texts.items()))
+
+
+def event_table(union):
+    rows = []
+    for event in get_args(union):
+        kind = event.__dataclass_fields__["kind"].default
+        fields = ", ".join(f"`{one.name}`" for one in dataclasses.fields(event) if one.name != "kind")
+        rows.append(
+            (f"`{kind}`", f"`{event.__name__}`", fields, " ".join(inspect.getdoc(event).split("\n\n")[0].split()))
+        )
+    return table(("kind", "class", "fields", "meaning"), rows)
+
+
+def documented(tree):
+    """The names that have a text below them, and that text."""
+    return {
+        target(named): " ".join(text.value.value.split())
+        for named, text in pairwise(tree.body)
+        if isinstance(named, ast.Assign | ast.AnnAssign)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
     }
-    assert [*told] == [one.name for one in Capability], "every capability has a text"
-    return "\n".join(["| capability | a backend that declares it |", "| --- | --- |", *map(_row, told.items())])
 
 
-def _row(named):
-    name, text = named
-    return f"| `{name}` | {text} |"
+def target(assignment):
+    (name,) = assignment.targets if isinstance(assignment, ast.Assign) else [assignment.target]
+    return name.id
+
+
+def table(heads, rows):
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
 
 
 TABLES = {
@@ -53,6 +78,8 @@ TABLES = {
     "config": config_table,
     "env": env_table,
     "errors": error_table,
+    "events-lifecycle": lambda: event_table(LifecycleEvent),
+    "events-run": lambda: event_table(RunEvent),
     "hooks": hook_table,
     "log": log_table,
 }
@@ -63,4 +90,5 @@ def with_tables(text):
 
 
 if __name__ == "__main__":
-    README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")

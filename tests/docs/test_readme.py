@@ -42,14 +42,6 @@ def test_every_python_block_is_marked_to_be_run():
     assert unmarked == []
 
 
-def test_the_generated_tables_are_up_to_date():
-    spec = importlib.util.spec_from_file_location("tables", ROOT / "tests" / "docs" / "tables.py")
-    tables = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tables)
-
-    assert tables.with_tables(README) == README, "run: python tests/docs/tables.py"
-
-
 PRINTED = {
     "embed": ["contract/truncation.py", "keyword search"],
     "ops": [

@@ -1,0 +1,109 @@
+"""How the documentation is built: `sphinx-build -W --keep-going docs docs/_build`."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from importlib.metadata import version as installed_version
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from pygments.lexers.data import JsonLexer
+
+if TYPE_CHECKING:
+    from docutils.nodes import Element
+    from sphinx.addnodes import pending_xref
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+project = "ohm-subagents"
+author = "The ohm-subagents authors"
+copyright = author
+release = installed_version("ohm-subagents")
+version = release
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinxcontrib.mermaid"]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = "ohm-subagents"
+html_show_copyright = False
+html_copy_source = False
+
+myst_enable_extensions = ["colon_fence"]
+myst_fence_as_directive = ["mermaid"]
+myst_heading_anchors = 3
+
+# The docstrings are Markdown of the plain kind: `name` is code there, and a fence is a block of code.
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+autodoc_default_options = {"members": True, "undoc-members": True}
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_custom_sections = [("Fields", "params_style")]
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+
+nitpicky = True
+# Types of the standard library and of other projects are named without a link: a build needs no network.
+nitpick_ignore_regex = [("py:.*", r"(?!ohm_subagents\.).*"), ("py:.*", r"ohm_subagents\._.*")]
+
+DOORS = ("ohm_subagents", "ohm_subagents.contract", "ohm_subagents.plugin", "ohm_subagents.testing")
+FENCE = re.compile(r"^( *)```(\w+)$")
+
+
+def as_restructured_text(
+    _app: Sphinx, _kind: str, _name: str, _object: object, _options: object, lines: list[str]
+) -> None:
+    """Make directives of the fences in a docstring, and give each list the empty line that it needs before it."""
+    made: list[str] = []
+    is_code = False
+    for line in lines:
+        fence = FENCE.match(line)
+        if fence and not is_code:
+            made += ["", f"{fence[1]}.. code-block:: {fence[2]}", ""]
+            is_code = True
+        elif is_code and line.strip() == "```":
+            made.append("")
+            is_code = False
+        elif is_code:
+            made.append(f"    {line}")
+        else:
+            is_item = line.lstrip().startswith("- ")
+            if is_item and made and made[-1].strip() and not made[-1].lstrip().startswith(("- ", "  ")):
+                made.append("")
+            made.append(line)
+    lines[:] = made
+
+
+def public_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, inside: Element) -> Element | None:
+    """Link a type by its public name, whichever module defines it; a constant or an alias has no place to link to."""
+    target = node["reftarget"]
+    name = target.rpartition(".")[2]
+    if node["refdomain"] != "py" or ("." in target and not target.startswith("ohm_subagents.")):
+        return None
+    objects = env.domains.python_domain.objects
+    home = next((objects[f"{door}.{name}"] for door in DOORS if f"{door}.{name}" in objects), None)
+    if home:
+        page = app.builder.get_relative_uri(env.docname, home.docname)
+        return nodes.reference("", "", inside, internal=True, refuri=f"{page}#{home.node_id}")
+    return inside if any(name in import_module(door).__all__ for door in DOORS) else None
+
+
+def documented_once(app: Sphinx, kind: str, name: str, value: object, *_: object) -> bool | None:
+    """Leave out what an earlier door documents."""
+    door = str(app.env.current_document.autodoc_module)
+    earlier = DOORS[: DOORS.index(door)] if kind == "module" and door in DOORS else ()
+    return (
+        any(name in import_module(one).__all__ and getattr(import_module(one), name) is value for one in earlier)
+        or None
+    )
+
+
+def setup(app: Sphinx) -> None:
+    """Register what is above."""
+    app.add_lexer("jsonc", JsonLexer)
+    app.connect("autodoc-process-docstring", as_restructured_text, priority=1)
+    app.connect("autodoc-skip-member", documented_once)
+    app.connect("missing-reference", public_name)

@@ -1,0 +1,25 @@
+"""Every page does what it says: a reader who follows it finds what it shows."""
+
+import pytest
+import tables
+from pages import PAGES, ROOT, Reader, blocks
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_does_what_it_says(page, tmp_path):
+    reader = Reader(tmp_path)
+    for block in blocks(page):
+        reader.follow(block)
+
+
+def test_the_generated_tables_are_up_to_date():
+    texts = {page: page.read_text(encoding="utf-8") for page in tables.PAGES}
+    stale = [str(page.relative_to(ROOT)) for page, text in texts.items() if tables.with_tables(text) != text]
+
+    assert stale == [], "run: python tests/docs/tables.py"
+
+
+def test_every_generated_table_is_on_one_page():
+    found = [name for page in tables.PAGES for _, name, _ in tables.MARKED.findall(page.read_text(encoding="utf-8"))]
+
+    assert sorted(found) == sorted(tables.TABLES)
