@@ -127,7 +127,7 @@ class Engine:
         if isinstance(self._context, Err):
             return None
         context = self._context.ok_value
-        found = context.find(context.as_before(task))
+        found = context.profile_of(task)
         return found.ok_value.result_schema if isinstance(found, Ok) else None
 
     def suite_diagnostics(self) -> Iterator[Diagnostic]:

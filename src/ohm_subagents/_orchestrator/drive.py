@@ -10,9 +10,8 @@ from anyio import to_thread
 
 from ohm_subagents._orchestrator.call_context import CallContext, current_context
 from ohm_subagents._orchestrator.door import MisfitError, answered, bounded
-from ohm_subagents._orchestrator.finalization import asking, concluded, correction, exhausted
+from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted
 from ohm_subagents._orchestrator.guard import RunGuard
-from ohm_subagents._orchestrator.prompt import assembled
 from ohm_subagents._orchestrator.sink import RunSink
 from ohm_subagents._orchestrator.tracing import span
 from ohm_subagents._plugins.faults import cry, kept, stop_in
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.alarm import Alarm
     from ohm_subagents._orchestrator.live import LiveTask
-    from ohm_subagents._orchestrator.message import Message
+    from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
     from ohm_subagents._orchestrator.throttle import Throttle
     from ohm_subagents._plugins.pool import BackendPool, Lease, Opened
     from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
@@ -79,10 +78,10 @@ class Driver:
             ended = await self._tried(live, message, begun)
             lacking = correction(live.task, message, ended)
             if lacking is not None and message.attempt <= message.plan.item.corrections:
-                live.correct(message, asking(message.plan, lacking))
+                live.correct(message, lacking)
                 continue
             if lacking is not None:
-                ended = exhausted(message.plan, message.attempt, ended)
+                ended = exhausted(message, ended)
             live.answer(message)
             if live.outcome is None:
                 live.outcome = ended
@@ -91,20 +90,21 @@ class Driver:
                 live.record(DiagnosticRaised(diagnostic=failed))
         live.settle(live.outcome or OWNER_CLOSED)
 
-    async def _tried(self, live: LiveTask, message: Message, begun: Callable[[], None]) -> Outcome:
+    async def _tried(self, live: LiveTask, message: QueuedPrompt, begun: Callable[[], None]) -> Outcome:
         """Run a message, and again as long as its item says so."""
-        ended, again = await self._run(live, message, begun), message.plan.item.again
+        again = message.plan.item.again if message is live.asked else None
+        ended = await self._run(live, message, begun)
         while again is not None and not live.task.is_terminal and again(live.task):
             live.begin_again()
             ended = await self._run(live, message, begun)
         return ended
 
-    async def _run(self, live: LiveTask, message: Message, begun: Callable[[], None]) -> Outcome:
+    async def _run(self, live: LiveTask, message: QueuedPrompt, begun: Callable[[], None]) -> Outcome:
         """Give one prompt to its backend under a guard; record how that went."""
         plan = message.plan
         message.earlier = next(reversed(live.task.calls), None)
         message.began = message.began or live.task
-        live.record(RunStarted(prompt=message.prompt, is_follow_up=message.is_follow_up))
+        live.record(RunStarted(prompt=message.text, is_follow_up=message.is_follow_up))
         for diagnostic in plan.diagnostics:
             live.record(DiagnosticRaised(diagnostic=diagnostic))
         begun()
@@ -130,7 +130,9 @@ class Driver:
                 live.cut_run(outcome)
         return outcome
 
-    async def _guarded(self, live: LiveTask, message: Message, guard: RunGuard) -> Result[RunOutput, OhmError] | None:
+    async def _guarded(
+        self, live: LiveTask, message: QueuedPrompt, guard: RunGuard
+    ) -> Result[RunOutput, OhmError] | None:
         """What the backend returned; None if the guard, or whoever sent the message, stopped it in time."""
         refused = guard.begin()
         if refused is not None:
@@ -144,7 +146,7 @@ class Driver:
             guard.end(is_counted=message.plan.counts_usage)
         return None if guard.is_deaf else result
 
-    async def _ask(self, live: LiveTask, message: Message, guard: RunGuard) -> Result[RunOutput, OhmError]:
+    async def _ask(self, live: LiveTask, message: QueuedPrompt, guard: RunGuard) -> Result[RunOutput, OhmError]:
         """One call of the backend; a raising one fails its own run only."""
         plan, sink = message.plan, RunSink(live, guard)
         try:
@@ -155,7 +157,7 @@ class Driver:
                 guard.start()
                 if live.label != plan.label:
                     live.moved_to(plan.label)
-                prompt = await _assembled(plan)
+                prompt = await _assembled(message)
                 answer: object = await opened.ok_value.run(_request(live, message, prompt, guard, sink), sink)
                 return _checked(live, message, answer)
         except BaseException as exc:  # noqa: BLE001  the law says never raise; a plugin may break it, siblings may not pay
@@ -182,14 +184,15 @@ class Driver:
         return Err(not_ready(plan.backend))
 
 
-async def _assembled(plan: Plan) -> str:
-    """What the backend is asked; the record has the prompt as it was given. A disk that hangs costs this run only."""
-    if not plan.item.files:
-        return encodable(assembled(plan.item, plan.cwd))
-    return encodable(await to_thread.run_sync(assembled, plan.item, plan.cwd, abandon_on_cancel=True))
+async def _assembled(prompt: QueuedPrompt) -> str:
+    """Return the text for the backend: preface, then prompt. A preface that hangs on a disk costs this run only."""
+    preface = prompt.preface
+    if not isinstance(preface, str):
+        preface = await to_thread.run_sync(preface, abandon_on_cancel=True)
+    return encodable("\n\n".join(part for part in (preface, prompt.text) if part))
 
 
-def _request(live: LiveTask, message: Message, prompt: str, guard: RunGuard, sink: RunSink) -> RunRequest:
+def _request(live: LiveTask, message: QueuedPrompt, prompt: str, guard: RunGuard, sink: RunSink) -> RunRequest:
     """The open run, as its backend sees it."""
     task, plan = live.task, message.plan
     profile = plan.profile
@@ -234,7 +237,7 @@ def _used_in(session_id: SessionId, tool: Tool) -> Tool:
     return replace(tool, execute=execute)
 
 
-def _checked(live: LiveTask, message: Message, answer: object) -> Result[RunOutput, OhmError]:
+def _checked(live: LiveTask, message: QueuedPrompt, answer: object) -> Result[RunOutput, OhmError]:
     """What the backend answered; of one that cannot be recorded, what it has said is kept."""
     try:
         result = answered(answer, live.told)
@@ -250,7 +253,7 @@ def _checked(live: LiveTask, message: Message, answer: object) -> Result[RunOutp
         return Err(_crashed(live, detail))
     match result:
         case Ok(output) if not output.summary:
-            summary = message.plan.summary_of(message, live.told)
+            summary = message.summary(live.told)
             return Ok(RunOutput(text=output.text, summary=summary, exit_code=output.exit_code))
         case _:
             return result

@@ -12,7 +12,7 @@ from ohm_subagents.contract.task import apply
 
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.live import LiveTask
-    from ohm_subagents._orchestrator.message import Message
+    from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
     from ohm_subagents.contract.events import Recorded
     from ohm_subagents.contract.run import Run
     from ohm_subagents.contract.task import Status, Task
@@ -31,13 +31,13 @@ def first_part(live: LiveTask) -> Task:
     return _settled(live.asked, ended.runs[-1])
 
 
-def follow_up(live: LiveTask, message: Message) -> Sent:
+def follow_up(live: LiveTask, message: QueuedPrompt) -> Sent:
     """A follow-up as it is now."""
     if message.run is not None:
         told = _settled(message, message.run)
         is_its_own = message.run.is_follow_up
         if message.is_follow_up and not is_its_own and isinstance(message.run.outcome, Succeeded):
-            told = replace(told, summary=message.plan.summary_of(message, live.told))
+            told = replace(told, summary=message.summary(live.told))
         return Sent(task=told, run=message.run, goes_on=message.is_followed)
     if message.answered.is_set:
         over = live.task.summary if live.task.status == "cancelled" else TOO_LATE
@@ -49,7 +49,7 @@ def follow_up(live: LiveTask, message: Message) -> Sent:
     return Sent(task=_unanswered(live.task, "queued", f"Queued {live.task.name} follow-up: {live.task.description}"))
 
 
-def abandoned(live: LiveTask, message: Message) -> Sent:
+def abandoned(live: LiveTask, message: QueuedPrompt) -> Sent:
     """A follow-up whose caller stopped waiting before it was answered: it is withdrawn."""
     so_far = follow_up(live, message).task
     is_taken = live.is_taken(message)
@@ -60,7 +60,7 @@ def abandoned(live: LiveTask, message: Message) -> Sent:
     return Sent(task=replace(so_far, status="cancelled", summary=over, ended_ms=live.task.updated_ms))
 
 
-def _settled(message: Message, run: Run) -> Task:
+def _settled(message: QueuedPrompt, run: Run) -> Task:
     """What came of a prompt that was answered by `run`."""
     began, ended = message.began, message.ended
     if began is None or ended is None:

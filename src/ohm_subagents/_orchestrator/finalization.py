@@ -1,8 +1,7 @@
-"""Answers that have to be handed in: what a run came to by that rule, and what is said to a subagent that broke it."""
+"""Answers that a profile demands: the result of a run by that rule, and the prompt that corrects a missing one."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +14,7 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ohm_subagents._orchestrator.admission.plan import Plan
-    from ohm_subagents._orchestrator.message import Message
+    from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
     from ohm_subagents.contract.events import Event, Outcome
     from ohm_subagents.contract.task import Task
 
@@ -31,37 +29,37 @@ _NOT_BEGUN: Final = frozenset(
         ErrorCode.PROVIDER_REQUEST_REJECTED,
     }
 )
-"""The next run would not begin either."""
+"""Errors after which the next run would not begin either."""
 _SPENT: Final = frozenset(
     {
         *(ErrorCode.BACKEND_TIMEOUT, ErrorCode.LOOP_DETECTED, ErrorCode.USAGE_LIMIT_EXCEEDED),
         *(ErrorCode.BUDGET_EXCEEDED, ErrorCode.BUDGET_UNENFORCEABLE, ErrorCode.CONTEXT_WINDOW_EXCEEDED),
     }
 )
-"""The run was given all that it may have."""
+"""Errors of a run that has used up what it may take."""
 
 
-def concluded(task: Task, message: Message, result: Ended, told: Callable[[str], str]) -> Ended:
-    """What the run of a message came to, of which its backend returned `result`, or nothing because it was stopped.
+def concluded(task: Task, prompt: QueuedPrompt, result: Ended, redact: Callable[[str], str]) -> Ended:
+    """Return the result of a run whose backend returned `result`, or None because it was stopped.
 
-    Where an answer has to be handed in and was, that counts, whatever else was said, and however the run ended.
+    An answer that was handed in as its profile demands counts, whatever else was said and however the run ended.
     """
-    final = task.finalized if message.plan.profile.finalize else None
+    final = task.finalized if prompt.plan.profile.finalize else None
     match final:
         case None:
             return result
         case _ if final.status == "SUCCESS":
-            return Ok(RunOutput(text=final.result or "", summary=message.plan.summary_of(message, told)))
+            return Ok(RunOutput(text=final.result or "", summary=prompt.summary(redact)))
         case _:
             return Err(OhmError(code=ErrorCode.FINALIZED_WITH_ERROR, message=final.error or ""))
 
 
-def correction(task: Task, message: Message, ended: Outcome) -> str | None:
-    """The prompt for a subagent whose newest run, which had this message, ended without its answer.
+def correction(task: Task, prompt: QueuedPrompt, ended: Outcome) -> str | None:
+    """Return the text that asks for the answer missing after the newest run, which had this prompt.
 
-    None if it has handed one in, or need not, or if the run ended in a way that no word can correct.
+    None if the answer was handed in or is not demanded, or if the run ended in a way that no prompt can correct.
     """
-    if message.plan.profile.finalize is None or task.finalized is not None or task.is_terminal:
+    if prompt.plan.profile.finalize is None or task.finalized is not None or task.is_terminal:
         return None
     match ended:
         case Cancelled():
@@ -71,16 +69,16 @@ def correction(task: Task, message: Message, ended: Outcome) -> str | None:
         case Succeeded() | Failed():
             pass
     return (
-        f"You have ended without a valid call of `{FINALIZE}`: {_reason(_calls(task, message))} "
+        f"You have ended without a valid call of `{FINALIZE}`: {_reason(_calls(task, prompt))} "
         f"Call `{FINALIZE}` now, as your last action: status SUCCESS with your whole result, "
         "or status ERROR with an error that says what went wrong."
     )
 
 
-def exhausted(plan: Plan, attempts: int, last: Outcome) -> Failed:
-    """How a task ends whose subagent was told as often as it may be; what its last run failed of is not lost."""
-    message = f"The subagent ended without a valid call of {FINALIZE}, in {attempts} attempts."
-    if attempts == 1:
+def exhausted(prompt: QueuedPrompt, last: Outcome) -> Failed:
+    """Return the failure of a prompt that may not be corrected any more; the error of its last run is kept."""
+    message = f"The subagent ended without a valid call of {FINALIZE}, in {prompt.attempt} attempts."
+    if prompt.attempt == 1:
         message = f"{message.removesuffix('s.')}."
     return Failed(
         error=OhmError(
@@ -88,25 +86,19 @@ def exhausted(plan: Plan, attempts: int, last: Outcome) -> Failed:
             message=message,
             advice=f"The last one failed: {last.error}"
             if isinstance(last, Failed)
-            else f"Ask '{plan.profile.name}' for less, or run it on a model that calls tools reliably.",
+            else f"Ask '{prompt.plan.profile.name}' for less, or run it on a model that calls tools reliably.",
         )
     )
 
 
-def asking(plan: Plan, prompt: str) -> Plan:
-    """The same plan for a run that is asked only this: what came before the first prompt is in its session already."""
-    item = replace(plan.item, prompt=prompt, files=(), context="", again=None)
-    return replace(plan, item=item)
-
-
-def _calls(task: Task, message: Message) -> list[Event]:
-    """The facts about tools of the newest run, as far as they are kept. Stamps do not tell runs apart."""
-    newest = takewhile(lambda one: one is not message.earlier, reversed(task.calls))
+def _calls(task: Task, prompt: QueuedPrompt) -> list[Event]:
+    """Return the events about tools of the newest run, as far as they are kept. Stamps do not tell runs apart."""
+    newest = takewhile(lambda one: one is not prompt.earlier, reversed(task.calls))
     return [one.event for one in newest][::-1]
 
 
 def _reason(calls: list[Event]) -> str:
-    """Why what a run called does not count, as far as it is known."""
+    """Say why the calls of a run do not count as an answer."""
     finals = [event for event in calls if isinstance(event, ToolStarted | ToolEnded) and event.tool == FINALIZE]
     if not finals:
         return "you did not call it at all."

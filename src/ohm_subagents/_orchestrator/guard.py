@@ -36,8 +36,8 @@ from ohm_subagents.contract.finalization import FINALIZE
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.alarm import Alarm, Entry
     from ohm_subagents._orchestrator.live import LiveTask
-    from ohm_subagents._orchestrator.message import Message
     from ohm_subagents._orchestrator.purse import Spent
+    from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
     from ohm_subagents._orchestrator.throttle import Throttle
     from ohm_subagents.contract.events import Guard, RequestHeld, RunEvent
     from ohm_subagents.contract.limits import ClockName, LoopStep
@@ -57,7 +57,7 @@ class RunGuard:
     circles, and nothing that it still says counts (000).
     """
 
-    def __init__(self, live: LiveTask, message: Message, *, alarm: Alarm, throttle: Throttle) -> None:
+    def __init__(self, live: LiveTask, message: QueuedPrompt, *, alarm: Alarm, throttle: Throttle) -> None:
         plan, account = message.plan, live.caller.account
         self.scope = message.scope = anyio.CancelScope()
         self.error: OhmError | None = None

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from typing import TYPE_CHECKING
 
-from ohm_subagents._orchestrator.message import Message, Signal
+from ohm_subagents._orchestrator.queued_prompt import LazyEvent, QueuedPrompt
 from ohm_subagents.contract.events import (
     Cancelled,
     FollowUpTaken,
@@ -59,23 +59,23 @@ class LiveTask:
         self.on_settled: Callable[[], None] = lambda: None
         self.children: list[LiveTask] = []
         self.guard: RunGuard | None = None
-        self.asked = Message(plan.item.prompt, plan, is_follow_up=False)
+        self.asked = QueuedPrompt(plan.item.prompt, plan, preface=plan.item.preface)
         self.inbox = [self.asked]
-        self.current: Message | None = None
+        self.current: QueuedPrompt | None = None
         self.attempt = 0
         self.outcome: Outcome | None = None
-        self._taken: list[Message] = []
+        self._taken: list[QueuedPrompt] = []
         self._steer: Callable[[str], bool] | None = None
         self._finish: Callable[[str], bool] | None = None
-        self.settled = Signal()
+        self.settled = LazyEvent()
         self.work: TaskHandle[None] | None = None
         self._clock = clock
         self._store = store
         self.audience = audience
 
-    def send(self, prompt: str, plan: Plan) -> Message:
+    def send(self, prompt: str, plan: Plan) -> QueuedPrompt:
         """Offer a follow-up to the run that goes on; what it does not take becomes a run after those that wait."""
-        message = Message(prompt, plan, is_follow_up=True)
+        message = QueuedPrompt(prompt, plan, is_follow_up=True)
         if self.inbox or not self._steered(message):
             self.inbox.append(message)
         return message
@@ -106,39 +106,38 @@ class LiveTask:
         finish, self._finish = self._finish, None
         return finish is not None and finish(text)
 
-    def _steered(self, message: Message) -> bool:
+    def _steered(self, message: QueuedPrompt) -> bool:
         """Whether the open run has taken the message; only a run of the same backend may."""
         if self._steer is None or self.current is None or message.plan.backend != self.current.plan.backend:
             return False
-        if not self._steer(message.prompt):
+        if not self._steer(message.text):
             return False
         self._taken.append(message)
-        self.record(FollowUpTaken(prompt=message.prompt))
+        self.record(FollowUpTaken(prompt=message.text))
         return True
 
-    def take(self) -> Message | None:
+    def take(self) -> QueuedPrompt | None:
         """The next message becomes a run; None when there is nothing more to do."""
         self.current = self.inbox.pop(0) if self.inbox else None
         return self.current
 
-    def correct(self, message: Message, plan: Plan) -> None:
-        """Before anything else comes a prompt that asks for what is lacking; its run answers `message` as well."""
+    def correct(self, message: QueuedPrompt, text: str) -> None:
+        """Run a prompt that asks for the missing answer before anything else; its run answers `message` as well."""
         self._taken.append(message)
-        again = Message(plan.item.prompt, plan, is_follow_up=message.is_follow_up, attempt=message.attempt + 1)
-        self.inbox.insert(0, again)
+        self.inbox.insert(0, message.correction(text))
 
-    def is_taken(self, message: Message) -> bool:
+    def is_taken(self, message: QueuedPrompt) -> bool:
         """Whether a run has it, so that it cannot be withdrawn without stopping that run."""
         return message in self._taken
 
-    def withdraw(self, message: Message) -> None:
+    def withdraw(self, message: QueuedPrompt) -> None:
         """Nobody waits for the answer any more: forget the message, or stop the run that has taken it."""
         if message in self.inbox:
             self.inbox.remove(message)
         if message.scope is not None:
             message.scope.cancel()
 
-    def answer(self, message: Message) -> None:
+    def answer(self, message: QueuedPrompt) -> None:
         """The run of the message has ended, and with it every follow-up that it took."""
         for each in (message, *self._taken):
             each.run = self.task.runs[-1]

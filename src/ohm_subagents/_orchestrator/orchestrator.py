@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -182,18 +181,14 @@ class Orchestrator:
                 live = self._running.get(task.id)
                 if self._store.is_foreign(task.id):
                     return refused(error=refusals.elsewhere(task), invocation=task.invocation)
-                is_over = live is None or task.is_terminal
-                if is_over and context.config.subagents.send_to_finished != "resume":
+                if live is None and context.config.subagents.send_to_finished != "resume":
                     return refused(error=refusals.not_resumable(task), invocation=task.invocation)
-                asked = live.item if live else context.as_before(task)
-                named = asked.profile if asked.catalog == "agents" else task.profile
-                item = replace(asked, profile=named, prompt=command.prompt, files=(), context="", again=None)
-                item = replace(item, redaction=asked.redaction or command.redaction)
-                match plan(item, context):
+                item = context.continuation(task, command) if live is None else live.item
+                match plan(item, context, prompt=command.prompt):
                     case Err(Refused(error=error, profile=profile)):
                         return refused(error=error, invocation=task.invocation if profile else None)
                     case Ok(admitted):
-                        if live is None or task.is_terminal:
+                        if live is None:
                             return await self._resume(task, admitted, context, onlookers, abort)
                         return await self._follow_up(live, command.prompt, admitted, onlookers, abort)
 

@@ -1,6 +1,6 @@
 """The contract: pure data. Events, tasks, profiles, errors, commands and results."""
 
-from ohm_subagents.contract.agent import AgentOptions, Attachment, SkillText
+from ohm_subagents.contract.agent import AgentOptions, SkillText
 from ohm_subagents.contract.commands import (
     Accepted,
     Cancel,
@@ -91,7 +91,6 @@ __all__ = [
     "AgentEnded",
     "AgentOptions",
     "AnyEnvelope",
-    "Attachment",
     "BatchEnvelope",
     "BatchStatus",
     "Budget",

@@ -48,14 +48,3 @@ class AgentOptions:
     has_task_argument: bool = False
     variables: tuple[tuple[str, str], ...] = ()
     actions: tuple[tuple[str, tuple[str, ...]], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attachment:
-    """A file, or lines of it, to stand before a prompt. Lines count from 1; both ends are included."""
-
-    path: str
-    start: int | None = None
-    end: int | None = None
-    head: int | None = None
-    tail: int | None = None

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from ohm_subagents.contract.agent import Attachment
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
@@ -17,25 +16,34 @@ from ohm_subagents.contract.run import Run
 from ohm_subagents.contract.task import Invocation, Status, Task
 
 Op = Literal["start", "status", "wait", "send", "cancel"]
+Preface = str | Callable[[], str]
+"""Text that precedes a prompt, or a function that makes it, called in a thread when the run begins."""
 WaitStatus = Literal["completed", "timeout", "aborted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartItem:
-    """One task to start. `profile` is what the caller typed; the rest is this call's own choice.
+    """One task to start.
 
-    `catalog` says among which profiles it is looked for; of the `agents`, an empty name is one without any wishes.
-    `is_one_shot`: no follow-up is expected; so it is for each of several items. `cwd` is in place of the `Ohm`'s own.
-    `files` and `context` stand before the prompt of the first run; with `confines_files`, those outside of `cwd` do
-    not. `session_id` names the session that the task is to be in. `objection` is what the surface has against it, and
-    `timeout_message` what it calls the end of the time. `prepared` is who does the work where the surface has looked
-    for a profile itself; `profile` is then only a name, and no subagent of ohm.json is meant by it. `again` is asked
-    after each run of the prompt whether it is to be run once more, from the beginning, as long as the task is not
-    settled. `corrections` is how often a subagent that ended without the answer that its profile demands is told so.
-    `resumes`: the session goes on where its newest task left it, or at `checkpoint`: whoever gives one keeps the
-    session, and knows better. `redaction`: what is said and done in the task is recorded, and told to anybody, only
-    after it has gone through this, text when it is whole. The state of its conversation has to stay as it is; a
-    one-shot that is in no session of its own choice, and hands in no answer, keeps none.
+    Fields:
+        profile: the id as the caller typed it.
+        description: what the task is called.
+        prompt: the text for the subagent.
+        model, backend, limits, loop, cwd: this call's choice in place of the configured one.
+        invocation: the kind of tool that asks.
+        is_one_shot: no follow-up is expected; true for each of several items.
+        catalog: the profiles among which `profile` is looked up; of `agents`, an empty name is the default agent.
+        preface: text that precedes the prompt of the first run.
+        session_id: the session of the task; None for a new one.
+        resumes: continue the session from its newest task.
+        checkpoint: continue from this state instead, of a session whose state the caller keeps.
+        objection: the error that refuses the item.
+        timeout_message: the message of a failure by timeout.
+        prepared: use this profile as is; the settings in ohm.json for its id do not apply.
+        again: asked after each run of the prompt whether to run it once more from the beginning.
+        corrections: how often a subagent may be asked for an answer that its profile demands and that is missing.
+        redaction: applied to every text of the task before it is recorded or shown, when it is whole. The state of
+            the conversation is not redacted; a one-shot stores none unless it has a session or must finalize.
     """
 
     profile: str
@@ -49,9 +57,7 @@ class StartItem:
     is_one_shot: bool = False
     catalog: Literal["subagents", "agents"] = "subagents"
     cwd: Path | None = None
-    files: tuple[Attachment, ...] = ()
-    confines_files: bool = False
-    context: str = ""
+    preface: Preface = ""
     session_id: SessionId | None = None
     objection: OhmError | None = None
     timeout_message: str = ""

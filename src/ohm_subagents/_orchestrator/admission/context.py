@@ -17,7 +17,7 @@ from ohm_subagents._policy.allowance import Allowance, allowance
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
 from ohm_subagents._profiles.agents import WISHLESS
-from ohm_subagents.contract.commands import StartItem
+from ohm_subagents.contract.commands import Send, StartItem
 from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -161,8 +161,8 @@ class AdmissionContext:
         budget = Budget(depth=max_depth).over(self.config.subagents.tree_budget())
         return Budget(depth=0).over(budget) if self.depth is None else budget
 
-    def as_before(self, task: Task) -> StartItem:
-        """How a task was asked for, as far as its record tells: on the same backend, if that is still there."""
+    def continuation(self, task: Task, command: Send) -> StartItem:
+        """Return the item that continues a settled task: as far as its record shows, it runs as the task did."""
         same = (spec.id for spec in self.backends.values() if task.backend in {spec.label, spec.id})
         is_wishless = task.catalog == "agents" and task.profile == WISHLESS.id
         return StartItem(
@@ -170,9 +170,14 @@ class AdmissionContext:
             catalog=task.catalog,
             cwd=None if task.cwd is None else Path(task.cwd),
             description=task.description,
-            prompt="",
+            prompt=command.prompt,
             backend=next(same, None),
+            redaction=command.redaction,
         )
+
+    def profile_of(self, task: Task) -> Result[Profile, OhmError]:
+        """Return the profile of a task as it is now."""
+        return self.find(self.continuation(task, Send(id=task.id, prompt="")))
 
     def visible_ids(self) -> tuple[str, ...]:
         """What a caller may be told of, sorted."""

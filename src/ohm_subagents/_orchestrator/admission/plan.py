@@ -24,12 +24,11 @@ from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import UNAVAILABLE, Route, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from ohm_subagents._config.schema import OhmConfig, ProfileSettings
     from ohm_subagents._orchestrator.admission.context import AdmissionContext
-    from ohm_subagents._orchestrator.message import Message
     from ohm_subagents._plugins.suites import Tool
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import TaskId
@@ -65,16 +64,14 @@ class Plan:
     counts_usage: bool
     env: Mapping[str, str] = field(repr=False)
 
-    def summary_of(self, message: Message, told: Callable[[str], str]) -> str:
-        """What a success is called when its backend has no better word; `told` is a text as it may be told of."""
-        if message.is_follow_up:
-            return f"{self.profile.name} follow-up: {_cut(told(message.prompt))}"
-        return f"{self.profile.name}: {_cut(told(self.item.description))}"
 
+def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = None) -> Result[Plan, Refused]:
+    """Plan how an item runs, or refuse it: no text, unknown profile, feature off, denied, bad tools, model or cwd.
 
-def plan(item: StartItem, context: AdmissionContext) -> Result[Plan, Refused]:
-    """Admit an item, or say why not: no text, unknown profile, feature off, denied, bad tools or model, bad cwd."""
-    found = _profile_of(item, context)
+    `prompt` is that of a follow-up, which is admitted like the item.
+    """
+    prompt = item.prompt if prompt is None else prompt
+    found = _profile_of(item, prompt, context)
     if isinstance(found, Err):
         return found
     profile = found.ok_value
@@ -91,7 +88,7 @@ def plan(item: StartItem, context: AdmissionContext) -> Result[Plan, Refused]:
     if isinstance(allowed, Err):
         return refused(allowed.err_value)
     request = PermissionRequest(
-        profile=profile, description=item.description, prompt=item.prompt, cwd=cwd, tools=tools.ok_value.names
+        profile=profile, description=item.description, prompt=prompt, cwd=cwd, tools=tools.ok_value.names
     )
     verdict = decide(
         profile=profile, permissions=context.config.subagents.permissions, opinions=context.host.permission(request)
@@ -142,14 +139,14 @@ def backend_of(profile: Profile, own: ProfileSettings, config: OhmConfig) -> str
     return own.backend or profile.backend or config.subagent_backend
 
 
-def _profile_of(item: StartItem, context: AdmissionContext) -> Result[Profile, Refused]:
+def _profile_of(item: StartItem, prompt: str, context: AdmissionContext) -> Result[Profile, Refused]:
     """The profile of an item, with all that it needs."""
     found = context.find(item)
     named = found.ok_value if isinstance(found, Ok) else None
     unfit = _refusing_all(item, named)
     if unfit is not None:
         return Err(Refused(item=item, error=unfit, profile=None if named is None else named.id))
-    unusable = _wordless(item) or _mistyped(item)
+    unusable = _wordless(item, prompt) or _mistyped(item)
     if unusable is not None:
         return Err(Refused(item=item, error=unusable))
     if isinstance(found, Err):
@@ -171,14 +168,10 @@ def _with_finalize(profile: Profile, names: tuple[str, ...]) -> tuple[str, ...]:
     return (*names, FINALIZE) if profile.finalize and FINALIZE not in names else names
 
 
-def _cut(text: str, limit: int = 72) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
-
-def _wordless(item: StartItem) -> OhmError | None:
-    """The first text of the item that says nothing."""
-    if not _is_text(item.prompt):
-        return refusals.unusable("prompt", item.prompt)
+def _wordless(item: StartItem, prompt: str) -> OhmError | None:
+    """Return an error for the first text that is blank."""
+    if not _is_text(prompt):
+        return refusals.unusable("prompt", prompt)
     return None if _is_text(item.description) else refusals.unusable("description", item.description)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._surfaces.delegate.attachments import preface
 from ohm_subagents._surfaces.delegate.details import SessionRun, Window, Windows
 from ohm_subagents._surfaces.delegate.inputs import MAX_TASKS
 from ohm_subagents._surfaces.delegate.live_window import LiveWindow
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from ohm_subagents._surfaces.delegate.inputs import DelegateFields, TaskFields
     from ohm_subagents._surfaces.delegate.options import DelegateOptions
     from ohm_subagents._surfaces.delegate.sessions import Sessions
-    from ohm_subagents.contract.commands import Reply
+    from ohm_subagents.contract.commands import Preface, Reply
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.profile import Profile
@@ -121,13 +123,18 @@ class Delegation:
             ),
             is_one_shot=True,
             cwd=None if task.cwd is None else Path(task.cwd),
-            files=task.attachments,
-            confines_files=self._options.files_outside_cwd == "deny",
-            context=context,
+            preface=self._preface(task, context),
             session_id=SessionId(session_id),
             objection=objection,
             timeout_message=timed_out(task.timeout),
         )
+
+    def _preface(self, task: TaskFields, context: str) -> Preface:
+        """Return the files of a task, read when its run begins, and the transcript that it continues."""
+        if not task.files:
+            return context
+        cwd, is_confined = Path(task.cwd or self._context.cwd), self._options.files_outside_cwd == "deny"
+        return partial(preface, task.attachments, context, cwd, is_confined=is_confined)
 
     def _limits(self, task: TaskFields) -> Limits:
         """The time that this suite has; besides, what the configuration says of every run, but not of silence."""

@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from ohm_subagents._surfaces.arguments import complaint, shown, whole
-from ohm_subagents.contract.agent import Attachment
+from ohm_subagents._surfaces.delegate.attachments import Attachment
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class FileFields(_Fields):
         return self
 
     def attachment(self) -> Attachment:
-        """As the engine takes it."""
+        """Return the file as `preface` reads it."""
         return Attachment(path=self.path, start=self.start, end=self.end, head=self.head, tail=self.tail)
 
 
@@ -98,7 +98,7 @@ class TaskFields(_Fields):
 
     @property
     def attachments(self) -> tuple[Attachment, ...]:
-        """The files to stand before the prompt."""
+        """The files that precede the prompt."""
         return tuple(file.attachment() for file in self.files or ())
 
 

@@ -1,13 +1,15 @@
 """What stands before a prompt: files or lines of them, then the context; and that only the backend gets to see it."""
 
 import os
+from functools import partial
 
 import anyio
 import pytest
 from loops import one_loop
 from surface import item, mounted
 
-from ohm_subagents.contract import Attachment, Send, Start
+from ohm_subagents._surfaces.delegate.attachments import Attachment, preface
+from ohm_subagents.contract import Send, Start
 from ohm_subagents.testing import EventLog, Step
 
 pytestmark = pytest.mark.anyio
@@ -23,11 +25,17 @@ def anyio_backend(request):
     return request.param
 
 
+def before(cwd, *files, context="", is_confined=False):
+    """What precedes a prompt."""
+    wanted = tuple(Attachment(path=one) if isinstance(one, str) else one for one in files)
+    return partial(preface, wanted, context, cwd, is_confined=is_confined)
+
+
 async def asked(tmp_path, *files, prompt="P", **fields):
     """What the backend was asked."""
-    wanted = tuple(Attachment(path=one) if isinstance(one, str) else one for one in files)
     async with mounted("done", cwd=tmp_path) as surface:
-        await surface.engine.execute(Start(items=(item(prompt, files=wanted, **fields),)))
+        wanted = item(prompt, preface=before(tmp_path, *files, **fields))
+        await surface.engine.execute(Start(items=(wanted,)))
     [request] = surface.backend.calls
     return request.prompt
 
@@ -85,6 +93,13 @@ async def test_blocks_stand_in_their_order_then_the_context_then_the_prompt_as_i
     assert prompt == "=== a.txt ===\nA\n\n[file not found: b.txt]\n\n=== c.txt ===\nC\n\nPreviously:\n\n…\n\n  P\n"
 
 
+async def test_a_text_may_precede_a_prompt_as_it_is(tmp_path):
+    async with mounted("done", cwd=tmp_path) as surface:
+        await surface.engine.execute(Start(items=(item("P", preface="Before.\n"),)))
+
+    assert [request.prompt for request in surface.backend.calls] == ["Before.\n\n\nP"]
+
+
 async def test_without_files_and_context_the_prompt_stands_alone(tmp_path):
     assert await asked(tmp_path, prompt="  P\n") == "  P\n"
 
@@ -95,10 +110,10 @@ async def test_paths_are_relative_to_the_directory_of_the_task_and_shown_as_give
     (tmp_path / "x.txt").write_text("outer\n")
     (place / "x.txt").write_text("inner\n")
 
-    assert await asked(tmp_path, "x.txt", cwd=place) == "=== x.txt ===\ninner\n\nP"
-    assert await asked(tmp_path, "../x.txt", cwd=place) == "=== ../x.txt ===\nouter\n\nP"
+    assert await asked(place, "x.txt") == "=== x.txt ===\ninner\n\nP"
+    assert await asked(place, "../x.txt") == "=== ../x.txt ===\nouter\n\nP"
     assert await asked(tmp_path, "./sub/../x.txt") == "=== ./sub/../x.txt ===\nouter\n\nP"
-    assert await asked(tmp_path, f"{tmp_path}/x.txt", cwd=place) == f"=== {tmp_path}/x.txt ===\nouter\n\nP"
+    assert await asked(place, f"{tmp_path}/x.txt") == f"=== {tmp_path}/x.txt ===\nouter\n\nP"
 
 
 async def test_what_cannot_be_read_says_why_in_its_place(tmp_path):
@@ -144,7 +159,7 @@ async def test_a_surface_may_keep_the_files_within_the_directory(tmp_path):
     (place / "loop").symlink_to("loop")
     outside = ("../secret", f"{tmp_path}/secret", "link", "/etc/absent", "loop/../link")
     inside = ("f.txt", "fine", f"{place}/f.txt", "../place/f.txt")
-    shown = await asked(place, *outside, *inside, "absent", confines_files=True)
+    shown = await asked(place, *outside, *inside, "absent", is_confined=True)
 
     denied = [f"[access denied: path outside project directory: {path}]" for path in outside]
     read = [f"=== {path} ===\nin" for path in inside]
@@ -156,7 +171,7 @@ async def test_the_record_has_the_prompt_as_it_was_given(tmp_path):
     (tmp_path / "f.txt").write_text("F\n")
     log = EventLog()
     async with mounted("done", cwd=tmp_path, plugins=[log]) as surface:
-        wanted = item("P", files=(lines_of(),), context="C")
+        wanted = item("P", preface=before(tmp_path, "f.txt", context="C"))
         reply = await surface.engine.execute(Start(items=(wanted,)))
 
     task = reply.items[0].task
@@ -168,7 +183,7 @@ async def test_the_record_has_the_prompt_as_it_was_given(tmp_path):
 async def test_only_the_first_run_of_a_task_has_files_and_context(tmp_path):
     (tmp_path / "f.txt").write_text("F\n")
     gate = anyio.Event()
-    start = Start(items=(item("P", files=(lines_of(),), context="C"),))
+    start = Start(items=(item("P", preface=before(tmp_path, "f.txt", context="C")),))
     async with mounted(Step(text="a", gate=gate), "b", "c", cwd=tmp_path, config=RESUME) as surface:
         async with anyio.create_task_group() as group:
             group.start_soon(surface.engine.execute, start)
@@ -184,7 +199,7 @@ async def test_only_the_first_run_of_a_task_has_files_and_context(tmp_path):
 async def test_files_are_read_when_the_run_begins_and_not_before(tmp_path):
     file, gate = tmp_path / "f.txt", anyio.Event()
     file.write_text("before\n")
-    start = Start(items=(item("first"), item("second", files=(lines_of(),))))
+    start = Start(items=(item("first"), item("second", preface=before(tmp_path, "f.txt"))))
     async with mounted(Step(text="a", gate=gate), "b", cwd=tmp_path) as surface, anyio.create_task_group() as group:
         group.start_soon(surface.engine.execute, start)
         await anyio.wait_all_tasks_blocked()

@@ -1,22 +1,46 @@
-"""Files that stand before a prompt, as blocks of text (000, Files Parameter)."""
+"""Files that precede a prompt, as blocks of text."""
 
 from __future__ import annotations
 
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ohm_subagents._config.regular_file import MAX_BYTES, read_regular
 
 if TYPE_CHECKING:
-    from ohm_subagents.contract.agent import Attachment
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A file, or lines of it, that precede a prompt. Lines count from 1; both ends are included.
+
+    Fields:
+        path: absolute, or relative to the directory of the task.
+        start, end: the first and the last line; None for those of the file.
+        head, tail: so many lines from the beginning or from the end, in place of a range.
+    """
+
+    path: str
+    start: int | None = None
+    end: int | None = None
+    head: int | None = None
+    tail: int | None = None
+
+
+def preface(files: Iterable[Attachment], context: str, cwd: Path, *, is_confined: bool) -> str:
+    """Return the blocks of the files, then the context. Reads files, so call it in a thread."""
+    blocks = [block(wanted, cwd, is_confined=is_confined) for wanted in files]
+    return "\n\n".join(part for part in (*blocks, context) if part)
 
 
 def block(wanted: Attachment, cwd: Path, *, is_confined: bool) -> str:
-    """The lines of a file under its path as it was given, or why there are none. Reads, so call it in a thread.
+    """Return the lines of a file below its path as given, or one line that says why there are none.
 
-    A path is relative to `cwd`. With `is_confined`, one that leads out of it is not even looked at.
+    With `is_confined`, a file outside of `cwd` is not read.
     """
     try:
         path = Path(cwd, wanted.path)

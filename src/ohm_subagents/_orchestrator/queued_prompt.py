@@ -1,0 +1,99 @@
+"""A prompt that waits for a run, and the callers that wait for its answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ohm_subagents._orchestrator.admission.plan import Plan
+    from ohm_subagents.contract.commands import Preface
+    from ohm_subagents.contract.events import Recorded
+    from ohm_subagents.contract.run import Run
+    from ohm_subagents.contract.task import Task
+
+
+class LazyEvent:
+    """An `anyio.Event` created on first wait: most of a thousand queued tasks are never waited for."""
+
+    __slots__ = ("_event", "is_set")
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._event: anyio.Event | None = None
+
+    def set(self) -> None:
+        self.is_set = True
+        if self._event is not None:
+            self._event.set()
+
+    async def wait(self) -> None:
+        if self.is_set:
+            await checkpoint()
+            return
+        if self._event is None:
+            self._event = anyio.Event()
+        await self._event.wait()
+
+
+class QueuedPrompt:
+    """What a run is asked (`text`, below its `preface`), and how it runs (`plan`); callers wait for `answered`.
+
+    Fields:
+        attempt: 1, and one more for each correction that asks for an answer left out by the run before.
+        began: the task before the first run of the prompt.
+        ended: the task right after its last run; what lies between is the prompt's own.
+        is_followed: more prompts waited when this one was answered.
+        scope: cancels the run that has taken the prompt.
+        earlier: the newest fact about tools of the runs before it.
+    """
+
+    __slots__ = (
+        "answered",
+        "attempt",
+        "began",
+        "earlier",
+        "ended",
+        "is_follow_up",
+        "is_followed",
+        "plan",
+        "preface",
+        "run",
+        "scope",
+        "text",
+    )
+
+    def __init__(
+        self, text: str, plan: Plan, *, is_follow_up: bool = False, preface: Preface = "", attempt: int = 1
+    ) -> None:
+        self.text = text
+        self.plan = plan
+        self.preface = preface
+        self.is_follow_up = is_follow_up
+        self.attempt = attempt
+        self.began: Task | None = None
+        self.ended: Task | None = None
+        self.is_followed = False
+        self.answered = LazyEvent()
+        self.run: Run | None = None
+        self.scope: anyio.CancelScope | None = None
+        self.earlier: Recorded | None = None
+
+    def correction(self, text: str) -> QueuedPrompt:
+        """Return the prompt that asks for what the run of this one left out."""
+        return QueuedPrompt(text, self.plan, is_follow_up=self.is_follow_up, attempt=self.attempt + 1)
+
+    def summary(self, redact: Callable[[str], str]) -> str:
+        """Default summary of a success; `redact` is applied before it is cut."""
+        profile = self.plan.profile.name
+        if self.is_follow_up:
+            return f"{profile} follow-up: {_cut(redact(self.text))}"
+        return f"{profile}: {_cut(redact(self.plan.item.description))}"
+
+
+def _cut(text: str, limit: int = 72) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
