@@ -1,7 +1,15 @@
 """The door to the configuration: load it, explain where a value comes from, and read or grant trust in a project."""
 
 from ohm_subagents._config.env import agent_dir, config_dir, process_env
-from ohm_subagents._config.limits import CommonBudget, CommonLimits, CommonLoop, OwnBudget, OwnLimits, OwnLoop
+from ohm_subagents._config.limits import (
+    CommonBudget,
+    CommonLimits,
+    CommonLoop,
+    LimitSource,
+    OwnBudget,
+    OwnLimits,
+    OwnLoop,
+)
 from ohm_subagents._config.load import FILE_NAME as CONFIG_FILE
 from ohm_subagents._config.load import LoadedConfig, load_config
 from ohm_subagents._config.painter import AzurePainter, GooglePainter, OpenAIPainter, Painter
@@ -9,12 +17,10 @@ from ohm_subagents._config.permissions import Permissions
 from ohm_subagents._config.schema import (
     Features,
     OhmConfig,
-    ProfileSettings,
     Provider,
     ProviderModel,
-    SubagentEntry,
-    Subagents,
 )
+from ohm_subagents._config.subagents import SubagentEntry, Subagents
 from ohm_subagents._config.tables import config_schema, config_table, env_table
 from ohm_subagents._config.tool_rules import ToolRules
 from ohm_subagents._config.trust import COMMAND as TRUST_COMMAND
@@ -45,6 +51,7 @@ __all__ = [
     "ExplainedLimit",
     "Features",
     "GooglePainter",
+    "LimitSource",
     "LoadedConfig",
     "OhmConfig",
     "OpenAIPainter",
@@ -53,7 +60,6 @@ __all__ = [
     "OwnLoop",
     "Painter",
     "Permissions",
-    "ProfileSettings",
     "Project",
     "Provider",
     "ProviderModel",

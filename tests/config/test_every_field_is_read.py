@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from ohm_subagents import Ohm
 from ohm_subagents._config.reserved import RESERVED
-from ohm_subagents._config.schema import OhmConfig, ProfileSettings
+from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.section import Section
 from ohm_subagents._plugins.suites import Settings
 from ohm_subagents.plugin import ToolSuiteSpec, hookimpl
@@ -56,7 +56,7 @@ def reads(monkeypatch):
 
         monkeypatch.setattr(owner, "__getattribute__", read)
 
-    for owner in (Section, Settings, ProfileSettings):
+    for owner in (Section, Settings):
         recording(owner)
     return seen
 
@@ -103,11 +103,10 @@ class TestInVirtualTime:
         await work()
         assert [unread(place) for place, reserved in declared() if reserved and place in reads] == []
 
-    @pytest.mark.parametrize("handed_on", [Settings, ProfileSettings])
-    async def test_what_is_handed_on_is_read_where_it_arrives(self, reads, handed_on):
+    async def test_what_is_handed_on_is_read_where_it_arrives(self, reads):
         await work()
-        assert is_dataclass(handed_on)
-        missed = {unread((handed_on, field.name)) for field in fields(handed_on)} - {unread(place) for place in reads}
+        assert is_dataclass(Settings)
+        missed = {unread((Settings, field.name)) for field in fields(Settings)} - {unread(place) for place in reads}
         assert missed == set()
 
 

@@ -18,10 +18,11 @@ def own(section: str) -> str:
 
 def test_what_holds_when_nothing_is_said():
     config = OhmConfig()
-    assert config.common_limits()[0] == Limits(idle_ms=180_000, tool_ms=600_000, soft_ms=180_000, cap_ms=3_600_000)
+    assert config.limit_sources[0].limits == Limits(idle_ms=180_000, tool_ms=600_000, soft_ms=180_000, cap_ms=3_600_000)
     assert config.subagents.tree_budget() == Budget(spawns=32, depth=1)
-    assert config.subagents.entry("finder").loop == LoopPolicy(identical_calls=5, alternations=4, same_results=10)
-    assert config.subagents.entry("finder").budget == Budget()
+    finder = config.subagents.entry("finder")
+    assert config.subagents.loop.policy(finder.loop) == LoopPolicy(identical_calls=5, alternations=4, same_results=10)
+    assert finder.sources[0].budget == Budget()
     assert config.subagents.max_requests == {}
 
 
@@ -41,15 +42,18 @@ def test_everything_can_be_said_for_all_and_for_one(home):
     loaded = home.load()
     assert loaded.diagnostics == ()
     config, finder = loaded.config, loaded.config.subagents.entry("finder")
-    assert config.common_limits()[0] == Limits(idle_ms=1, tool_ms=2, soft_ms=7, extend_ms=3, cap_ms=4)
+    assert config.limit_sources[0].limits == Limits(idle_ms=1, tool_ms=2, soft_ms=7, extend_ms=3, cap_ms=4)
     assert config.subagents.tree_budget() == Budget(
         requests=8, tokens=9, cost_usd=Decimal("0.1"), tool_calls=10, spawns=0, depth=0, wall_ms=11
     )
     assert config.subagents.max_requests == {"openai": 12}
-    assert finder.limits == Limits(idle_ms=13, soft_ms=14, cap_ms=15)
-    assert finder.budget == Budget(cost_usd=Decimal("0.30000000000000004"), depth=0)
-    assert finder.loop == LoopPolicy(identical_calls=0, alternations=0, same_results=7, polling=("status", "wait"))
-    assert (finder.limits_at_most, finder.budget_at_most, finder.budget_unclear) == (Limits(), Budget(), "")
+    said, at_most = finder.sources
+    assert said.limits == Limits(idle_ms=13, soft_ms=14, cap_ms=15)
+    assert said.budget == Budget(cost_usd=Decimal("0.30000000000000004"), depth=0)
+    assert config.subagents.loop.policy(finder.loop) == LoopPolicy(
+        identical_calls=0, alternations=0, same_results=7, polling=("status", "wait")
+    )
+    assert (at_most.limits, at_most.budget, finder.unclear) == (Limits(), Budget(), "")
 
 
 @pytest.mark.parametrize(("key", "left"), [("spawns", Budget(depth=1)), ("depth", Budget(spawns=32))])
@@ -105,13 +109,13 @@ def test_a_budget_that_cannot_be_understood_stops_what_it_is_about(home, which, 
     assert told.line == 2
     assert f"'subagents.{sentence}keeps every subagent from running until it is corrected." in str(told)
     entries = home.load().config.subagents
-    assert entries.entry("finder").budget_unclear == entries.entry("oracle").budget_unclear == str(told)
+    assert entries.entry("finder").unclear == entries.entry("oracle").unclear == str(told)
 
     home.write(**{which: own(section)})
     told = next(one for one in home.load().diagnostics if one.severity == "error")
     assert f"'subagents.finder.{sentence}keeps the subagent from running until it is corrected." in str(told)
     entries = home.load().config.subagents
-    assert (entries.entry("Finder").budget_unclear, entries.entry("oracle").budget_unclear) == (str(told), "")
+    assert (entries.entry("Finder").unclear, entries.entry("oracle").unclear) == (str(told), "")
 
 
 @pytest.mark.parametrize(
@@ -137,8 +141,8 @@ def test_a_budget_under_a_misspelt_key_is_not_lost(home, text, key, meant, every
         f"~/ohm.json:1: '{key}' is not a known key, and keeps {who} subagent from running until it is corrected. "
         f"Did you mean '{meant}'?"
     ]
-    assert loaded.config.subagents.entry("finder").budget_unclear
-    assert bool(loaded.config.subagents.entry("oracle").budget_unclear) is every
+    assert loaded.config.subagents.entry("finder").unclear
+    assert bool(loaded.config.subagents.entry("oracle").unclear) is every
 
 
 def test_a_subagent_may_be_called_nearly_like_the_budget(home):
@@ -150,7 +154,9 @@ def test_a_subagent_may_be_called_nearly_like_the_budget(home):
 
 def in_force(config: OhmConfig):
     subagents = config.subagents
-    return config.common_limits(), subagents.tree_budget(), subagents.max_requests, subagents.entry("finder")
+    finder = subagents.entry("finder")
+    loop = subagents.loop.policy(finder.loop)
+    return config.limit_sources, subagents.tree_budget(), subagents.max_requests, finder.sources, loop
 
 
 VOID = [
@@ -203,7 +209,8 @@ def test_a_project_cannot_give_every_run_more_time(home):
 def test_a_project_exempts_no_tool(home, where):
     home.write(user=common('"loop": {"polling": ["wait"]}'), project=common(where))
     loaded = home.load()
-    assert loaded.config.subagents.entry("finder").loop.polling == ("wait",)
+    subagents = loaded.config.subagents
+    assert subagents.loop.policy(subagents.entry("finder").loop).polling == ("wait",)
     (told,) = home.told(loaded)
     assert told.endswith("polling' cannot be set by a project, and is ignored; set it in the user's file.")
 
@@ -221,12 +228,13 @@ def test_a_project_lowers_everything(home):
     assert loaded.diagnostics == ()
     config, finder = loaded.config, loaded.config.subagents.entry("finder")
     said = Limits(idle_ms=8, tool_ms=600_000, soft_ms=180_000, cap_ms=9)
-    assert config.common_limits() == (said, Limits(extend_ms=7))
+    assert tuple(one.limits for one in config.limit_sources) == (said, Limits(extend_ms=7))
     assert config.subagents.tree_budget() == Budget(requests=1, spawns=32, depth=0)
     assert config.subagents.max_requests == {"openai": 1}
-    assert finder.loop == LoopPolicy(identical_calls=3, alternations=1, same_results=4)
-    assert (finder.limits, finder.limits_at_most) == (Limits(cap_ms=40), Limits(tool_ms=30))
-    assert (finder.budget, finder.budget_at_most) == (Budget(), Budget(cost_usd=Decimal(2)))
+    assert config.subagents.loop.policy(finder.loop) == LoopPolicy(identical_calls=3, alternations=1, same_results=4)
+    users, at_most = finder.sources
+    assert (users.limits, at_most.limits) == (Limits(cap_ms=40), Limits(tool_ms=30))
+    assert (users.budget, at_most.budget) == (Budget(), Budget(cost_usd=Decimal(2)))
     assert loaded.origin("subagents.limits.capMs") == f"{home.cwd}/.pi/ohm.json:2"
 
 

@@ -8,7 +8,8 @@ from types import MappingProxyType
 import pytest
 
 from ohm_subagents._config.load import load_config
-from ohm_subagents._config.schema import OhmConfig, ProfileSettings
+from ohm_subagents._config.schema import OhmConfig
+from ohm_subagents._config.subagents import SubagentEntry
 from ohm_subagents._config.tool_rules import ToolRules
 from ohm_subagents._config.trust import everything, nothing
 from ohm_subagents._config.values import UnclearModel
@@ -300,14 +301,12 @@ def test_a_subagents_entry_has_a_long_and_a_short_form_and_the_short_one_wins(ho
     )
     loaded = home.load()
     assert loaded.diagnostics == ()
-    assert loaded.config.subagents.entry(" Finder") == ProfileSettings(
-        model=ModelPattern(provider="g", model="h"),
-        backend="none",
-        tools=ToolRules(at_most=("read",), source=f"{home.cwd}/.pi/ohm.json:3"),
-        limits_at_most=Limits(soft_ms=5),
-    )
+    finder = loaded.config.subagents.entry(" Finder")
+    assert (finder.model, finder.backend) == (ModelPattern(provider="g", model="h"), "none")
+    assert finder.tools == ToolRules(at_most=("read",), source=f"{home.cwd}/.pi/ohm.json:3")
+    assert [one.limits for one in finder.sources] == [Limits(), Limits(soft_ms=5)]
     assert loaded.config.subagents.entry("oracle").model == ModelPattern(provider="e", model="f", thinking="high")
-    assert loaded.config.subagents.entry("task") == ProfileSettings()
+    assert loaded.config.subagents.entry("task") == SubagentEntry()
     assert loaded.origin("subagents.profiles.finder.model") == f"{home.cwd}/.pi/ohm.json:3"
     assert loaded.origin("subagents.profiles.finder.tools") == f"{home.cwd}/.pi/ohm.json:3"
     assert loaded.origin("subagents.profiles.finder.backend") == f"{home.user}/ohm.json:1"
@@ -507,9 +506,9 @@ def test_a_project_cannot_decide_what_becomes_of_the_users_tasks(home):
     names = [
         "taskMaxEntries",
         "taskMaxExpiredEntries",
-        "subagents.taskRetentionMs",
         "subagents.store",
         "subagents.storeSync",
+        "subagents.taskRetentionMs",
         "suiteOptions.delegate",
         "suiteOptions.sticky",
     ]

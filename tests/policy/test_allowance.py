@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from ohm_subagents._config.load import load_config
-from ohm_subagents._policy.allowance import allowance
+from ohm_subagents._policy.allowance import run_limits
 from ohm_subagents._policy.sources import explain_limits, void_ceilings
 from ohm_subagents._profiles.catalog import load_catalog
 from ohm_subagents.contract.errors import ErrorCode
@@ -14,7 +14,7 @@ from ohm_subagents.contract.result import Err
 
 
 def allowed(profile, config, **call):
-    return allowance(profile, config.subagents.entry(profile.id), config.common_limits(), **call)
+    return run_limits(profile, config.subagents.entry(profile.id), config, **call)
 
 
 class Place:

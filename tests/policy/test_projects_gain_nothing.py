@@ -14,7 +14,7 @@ from ohm_subagents._config.load import load_config
 from ohm_subagents._config.pi_settings import load_pi_settings
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.trust import everything, nothing
-from ohm_subagents._policy.allowance import allowance
+from ohm_subagents._policy.allowance import run_limits
 from ohm_subagents._profiles.catalog import load_catalog
 from ohm_subagents.contract.limits import Clocks, Limits
 from ohm_subagents.contract.result import Err
@@ -127,7 +127,7 @@ class Both:
 
 
 def allowed(profile, config, call):
-    return allowance(profile, config.subagents.entry(profile.id), config.common_limits(), limits=call)
+    return run_limits(profile, config.subagents.entry(profile.id), config, limits=call)
 
 
 @pytest.mark.parametrize("trusts", [nothing, everything])

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ohm_subagents._config.schema import RESERVED_IDS
+from ohm_subagents._config.subagents import RESERVED_IDS
 from ohm_subagents._config.trust import everything, nothing
 from ohm_subagents._profiles.catalog import Catalog, builtin_profiles, load_catalog
 from ohm_subagents.contract.agent import AgentOptions

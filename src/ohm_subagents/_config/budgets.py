@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.accept import accepted
 from ohm_subagents._config.limits import Budgeted
-from ohm_subagents._config.schema import SubagentEntry, Subagents
+from ohm_subagents._config.subagents import EVERY, SubagentEntry, Subagents
 from ohm_subagents._config.tool_rules import is_like
 from ohm_subagents.contract.profile import fold_id
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ohm_subagents._config.layers import Layer
     from ohm_subagents.contract.diagnostics import Diagnostic
 
-EVERY: Final = ""
-"""Stands for every subagent, where others are named by their folded id."""
 _KEY: Final = "budget"
 _SETTINGS: Final = frozenset(field.alias for field in Subagents.model_fields.values())
 _ENTRY: Final = frozenset(field.alias for field in SubagentEntry.model_fields.values())

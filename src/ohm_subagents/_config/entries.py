@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.accept import meant_key
-from ohm_subagents._config.schema import RESERVED_IDS, Subagents
+from ohm_subagents._config.layers import merged
+from ohm_subagents._config.subagents import RESERVED_IDS, Subagents
 from ohm_subagents.contract.profile import fold_id
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ SHOWN_BY: Final = "`ohm config schema`"
 _FIELDS: Final = frozenset(to_camel(name) for name in Subagents.model_fields)
 
 
-def folded(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
+def unified(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
     """The layer with every entry under `subagents.profiles.<folded id>`, places included; the short form wins."""
     wrong: list[Diagnostic] = []
     values = dict(layer.values)
@@ -53,17 +54,13 @@ def folded(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
                     continue
                 profile_id = fold_id(path[-1])
                 _move(places, path, ("subagents", "profiles", profile_id), below)
-                entries[profile_id] = merged(entries.get(profile_id), value)
+                former = entries.get(profile_id)
+                entries[profile_id] = (
+                    merged(former, value) if isinstance(former, dict) and isinstance(value, dict) else value
+                )
             kept["profiles"] = entries
         values["subagents"] = kept
     return replace(layer, values=values, places=places), tuple(wrong)
-
-
-def merged(lower: JsonValue, upper: JsonValue) -> JsonValue:
-    """Two objects key by key; anything else is the upper one."""
-    if not isinstance(lower, dict) or not isinstance(upper, dict):
-        return upper
-    return {**lower, **{key: merged(lower.get(key), value) for key, value in upper.items()}}
 
 
 def _refusal(path: KeyPath, value: JsonValue) -> str:

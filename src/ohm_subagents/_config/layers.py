@@ -71,6 +71,34 @@ def leaves(values: Mapping[str, JsonValue], path: KeyPath = ()) -> Iterator[KeyP
             yield (*path, key)
 
 
+def value_at(values: Mapping[str, JsonValue], path: KeyPath) -> JsonValue:
+    """Return the value of a path; None where there is none."""
+    inner = values.get(path[0])
+    if len(path) == 1:
+        return inner
+    return value_at(inner, path[1:]) if isinstance(inner, dict) else None
+
+
+def with_value(values: Mapping[str, JsonValue], path: KeyPath, value: JsonValue) -> dict[str, JsonValue]:
+    """Return the values with another one at a path."""
+    first, *rest = path
+    inner = values.get(first)
+    return {
+        **values,
+        first: with_value(inner if isinstance(inner, dict) else {}, tuple(rest), value) if rest else value,
+    }
+
+
+def merged(lower: Mapping[str, JsonValue], upper: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Join two objects key by key; of two values that are no objects, the upper one counts."""
+    joined = {**lower, **upper}
+    for key in lower.keys() & upper.keys():
+        below, above = lower[key], upper[key]
+        if isinstance(below, dict) and isinstance(above, dict):
+            joined[key] = merged(below, above)
+    return joined
+
+
 def without_values(layer: Layer, void: Container[KeyPath]) -> Layer:
     """The layer without these values, and without the places of which nothing came."""
 

@@ -1,41 +1,38 @@
-"""`limits`, `loop` and `budget` of ohm.json and of profile files, and what they are in the contract."""
+"""`limits`, `loop` and `budget` as they are written, and the places that may set them."""
 
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import Final, Self, TypeVar
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, TypeVar
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
+from ohm_subagents._config.jsonc import KeyPath
+from ohm_subagents._config.merge import CEILING, USER_ONLY
 from ohm_subagents._config.section import Section
 from ohm_subagents._config.values import Amount, Line, PositiveInt, WholeNumber
 from ohm_subagents.contract.limits import Budget, Clocks, Limits, LoopPolicy
 
 _CLOCKS: Final = Clocks()
 _LOOP: Final = LoopPolicy()
+_NO_LIMITS: Final = Limits()
+_NO_BUDGET: Final = Budget()
 _Part = TypeVar("_Part", Limits, Budget)
 
 
-class _Lowerable(Section):
-    """Values of which a project's file can only lower what the others say."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitSource:
+    """Limits and a budget that one place sets; None leaves a number to the others."""
 
-    _lowering: frozenset[str] = PrivateAttr(default=frozenset())
-
-    def lowering(self, keys: Iterable[str]) -> Self:
-        """The same, knowing the keys (as they are written) that a project's file alone gives."""
-        keys = frozenset(keys)
-        marked = self.model_copy()
-        marked._lowering = frozenset(  # noqa: SLF001  it is our own
-            name for name, field in type(self).model_fields.items() if field.alias in keys
-        )
-        return marked
-
-    def _split(self, whole: _Part) -> tuple[_Part, _Part]:
-        """What the user says, and what a project's file says besides."""
-        others = type(self).model_fields.keys() - self._lowering
-        return replace(whole, **dict.fromkeys(self._lowering)), replace(whole, **dict.fromkeys(others))
+    by: Literal["subagent", "profile", "common"]
+    """`subagents.<id>`, the profile's file, or the settings of every subagent."""
+    limits: Limits = _NO_LIMITS
+    """Limits of each run."""
+    budget: Budget = _NO_BUDGET
+    """The budget of each task, with all that it starts."""
+    is_ceiling: bool = False
+    """True for a project's: its numbers count only where they are lower than what the others say."""
 
 
-class CommonLimits(_Lowerable):
+class CommonLimits(Section):
     """`subagents.limits`."""
 
     idle_ms: PositiveInt = Field(
@@ -45,7 +42,7 @@ class CommonLimits(_Lowerable):
     tool_ms: PositiveInt = Field(
         default=_CLOCKS.tool_ms, description="How long one tool call may take, in milliseconds."
     )
-    extend_ms: PositiveInt | None = Field(
+    extend_ms: Annotated[PositiveInt | None, CEILING] = Field(
         default=None,
         description="How long a run goes on after each progress once `backendTimeoutMs` is over, in milliseconds; "
         "without it `idleMs` or the soft limit, whichever is shorter.",
@@ -54,14 +51,8 @@ class CommonLimits(_Lowerable):
         default=_CLOCKS.cap_ms, description="How long one run may take in any case, in milliseconds."
     )
 
-    def limits(self) -> tuple[Limits, Limits]:
-        """What the user says, and what a project's file says besides: at most that."""
-        return self._split(
-            Limits(idle_ms=self.idle_ms, tool_ms=self.tool_ms, extend_ms=self.extend_ms, cap_ms=self.cap_ms)
-        )
 
-
-class OwnLimits(_Lowerable):
+class OwnLimits(Section):
     """`subagents.<id>.limits`, and `limits` of a profile file."""
 
     idle_ms: PositiveInt | None = Field(default=None, description="`subagents.limits.idleMs` of this subagent.")
@@ -70,24 +61,9 @@ class OwnLimits(_Lowerable):
     extend_ms: PositiveInt | None = Field(default=None, description="`subagents.limits.extendMs` of this subagent.")
     cap_ms: PositiveInt | None = Field(default=None, description="`subagents.limits.capMs` of this subagent.")
 
-    def limits(self) -> tuple[Limits, Limits]:
-        """What the user says, and what a project's file says besides: at most that."""
-        return self._split(
-            Limits(
-                idle_ms=self.idle_ms,
-                tool_ms=self.tool_ms,
-                soft_ms=self.soft_ms,
-                extend_ms=self.extend_ms,
-                cap_ms=self.cap_ms,
-            )
-        )
 
-
-class OwnBudget(_Lowerable):
-    """`subagents.<id>.budget`, and `budget` of a profile file.
-
-    A budget that cannot be understood keeps the subagent from running: `unclear` says why.
-    """
+class OwnBudget(Section):
+    """`subagents.<id>.budget`, and `budget` of a profile file."""
 
     requests: PositiveInt | None = Field(default=None, description="How many model requests.")
     tokens: PositiveInt | None = Field(default=None, description="How many tokens, input and output.")
@@ -98,31 +74,6 @@ class OwnBudget(_Lowerable):
         default=None, description="How many levels of tasks there may be, its own being the first."
     )
     wall_ms: PositiveInt | None = Field(default=None, description="How long from the first run on, in milliseconds.")
-    _unclear: str = PrivateAttr(default="")
-
-    @property
-    def unclear(self) -> str:
-        return self._unclear
-
-    def doubted(self, why: str) -> Self:
-        """The same, unclear for this reason."""
-        doubted = self.model_copy()
-        doubted._unclear = why  # noqa: SLF001  it is our own
-        return doubted
-
-    def budget(self) -> tuple[Budget, Budget]:
-        """What the user says, and what a project's file says besides: at most that."""
-        return self._split(
-            Budget(
-                requests=self.requests,
-                tokens=self.tokens,
-                cost_usd=self.cost_usd,
-                tool_calls=self.tool_calls,
-                spawns=self.spawns,
-                depth=self.depth,
-                wall_ms=self.wall_ms,
-            )
-        )
 
 
 class CommonBudget(OwnBudget):
@@ -152,7 +103,7 @@ class OwnLoop(Section):
         default=None, description="`subagents.loop.alternations` of this subagent."
     )
     same_results: WholeNumber | None = Field(default=None, description="`subagents.loop.sameResults` of this subagent.")
-    polling: tuple[Line, ...] = Field(
+    polling: Annotated[tuple[Line, ...], USER_ONLY] = Field(
         default=(), description="More tools that may repeat in this subagent; not for project files."
     )
 
@@ -171,17 +122,33 @@ class CommonLoop(Section):
         default=_LOOP.same_results,
         description="How many times in a row the same result of the same tool is a loop; 0: never.",
     )
-    polling: tuple[Line, ...] = Field(default=(), description="Tools that may repeat; not for project files.")
+    polling: Annotated[tuple[Line, ...], USER_ONLY] = Field(
+        default=(), description="Tools that may repeat; not for project files."
+    )
 
     def policy(self, own: OwnLoop) -> LoopPolicy:
-        """The rules for a subagent with these of its own: key by key; the tools that may repeat are those of both."""
+        """Return the rules for a subagent with these of its own; the tools that may repeat are those of both."""
+        said = {name: value for name, value in own.as_arguments().items() if value is not None}
+        said["polling"] = tuple(dict.fromkeys((*self.polling, *own.polling)))
+        return LoopPolicy(**(self.as_arguments() | said))
 
-        def first(mine: int | None, common: int) -> int:
-            return common if mine is None else mine
 
-        return LoopPolicy(
-            identical_calls=first(own.identical_calls, self.identical_calls),
-            alternations=first(own.alternations, self.alternations),
-            same_results=first(own.same_results, self.same_results),
-            polling=tuple(dict.fromkeys((*self.polling, *own.polling))),
+def limit_sources(
+    by: Literal["subagent", "common"], limits: Section, budget: Section | None, ceilings: frozenset[KeyPath]
+) -> tuple[LimitSource, LimitSource]:
+    """Return what the user says, and what a project says besides; `ceilings` are its keys, as `("limits", "capMs")`."""
+
+    def source(*, is_ceiling: bool) -> LimitSource:
+        def part(kind: type[_Part], section: Section | None, key: str) -> _Part:
+            fields = {} if section is None else type(section).model_fields
+            chosen = (name for name, field in fields.items() if ((key, field.alias) in ceilings) is is_ceiling)
+            return kind(**{name: getattr(section, name) for name in chosen})
+
+        return LimitSource(
+            by=by,
+            limits=part(Limits, limits, "limits"),
+            budget=part(Budget, budget, "budget"),
+            is_ceiling=is_ceiling,
         )
+
+    return source(is_ceiling=False), source(is_ceiling=True)

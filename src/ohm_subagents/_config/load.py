@@ -7,24 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.accept import accepted
-from ohm_subagents._config.budgets import EVERY, read_budgets
-from ohm_subagents._config.ceilings import ceilings
-from ohm_subagents._config.entries import SHOWN_BY, folded, merged
+from ohm_subagents._config.budgets import read_budgets
+from ohm_subagents._config.entries import SHOWN_BY, unified
 from ohm_subagents._config.env import config_dir, environment
-from ohm_subagents._config.layers import Layer, Place, leaves, read_file, read_mapping
-from ohm_subagents._config.limits import CommonBudget, CommonLimits, OwnBudget, OwnLimits
+from ohm_subagents._config.fold import Folded
+from ohm_subagents._config.layers import Layer, leaves, read_file, read_mapping
 from ohm_subagents._config.models import unclear_models
 from ohm_subagents._config.permissions import Permissions, Rules, merge
 from ohm_subagents._config.plugin_lists import understood
-from ohm_subagents._config.project import tightened
 from ohm_subagents._config.regular_file import is_one_place
 from ohm_subagents._config.reserved import without_effect
 from ohm_subagents._config.rules import PATH, overruled, read_rules, without_rules
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.switches import switched
-from ohm_subagents._config.tool_rules import KEY, ToolRules, merge_tools, not_granted, read_tools, without_tools
+from ohm_subagents._config.tool_rules import KEY, merge_tools, not_granted, read_tools, without_tools
 from ohm_subagents._config.trust import nothing
-from ohm_subagents._config.untrusted import held
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._config.jsonc import KeyPath
     from ohm_subagents._config.trust import Covers
     from ohm_subagents.contract.diagnostics import Diagnostic
 
@@ -81,33 +77,29 @@ def load_config(
     for layer, (given, wrong) in zip(files, tools, strict=True):
         diagnostics += [*wrong, *not_granted(layer, given, tool_rules)]
     diagnostics += [one for reading in budgets for one in reading.diagnostics]
-    alone: dict[tuple[str, str], frozenset[str]] = {}
-    values: dict[str, JsonValue] = {}
-    places: dict[KeyPath, Place] = {}
+    folded = Folded(schema=OhmConfig)
     variables, wrong_depth = environment(env)
     diagnostics += wrong_depth
     for raw in (*(without_rules(without_tools(reading.layer)) for reading in budgets), variables):
         checked, ignored = _checked(raw)
-        below = Layer(kind="given", source="", values=values, places=places)
-        lowered = ceilings(checked, below)
-        layer, void = tightened(lowered.layer, values, below.place)
-        layer, refused = held(layer, values)
-        diagnostics += [*ignored, *lowered.diagnostics, *void, *refused]
-        alone |= lowered.keys
-        values = _as_object(merged(values, {**layer.values}))
-        places |= layer.places
-        places |= {path: layer.place(path) for path in leaves(layer.values)}
-    source = Layer(kind="given", source="", values=values, places=places)
-    values, lacking = accepted(OhmConfig, values, source.place, complete=True)
+        folded, refused = folded.over(checked)
+        diagnostics += [*ignored, *refused]
+    source = Layer(kind="given", source="", values=folded.values, places=folded.places)
+    values, lacking = accepted(OhmConfig, folded.values, source.place, complete=True)
     origins = {".".join(path): str(source.place(path)) for path in leaves(values)} | _rule_origins(permissions, rules)
     origins |= {f"subagents.profiles.{name}.{KEY}": rule.source for name, rule in tool_rules.items() if rule.source}
     loaded_from = tuple(layer.source for layer in files)
     unclear = {owner: why for reading in reversed(budgets) for owner, why in reading.unclear.items()}
-    section = _in_force(_as_object(values.get("subagents")), tool_rules, unclear, alone)
-    complete = OhmConfig.model_validate({**values, "subagents": {**section, "permissions": permissions}})
+    section = _as_object(values.get("subagents"))
+    written = _as_object(section.get("profiles"))
+    names = (*written, *sorted(tool_rules.keys() - written.keys()))
+    entries = {name: {**_as_object(written.get(name)), KEY: tool_rules.get(name)} for name in names}
+    read_apart = {**section, "permissions": permissions, "profiles": entries}
+    complete = OhmConfig.model_validate({**values, "subagents": read_apart})
+    subagents = complete.subagents.with_trust(folded.ceilings, unclear)
     return Ok(
         LoadedConfig(
-            config=complete,
+            config=complete.model_copy(update={"subagents": subagents}),
             diagnostics=_in_reading_order((*diagnostics, *lacking), loaded_from),
             loaded_from=loaded_from,
             origins=origins,
@@ -150,7 +142,7 @@ def _given(config: Mapping[str, JsonValue] | Path) -> Result[tuple[Layer, ...], 
 def _checked(raw: Layer) -> tuple[Layer, list[Diagnostic]]:
     known, wrong_lists = understood(raw)
     clear, wrong_switches = switched(known)
-    layer, wrong_entries = folded(clear)
+    layer, wrong_entries = unified(clear)
     values, wrong_values = accepted(OhmConfig, layer.values, layer.place, complete=False, shown_by=SHOWN_BY)
     checked = replace(layer, values=values)
     return checked, [
@@ -161,27 +153,6 @@ def _checked(raw: Layer) -> tuple[Layer, list[Diagnostic]]:
         *wrong_values,
         *without_effect(checked, OhmConfig),
     ]
-
-
-def _in_force(
-    section: Mapping[str, JsonValue],
-    tools: Mapping[str, ToolRules],
-    unclear: Mapping[str, str],
-    alone: Mapping[tuple[str, str], frozenset[str]],
-) -> dict[str, object]:
-    """`subagents` with what its files say together of tools and budgets, and what a project's file alone says."""
-    written = _as_object(section.get("profiles"))
-
-    def entry(name: str) -> dict[str, object]:
-        own = _as_object(written.get(name))
-        limits = OwnLimits.model_validate(own.get("limits", {})).lowering(alone.get((name, "limits"), ()))
-        budget = OwnBudget.model_validate(own.get("budget", {})).lowering(alone.get((name, "budget"), ()))
-        return {**own, "limits": limits, "budget": budget.doubted(unclear.get(name, "")), KEY: tools.get(name)}
-
-    names = (*written, *sorted((tools.keys() | unclear.keys()) - written.keys() - {EVERY}))
-    budget = CommonBudget.model_validate(section.get("budget", {})).doubted(unclear.get(EVERY, ""))
-    limits = CommonLimits.model_validate(section.get("limits", {})).lowering(alone.get((EVERY, "limits"), ()))
-    return {**section, "limits": limits, "budget": budget, "profiles": {name: entry(name) for name in names}}
 
 
 def _repeated(layer: Layer) -> Iterable[Diagnostic]:

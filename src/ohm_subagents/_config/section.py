@@ -1,4 +1,6 @@
-"""What every object of ohm.json is: frozen, without unknown keys, in camelCase."""
+"""The base of every object of ohm.json: frozen, without unknown keys, in camelCase."""
+
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
@@ -8,3 +10,7 @@ class Section(BaseModel):
     model_config = ConfigDict(
         defer_build=True, frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
     )
+
+    def as_arguments(self) -> dict[str, Any]:
+        """Return the fields by name, as arguments of the record of the contract that they are for."""
+        return {name: getattr(self, name) for name in type(self).model_fields}

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final, Self
 
 from ohm_subagents._config.regular_file import is_one_place
-from ohm_subagents._config.schema import RESERVED_IDS
+from ohm_subagents._config.subagents import RESERVED_IDS
 from ohm_subagents._config.tool_rules import fold_tool
 from ohm_subagents._config.trust import nothing
 from ohm_subagents._profiles.fenced import read_folder

@@ -19,6 +19,7 @@ from ohm_subagents._config.limits import OwnBudget, OwnLimits
 from ohm_subagents._config.schema import FEATURES
 from ohm_subagents._config.values import Line, Model, Switch, VariableName, expected
 from ohm_subagents._profiles.answer_keys import Finalize, ResultSchema
+from ohm_subagents.contract.limits import Budget, Limits
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy
 
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -137,8 +138,8 @@ class FrontMatter(BaseModel):
                 for one in self.inputs
             ),
             feature=self.feature,
-            limits=None if self.limits is None else self.limits.limits()[0],
-            budget=None if self.budget is None else self.budget.budget()[0],
+            limits=None if self.limits is None else Limits(**self.limits.as_arguments()),
+            budget=None if self.budget is None else Budget(**self.budget.as_arguments()),
             polling=self.polling,
             env=self.env,
             finalize=self.finalize,

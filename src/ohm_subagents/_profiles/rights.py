@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic.alias_generators import to_camel
 
-from ohm_subagents._config.project import choices, why_not
+from ohm_subagents._config.merge import backend_choices, backend_refusal
 from ohm_subagents._config.tool_rules import has_tool
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
@@ -32,7 +32,7 @@ def tightened(
     may_repeat = former.polling if former else ()
     may_see = former.env if former else ()
     backend = former.backend if former else None
-    allowed = choices(is_trusted=is_trusted)
+    allowed = backend_choices(is_trusted=is_trusted)
     profile, unstarted = _started(profile, (former.agent if former else None) or AgentOptions())
     diagnostics = [
         *_exempted(profile, may_repeat),
@@ -107,7 +107,7 @@ def _moved(profile: Profile, allowed: Container[str | None]) -> Iterator[Diagnos
     if profile.backend not in allowed:
         message = (
             f"The profile '{profile.id}' of a project names '{profile.backend}' as 'backend', which has no effect: "
-            f"{why_not(profile.backend)}"
+            f"{backend_refusal(profile.backend)}."
         )
         yield Diagnostic(subject=profile.id, message=message, source=profile.source)
 

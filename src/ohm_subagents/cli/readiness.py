@@ -60,8 +60,8 @@ def _obstacles(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obs
     tools = resolve_tools(profile.tools, own.tools, offered=tuple(ohm.child_tools), is_agent=profile.agent is not None)
     if isinstance(tools, Err):
         yield Obstacle(why=str(tools.err_value))
-    if own.budget_unclear:
-        yield Obstacle(why=own.budget_unclear)
+    if own.unclear:
+        yield Obstacle(why=own.unclear)
     if unclear := unclear_model(profile, loaded):
         yield Obstacle(why=unclear)
     decision = standing(profile=profile, permissions=config.subagents.permissions, opinions=())

@@ -114,7 +114,7 @@ def profile_text(
 def _limits(profile: Profile, loaded: LoadedConfig) -> Iterator[str]:
     for one in explain_limits(profile, loaded):
         yield f"- {one.key.removeprefix('limits.')}: {one.value} ({one.source})"
-    loop = loop_policy(profile, loaded.config.subagents.entry(profile.id))
+    loop = loop_policy(profile, loaded.config.subagents.entry(profile.id), loaded.config)
     rules = {
         "identicalCalls": loop.identical_calls,
         "alternations": loop.alternations,

@@ -13,7 +13,7 @@ from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.call_context import CallContext, current_context, root_context
 from ohm_subagents._plugins.suites import named_tools
 from ohm_subagents._policy.agents import without_excluded
-from ohm_subagents._policy.allowance import Allowance, allowance
+from ohm_subagents._policy.allowance import RunLimits, run_limits
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
 from ohm_subagents._profiles.agents import WISHLESS
@@ -24,7 +24,8 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ohm_subagents._config.schema import OhmConfig, ProfileSettings
+    from ohm_subagents._config.schema import OhmConfig
+    from ohm_subagents._config.subagents import SubagentEntry
     from ohm_subagents._plugins.host import PluginHost
     from ohm_subagents._plugins.interfaces import BackendSpec
     from ohm_subagents._plugins.suites import Tool
@@ -44,10 +45,10 @@ class ResolvedProfile:
 
     profile: Profile
     fault: OhmError | None
-    own: ProfileSettings
+    own: SubagentEntry
     tools: Result[ResolvedTools, OhmError]
     child_tools: tuple[Tool, ...]
-    allowance: Result[Allowance, OhmError]
+    limits: Result[RunLimits, OhmError]
     instructions: str
 
 
@@ -131,16 +132,16 @@ class AdmissionContext:
             own=own,
             tools=tools,
             child_tools=tuple(tool for name, tool in self.child_tools.items() if name in names),
-            allowance=allowance(profile, own, self.config.common_limits()),
+            limits=run_limits(profile, own, self.config),
             instructions=instructions(profile, self.cwd),
         )
 
-    def allowance(self, profile: Profile, item: StartItem) -> Result[Allowance, OhmError]:
+    def limits(self, profile: Profile, item: StartItem) -> Result[RunLimits, OhmError]:
         """What the run of an item may take."""
         resolved = self.resolved(profile, item)
         if item.limits is None and item.loop is None:
-            return resolved.allowance
-        return allowance(profile, resolved.own, self.config.common_limits(), limits=item.limits, loop=item.loop)
+            return resolved.limits
+        return run_limits(profile, resolved.own, self.config, limits=item.limits, loop=item.loop)
 
     def caller(self, max_depth: int | None = None) -> CallContext:
         """Return the context of the code that calls: its task's, else that of a program, under the configured budget.

@@ -10,7 +10,7 @@ from ohm_subagents.contract.model_pattern import FORM, ModelPattern, parse_model
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from ohm_subagents._config.schema import ProfileSettings
+    from ohm_subagents._config.subagents import SubagentEntry
     from ohm_subagents._config.values import UnclearModel
     from ohm_subagents.contract.profile import Profile
 
@@ -24,7 +24,7 @@ class NamedModel:
 
 
 def named_model(
-    typed: str | None, profile: Profile, own: ProfileSettings, common: ModelPattern | UnclearModel | None
+    typed: str | None, profile: Profile, own: SubagentEntry, common: ModelPattern | UnclearModel | None
 ) -> Result[NamedModel | None, OhmError]:
     """The first that names one: the call, `own`, the profile, `common`; None leaves the choice to the backend.
 
@@ -40,7 +40,7 @@ def named_model(
 
 
 def configured_model(
-    profile: Profile, own: ProfileSettings, common: ModelPattern | UnclearModel | None
+    profile: Profile, own: SubagentEntry, common: ModelPattern | UnclearModel | None
 ) -> Result[NamedModel | None, OhmError]:
     """The model of a call that names none.
 

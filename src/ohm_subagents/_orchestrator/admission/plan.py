@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from ohm_subagents._config.schema import OhmConfig, ProfileSettings
+    from ohm_subagents._config.schema import OhmConfig
+    from ohm_subagents._config.subagents import SubagentEntry
     from ohm_subagents._orchestrator.admission.context import AdmissionContext
     from ohm_subagents._plugins.suites import Tool
     from ohm_subagents.contract.errors import OhmError
@@ -82,7 +83,7 @@ def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = Non
     resolved, cwd = context.resolved(profile, item), item.cwd or context.cwd
     if profile.feature is not None and not context.config.features.is_on(profile.feature):
         return refused(refusals.feature_off(profile.id, profile.feature))
-    tools, allowed = resolved.tools, context.allowance(profile, item)
+    tools, allowed = resolved.tools, context.limits(profile, item)
     if isinstance(tools, Err):
         return refused(tools.err_value)
     if isinstance(allowed, Err):
@@ -134,7 +135,7 @@ def _noted(profile: Profile) -> Iterator[Diagnostic]:
     return (Diagnostic(subject=profile.id, message=note) for note in profile.notes)
 
 
-def backend_of(profile: Profile, own: ProfileSettings, config: OhmConfig) -> str:
+def backend_of(profile: Profile, own: SubagentEntry, config: OhmConfig) -> str:
     """The backend of a call that names none."""
     return own.backend or profile.backend or config.subagent_backend
 

@@ -1,0 +1,120 @@
+"""The one fold over the layers of the configuration: what a project may not say is refused here, and named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING, Final, get_args, get_origin
+
+from pydantic import BaseModel
+
+from ohm_subagents._config.layers import leaves, merged, value_at, with_value, without_values
+from ohm_subagents._config.merge import REPLACE, USER_ONLY, Merge, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import JsonValue
+    from pydantic.fields import FieldInfo
+
+    from ohm_subagents._config.jsonc import KeyPath
+    from ohm_subagents._config.layers import Layer, Place
+    from ohm_subagents.contract.diagnostics import Diagnostic
+
+_ENTRIES: Final = ("subagents", "profiles")
+_EXTENSION: Final = ("subagents", "limits", "extendMs")
+_IDLE: Final = ("subagents", "limits", "idleMs")
+_SOFT: Final = ("backendTimeoutMs",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folded:
+    """The layers that were read so far, as one."""
+
+    schema: type[BaseModel]
+    """What the values are checked against; its fields have the policies."""
+    values: Mapping[str, JsonValue] = field(default_factory=dict[str, "JsonValue"])
+    """What the layers say, as it is written; no defaults."""
+    places: Mapping[KeyPath, Place] = field(default_factory=dict[tuple[str, ...], "Place"])
+    """Where each value is written."""
+    ceilings: frozenset[KeyPath] = frozenset()
+    """The values that only lower what others say."""
+
+    def over(self, layer: Layer) -> tuple[Folded, tuple[Diagnostic, ...]]:
+        """Fold a layer of checked values in; return what it says in vain, too."""
+        refused: dict[KeyPath, Diagnostic] = {}
+        met: dict[KeyPath, JsonValue] = {}
+        ceilings = set(self.ceilings)
+        stands = merged(_defaults(self.schema), self.values)
+        for path, merge in _policies(self.schema, layer) if layer.kind == "project" else ():
+            given, said = value_at(layer.values, path), value_at(stands, path)
+            in_force = _follows(stands, path) if said is None else said
+            if merge.is_ceiling and said is None:
+                ceilings.add(path)
+                if in_force is None:
+                    continue
+            counts = (merge.trusted if layer.is_trusted else merge.untrusted)(given, in_force)
+            if counts != given:
+                place, origin = layer.place(path), self.places.get(path if said is not None else _general(path))
+                one = Refused(place=place, value=given, in_force=in_force, origin=str(origin or "default"))
+                refused[path] = place.diagnostic(merge.message(one))
+                if counts != in_force:
+                    met[path] = counts
+        kept = without_values(layer, refused)
+        for path, value in met.items():
+            kept = replace(kept, values=with_value(kept.values, path, value))
+        values = merged(self.values, kept.values)
+        places = {**self.places, **kept.places, **{path: kept.place(path) for path in leaves(kept.values)}}
+        less = frozenset(ceilings - refused.keys())
+        folded = replace(self, values=values, places=places, ceilings=less)
+        return folded, tuple(refused.values())
+
+
+def _general(path: KeyPath) -> KeyPath:
+    """Return the path of the rule for every subagent, for that of one; any other path as it is."""
+    return (path[0], *path[3:]) if path[:2] == _ENTRIES and path[3:4] == ("loop",) else path
+
+
+def _follows(stands: Mapping[str, JsonValue], path: KeyPath) -> JsonValue:
+    """Return the value that holds where none is said: the one of every subagent, or what follows from other limits."""
+    if path == _EXTENSION:
+        return min(one for one in (value_at(stands, _IDLE), value_at(stands, _SOFT)) if isinstance(one, int))
+    return value_at(stands, _general(path)) if _general(path) != path else None
+
+
+def _policies(schema: type[BaseModel], layer: Layer) -> Iterator[tuple[KeyPath, Merge]]:
+    """Yield the path of each value, with its policy; what no project sets is one value."""
+
+    def walk(annotation: object, merge: Merge, value: JsonValue, path: KeyPath) -> Iterator[tuple[KeyPath, Merge]]:
+        if not isinstance(value, dict) or merge is USER_ONLY:
+            yield path, merge
+            return
+        fields = _fields(annotation)
+        members = get_args(annotation)[-1] if get_origin(annotation) is Mapping else None
+        for key, inner in value.items():
+            own = fields.get(key)
+            if own is not None:
+                yield from walk(own.annotation, _policy(own, merge), inner, (*path, key))
+            else:
+                users = key in merge.users_members
+                yield from walk(members, USER_ONLY if users else merge, inner, (*path, key))
+
+    yield from walk(schema, REPLACE, {**layer.values}, ())
+
+
+def _policy(own: FieldInfo, inherited: Merge) -> Merge:
+    return next((one for one in own.metadata if isinstance(one, Merge)), inherited)
+
+
+@cache
+def _fields(annotation: object) -> Mapping[str, FieldInfo]:
+    """Return the fields of a section as they are written in a file."""
+    if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+        return {}
+    return {own.alias or name: own for name, own in annotation.model_fields.items()}
+
+
+@cache
+def _defaults(schema: type[BaseModel]) -> dict[str, JsonValue]:
+    return schema().model_dump(mode="json", by_alias=True)

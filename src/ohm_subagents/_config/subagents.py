@@ -1,0 +1,180 @@
+"""`subagents` of ohm.json: what holds for every subagent, and the entry of each."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Annotated, Final, Literal, Self, TypeAlias
+
+from pydantic import Field, InstanceOf, JsonValue, PlainSerializer, PrivateAttr, WithJsonSchema
+from pydantic.alias_generators import to_camel
+
+from ohm_subagents._config.jsonc import KeyPath
+from ohm_subagents._config.limits import (
+    CommonBudget,
+    CommonLimits,
+    CommonLoop,
+    LimitSource,
+    OwnBudget,
+    OwnLimits,
+    OwnLoop,
+    limit_sources,
+)
+from ohm_subagents._config.merge import BACKEND, CEILING, LOWER, LOWEST, LOWEST_COUNT, OFF, USER_ONLY, earlier
+from ohm_subagents._config.permissions import OPEN, Permissions
+from ohm_subagents._config.section import Section
+from ohm_subagents._config.tool_rules import ToolRules
+from ohm_subagents._config.values import AllOrNames, ConfiguredModel, Line, PositiveInt, Switch, WholeNumber
+from ohm_subagents.contract.limits import Budget
+from ohm_subagents.contract.profile import fold_id
+
+JsonObject: TypeAlias = dict[str, JsonValue]
+
+
+class SubagentEntry(Section):
+    """`subagents.<id>` as it is written."""
+
+    model: ConfiguredModel | None = Field(default=None, description="The model of this subagent.")
+    backend: Annotated[Line | None, BACKEND] = Field(default=None, description="The backend of this subagent.")
+    tools: (
+        Annotated[
+            InstanceOf[ToolRules],
+            PlainSerializer(ToolRules.as_json, return_type=JsonObject),
+            WithJsonSchema(ToolRules.json_schema()),
+        ]
+        | None
+    ) = Field(default=None, description="The child tools of this subagent.")
+    primary: Annotated[Switch | None, OFF] = Field(
+        default=None, description="Whether this subagent is a direct tool besides; null is as its profile says."
+    )
+    limits: Annotated[OwnLimits, CEILING] = OwnLimits()
+    loop: Annotated[OwnLoop, LOWEST_COUNT] = OwnLoop()
+    budget: Annotated[OwnBudget, CEILING] = Field(
+        default=OwnBudget(), json_schema_extra={"$comment": "For each task of this subagent, with all that it starts."}
+    )
+    _ceilings: frozenset[KeyPath] = PrivateAttr(default=frozenset())
+    _unclear: str = PrivateAttr(default="")
+
+    @property
+    def unclear(self) -> str:
+        """Why its budget cannot be understood, so that it does not run; empty for a sound one."""
+        return self._unclear
+
+    @cached_property
+    def sources(self) -> tuple[LimitSource, LimitSource]:
+        """The limits and the budget that the user sets, and those that a project sets besides."""
+        return limit_sources("subagent", self.limits, self.budget, self._ceilings)
+
+    def with_trust(self, ceilings: Iterable[KeyPath], unclear: str) -> Self:
+        """Return the same with what its files alone cannot say: which keys are a project's, and what is unclear."""
+        entry = self.model_copy()
+        entry._ceilings = frozenset(ceilings)  # noqa: SLF001  it is our own
+        entry._unclear = unclear  # noqa: SLF001  it is our own
+        return entry
+
+
+EVERY: Final = ""
+"""Stands for every subagent, where others are named by their folded id."""
+
+
+class Subagents(Section):
+    task_max_concurrency: Annotated[PositiveInt, LOWER] = Field(
+        default=3, description="How many tasks of one parallel batch run at once."
+    )
+    max_running: Annotated[PositiveInt | None, LOWER] = Field(
+        default=None, description="How many tasks run at once over all calls, beside those that they start themselves."
+    )
+    task_retention_ms: Annotated[PositiveInt, USER_ONLY] = Field(
+        default=86_400_000, description="How long a finished task can be looked up, in milliseconds."
+    )
+    model: ConfiguredModel | None = Field(
+        default=None, description="The model of every subagent that has none of its own."
+    )
+    send_to_finished: Annotated[Literal["refuse", "resume"], earlier("refuse", "resume")] = Field(
+        default="refuse", description="Whether `send` to a finished task continues it as a new task."
+    )
+    async_start: Annotated[Literal["refuse", "allow"], earlier("refuse", "allow")] = Field(
+        default="refuse", description="Whether `async: true` starts in the background."
+    )
+    store: Annotated[Literal["sqlite", "snapshot", "memory"], USER_ONLY] = Field(
+        default="sqlite",
+        description="Where tasks are kept: a database that processes share, the JSON file of one process, or nowhere.",
+    )
+    store_sync: Annotated[Literal["normal", "full"], USER_ONLY] = Field(
+        default="normal", description="Whether `sqlite` waits for the disk, so that a power cut loses nothing either."
+    )
+    limits: Annotated[CommonLimits, LOWEST] = CommonLimits()
+    loop: Annotated[CommonLoop, LOWEST_COUNT] = CommonLoop()
+    budget: Annotated[CommonBudget, LOWEST] = Field(
+        default=CommonBudget(), json_schema_extra={"$comment": "For each start from outside, with all below it."}
+    )
+    max_requests: Annotated[Mapping[str, PositiveInt], LOWEST] = Field(
+        default={}, description="How many requests to a model provider are in flight at once; without it no limit."
+    )
+    request_retries: Annotated[WholeNumber, LOWER] = Field(
+        default=4, description="How often a request is made again that a provider refused because it is overloaded."
+    )
+    agent_profiles: Annotated[AllOrNames, USER_ONLY] = Field(
+        default=False,
+        description="Which agent profiles of `agent-profiles/*.md` are subagents as well; not for project files.",
+    )
+    redact: Annotated[AllOrNames, USER_ONLY] = Field(
+        default=False,
+        description="Suites whose results hold no secrets, as those of `single` never do; not for project files.",
+    )
+    permissions: Annotated[
+        InstanceOf[Permissions],
+        PlainSerializer(Permissions.as_json, return_type=JsonObject),
+        WithJsonSchema(Permissions.json_schema()),
+    ] = Field(default=OPEN, description="Which subagents may run.")
+    profiles: Mapping[str, SubagentEntry] = Field(
+        default={}, description="The long form of `subagents.<id>`; the short form wins."
+    )
+    backends: Annotated[Mapping[str, JsonObject], USER_ONLY] = Field(
+        default={}, description="Options of backends, by backend id; not for project files."
+    )
+
+    _ceilings: frozenset[KeyPath] = PrivateAttr(default=frozenset())
+    _unnamed: SubagentEntry = PrivateAttr(default=SubagentEntry())
+
+    @property
+    def ceilings(self) -> frozenset[KeyPath]:
+        """The keys of `limits` that a project gives, and that only lower what others say."""
+        return self._ceilings
+
+    def entry(self, profile_id: str) -> SubagentEntry:
+        """Return the settings of a profile; ids are trimmed and folded."""
+        return self.profiles.get(fold_id(profile_id), self._unnamed)
+
+    @property
+    def unnamed(self) -> SubagentEntry:
+        """The settings of a profile that no entry names."""
+        return self._unnamed
+
+    def tree_budget(self) -> Budget:
+        """Return what each start from outside may spend, with everything below it, unless the call says less."""
+        return self._tree_budget
+
+    @cached_property
+    def _tree_budget(self) -> Budget:
+        return Budget(**self.budget.as_arguments())
+
+    def with_trust(self, ceilings: Iterable[KeyPath], unclear: Mapping[str, str]) -> Self:
+        """Return the same with what its files alone cannot say: which paths are a project's, which budgets unclear.
+
+        `unclear` is by folded id; `EVERY` is every subagent.
+        """
+        keys: defaultdict[str, set[KeyPath]] = defaultdict(set)
+        for _, *section in ceilings:
+            keys[section[1] if section[0] == "profiles" else EVERY].add(tuple(section[-2:]))
+        every = unclear.get(EVERY, "")
+        names = (*self.profiles, *sorted(unclear.keys() - self.profiles.keys() - {EVERY}))
+        entries = {name: self.profiles.get(name, SubagentEntry()) for name in names}
+        bounded = {name: one.with_trust(keys[name], every or unclear.get(name, "")) for name, one in entries.items()}
+        subagents = self.model_copy(update={"profiles": bounded})
+        subagents._ceilings = frozenset(keys[EVERY])  # noqa: SLF001  it is our own
+        subagents._unnamed = SubagentEntry().with_trust((), every)  # noqa: SLF001  it is our own
+        return subagents
+
+
+RESERVED_IDS: Final = frozenset(to_camel(name).lower() for name in Subagents.model_fields)
+"""Keys of `subagents` that cannot be profile ids, lower-cased."""
