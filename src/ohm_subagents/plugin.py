@@ -36,8 +36,10 @@ from ohm_subagents._plugins.suites import (
 from ohm_subagents._views.theme import Theme, View
 from ohm_subagents.contract import (
     UNREADABLE_SESSION,
+    Activity,
     AgentEnded,
     AgentOptions,
+    Assignment,
     Checkpointed,
     Decision,
     Diagnostic,
@@ -70,8 +72,10 @@ from ohm_subagents.contract import (
 
 __all__ = [
     "UNREADABLE_SESSION",
+    "Activity",
     "AgentEnded",
     "AgentOptions",
+    "Assignment",
     "Backend",
     "BackendSpec",
     "Capability",

@@ -188,7 +188,7 @@ async def test_a_program_gets_the_whole_answer_of_a_follow_up_too():
 async def test_a_task_without_a_description_is_called_by_the_beginning_of_its_prompt():
     async with quick_ohm() as ohm:
         handle = await ohm.start("finder", f"\n {'x' * 72}y\nThe rest.")
-        assert ohm.task(handle.id).description == "x" * 72
+        assert ohm.task(handle.id).assignment.description == "x" * 72
 
 
 async def test_a_background_start_by_a_tool_needs_permission():

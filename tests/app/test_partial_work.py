@@ -195,7 +195,7 @@ async def stopped(way: Way, *, cwd: Path, config, plugins):
 def is_at_it(tool, task, event):
     """Whether it has begun this tool, or made its first call where there is none."""
     if tool is None:
-        return task.usage.tool_calls == 1
+        return task.activity.usage.tool_calls == 1
     return isinstance(event, ToolStarted) and event.tool == tool
 
 

@@ -29,7 +29,7 @@ def kept_in(folder):
 
 
 def told(kept):
-    return [(one.task.prompt, one.task.status, [each.event.kind for each in one.history]) for one in kept]
+    return [(one.task.assignment.prompt, one.task.status, [each.event.kind for each in one.history]) for one in kept]
 
 
 async def test_the_tasks_of_a_session_come_oldest_first_with_their_history(tmp_path):

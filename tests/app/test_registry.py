@@ -47,10 +47,10 @@ async def test_of_a_task_in_a_snapshot_as_many_events_are_read_as_are_to_be_kept
     talk = Step(events=tuple(one for path in wrote for one in (path, TextDelta(text="."))), text="done")
     async with opened(tmp_path, store="snapshot", backend=ScriptedBackend(default=talk)) as ohm:
         done = (await ohm.run("finder", "p")).ok_value
-        newest = ohm.task(done.task_id).events[-3:]
+        newest = ohm.task(done.task_id).activity.events[-3:]
     async with opened(tmp_path, store="snapshot", taskMaxEvents=3) as ohm:
         task = ohm.task(done.task_id)
-    assert task.events == newest
+    assert task.activity.events == newest
 
 
 @pytest.mark.parametrize("store", ["sqlite", "snapshot"])
@@ -79,7 +79,7 @@ async def test_a_task_that_its_process_left_is_told_of_and_can_be_continued(tmp_
             f"Task '{handle.id}' restored from non-terminal 'running' state and marked failed"
         ]
         failed = ohm.task(handle.id)
-        assert (failed.status, failed.text, failed.checkpoint) == ("failed", "so far", "[1]")
+        assert (failed.status, failed.text, failed.activity.checkpoint) == ("failed", "so far", "[1]")
         answer = (await ohm.call("task", {"op": "send", "id": handle.id, "prompt": "and?"})).details
         assert (answer["status"], answer["resumed_from"]) == ("succeeded", handle.id)
         assert answer["session_id"] == failed.session_id

@@ -431,7 +431,7 @@ class TestTheSwitch:
         (told,) = (one.message for one in task.diagnostics if one.subject == "fallback")
         assert told.startswith('No model for subagent "oracle"')
         assert told.endswith(", so interactive-shell gets the task instead of interactive-sdk.")
-        assert (task.backend, task.route.route) == ("interactive-sdk", "interactive-sdk")
+        assert (task.assignment.backend, task.route.route) == ("interactive-sdk", "interactive-sdk")
 
     async def test_a_finder_without_key_and_without_pi_has_its_embedded_search(self, tmp_path):
         (tmp_path / "a.py").write_text("def p(): ...\n")

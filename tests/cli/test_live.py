@@ -8,18 +8,16 @@ import sys
 from functools import reduce
 
 import pytest
+from made_tasks import queued_task
 
 from ohm_subagents._views.cells import cells, printable
 from ohm_subagents.cli.live import TaskWatch, drawn, finished_lines, running_lines
 from ohm_subagents.contract import (
-    Route,
     RouteResolved,
     RunEnded,
     RunStarted,
-    SessionId,
     Succeeded,
     Task,
-    TaskId,
     TaskSettled,
     TextDelta,
     ToolEnded,
@@ -36,20 +34,7 @@ CALL = (
 
 
 def played(*events) -> Task:
-    task = Task(
-        id=TaskId("task_1"),
-        session_id=SessionId("session_1"),
-        profile="finder",
-        name="Finder",
-        description="Scan",
-        prompt="Where?",
-        invocation="task-routed",
-        backend="b",
-        route=Route(runtime="b", route="b"),
-        created_ms=0,
-        updated_ms=0,
-        summary="Queued",
-    )
+    task = queued_task(description="Scan", prompt="Where?")
     return reduce(lambda state, event: apply(state, event, at_ms=2345), (RunStarted(prompt="Where?"), *events), task)
 
 

@@ -1,6 +1,7 @@
 """`apply`, the only function that changes a task."""
 
 import pytest
+from made_tasks import queued_task
 
 from ohm_subagents.contract import (
     Cancelled,
@@ -14,10 +15,7 @@ from ohm_subagents.contract import (
     RouteResolved,
     RunEnded,
     RunStarted,
-    SessionId,
     Succeeded,
-    Task,
-    TaskId,
     TaskSettled,
     TextDelta,
     ThinkingDelta,
@@ -32,21 +30,8 @@ ERROR = OhmError(code=ErrorCode.BACKEND_FAILED, message="It broke.")
 
 
 def queued(**changes):
-    fields = {
-        "id": TaskId("task_1"),
-        "session_id": SessionId("session_1"),
-        "profile": "finder",
-        "name": "Finder",
-        "description": "scan",
-        "prompt": "look",
-        "invocation": "task-routed",
-        "backend": "none",
-        "route": Route(runtime="none", route="none"),
-        "created_ms": 1,
-        "updated_ms": 1,
-        "summary": "Queued Finder: scan",
-    }
-    return Task(**(fields | changes))
+    fields = {"backend": "none", "created_ms": 1, "summary": "Queued Finder: scan"}
+    return queued_task(**(fields | changes))
 
 
 def after(*events, task=None):
@@ -110,8 +95,8 @@ def test_only_streamed_facts_are_kept_as_events_and_only_the_newest():
 
     task = after(RunStarted(prompt="look"), *deltas, task=queued(max_events=3))
 
-    assert [recorded.event.text for recorded in task.events] == ["2", "3", "4"]
-    assert (task.event_total, task.text) == (5, "01234")
+    assert [recorded.event.text for recorded in task.activity.events] == ["2", "3", "4"]
+    assert (task.activity.event_total, task.text) == (5, "01234")
 
 
 def test_texts_of_two_turns_are_told_apart():
@@ -133,8 +118,8 @@ def test_open_calls_are_known_until_they_end_and_each_counts_once():
 
     task = after(*started, ToolEnded(call_id="a", tool="read", status="error"))
 
-    assert [call.call_id for call in task.open_calls] == ["b"]
-    assert task.usage.tool_calls == 1
+    assert [call.call_id for call in task.activity.open_calls] == ["b"]
+    assert task.activity.usage.tool_calls == 1
 
 
 def test_usage_adds_up_and_an_empty_route_keeps_what_is_known():
@@ -146,7 +131,7 @@ def test_usage_adds_up_and_an_empty_route_keeps_what_is_known():
     )
 
     assert task.route == Route(provider="acme", model="m2", runtime="pi-sdk", route="interactive-sdk")
-    assert task.usage == Usage(requests=2, input_tokens=30, output_tokens=5, cached_tokens=5)
+    assert task.activity.usage == Usage(requests=2, input_tokens=30, output_tokens=5, cached_tokens=5)
 
 
 def test_checkpoints_diagnostics_and_thinking_leave_the_event_log_alone():
@@ -154,4 +139,4 @@ def test_checkpoints_diagnostics_and_thinking_leave_the_event_log_alone():
 
     task = after(Checkpointed(state="{}"), DiagnosticRaised(diagnostic=diagnostic), ThinkingDelta(text="hm"))
 
-    assert (task.checkpoint, task.diagnostics, task.events) == ("{}", (diagnostic,), ())
+    assert (task.activity.checkpoint, task.diagnostics, task.activity.events) == ("{}", (diagnostic,), ())

@@ -334,7 +334,7 @@ def _state(task: Task) -> Json:
         "total_tool_calls": len(task.runs),
         "active_tool_calls": sum(run.outcome is None for run in task.runs),
         "follow_up_prompts": [run.prompt.strip() for run in task.runs[1:]],
-        "event_count": len(task.events),
+        "event_count": len(task.activity.events),
     }
     if task.output:
         shown["output"] = task.output

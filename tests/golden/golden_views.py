@@ -2,10 +2,10 @@
 
 import json
 import re
-from dataclasses import replace
 
 from golden_differences import same
 from golden_recording import Json
+from made_tasks import with_fields
 
 from ohm_subagents._store.snapshot_reading import parsed
 from ohm_subagents._views.status import elapsed_text, status_line, task_line, task_lines
@@ -74,9 +74,9 @@ def _task(snapshot: Json) -> Task:
     contents = parsed(text, name_of=str.capitalize, max_events=120)
     assert contents.lost == ()
     (task,) = contents.tasks
-    return replace(
+    return with_fields(
         task,
-        started_ms=None if task.status == "queued" else task.created_ms,
+        started_ms=None if task.status == "queued" else task.assignment.created_ms,
         open_calls=tuple(OpenCall(call_id=str(n), tool="read") for n in range(open_calls)),
         usage=Usage(tool_calls=snapshot["totalToolCalls"] - open_calls),
     )

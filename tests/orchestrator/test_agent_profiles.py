@@ -68,14 +68,14 @@ def place(tmp_path):
 async def test_an_agent_profiles_own_words_are_the_whole_instructions(place):
     place.agent("Reviewer", "model: acme/big:high", "You review.")
     (accepted,), (request,) = await place.asked(wanted("Reviewer"))
-    assert (accepted.task.profile, accepted.task.name) == ("Reviewer", "Reviewer")
+    assert (accepted.task.assignment.profile, accepted.task.assignment.name) == ("Reviewer", "Reviewer")
     assert request.instructions == "You review."
     assert str(request.model) == "acme/big:high"
 
 
 async def test_without_a_name_it_is_a_sub_agent_without_wishes(place):
     (accepted,), (request,) = await place.asked(wanted())
-    assert (accepted.task.profile, accepted.task.name) == ("delegate", "Sub-agent")
+    assert (accepted.task.assignment.profile, accepted.task.assignment.name) == ("delegate", "Sub-agent")
     assert (request.instructions, request.model) == ("", None)
     assert "bash" in request.tools
 
@@ -361,7 +361,7 @@ async def test_an_agent_profile_works_as_a_subagent_where_it_is_chosen(place, ch
         (accepted,) = (await surface.engine.execute(Start(items=(item(profile=" reviewer"),)))).items
         roster = {one.id: one.summary for one in surface.ohm.profiles}
     (request,) = surface.backend.calls
-    assert accepted.task.profile == "Reviewer"
+    assert accepted.task.assignment.profile == "Reviewer"
     assert (request.instructions, request.tools) == ("You review.", ("read",))
     assert roster["Reviewer"] == "profile: Reviewer, custom-system-prompt, tools=[read]"
     assert ("writer" in roster) is (chosen is True)

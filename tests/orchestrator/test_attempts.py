@@ -105,7 +105,7 @@ async def test_a_profile_that_the_surface_brings_needs_no_catalogue_but_is_under
             config={"subagentBackend": "acting", "subagents": {"permissions": {"subagents": {"guest": "deny"}}}}
         )
         (refused,) = (await surface.engine.execute(Start(items=(item(prepared=brought),)))).items
-    assert (task.profile, backend.requests[0].instructions) == ("guest", "You are a guest.")
+    assert (task.assignment.profile, backend.requests[0].instructions) == ("guest", "You are a guest.")
     assert refused.error.code == ErrorCode.PERMISSION_DENIED
 
 

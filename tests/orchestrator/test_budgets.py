@@ -276,7 +276,7 @@ class TestDepthAndSpawns:
             tasks = [backend.ohm.task(request.task_id) for request in backend.requests]
 
         assert answer.ok_value.output == "deep.."
-        assert [task.parent for task in tasks] == [None, tasks[0].id, tasks[1].id]
+        assert [task.assignment.parent for task in tasks] == [None, tasks[0].id, tasks[1].id]
 
     async def test_a_budget_of_depth_counts_from_whom_it_belongs_to(self):
         backend = nesting(3)

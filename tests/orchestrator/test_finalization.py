@@ -71,7 +71,7 @@ async def test_what_is_handed_in_is_the_answer_and_what_is_said_beside_it_is_not
     task = await task_of(script)
 
     assert (task.status, task.output, len(task.runs)) == ("succeeded", "In src/auth.ts", 1)
-    assert task.finalized.status == "SUCCESS"
+    assert task.activity.finalized.status == "SUCCESS"
 
 
 async def test_a_run_that_hands_in_nothing_is_told_so_twice_and_then_it_fails():
@@ -153,7 +153,7 @@ async def test_an_error_that_is_handed_in_is_how_the_task_fails():
     task = await task_of(Script([final(status="ERROR", error="No such file", result="Half of it")]))
 
     assert (task.status, task.error.code) == ("failed", ErrorCode.FINALIZED_WITH_ERROR)
-    assert (task.error.message, task.finalized.result) == ("No such file", "Half of it")
+    assert (task.error.message, task.activity.finalized.result) == ("No such file", "Half of it")
     assert len(task.runs) == 1
 
 

@@ -222,10 +222,10 @@ class TestTheRuleOf000:
         events = (first, second, third, late, TextDelta(text="Hm."), end, after, state)
         task, _ = await played(told(*events), loop=rule_of_000(3))
 
-        recorded = [each.event for each in task.events]
+        recorded = [each.event for each in task.activity.events]
         assert recorded[:4] == [first, second, third, end]
         assert [(one.kind, one.status) for one in recorded[4:]] == [("tool_ended", "interrupted")] * 2
-        assert (task.text, task.checkpoint) == ("", "{}")
+        assert (task.text, task.activity.checkpoint) == ("", "{}")
 
 
 async def test_calls_that_are_made_at_once_take_one_step_together():

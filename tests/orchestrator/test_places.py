@@ -100,7 +100,7 @@ async def test_tasks_share_the_session_that_they_name(tmp_path):
         await started(surface, item("second", session_id=SESSION))
         kept = surface.ohm.store.session(SESSION)
 
-    assert [task.prompt for task in kept] == ["first", "second"]
+    assert [task.assignment.prompt for task in kept] == ["first", "second"]
     assert [request.session_id for request in surface.backend.calls] == [SESSION, "session_2", SESSION]
     assert surface.backend.calls[2].history == (), "what was said before is the surface's to tell"
 

@@ -184,11 +184,12 @@ class Records:
         assert task.id not in self.settled, "a settled task changed"
         if before is not None:
             assert task.status in MOVES[before.status]
-            assert all(now >= then for now, then in zip(COUNTERS(task.usage), COUNTERS(before.usage), strict=True))
-            assert (task.event_total, task.updated_ms) >= (before.event_total, before.updated_ms)
+            counts = zip(COUNTERS(task.activity.usage), COUNTERS(before.activity.usage), strict=True)
+            assert all(now >= then for now, then in counts)
+            assert (task.activity.event_total, task.updated_ms) >= (before.activity.event_total, before.updated_ms)
         self.states[task.id] = task
         if task.is_terminal:
-            assert not task.open_calls
+            assert not task.activity.open_calls
             assert all(run.outcome is not None for run in task.runs)
             self.settled[task.id] = project_task(task, output_max_chars=CAP).payload()
 

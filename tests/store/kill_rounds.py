@@ -72,7 +72,8 @@ async def left(directory, accepted, answered, report):
                 report.losses.append(f"{task_id} is {task.status}")
             if task_id in answered and (task.status, task.output) != ("succeeded", answer(task_id)):
                 report.losses.append(f"{task_id} was answered, and is {task.status}: {task.output!r}")
-            if task_id in answered and (len(task.calls), task.checkpoint, task.usage.requests) != (
+            activity = task.activity
+            if task_id in answered and (len(activity.calls), activity.checkpoint, activity.usage.requests) != (
                 2,
                 '["a conversation"]',
                 1,

@@ -143,7 +143,7 @@ async def test_a_damaged_conversation_costs_itself(registry, clock, tmp_path):
     changed(tmp_path, "UPDATE checkpoints SET state = replace(state, 'ja', 'na')")
     async with registry() as store:
         task = store.get("task_1").ok_value
-        assert (task.output, task.checkpoint) == ("done", None)
+        assert (task.output, task.activity.checkpoint) == ("done", None)
         assert "The conversation of task 'task_1' is damaged" in everything_told(store)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from store_tasks import Clock, Hand, opened
 
@@ -98,7 +96,7 @@ async def test_the_task_of_a_dead_process_has_the_end_that_it_was_given(tmp_path
 def streamed(*events, max_events=3):
     """A running task that saw `events`, and what they add up to."""
     hand = Hand(_Nowhere(), Clock())
-    task = hand.tell(replace(hand.new(), max_events=max_events), RunStarted(prompt="p"))
+    task = hand.tell(hand.new(max_events=max_events), RunStarted(prompt="p"))
     return hand.tell(task, *events)
 
 

@@ -107,7 +107,7 @@ async def test_of_a_long_task_a_store_without_transcripts_tells_the_newest_all_c
         *END,
     ]
     assert "".join(said) == "".join(word.text for word in words)
-    assert len(said) == task.max_events + 1
+    assert len(said) == task.activity.max_events + 1
 
 
 async def test_each_run_has_its_own_events(tmp_path):

@@ -140,7 +140,7 @@ async def test_what_the_file_has_no_place_for_is_not_kept(tmp_path):
         Hand(store, clock).settled("task_1", *events, session="session_x")
     async with opened("snapshot", tmp_path, clock) as store:
         task = store.get("task_1").ok_value
-        assert (task.usage.requests, task.checkpoint, task.session_id) == (0, None, "session_1")
+        assert (task.activity.usage.requests, task.activity.checkpoint, task.session_id) == (0, None, "session_1")
 
 
 async def test_a_padded_id_is_known_without_its_padding(tmp_path, file):
@@ -171,5 +171,5 @@ async def test_of_the_events_in_the_file_the_newest_are_kept(tmp_path, file, kin
     file.write_text(text_of(entry("t1", events=events)))
     async with opened(kind, tmp_path, Clock(), policy=RetentionPolicy(max_events=3)) as store:
         task = store.get("t1").ok_value
-        assert [recorded.event.text for recorded in task.events] == ["6 ", "7 ", "8 "]
-        assert task.event_total == 9
+        assert [recorded.event.text for recorded in task.activity.events] == ["6 ", "7 ", "8 "]
+        assert task.activity.event_total == 9

@@ -74,8 +74,8 @@ async def test_a_whole_task_comes_back_as_it_was(registry, clock):
         before = Hand(store, clock).settled("task_1", *events)
     async with registry() as store:
         after = store.get("task_1").ok_value
-        assert (after.text, after.files, after.checkpoint) == ("a\n\nb", ("f",), '{"messages": []}')
-        assert after.usage == before.usage
+        assert (after.text, after.activity.files, after.activity.checkpoint) == ("a\n\nb", ("f",), '{"messages": []}')
+        assert after.activity.usage == before.activity.usage
         assert after == before
 
 
@@ -124,7 +124,7 @@ async def test_a_conversation_that_is_too_long_is_not_kept_and_that_is_told(regi
         (told,) = store.diagnostics
         assert "The conversation of task 'task_1' is longer than 4194304 characters" in told.message
     async with registry() as store:
-        assert store.get("task_1").ok_value.checkpoint is None
+        assert store.get("task_1").ok_value.activity.checkpoint is None
 
 
 async def test_a_task_that_was_taken_away_is_never_overwritten(registry, clock, tmp_path):
@@ -273,8 +273,8 @@ async def test_a_disk_that_is_too_slow_costs_no_memory_and_no_text(registry, clo
     async with registry() as store:
         after = store.get("task_1").ok_value
         assert after.text == "first " + "".join(pieces) + "last"
-        assert after.events == task.events
-        assert after.event_total == task.event_total == 2002
+        assert after.activity.events == task.activity.events
+        assert after.activity.event_total == task.activity.event_total == 2002
 
 
 async def test_a_write_that_fails_is_told_and_made_good_later(registry, clock, tmp_path):

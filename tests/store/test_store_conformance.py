@@ -269,8 +269,8 @@ async def test_streamed_text_comes_back_exactly(durable):
     async with durable.opened() as store:
         after = store.get("task_1").ok_value
         assert after.text == "".join(pieces)
-        assert after.events == before.events
-        assert after.event_total == len(pieces)
+        assert after.activity.events == before.activity.events
+        assert after.activity.event_total == len(pieces)
 
 
 async def test_tool_events_come_back_in_their_order_and_only_the_newest(durable):
@@ -287,12 +287,12 @@ async def test_tool_events_come_back_in_their_order_and_only_the_newest(durable)
         before = durable.hand(store).settled("task_1", TextDelta(text="first"), *calls, TextDelta(text="last"))
     async with durable.opened() as store:
         after = store.get("task_1").ok_value
-        assert after.events == before.events
-        assert len(after.events) == 120
+        assert after.activity.events == before.activity.events
+        assert len(after.activity.events) == 120
         if durable.kind == "sqlite":  # the documented file holds the newest events and nothing else
-            assert (after.text, after.event_total) == ("first\n\nlast", 302)
-            assert after.calls == before.calls
-            assert after.usage.tool_calls == 100
+            assert (after.text, after.activity.event_total) == ("first\n\nlast", 302)
+            assert after.activity.calls == before.activity.calls
+            assert after.activity.usage.tool_calls == 100
 
 
 async def test_why_a_task_is_gone_survives_a_restart(durable):
@@ -370,8 +370,8 @@ async def test_a_task_that_nobody_runs_any_more_has_failed_and_keeps_what_it_had
             "Task 'task_1' restored from persistence in non-terminal state 'running' and was marked failed"
         )
         assert "'queued'" in two.error.message
-        assert (one.text, one.open_calls) == ("so far", ())
-        assert one.events[-1].event.kind == "tool_ended"
+        assert (one.text, one.activity.open_calls) == ("so far", ())
+        assert one.activity.events[-1].event.kind == "tool_ended"
         assert [str(told) for told in store.diagnostics] == [
             f"{left.place}Task 'task_1' restored from non-terminal 'running' state and marked failed",
             f"{left.place}Task 'task_2' restored from non-terminal 'queued' state and marked failed",

@@ -5,6 +5,7 @@ import threading
 from dataclasses import replace
 
 import pytest
+from made_tasks import with_fields
 from store_tasks import Clock, Hand, opened
 
 from ohm_subagents._store.files import TaskFiles
@@ -51,7 +52,7 @@ async def test_an_event_that_cannot_be_written_costs_itself_only(registry, clock
 async def test_a_task_that_makes_no_row_costs_itself_only(registry, clock, wrong):
     async with registry() as store:
         hand = Hand(store, clock)
-        task = replace(hand.started("task_1"), id="task_bad", updated_ms=2**80, **wrong)
+        task = with_fields(hand.started("task_1"), id="task_bad", updated_ms=2**80, **wrong)
         store.save(task, DONE[0])
         store.save(task, DONE[0])
         hand.settled("task_2")
@@ -151,7 +152,7 @@ async def test_what_could_not_be_appended_is_made_good_when_the_disk_has_healed(
     async with registry() as store:
         after = store.get("task_1").ok_value
         assert after.text == task.text
-        assert after.event_total == task.event_total == 202
+        assert after.activity.event_total == task.activity.event_total == 202
 
 
 async def test_what_was_streamed_last_before_the_disk_healed_needs_no_further_event(registry, clock):
@@ -216,11 +217,11 @@ def test_no_event_is_both_queued_and_in_the_state_that_replaces_it(clock, monkey
     total = 0
     for batch in batches:
         for after, _ in batch.saved:
-            assert after.event_total == total + 1
+            assert after.activity.event_total == total + 1
             total += 1
         for after in batch.behind.values():
-            assert after.event_total > total
-            total = after.event_total
+            assert after.activity.event_total > total
+            total = after.activity.event_total
     assert total == 20_000
 
 

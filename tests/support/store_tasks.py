@@ -1,17 +1,15 @@
 """Tasks as an engine would save them, for tests of stores."""
 
-from dataclasses import replace
+from made_tasks import queued_task
 
 from ohm_subagents._store.opening import open_store
 from ohm_subagents._store.retention import RetentionPolicy
 from ohm_subagents.contract import (
     Cancelled,
     Checkpointed,
-    Route,
     RunEnded,
     RunStarted,
     Succeeded,
-    Task,
     TaskQueued,
     TaskSettled,
     TextDelta,
@@ -39,21 +37,9 @@ class Hand:
         self.clock = clock
 
     def new(self, task_id="task_1", *, session="session_1", **fields):
-        task = Task(
-            id=task_id,
-            session_id=session,
-            profile="finder",
-            name="Finder",
-            description="look",
-            prompt="p",
-            invocation="task-routed",
-            backend="scripted",
-            route=Route(runtime="scripted", route="scripted"),
-            created_ms=self.clock(),
-            updated_ms=self.clock(),
-            summary="Queued Finder: look",
-        )
-        return self.tell(replace(task, **fields), TaskQueued())
+        given = {"description": "look", "prompt": "p", "backend": "scripted", "summary": "Queued Finder: look"}
+        task = queued_task(task_id, session_id=session, created_ms=self.clock(), **given | fields)
+        return self.tell(task, TaskQueued())
 
     def tell(self, task, *events):
         for event in events:

@@ -5,17 +5,15 @@ from dataclasses import dataclass, replace
 
 import anyio
 import pytest
+from made_tasks import queued_task
 
 from ohm_subagents._surfaces.live_ui import KEY, LiveUi, kept_current
 from ohm_subagents.contract import (
     Event,
-    Route,
     RunEnded,
     RunStarted,
-    SessionId,
     Succeeded,
     Task,
-    TaskId,
     TaskQueued,
     TaskSettled,
     TextDelta,
@@ -101,20 +99,7 @@ class TimedHost(MemoryHost):
 
 
 def queued(task_id: str, now_ms: int) -> Task:
-    return Task(
-        id=TaskId(task_id),
-        session_id=SessionId("session_1"),
-        profile="finder",
-        name="Finder",
-        description="Auth scan",
-        prompt="Trace auth",
-        invocation="task-routed",
-        backend="b",
-        route=Route(runtime="b", route="b"),
-        created_ms=now_ms,
-        updated_ms=now_ms,
-        summary="Queued",
-    )
+    return queued_task(task_id, description="Auth scan", prompt="Trace auth", created_ms=now_ms)
 
 
 START = (TaskQueued(), RunStarted(prompt="Trace auth"))

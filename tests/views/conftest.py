@@ -7,19 +7,17 @@ from functools import reduce
 from itertools import count
 
 import pytest
+from made_tasks import queued_task
 
 from ohm_subagents.contract import (
     Cancelled,
     Event,
     Failed,
     OhmError,
-    Route,
     RunEnded,
     RunStarted,
-    SessionId,
     Succeeded,
     Task,
-    TaskId,
     TaskSettled,
     TextDelta,
     apply,
@@ -29,20 +27,7 @@ MakeTask = Callable[..., Task]
 
 
 def queued(task_id: str, *, prompt: str) -> Task:
-    return Task(
-        id=TaskId(task_id),
-        session_id=SessionId("session_1"),
-        profile="finder",
-        name="Finder",
-        description="Auth scan",
-        prompt=prompt,
-        invocation="task-routed",
-        backend="test-backend",
-        route=Route(runtime="test-backend", route="test-backend"),
-        created_ms=0,
-        updated_ms=0,
-        summary="Queued Finder",
-    )
+    return queued_task(task_id, description="Auth scan", prompt=prompt, backend="test-backend", summary="Queued Finder")
 
 
 def played(task: Task, *events: Event) -> Task:

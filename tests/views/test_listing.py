@@ -4,6 +4,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from made_tasks import with_fields
 
 from ohm_subagents._views.listing import fact_lines, listed
 from ohm_subagents.contract import (
@@ -55,7 +56,7 @@ def test_a_queued_task_has_taken_no_time_yet(running) -> None:
 
 
 def test_a_description_cannot_break_the_line_nor_drive_the_terminal(succeeded) -> None:
-    first, _ = listed(replace(succeeded(), description="two\nlines\x1b]0;owned\x07\tand\x1b[2J more"), now_ms=0)
+    first, _ = listed(with_fields(succeeded(), description="two\nlines\x1b]0;owned\x07\tand\x1b[2J more"), now_ms=0)
     assert first == "✓ task_1 Finder · two lines and more"
 
 
@@ -64,12 +65,12 @@ def test_what_is_known_of_a_task_is_a_line_each(failed) -> None:
     tripped = GuardTripped(guard="idle", step="stop", message="m")
     files = (FileChanged(path="a.py"), FileChanged(path="b.py"))
     task = failed(TIMED_OUT, *READ, SPENT, raised, *files, tripped, said="half")
-    task = replace(
+    task = with_fields(
         task,
         resumed_from=TaskId("task_0"),
         parent=TaskId("task_p"),
         session_id=SessionId("session_9"),
-        ended_ms=task.progress_ms + 3_000,
+        ended_ms=task.activity.progress_ms + 3_000,
     )
     told = facts(task)
     assert told == {

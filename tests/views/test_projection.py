@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from made_tasks import with_fields
 
 from ohm_subagents._views.projection import project
 from ohm_subagents.contract import (
@@ -53,7 +54,7 @@ def test_an_item_that_never_ran_has_no_say_in_who_did_the_work(succeeded, cancel
 
 @pytest.mark.parametrize("make", [seen, lambda *tasks: Started(items=seen(*tasks).items, backend="usual")])
 def test_the_backend_is_that_of_the_items_if_they_share_one(succeeded, make) -> None:
-    here, there = (replace(succeeded(), backend=name) for name in ("here", "there"))
+    here, there = (with_fields(succeeded(), backend=name) for name in ("here", "there"))
     assert details(make(here, here), batch=True)["backend"] == "here"
     assert details(make(here, there), batch=True)["backend"] == "usual"
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from made_tasks import with_fields
 
 from ohm_subagents._views.transcript import Gap, transcript_lines
 from ohm_subagents.contract import (
@@ -75,7 +75,7 @@ def test_everything_is_told_in_order_with_its_time(succeeded) -> None:
 
 def test_the_heading_names_the_task_and_what_it_continues(succeeded) -> None:
     assert [*transcript_lines(succeeded(), [])] == ["Finder · Auth scan · task_1 · 1970-01-01 00:00:00 UTC"]
-    continued = replace(succeeded(), resumed_from=TaskId("task_0"))
+    continued = with_fields(succeeded(), resumed_from=TaskId("task_0"))
     assert [*transcript_lines(continued, [])][1] == "Continues task_0."
 
 

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from made_tasks import with_fields
 
 from ohm_subagents._views.cells import cells
 from ohm_subagents._views.widget import widget_lines
@@ -52,7 +51,7 @@ def test_the_newest_of_what_a_subagent_says_and_does_stays_visible(running) -> N
 
 def test_running_tasks_come_before_queued_ones_and_the_newest_update_first(running, succeeded) -> None:
     def named(name: str, **fields):
-        return replace(running(), description=name, **fields)
+        return with_fields(running(), description=name, **fields)
 
     tasks = [
         named("queued", status="queued", started_ms=None, updated_ms=9),

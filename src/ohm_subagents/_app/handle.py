@@ -99,7 +99,7 @@ class Answers:
         return Ok(self._with_data(envelope, reply.task))
 
     def _with_data(self, envelope: Envelope, task: Task) -> Envelope:
-        final = task.finalized
+        final = task.activity.finalized
         if final is None or final.result is None or self._schema_of(task) is None:
             return envelope
         try:
@@ -193,7 +193,7 @@ class Handle:
         with send, receive, self._engine.watching(self.id, stream) as task:
             if task is None:
                 return
-            for recorded in task.events:
+            for recorded in task.activity.events:
                 yield recorded.event
             if task.is_terminal:
                 yield TaskSettled(outcome=_outcome_of(task))

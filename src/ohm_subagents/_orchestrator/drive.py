@@ -102,7 +102,7 @@ class Driver:
     async def _run(self, live: LiveTask, message: QueuedPrompt, begun: Callable[[], None]) -> Outcome:
         """Give one prompt to its backend under a guard; record how that went."""
         plan = message.plan
-        message.earlier = next(reversed(live.task.calls), None)
+        message.earlier = next(reversed(live.task.activity.calls), None)
         message.began = message.began or live.task
         live.record(RunStarted(prompt=message.text, is_follow_up=message.is_follow_up))
         for diagnostic in plan.diagnostics:
@@ -213,8 +213,10 @@ def _request(live: LiveTask, message: QueuedPrompt, prompt: str, guard: RunGuard
         child_tools=tuple(_used_in(task.session_id, tool) for tool in (*own, *final)),
         model=plan.model,
         mode=plan.mode,
-        history=tuple(Exchange(prompt=run.prompt, output=run.output or "") for run in (*task.inherited, *earlier)),
-        checkpoint=task.checkpoint if plan.label == task.backend and not is_again else None,
+        history=tuple(
+            Exchange(prompt=run.prompt, output=run.output or "") for run in (*task.assignment.inherited, *earlier)
+        ),
+        checkpoint=task.activity.checkpoint if plan.label == task.assignment.backend and not is_again else None,
         inbox=live if plan.can_steer else None,
         gate=guard.gate,
         is_one_shot=plan.item.is_one_shot,
@@ -244,7 +246,7 @@ def _checked(live: LiveTask, message: QueuedPrompt, answer: object) -> Result[Ru
     except MisfitError as misfit:
         detail = f"{misfit}"
         match answer:
-            case Ok(RunOutput(text=str(text))) if not live.task.said:
+            case Ok(RunOutput(text=str(text))) if not live.task.activity.said:
                 live.record(TextDelta(text=encodable(str.__str__(text))))
             case Err(OhmError(message=str(said))):
                 detail = f"{misfit}. It said: {encodable(str.__str__(said))}"

@@ -46,7 +46,11 @@ def follow_up(live: LiveTask, message: QueuedPrompt) -> Sent:
         return Sent(task=_between(message.began, live.task))
     if live.current is not None and live.current.began is not None and live.is_taken(message):
         return Sent(task=_between(live.current.began, live.task))
-    return Sent(task=_unanswered(live.task, "queued", f"Queued {live.task.name} follow-up: {live.task.description}"))
+    return Sent(
+        task=_unanswered(
+            live.task, "queued", f"Queued {live.task.assignment.name} follow-up: {live.task.assignment.description}"
+        )
+    )
 
 
 def abandoned(live: LiveTask, message: QueuedPrompt) -> Sent:
@@ -75,29 +79,34 @@ def _settled(message: QueuedPrompt, run: Run) -> Task:
 
 def _between(began: Task, now: Task) -> Task:
     """What has happened in a task since `began`, as a task."""
-    count = now.event_total - began.event_total
+    count = now.activity.event_total - began.activity.event_total
     runs = tuple(replace(run, is_follow_up=False) for run in now.runs[len(began.runs) :])
     said = now.text[len(began.text) :]
+    activity = replace(
+        now.activity,
+        events=now.activity.events[-count:] if count else (),
+        event_total=count,
+        calls=_calls(began, now),
+        said=(said,) if said else (),
+        files=tuple(path for path in now.activity.files if path not in began.activity.files),
+        usage=now.activity.usage.since(began.activity.usage),
+    )
     return replace(
         now,
         runs=runs,
         started_ms=runs[0].started_ms if runs else None,
-        events=now.events[-count:] if count else (),
-        event_total=count,
-        calls=_calls(began, now),
-        said=(said,) if said else (),
-        files=tuple(path for path in now.files if path not in began.files),
-        usage=now.usage.since(began.usage),
+        activity=activity,
         diagnostics=now.diagnostics[len(began.diagnostics) :],
     )
 
 
 def _calls(began: Task, now: Task) -> tuple[Recorded, ...]:
-    newest = began.calls[-1] if began.calls else None
-    return tuple(takewhile(lambda one: one is not newest, reversed(now.calls)))[::-1]
+    newest = began.activity.calls[-1] if began.activity.calls else None
+    return tuple(takewhile(lambda one: one is not newest, reversed(now.activity.calls)))[::-1]
 
 
 def _unanswered(task: Task, status: Status, summary: str) -> Task:
     """A follow-up that no run has taken."""
     none = _between(task, task)
-    return replace(none, status=status, summary=summary, error=None, open_calls=())
+    quiet = replace(none.activity, open_calls=())
+    return replace(none, status=status, summary=summary, error=None, activity=quiet)

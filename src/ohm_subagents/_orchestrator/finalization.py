@@ -44,7 +44,7 @@ def concluded(task: Task, prompt: QueuedPrompt, result: Ended, redact: Callable[
 
     An answer that was handed in as its profile demands counts, whatever else was said and however the run ended.
     """
-    final = task.finalized if prompt.plan.profile.finalize else None
+    final = task.activity.finalized if prompt.plan.profile.finalize else None
     match final:
         case None:
             return result
@@ -59,7 +59,7 @@ def correction(task: Task, prompt: QueuedPrompt, ended: Outcome) -> str | None:
 
     None if the answer was handed in or is not demanded, or if the run ended in a way that no prompt can correct.
     """
-    if prompt.plan.profile.finalize is None or task.finalized is not None or task.is_terminal:
+    if prompt.plan.profile.finalize is None or task.activity.finalized is not None or task.is_terminal:
         return None
     match ended:
         case Cancelled():
@@ -93,7 +93,7 @@ def exhausted(prompt: QueuedPrompt, last: Outcome) -> Failed:
 
 def _calls(task: Task, prompt: QueuedPrompt) -> list[Event]:
     """Return the events about tools of the newest run, as far as they are kept. Stamps do not tell runs apart."""
-    newest = takewhile(lambda one: one is not prompt.earlier, reversed(task.calls))
+    newest = takewhile(lambda one: one is not prompt.earlier, reversed(task.activity.calls))
     return [one.event for one in newest][::-1]
 
 

@@ -147,7 +147,7 @@ class RunGuard:
         if not self.is_deaf:
             return False
         if isinstance(event, ToolUpdated | ToolEnded):
-            return all(call.call_id != event.call_id for call in self._live.task.open_calls)
+            return all(call.call_id != event.call_id for call in self._live.task.activity.open_calls)
         return isinstance(event, TextDelta | ThinkingDelta | ToolStarted)
 
     def _progress(self, now: float, *, is_piece: bool = False) -> None:
@@ -183,14 +183,14 @@ class RunGuard:
 
     def _timed_out(self, clock: ClockName) -> OhmError:
         limits, task = self._plan.limits, self._live.task
+        in_flight = task.activity.open_calls[0].tool if task.activity.open_calls else "?"
         facts: dict[ClockName, tuple[int, str]] = {
             "soft": (limits.soft_ms, f"Task {task.id} timed out while waiting for subagent backend response"),
             "cap": (limits.cap_ms, f"Task {task.id} took longer than its cap of {limits.cap_ms} ms."),
             "idle": (limits.idle_ms, f"Task {task.id} heard nothing from the model for {limits.idle_ms} ms."),
             "tool": (
                 limits.tool_ms,
-                f"Task {task.id} had a call of the tool {task.open_calls[0].tool if task.open_calls else '?'} in "
-                f"flight for {limits.tool_ms} ms.",
+                f"Task {task.id} had a call of the tool {in_flight} in flight for {limits.tool_ms} ms.",
             ),
         }
         limit_ms, fact = facts[clock]

@@ -180,7 +180,7 @@ class LiveTask:
 
     def close_calls(self) -> None:
         """The run was cut off: nobody else will say how the tool calls ended that it left open."""
-        for call in self.task.open_calls:
+        for call in self.task.activity.open_calls:
             self.record(ToolEnded(call_id=call.call_id, tool=call.tool, status="interrupted", text="interrupted"))
 
     def cut_run(self, outcome: Outcome) -> None:
@@ -208,7 +208,9 @@ class LiveTask:
 
     def log_crash(self, error: BaseException) -> None:
         """A backend broke its law: the host should see the traceback, the caller only the message."""
-        self.audience.logger.error("backend.raised", task_id=self.task.id, backend=self.task.backend, exc_info=error)
+        self.audience.logger.error(
+            "backend.raised", task_id=self.task.id, backend=self.task.assignment.backend, exc_info=error
+        )
 
     def cancel(self, reason: str) -> None:
         """Cancelled on the record at once; the backend is told, and whatever it still says is ignored."""

@@ -167,10 +167,10 @@ def _common(task: Task) -> dict[str, object]:
     return {
         "task_id": task.id,
         "session_id": task.session_id,
-        "parent": task.parent,
+        "parent": task.assignment.parent,
         "run": len(task.runs),
-        "profile": task.profile,
-        "backend": task.backend,
+        "profile": task.assignment.profile,
+        "backend": task.assignment.backend,
         "provider": task.route.provider,
         "model": task.route.model,
         "runtime": task.route.runtime,
@@ -199,7 +199,7 @@ def _own(task: Task, event: Event) -> dict[str, object]:
             error = outcome.error if isinstance(outcome, Failed) else None
             return {
                 "outcome": outcome.kind,
-                "duration_ms": task.updated_ms - (task.started_ms or task.created_ms),
+                "duration_ms": task.updated_ms - (task.started_ms or task.assignment.created_ms),
                 "stopped_by": task.stopped_by,
                 "error_code": None if error is None else str(error.code),
                 "error_category": None if error is None else str(error.resolved_category),

@@ -173,20 +173,20 @@ class Orchestrator:
                 refused = partial(
                     Rejected,
                     op="send",
-                    backend=task.backend,
+                    backend=task.assignment.backend,
                     task_id=task.id,
-                    profile=task.profile,
-                    description=task.description,
+                    profile=task.assignment.profile,
+                    description=task.assignment.description,
                 )
                 live = self._running.get(task.id)
                 if self._store.is_foreign(task.id):
-                    return refused(error=refusals.elsewhere(task), invocation=task.invocation)
+                    return refused(error=refusals.elsewhere(task), invocation=task.assignment.invocation)
                 if live is None and context.config.subagents.send_to_finished != "resume":
-                    return refused(error=refusals.not_resumable(task), invocation=task.invocation)
+                    return refused(error=refusals.not_resumable(task), invocation=task.assignment.invocation)
                 item = context.continuation(task, command) if live is None else live.item
                 match plan(item, context, prompt=command.prompt):
                     case Err(Refused(error=error, profile=profile)):
-                        return refused(error=error, invocation=task.invocation if profile else None)
+                        return refused(error=error, invocation=task.assignment.invocation if profile else None)
                     case Ok(admitted):
                         if live is None:
                             return await self._resume(task, admitted, context, onlookers, abort)
@@ -212,11 +212,11 @@ class Orchestrator:
         """A new task in the session of a settled one, which itself never changes."""
         if self._running.is_busy(former.session_id):
             error = refusals.busy(former.session_id)
-            return Rejected(error=error, backend=former.backend, op="send", task_id=former.id)
+            return Rejected(error=error, backend=former.assignment.backend, op="send", task_id=former.id)
         watchers = onlookers.of(lambda: follow_up(live, live.asked))
         match self._running.enrol(admitted, (*context.host.observers(), *watchers), context.caller(), former=former):
             case Err(error):
-                return Rejected(error=error, backend=former.backend, op="send", task_id=former.id)
+                return Rejected(error=error, backend=former.assignment.backend, op="send", task_id=former.id)
             case Ok(live):
                 self._running.begin([live], workers=1)
                 try:
@@ -234,7 +234,9 @@ class Orchestrator:
             case Ok(task):
                 live = self._running.get(task.id)
                 if self._store.is_foreign(task.id):
-                    return Rejected(error=refusals.elsewhere(task), backend=task.backend, op="cancel", task_id=task.id)
+                    return Rejected(
+                        error=refusals.elsewhere(task), backend=task.assignment.backend, op="cancel", task_id=task.id
+                    )
                 running = [] if live is None or task.is_terminal else [live]
 
                 def reply() -> Stopped:

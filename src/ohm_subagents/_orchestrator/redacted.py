@@ -78,14 +78,14 @@ def live_task(
 def redacted_task(task: Task, redactor: Redactor) -> Task:
     """A task of which nothing has happened yet, with redacted texts of its own and of what it goes on with."""
     text = redactor.text
-    return replace(
-        task,
-        name=text(task.name),
-        description=text(task.description),
-        prompt=text(task.prompt),
-        summary=text(task.summary),
-        inherited=tuple(_redacted_run(run, redactor) for run in task.inherited),
+    assignment = replace(
+        task.assignment,
+        name=text(task.assignment.name),
+        description=text(task.assignment.description),
+        prompt=text(task.assignment.prompt),
+        inherited=tuple(_redacted_run(run, redactor) for run in task.assignment.inherited),
     )
+    return replace(task, assignment=assignment, summary=text(task.summary))
 
 
 def _redacted_run(run: Run, redactor: Redactor) -> Run:
@@ -135,7 +135,9 @@ class RedactedTask(LiveTask):
 
     def log_crash(self, error: BaseException) -> None:
         told = self.told("".join(traceback.format_exception(error)))
-        self.audience.logger.error("backend.raised", task_id=self.task.id, backend=self.task.backend, traceback=told)
+        self.audience.logger.error(
+            "backend.raised", task_id=self.task.id, backend=self.task.assignment.backend, traceback=told
+        )
 
     def _redacted(self, event: Event) -> Iterator[Event]:
         """What may be recorded now."""

@@ -124,15 +124,9 @@ class RunningTasks:
         task = new_task(task_id, admitted, self._clock(), parent=caller.task_id)
         former = self._newest(admitted.item) if former is None else former
         if former is not None:
-            task = replace(
-                task,
-                session_id=former.session_id,
-                resumed_from=former.id,
-                inherited=_known_runs(former),
-                checkpoint=former.checkpoint if former.backend == task.backend else None,
-            )
+            task = continuing(task, former)
         if admitted.item.resumes and admitted.item.checkpoint is not None:
-            task = replace(task, checkpoint=admitted.item.checkpoint)
+            task = replace(task, activity=replace(task.activity, checkpoint=admitted.item.checkpoint))
         audience = Audience(observers, self._logger, self._mishaps)
         live = live_task(task, admitted, clock=self._clock, store=self._store, audience=audience, caller=caller)
         live.on_settled = lambda: self._forget(live)
@@ -167,10 +161,12 @@ class RunningTasks:
         )
         redactor = refused.item.redaction
         if redactor is not None:
-            task = replace(redacted_task(task, redactor), profile=redactor.text(task.profile))
+            task = redacted_task(task, redactor)
+            named = replace(task.assignment, profile=redactor.text(task.assignment.profile))
+            task = replace(task, assignment=named)
             events = [redacted_event(event, redactor) for event in events]
         for event in events:
-            task = apply(task, event, at_ms=task.created_ms)
+            task = apply(task, event, at_ms=task.assignment.created_ms)
             self._store.save(task, event)
         return replace(refused, task_id=task.id)
 
@@ -212,11 +208,22 @@ def _nothing() -> None:
     """Nothing is left to be done."""
 
 
+def continuing(task: Task, former: Task) -> Task:
+    """The new task in the session of `former`; the conversation state goes along on the same backend only."""
+    state = former.activity.checkpoint if former.assignment.backend == task.assignment.backend else None
+    return replace(
+        task,
+        session_id=former.session_id,
+        assignment=replace(task.assignment, resumed_from=former.id, inherited=_known_runs(former)),
+        activity=replace(task.activity, checkpoint=state),
+    )
+
+
 def _known_runs(former: Task) -> tuple[Run, ...]:
     """What a continuation knows of the runs before it; of one that was cut off, what it had said."""
     if not former.runs:
-        return former.inherited
+        return former.assignment.inherited
     *earlier, newest = former.runs
     if newest.output is None and former.text:
         newest = replace(newest, output=former.text)
-    return (*former.inherited, *earlier, newest)[-MAX_INHERITED:]
+    return (*former.assignment.inherited, *earlier, newest)[-MAX_INHERITED:]

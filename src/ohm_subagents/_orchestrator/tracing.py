@@ -34,14 +34,14 @@ def _span(live: LiveTask) -> Generator[None]:
     known = {
         "ohm.task.id": task.id,
         "ohm.session.id": task.session_id,
-        "ohm.profile": task.profile,
-        "ohm.backend": task.backend,
+        "ohm.profile": task.assignment.profile,
+        "ohm.backend": task.assignment.backend,
         "gen_ai.operation.name": "invoke_agent",
-        "gen_ai.agent.name": task.profile,
+        "gen_ai.agent.name": task.assignment.profile,
         "gen_ai.conversation.id": task.session_id,
     }
-    if task.parent is not None:
-        known["ohm.task.parent"] = task.parent
+    if task.assignment.parent is not None:
+        known["ohm.task.parent"] = task.assignment.parent
     tracer = trace.get_tracer("ohm_subagents")
     with tracer.start_as_current_span(SPAN, attributes=known) as current:
         try:
@@ -59,14 +59,14 @@ def _describe(live: LiveTask, current: trace.Span) -> None:
             "ohm.status": task.status,
             "ohm.provider": task.route.provider,
             "gen_ai.request.model": task.route.model,
-            "ohm.usage.requests": task.usage.requests,
-            "ohm.usage.tool_calls": task.usage.tool_calls,
-            "gen_ai.usage.input_tokens": task.usage.input_tokens,
-            "gen_ai.usage.output_tokens": task.usage.output_tokens,
+            "ohm.usage.requests": task.activity.usage.requests,
+            "ohm.usage.tool_calls": task.activity.usage.tool_calls,
+            "gen_ai.usage.input_tokens": task.activity.usage.input_tokens,
+            "gen_ai.usage.output_tokens": task.activity.usage.output_tokens,
         }
     )
-    if task.usage.cost_usd is not None:
-        current.set_attribute("ohm.usage.cost_usd", float(task.usage.cost_usd))
+    if task.activity.usage.cost_usd is not None:
+        current.set_attribute("ohm.usage.cost_usd", float(task.activity.usage.cost_usd))
     if task.stopped_by is not None:
         current.set_attribute("ohm.stopped_by", task.stopped_by)
     if task.error is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents._store.record import encoded
 from ohm_subagents._store.transcript import Streamed, parsed
 from ohm_subagents._views.transcript import Gap
+from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.event_json import events
 from ohm_subagents.contract.events import (
     AgentEnded,
@@ -54,7 +55,11 @@ def history(task: Task, kept: Iterable[Stamped | Streamed]) -> list[Entry]:
     untold = task.runs[: max(0, len(task.runs) - len(told))]
     if untold:
         told, prelude = [*_by_time(prelude, untold), *told], []
-    entries = prelude if _has(prelude, TaskQueued) else [Recorded(at_ms=task.created_ms, event=TaskQueued()), *prelude]
+    entries = (
+        prelude
+        if _has(prelude, TaskQueued)
+        else [Recorded(at_ms=task.assignment.created_ms, event=TaskQueued()), *prelude]
+    )
     for run, entries_of_run in zip_longest(task.runs, told, fillvalue=None):
         entries += entries_of_run or [] if run is None else _completed(run, entries_of_run or [])
     if task.is_terminal and not _has(entries, TaskSettled):
@@ -120,7 +125,7 @@ def _answered(entry: Entry, run: Run) -> Entry:
 
 def _flat(task: Task, kept: Iterable[Stamped | Streamed]) -> Iterator[Entry]:
     """Single events; where the disk was too slow for them, the newest of them, and before those what was left out."""
-    blank = replace(task, status="running", said=(), events=(), calls=(), is_speaking=False, event_total=0)
+    blank = replace(task, status="running", activity=Activity(max_events=task.activity.max_events))
     base, known = blank, list[Recorded]()
     for entry in kept:
         if isinstance(entry, Streamed):
@@ -133,13 +138,13 @@ def _flat(task: Task, kept: Iterable[Stamped | Streamed]) -> Iterator[Entry]:
 
 def _caught_up(before: Task, state: Streamed) -> Iterator[Entry]:
     """From what is known `before` to what is known to have been added up by then."""
-    new = max(0, state.event_total - before.event_total)
+    new = max(0, state.event_total - before.activity.event_total)
     tail = state.events[-new:] if new else ()
     if len(tail) < new:
         in_tail = sum(isinstance(one.event, _CALLS) for one in tail)
-        calls = [one for one in state.calls[: len(state.calls) - in_tail] if one not in before.calls]
+        calls = [one for one in state.calls[: len(state.calls) - in_tail] if one not in before.activity.calls]
         yield from calls
-        after = _played(replace(before, said=(), is_speaking=False), tail).text
+        after = _played(replace(before, activity=Activity()), tail).text
         text = "".join(state.said).removeprefix(before.text).removesuffix(after)
         missing = new - len(tail) - len(calls)
         if missing:

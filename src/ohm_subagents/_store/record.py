@@ -9,12 +9,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, from_json
 
+from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.errors import ErrorCode, OhmError, as_declared
 from ohm_subagents.contract.events import Failed
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.task import Task
+from ohm_subagents.contract.task import Assignment, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,12 +40,19 @@ _ELSEWHERE: Final = {
     "checkpoint": True,
 }
 """What the transcript and the table of checkpoints hold."""
+_NESTED: Final = {"assignment": True, "activity": True}
+"""The records of a task whose fields a row has beside the task's own."""
 
 
 @cache
 def tasks() -> TypeAdapter[Task]:
     """Made on first use: it takes longer than all of our imports."""
     return TypeAdapter(Task)
+
+
+@cache
+def _parts() -> tuple[TypeAdapter[Assignment], TypeAdapter[Activity]]:
+    return TypeAdapter(Assignment), TypeAdapter(Activity)
 
 
 Record = TypeVar("Record")
@@ -66,22 +74,30 @@ def written(task: Task) -> tuple[bytes, Mapping[int, str]]:
     large = {n: run.output for n, run in enumerate(runs) if run.output is not None and len(run.output) > LARGE}
     if large:
         task = _with_runs(task, tuple(replace(run, output=None) if n in large else run for n, run in enumerate(runs)))
-    return encoded(tasks(), task, exclude=_ELSEWHERE), large
+    assignments, activities = _parts()
+    parts = (
+        encoded(tasks(), task, exclude=_NESTED),
+        encoded(assignments, task.assignment),
+        encoded(activities, task.activity, exclude=_ELSEWHERE),
+    )
+    return b"{%b}" % b",".join(part[1:-1] for part in parts), large
 
 
 def read(task_id: TaskId, text: bytes, *, outputs: Mapping[int, str], checkpoint: str | None) -> Result[Task, OhmError]:
     """The task of a row, as `written` made it; what the transcript holds is empty."""
     try:
-        task = tasks().validate_json(text)
-    except ValidationError as exc:
-        wrong = f"Task '{task_id}' cannot be read: {exc.errors()[0]['msg']}"
+        row = from_json(text)
+        task = tasks().validate_python({**row, "assignment": row, "activity": row})
+    except (ValidationError, ValueError, TypeError) as exc:
+        fault = exc.errors()[0]["msg"] if isinstance(exc, ValidationError) else str(exc)
+        wrong = f"Task '{task_id}' cannot be read: {fault}"
         return Err(OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=wrong, advice="Another version wrote it."))
     runs = tuple(
         replace(run, output=outputs.get(n, run.output), outcome=_outcome(run.outcome))
         for n, run in enumerate(all_runs(task))
     )
     error = None if task.error is None else error_of(task.error)
-    return Ok(replace(_with_runs(task, runs), checkpoint=checkpoint, error=error))
+    return Ok(replace(_with_runs(task, runs), activity=replace(task.activity, checkpoint=checkpoint), error=error))
 
 
 def checksum(  # noqa: PLR0917  the columns of a row
@@ -106,12 +122,12 @@ def damaged(task_id: str, wrong: str, place: Path | None = None) -> OhmError:
 
 def all_runs(task: Task) -> tuple[Run, ...]:
     """Those of the tasks that it continues first."""
-    return (*task.inherited, *task.runs)
+    return (*task.assignment.inherited, *task.runs)
 
 
 def _with_runs(task: Task, runs: tuple[Run, ...]) -> Task:
-    inherited = len(task.inherited)
-    return replace(task, inherited=runs[:inherited], runs=runs[inherited:])
+    inherited = len(task.assignment.inherited)
+    return replace(task, assignment=replace(task.assignment, inherited=runs[:inherited]), runs=runs[inherited:])
 
 
 def _outcome(outcome: Outcome | None) -> Outcome | None:

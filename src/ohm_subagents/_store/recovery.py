@@ -31,12 +31,12 @@ def recovered(task: Task, *, now_ms: int) -> tuple[Task, tuple[Event, ...]]:
     if task.runs and task.runs[-1].outcome is None:
         events += [
             ToolEnded(call_id=call.call_id, tool=call.tool, status="interrupted", text="interrupted")
-            for call in task.open_calls
+            for call in task.activity.open_calls
         ]
         events.append(RunEnded(outcome=outcome, output=task.runs[-1].output or ""))
     events.append(TaskSettled(outcome=outcome))
     for event in events:
-        task = apply(task, event, at_ms=max(now_ms, task.created_ms))
+        task = apply(task, event, at_ms=max(now_ms, task.assignment.created_ms))
     return task, tuple(events)
 
 

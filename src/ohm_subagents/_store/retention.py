@@ -6,8 +6,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ohm_subagents.contract.activity import MAX_EVENTS
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.task import MAX_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -56,7 +56,7 @@ class Unsaved:
         self.tasks[task.id] = task
         if isinstance(event, TaskQueued):
             self.created.add(task.id)
-        if isinstance(event, Checkpointed) or (isinstance(event, TaskQueued) and task.checkpoint is not None):
+        if isinstance(event, Checkpointed) or (isinstance(event, TaskQueued) and task.activity.checkpoint is not None):
             self.with_checkpoint.add(task.id)
 
 
@@ -89,7 +89,7 @@ def update(connection: sqlite3.Connection, row: Row, owner: int, *, former: int 
 
 def save_checkpoint(connection: sqlite3.Connection, task: Task, *, max_chars: int) -> bool:
     """The newest conversation state; False if it is too long, and then there is none."""
-    state = task.checkpoint or ""
+    state = task.activity.checkpoint or ""
     if len(state) > max_chars:
         connection.execute("DELETE FROM checkpoints WHERE task_id = ?", (task.id,))
         return False
@@ -97,7 +97,7 @@ def save_checkpoint(connection: sqlite3.Connection, task: Task, *, max_chars: in
     connection.execute(
         "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?) ON CONFLICT (task_id) DO UPDATE SET"
         " backend = excluded.backend, format = excluded.format, state = excluded.state, checksum = excluded.checksum",
-        (task.id, task.backend, FORMAT, text, state_checksum(text)),
+        (task.id, task.assignment.backend, FORMAT, text, state_checksum(text)),
     )
     return True
 

@@ -15,6 +15,7 @@ from ohm_subagents._store.record import error_of
 from ohm_subagents._store.retention import Hidden
 from ohm_subagents._store.snapshot_schema import KeptDelta, KeptEnd, KeptEntry, KeptStart, KeptTerminal, KeptUpdate
 from ohm_subagents._store.snapshot_text import SCHEMA
+from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import (
     AgentEnded,
@@ -30,7 +31,7 @@ from ohm_subagents.contract.events import (
 )
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.run import Run
-from ohm_subagents.contract.task import UNAVAILABLE, Route, Task, apply
+from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Task, apply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -121,35 +122,37 @@ def _task(entry: KeptEntry, *, name_of: Callable[[str], str], max_events: int) -
     task = Task(
         id=TaskId(record.id),
         session_id=SessionId(f"session_{record.id.removeprefix('task_')}"),
-        profile=record.subagent_type,
-        name=name_of(record.subagent_type),
-        description=record.description,
-        prompt=record.prompt,
-        invocation=entry.invocation,
-        backend=entry.backend,
+        assignment=Assignment(
+            profile=record.subagent_type,
+            name=name_of(record.subagent_type),
+            description=record.description,
+            prompt=record.prompt,
+            invocation=entry.invocation,
+            backend=entry.backend,
+            created_ms=record.started_at_epoch_ms,
+        ),
+        activity=Activity(max_events=max_events),
         route=Route(
             provider=entry.provider or UNAVAILABLE,
             model=entry.model or UNAVAILABLE,
             runtime=entry.runtime or entry.backend,
             route=entry.route or entry.backend,
         ),
-        created_ms=record.started_at_epoch_ms,
         updated_ms=record.updated_at_epoch_ms,
-        max_events=max_events,
         status="running",
         summary=entry.summary,
         started_ms=record.started_at_epoch_ms if record.total_tool_calls else None,
     )
     for event in entry.events:
         task = apply(task, _event(event), at_ms=int(event.at_epoch_ms))
-    is_active = record.state in {"queued", "running"}
+    if record.state not in {"queued", "running"}:
+        task = replace(task, activity=replace(task.activity, open_calls=()))
     return replace(
         task,
         status=record.state,
         updated_ms=record.updated_at_epoch_ms,
         ended_ms=record.ended_at_epoch_ms,
         runs=_runs(entry),
-        open_calls=task.open_calls if is_active else (),
         error=_error(entry) if _has_failed(entry) else None,
     )
 

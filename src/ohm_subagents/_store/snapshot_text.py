@@ -46,25 +46,25 @@ def printed(
 def _printed(task: Task) -> JsonValue:
     record: dict[str, JsonValue] = {
         "id": task.id,
-        "subagentType": task.profile,
-        "description": task.description,
-        "prompt": task.prompt,
+        "subagentType": task.assignment.profile,
+        "description": task.assignment.description,
+        "prompt": task.assignment.prompt,
         "state": task.status,
         "totalToolCalls": len(task.runs),  # it counts runs (Q44)
         "activeToolCalls": sum(run.outcome is None for run in task.runs),
-        "startedAtEpochMs": task.created_ms,
+        "startedAtEpochMs": task.assignment.created_ms,
         "updatedAtEpochMs": task.updated_ms,
     }
     entry: dict[str, JsonValue] = {"record": record, "summary": task.summary}
     if task.output:
         entry["output"] = task.output
     entry |= {
-        "backend": task.backend,
+        "backend": task.assignment.backend,
         "provider": task.route.provider,
         "model": task.route.model,
         "runtime": task.route.runtime,
         "route": task.route.route,
-        "invocation": task.invocation,
+        "invocation": task.assignment.invocation,
         "followUpPrompts": [*_follow_ups(task)],
     }
     if task.ended_ms is not None:
@@ -72,7 +72,7 @@ def _printed(task: Task) -> JsonValue:
     if task.error is not None:
         record |= {"lastErrorCode": str(task.error.code), "lastErrorMessage": task.error.message}
         entry |= {"errorCode": str(task.error.code), "errorMessage": task.error.message}
-    entry["events"] = [_printed_event(recorded) for recorded in task.events]
+    entry["events"] = [_printed_event(recorded) for recorded in task.activity.events]
     return entry
 
 

@@ -121,7 +121,8 @@ class SqliteStore:
 
     def _remember_settled(self, task: Task) -> None:
         """Keep it at hand, and drop the oldest that are safely in the file."""
-        size = sum(map(len, task.said)) + len(task.checkpoint or "") + sum(len(run.output or "") for run in task.runs)
+        streamed = sum(map(len, task.activity.said)) + len(task.activity.checkpoint or "")
+        size = streamed + sum(len(run.output or "") for run in task.runs)
         self._settled[task.id] = (self._queue.put_count, size)
         self._settled_chars += size
         while len(self._settled) > RECENT or self._settled_chars > RECENT_CHARS:

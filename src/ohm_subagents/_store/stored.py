@@ -144,7 +144,7 @@ class Listing:
         return (
             self.status in {None, task.status}
             and self.session in {None, task.session_id}
-            and (self.profile is None or fold_id(self.profile) == fold_id(task.profile))
+            and (self.profile is None or fold_id(self.profile) == fold_id(task.assignment.profile))
             and task.id.startswith(self.beginning)
             and (self.after_ms is None or task.ended_ms is None or task.ended_ms > self.after_ms)
         )

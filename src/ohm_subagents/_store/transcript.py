@@ -77,21 +77,22 @@ class Streamed:
     @classmethod
     def of(cls, task: Task) -> Streamed:
         """The streamed side of a task."""
+        activity = task.activity
         return cls(
-            event_total=task.event_total,
-            events=task.events,
-            calls=task.calls,
-            is_speaking=task.is_speaking,
-            open_calls=task.open_calls,
-            said=("".join(task.said),),
-            files=task.files,
-            tool_calls=task.usage.tool_calls,
+            event_total=activity.event_total,
+            events=activity.events,
+            calls=activity.calls,
+            is_speaking=activity.is_speaking,
+            open_calls=activity.open_calls,
+            said=("".join(activity.said),),
+            files=activity.files,
+            tool_calls=activity.usage.tool_calls,
         )
 
     def onto(self, task: Task) -> Task:
         """`task` with this as its streamed side, but for the tool calls, which are counted."""
-        return replace(
-            task,
+        activity = replace(
+            task.activity,
             event_total=self.event_total,
             events=self.events,
             calls=self.calls,
@@ -100,6 +101,7 @@ class Streamed:
             said=self.said if self.said != ("",) else (),
             files=self.files,
         )
+        return replace(task, activity=activity)
 
 
 @cache
@@ -180,31 +182,36 @@ def replayed(task: Task, content: bytes) -> Task:
             state, stamped = entry, []
         elif isinstance(entry[1], _PLAYED):
             stamped.append(entry)
+    row = task.activity
     played = replace(
-        task, status="running", runs=task.runs or (Run(prompt="", started_ms=task.created_ms),), event_total=0
+        task,
+        status="running",
+        runs=task.runs or (Run(prompt="", started_ms=task.assignment.created_ms),),
+        activity=replace(row, event_total=0),
     )
     if state is not None:
         played = state.onto(played)
-    is_known = max(task.event_total, 0 if state is None else state.event_total) - played.event_total
+    is_known = max(row.event_total, 0 if state is None else state.event_total) - played.activity.event_total
     counted = [event for _, event in stamped if isinstance(event, _COUNTED)]
     new_calls = sum(isinstance(event, ToolEnded) for event in counted[max(0, is_known) :])
-    for at_ms, event in _merged(stamped, task.max_events):
+    for at_ms, event in _merged(stamped, row.max_events):
         played = apply(played, event, at_ms=at_ms)
-    tool_calls = max(task.usage.tool_calls, 0 if state is None else state.tool_calls) + new_calls
+    tool_calls = max(row.usage.tool_calls, 0 if state is None else state.tool_calls) + new_calls
     is_over = task.is_terminal or (task.runs and task.runs[-1].outcome is not None)
-    return replace(
-        task,
-        updated_ms=max(task.updated_ms, played.updated_ms),
-        progress_ms=max((ms for ms in (task.progress_ms, played.progress_ms) if ms is not None), default=None),
-        events=played.events,
-        calls=played.calls,
+    told = played.activity
+    activity = replace(
+        row,
+        progress_ms=max((ms for ms in (row.progress_ms, told.progress_ms) if ms is not None), default=None),
+        events=told.events,
+        calls=told.calls,
         event_total=(0 if state is None else state.event_total) + len(counted),
-        is_speaking=played.is_speaking,
-        said=played.said,
-        open_calls=() if is_over else played.open_calls,
-        files=played.files,
-        usage=replace(task.usage, tool_calls=tool_calls),
+        is_speaking=told.is_speaking,
+        said=told.said,
+        open_calls=() if is_over else told.open_calls,
+        files=told.files,
+        usage=replace(row.usage, tool_calls=tool_calls),
     )
+    return replace(task, updated_ms=max(task.updated_ms, played.updated_ms), activity=activity)
 
 
 def _merged(stamped: Sequence[Stamped], max_events: int) -> Iterator[Stamped]:

@@ -110,7 +110,7 @@ class WriterQueue:
     def put_whole(self, task: Task) -> None:
         """A task that came from somewhere else, with all that was ever streamed."""
         with self._lock:
-            if task.events or task.files:
+            if task.activity.events or task.activity.files:
                 self._behind[task.id] = task
             self._entries.append((task, TaskQueued()))
             self.put_count += 1

@@ -29,8 +29,8 @@ def entry_of(task: Task, *, expanded: bool, output_max_chars: int, wording: Word
     """
     return TreeEntry(
         status=task.status,
-        title=title(task.profile, task.description) or task.summary,
-        prompt=task.prompt.strip() or task.description.strip() or task.summary,
+        title=title(task.assignment.profile, task.assignment.description) or task.summary,
+        prompt=task.assignment.prompt.strip() or task.assignment.description.strip() or task.summary,
         rows=tool_rows(task, wording),
         result=_result(task, expanded=expanded, output_max_chars=output_max_chars),
     )

@@ -26,10 +26,12 @@ def listed(task: Task, *, now_ms: int, where: str = "") -> tuple[str, str]:
     `where` says which process runs it.
     """
     taken_ms = elapsed_ms(task, now_ms=now_ms)
-    facts = [standing(task, where), age_text(now_ms - task.created_ms)]
+    facts = [standing(task, where), age_text(now_ms - task.assignment.created_ms)]
     facts += [duration_text(taken_ms)] if task.started_ms is not None else []
-    named = one_line(f"{task.id}  {title(task.profile, task.description)}")
-    return f"{status_marker(task.status, taken_ms)} {named}", "  " + " · ".join([*facts, *usage_parts(task.usage)])
+    named = one_line(f"{task.id}  {title(task.assignment.profile, task.assignment.description)}")
+    return f"{status_marker(task.status, taken_ms)} {named}", "  " + " · ".join(
+        [*facts, *usage_parts(task.activity.usage)]
+    )
 
 
 def standing(task: Task, where: str = "") -> str:
@@ -53,10 +55,10 @@ def fact_lines(task: Task, *, now_ms: int, where: str = "") -> list[str]:
 
 def _facts(task: Task, now_ms: int, where: str) -> Iterator[tuple[str, str]]:
     yield from _place(task, where)
-    yield "created", f"{instant_text(task.created_ms)}, {age_text(now_ms - task.created_ms)}"
+    yield "created", f"{instant_text(task.assignment.created_ms)}, {age_text(now_ms - task.assignment.created_ms)}"
     if task.started_ms is not None:
         yield "worked", f"{duration_text(elapsed_ms(task, now_ms=now_ms))} in {len(task.runs)} run(s)"
-    if used := _used(task.usage):
+    if used := _used(task.activity.usage):
         yield "usage", used
     if task.stopped_by is not None:
         yield "stopped by", task.stopped_by + _since_progress(task)
@@ -67,18 +69,18 @@ def _place(task: Task, where: str) -> Iterator[tuple[str, str]]:
     yield "task", task.id
     yield "status", standing(task, where)
     yield "session", task.session_id
-    if task.resumed_from is not None:
-        yield "resumed from", task.resumed_from
-    if task.parent is not None:
-        yield "started by", task.parent
-    yield "backend", task.backend
+    if task.assignment.resumed_from is not None:
+        yield "resumed from", task.assignment.resumed_from
+    if task.assignment.parent is not None:
+        yield "started by", task.assignment.parent
+    yield "backend", task.assignment.backend
     route = task.route
     yield "route", f"provider {route.provider}, model {route.model}, runtime {route.runtime}, route {route.route}"
 
 
 def _results(task: Task) -> Iterator[tuple[str, str]]:
-    if task.files:
-        yield "files", "\n".join(task.files)
+    if task.activity.files:
+        yield "files", "\n".join(task.activity.files)
     if task.output:
         yield "answer", f"{len(task.output):,} characters"
     elif said := task.text.strip():
@@ -90,10 +92,10 @@ def _results(task: Task) -> Iterator[tuple[str, str]]:
 
 
 def _since_progress(task: Task) -> str:
-    if task.progress_ms is None:
+    if task.activity.progress_ms is None:
         return ", without any progress"
     ended_ms = task.updated_ms if task.ended_ms is None else task.ended_ms
-    return f"; the last progress was {duration_text(ended_ms - task.progress_ms)} before the end"
+    return f"; the last progress was {duration_text(ended_ms - task.activity.progress_ms)} before the end"
 
 
 def _used(usage: Usage) -> str:

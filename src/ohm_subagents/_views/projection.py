@@ -59,7 +59,7 @@ def project_task(task: Task, *, output_max_chars: int, op: Op = "start", queue_p
         queue_position=queue_position,
         status=task.status,
         summary=task.summary,
-        backend=task.backend,
+        backend=task.assignment.backend,
         task_id=task.id,
         **route_block(task.route),
         **work_block(task, output_max_chars),
@@ -161,7 +161,7 @@ def _seen(reply: Seen, output_max_chars: int) -> StatusEnvelope | WaitEnvelope:
 
 
 def _shared_backend(tasks: list[Task], usual: str) -> str:
-    backends = {task.backend for task in tasks}
+    backends = {task.assignment.backend for task in tasks}
     return backends.pop() if len(backends) == 1 else usual
 
 
@@ -199,7 +199,7 @@ def _item(index: int, reply: ItemReply | Missing, output_max_chars: int) -> Item
                 found=True,
                 status=task.status,
                 summary=task.summary,
-                backend=task.backend,
+                backend=task.assignment.backend,
                 queue_position=reply.queue_position,
                 updated_at_epoch_ms=task.updated_ms,
                 ended_at_epoch_ms=task.ended_ms,

@@ -27,7 +27,7 @@ def tool_rows(task: Task, wording: Wording | None = None) -> tuple[str, ...]:
     Newlines inside a payload stay: this is the `tool_rows` of task.v1. A tree shows the first line of a row. They are
     those of the kept events (task-v1, 14), but for a task that ended without an answer, whose work they tell.
     """
-    kept = task.calls if _has_no_answer(task) else task.events
+    kept = task.activity.calls if _has_no_answer(task) else task.activity.events
     rows = [tool_row(recorded.event, wording) for recorded in kept]
     return tuple([row for row in rows if row is not None])
 
@@ -50,10 +50,10 @@ def assistant_text(task: Task) -> str:
 
     A task that ended without an answer tells all of it: partial work is not lost to the cap on events.
     """
-    if _has_no_answer(task) or len(task.events) == task.event_total:
+    if _has_no_answer(task) or len(task.activity.events) == task.activity.event_total:
         return task.text.strip()
     said: list[str] = []
-    for earlier, recorded in zip((None, *task.events), task.events, strict=False):
+    for earlier, recorded in zip((None, *task.activity.events), task.activity.events, strict=False):
         if isinstance(recorded.event, TextDelta):
             told_apart = said and earlier is not None and not isinstance(earlier.event, TextDelta)
             said.append(f"\n\n{recorded.event.text}" if told_apart else recorded.event.text)
@@ -62,9 +62,9 @@ def assistant_text(task: Task) -> str:
 
 def activity(task: Task) -> str | None:
     """One line: what a task that runs has done last, a tool call or the end of what it says; None if nothing yet."""
-    if task.is_terminal or not task.events:
+    if task.is_terminal or not task.activity.events:
         return None
-    row = tool_row(task.events[-1].event)
+    row = tool_row(task.activity.events[-1].event)
     if row is not None:
         return row.split("\n", 1)[0]
     newest = next((line.strip() for line in reversed(task.text[-_NEWEST_CHARS:].splitlines()) if line.strip()), None)

@@ -27,7 +27,7 @@ def status_line(tasks: Iterable[Task]) -> str:
     open_calls = 0
     for task in tasks:
         counts[task.status] += 1
-        open_calls += len(task.open_calls)
+        open_calls += len(task.activity.open_calls)
     running = counts["queued"] + counts["running"]
     work = f"{running} running · tools {open_calls} active" if running else "idle"
     return (
@@ -38,23 +38,22 @@ def status_line(tasks: Iterable[Task]) -> str:
 def task_line(task: Task, *, now_ms: int, width: int = WIDTH) -> str:
     """`<marker> <type> · <description> · mm:ss · tools <open>/<all>`, cut to `width` cells."""
     elapsed = elapsed_text(elapsed_ms(task, now_ms=now_ms))
-    return _fitted(
-        f"{_marker(task, now_ms)} {task.profile} · {task.description} · {elapsed} · tools {_calls(task)}", width
-    )
+    asked = f"{task.assignment.profile} · {task.assignment.description}"
+    return _fitted(f"{_marker(task, now_ms)} {asked} · {elapsed} · tools {_calls(task)}", width)
 
 
 def task_lines(task: Task, *, now_ms: int, width: int = WIDTH) -> tuple[str, str]:
     """`<marker> [<type>] <description>` and `  Tools <open>/<all> · Elapsed mm:ss`, each cut to `width` cells."""
     elapsed = elapsed_text(elapsed_ms(task, now_ms=now_ms))
     return (
-        _fitted(f"{_marker(task, now_ms)} [{task.profile}] {task.description}", width),
+        _fitted(f"{_marker(task, now_ms)} [{task.assignment.profile}] {task.assignment.description}", width),
         _fitted(f"  Tools {_calls(task)} · Elapsed {elapsed}", width),
     )
 
 
 def elapsed_ms(task: Task, *, now_ms: int) -> int:
     """How long a task has been at work, until now or until its end; before that, how long it has waited."""
-    began = task.created_ms if task.started_ms is None else task.started_ms
+    began = task.assignment.created_ms if task.started_ms is None else task.started_ms
     return max(0, (now_ms if task.ended_ms is None else task.ended_ms) - began)
 
 
@@ -69,7 +68,7 @@ def _marker(task: Task, now_ms: int) -> str:
 
 
 def _calls(task: Task) -> str:
-    return f"{len(task.open_calls)}/{len(task.open_calls) + task.usage.tool_calls}"
+    return f"{len(task.activity.open_calls)}/{len(task.activity.open_calls) + task.activity.usage.tool_calls}"
 
 
 def _fitted(line: str, width: int) -> str:

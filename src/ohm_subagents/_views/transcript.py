@@ -62,12 +62,13 @@ def transcript_lines(task: Task, history: Iterable[Recorded | Gap]) -> Iterator[
 
     An answer that was streamed is not told twice.
     """
-    yield printable(f"{title(task.profile, task.description)} · {task.id} · {instant_text(task.created_ms)}")
-    if task.resumed_from is not None:
-        yield printable(f"Continues {task.resumed_from}.")
+    asked = task.assignment
+    yield printable(f"{title(asked.profile, asked.description)} · {task.id} · {instant_text(asked.created_ms)}")
+    if asked.resumed_from is not None:
+        yield printable(f"Continues {asked.resumed_from}.")
     for at_ms, heading, body in _blocks(history):
         yield ""
-        yield printable(f"{heading} · +{duration_text(at_ms - task.created_ms)}")
+        yield printable(f"{heading} · +{duration_text(at_ms - asked.created_ms)}")
         yield from (f"  {line}" if line else "" for line in printable(body).split("\n") if body)
 
 

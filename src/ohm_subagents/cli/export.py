@@ -91,7 +91,7 @@ def _exported(wanted: Export, registry: Registry) -> Iterator[dict[str, JsonValu
     for task in registry.whole(session):
         fields = _fields(task, [event_fields(entry) for entry in history(task, registry.transcript(task))])
         if wanted.with_checkpoints:
-            fields["checkpoint"] = task.checkpoint
+            fields["checkpoint"] = task.activity.checkpoint
         yield {name: value for name, value in fields.items() if value is not None}
 
 
@@ -100,12 +100,12 @@ def _fields(task: Task, events: list[dict[str, JsonValue]]) -> dict[str, JsonVal
     return {
         "export_version": VERSION,
         **project_task(task, output_max_chars=sys.maxsize).payload(),
-        "parent": task.parent,
-        "created_at_epoch_ms": task.created_ms,
+        "parent": task.assignment.parent,
+        "created_at_epoch_ms": task.assignment.created_ms,
         "started_at_epoch_ms": task.started_ms,
         "updated_at_epoch_ms": task.updated_ms,
         "ended_at_epoch_ms": task.ended_ms,
-        "inherited_runs": _runs(task.inherited) or None,
+        "inherited_runs": _runs(task.assignment.inherited) or None,
         "runs": _runs(task.runs),
         "events": [*events],
     }

@@ -113,7 +113,7 @@ def _fitted_rows(task: Task, width: int) -> tuple[str, ...]:
 
 
 def _ending(task: Task) -> str:
-    seconds = ((task.ended_ms or task.updated_ms) - (task.started_ms or task.created_ms)) / 1000
+    seconds = ((task.ended_ms or task.updated_ms) - (task.started_ms or task.assignment.created_ms)) / 1000
     route = task.route
     who = route.runtime if route.model == UNAVAILABLE else f"{route.provider}/{route.model}"
-    return " · ".join([f"{task.status.capitalize()} after {seconds:.1f}s", who, *usage_parts(task.usage)])
+    return " · ".join([f"{task.status.capitalize()} after {seconds:.1f}s", who, *usage_parts(task.activity.usage)])

@@ -1,5 +1,6 @@
 """The contract: pure data. Events, tasks, profiles, errors, commands and results."""
 
+from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.agent import AgentOptions, SkillText
 from ohm_subagents.contract.commands import (
     Accepted,
@@ -79,7 +80,7 @@ from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPo
 from ohm_subagents.contract.redaction import Redactor
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.run import OpenCall, Run
-from ohm_subagents.contract.task import Invocation, Route, Status, Task, apply
+from ohm_subagents.contract.task import Assignment, Invocation, Route, Status, Task, apply
 from ohm_subagents.contract.truncation import Truncated, truncate
 from ohm_subagents.contract.usage import Usage
 
@@ -88,9 +89,11 @@ __all__ = [
     "THINKING_LEVELS",
     "UNREADABLE_SESSION",
     "Accepted",
+    "Activity",
     "AgentEnded",
     "AgentOptions",
     "AnyEnvelope",
+    "Assignment",
     "BatchEnvelope",
     "BatchStatus",
     "Budget",

@@ -140,7 +140,7 @@ async def test_the_envelope_has_what_was_done(way: Way, tmp_path: Path) -> None:
     assert (usage["requests"], usage["tool_calls"]) == (2 if way.says else 1, 1)
     assert (usage["input_tokens"], usage["output_tokens"], usage["cached_tokens"]) == (100, 20, 40)
     assert envelope["session_id"] == stopped.task.session_id
-    assert stopped.task.progress_ms >= stopped.task.started_ms
+    assert stopped.task.activity.progress_ms >= stopped.task.started_ms
 
 
 @every_way

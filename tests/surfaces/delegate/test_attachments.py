@@ -176,7 +176,7 @@ async def test_the_record_has_the_prompt_as_it_was_given(tmp_path):
 
     task = reply.items[0].task
     assert surface.backend.calls[0].prompt == "=== f.txt ===\nF\n\nC\n\nP"
-    assert (task.prompt, task.runs[0].prompt) == ("P", "P")
+    assert (task.assignment.prompt, task.runs[0].prompt) == ("P", "P")
     assert [event.prompt for _, event in log.entries if event.kind == "run_started"] == ["P"]
 
 

@@ -458,7 +458,7 @@ async def test_a_title_is_cut_when_the_secrets_are_gone(place):
     async with opened(place, ActingBackend(leaky)) as ohm:
         await ohm.call("subagent", {"agent": "explorer", "task": task})
         (kept,) = ohm.store.tasks()
-    assert kept.description == "Look for the place where the service is called with api_key…"
+    assert kept.assignment.description == "Look for the place where the service is called with api_key…"
 
 
 # What is raised

@@ -128,4 +128,4 @@ async def test_the_title_of_a_redacted_task_holds_no_half_of_a_secret(opened):
         await ohm.call("subagent", ASK | {"task": f"Ask the service with the secret word of ours, which is {key}"})
         (task,) = ohm.store.tasks()
 
-    assert task.description == "Ask the service with the secret word of ours, which is [RED…"
+    assert task.assignment.description == "Ask the service with the secret word of ours, which is [RED…"

@@ -164,13 +164,13 @@ class AdmissionContext:
 
     def continuation(self, task: Task, command: Send) -> StartItem:
         """Return the item that continues a settled task: as far as its record shows, it runs as the task did."""
-        same = (spec.id for spec in self.backends.values() if task.backend in {spec.label, spec.id})
-        is_wishless = task.catalog == "agents" and task.profile == WISHLESS.id
+        same = (spec.id for spec in self.backends.values() if task.assignment.backend in {spec.label, spec.id})
+        is_wishless = task.assignment.catalog == "agents" and task.assignment.profile == WISHLESS.id
         return StartItem(
-            profile="" if is_wishless else task.profile,
-            catalog=task.catalog,
-            cwd=None if task.cwd is None else Path(task.cwd),
-            description=task.description,
+            profile="" if is_wishless else task.assignment.profile,
+            catalog=task.assignment.catalog,
+            cwd=None if task.assignment.cwd is None else Path(task.assignment.cwd),
+            description=task.assignment.description,
             prompt=command.prompt,
             backend=next(same, None),
             redaction=command.redaction,

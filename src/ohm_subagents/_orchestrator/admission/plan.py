@@ -14,6 +14,7 @@ from ohm_subagents._orchestrator.admission.model_order import named_model
 from ohm_subagents._plugins.interfaces import Capability
 from ohm_subagents._policy.agents import argument_refused, conflict
 from ohm_subagents._policy.permissions import decide
+from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.commands import Refused, StartItem
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.finalization import FINALIZE
@@ -21,7 +22,7 @@ from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.policy import PermissionRequest
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.task import UNAVAILABLE, Route, Task
+from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -199,17 +200,20 @@ def refused_task(task_id: TaskId, refused: Refused, now_ms: int) -> Task:
     return Task(
         id=task_id,
         session_id=item.session_id or _own_session(task_id),
-        profile=profile,
-        name=profile,
-        description=item.description.strip(),
-        prompt=item.prompt.strip(),
-        invocation=item.invocation,
-        backend=UNAVAILABLE,
+        assignment=Assignment(
+            profile=profile,
+            name=profile,
+            description=item.description.strip(),
+            prompt=item.prompt.strip(),
+            invocation=item.invocation,
+            backend=UNAVAILABLE,
+            created_ms=now_ms,
+            catalog=item.catalog,
+            cwd=None if item.cwd is None else str(item.cwd),
+        ),
+        activity=Activity(),
         route=Route(runtime=UNAVAILABLE, route=UNAVAILABLE),
-        created_ms=now_ms,
         updated_ms=now_ms,
-        catalog=item.catalog,
-        cwd=None if item.cwd is None else str(item.cwd),
         summary=refused.error.message,
     )
 
@@ -224,18 +228,20 @@ def new_task(task_id: TaskId, admitted: Plan, now_ms: int, *, parent: TaskId | N
     return Task(
         id=task_id,
         session_id=item.session_id or _own_session(task_id),
-        profile=admitted.profile.id,
-        name=admitted.profile.name,
-        description=item.description.strip(),
-        prompt=item.prompt.strip(),
-        invocation=item.invocation,
-        backend=admitted.label,
+        assignment=Assignment(
+            profile=admitted.profile.id,
+            name=admitted.profile.name,
+            description=item.description.strip(),
+            prompt=item.prompt.strip(),
+            invocation=item.invocation,
+            backend=admitted.label,
+            created_ms=now_ms,
+            parent=parent,
+            catalog=item.catalog,
+            cwd=None if item.cwd is None else str(item.cwd),
+        ),
+        activity=Activity(max_events=admitted.max_events),
         route=Route(runtime=admitted.label, route=admitted.label),
-        created_ms=now_ms,
         updated_ms=now_ms,
-        max_events=admitted.max_events,
-        parent=parent,
-        catalog=item.catalog,
-        cwd=None if item.cwd is None else str(item.cwd),
         summary=f"Queued {admitted.profile.name}: {item.description}",
     )

@@ -92,15 +92,15 @@ def kept_run(session_id: str, kept: KeptTask) -> SessionRun:
     task, ended = kept.task, ending(kept.task)
     return SessionRun(
         session_id=session_id,
-        task_name=task.description,
-        prompt=task.prompt,
+        task_name=task.assignment.description,
+        prompt=task.assignment.prompt,
         status=ended.status,
-        messages=messages_of(kept.history, prompt=task.prompt),
+        messages=messages_of(kept.history, prompt=task.assignment.prompt),
         exit_code=ended.exit_code,
         model=None if task.route.model == UNAVAILABLE else task.route.model,
         stop_reason=ended.stop_reason,
         error_message=ended.error_message,
-        started_at=task.created_ms,
+        started_at=task.assignment.created_ms,
     )
 
 

@@ -33,8 +33,8 @@ def final_of(reply: Reply) -> Finalized:
 
 
 def _final_of_task(task: Task) -> Finalized:
-    if task.finalized is not None and task.status != "cancelled":
-        return task.finalized
+    if task.activity.finalized is not None and task.status != "cancelled":
+        return task.activity.finalized
     if task.error is None:
         return failed(CANCELLED, said=task.text)
     is_late = task.error.message.startswith(LATE)  # it says what to change, the advice does not

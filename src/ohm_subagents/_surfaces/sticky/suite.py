@@ -174,8 +174,8 @@ async def _kept(session: StickySession, task: Task, *, before: str | None, now_m
         if isinstance(aside, Err):
             return [*notes, aside.err_value]
         notes.append(f"It is kept as '{aside.ok_value}'.")
-    state = task.checkpoint
-    if state is None and before is None and (task.finalized or task.text or task.calls):
+    state = task.activity.checkpoint
+    if state is None and before is None and (task.activity.finalized or task.text or task.activity.calls):
         state = ""  # the store may know what it said
     if state is not None and state != before:
         wrong = await session.write(state)

@@ -40,8 +40,8 @@ async def test_a_tool_call_is_run_told_and_counted(desk):
     assert "echo from the tool" in started.args
     assert "from the tool" in ended.text
     assert "".join(event.text for event in events if isinstance(event, TextDelta)).endswith("It said so.")
-    assert (task.usage.requests, task.usage.tool_calls) == (2, 1)
-    assert task.usage.output_tokens == 40
+    assert (task.activity.usage.requests, task.activity.usage.tool_calls) == (2, 1)
+    assert task.activity.usage.output_tokens == 40
     assert (
         server.requests[1].tool_results == ["from the tool\n"] or "from the tool" in server.requests[1].tool_results[0]
     )
