@@ -1,7 +1,9 @@
 """Every async test runs on both event loops; on trio, time is virtual and jumps when nobody is busy."""
 
+import gc
 import os
 
+import hypothesis  # noqa: F401  its import asks the garbage collector who holds what, so it comes before the freeze below
 import leaks
 import pytest
 import real_processes
@@ -14,6 +16,17 @@ def pytest_configure(config):
     config.pluginmanager.register(leaks)
     config.pluginmanager.register(real_processes)
     config.pluginmanager.register(recorded_cases)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep the garbage collector away from what collecting makes: thousands of tests that all stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
