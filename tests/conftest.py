@@ -2,6 +2,9 @@
 
 import gc
 import os
+import tomllib
+from importlib.metadata import entry_points
+from pathlib import Path
 
 import hypothesis  # noqa: F401  its import asks the garbage collector who holds what, so it comes before the freeze below
 import leaks
@@ -11,8 +14,13 @@ import recorded_cases
 import trio.testing
 from advancing_loop import advancing
 
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+
 
 def pytest_configure(config):
+    declared = tomllib.loads(PROJECT.read_text())["project"]["entry-points"]["ohm_subagents"]
+    if not declared.items() <= {(one.name, one.value) for one in entry_points(group="ohm_subagents")}:
+        pytest.exit("pyproject.toml has other entry points than what is installed: run `uv sync --all-packages`.", 1)
     config.pluginmanager.register(leaks)
     config.pluginmanager.register(real_processes)
     config.pluginmanager.register(recorded_cases)

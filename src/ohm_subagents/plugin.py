@@ -1,6 +1,7 @@
 """The door for plugin authors: everything a backend, model, suite or observer plugin needs, in one import."""
 
 from ohm_subagents._plugins import hookspecs
+from ohm_subagents._plugins.context import BackendContext, CompatibleModel, CompatibleProvider, Log
 from ohm_subagents._plugins.embedding import Host
 from ohm_subagents._plugins.gate import Gate, Grant, RequestNeed
 from ohm_subagents._plugins.home import ClosedError, WrongEventLoopError
@@ -77,10 +78,13 @@ __all__ = [
     "AgentOptions",
     "Assignment",
     "Backend",
+    "BackendContext",
     "BackendSpec",
     "Capability",
     "Checkpointed",
     "ClosedError",
+    "CompatibleModel",
+    "CompatibleProvider",
     "Decision",
     "Diagnostic",
     "DiagnosticRaised",
@@ -99,6 +103,7 @@ __all__ = [
     "InputSpec",
     "JsonObject",
     "KeptTask",
+    "Log",
     "ModelPattern",
     "ModelSpec",
     "Observer",

@@ -1,9 +1,9 @@
 """The door for command-line agents: describe one as a `Dialect`; `shell_backend` makes a supervised backend of it."""
 
-from ohm_subagents._backends.shell.backend import shell_backend
-from ohm_subagents._backends.shell.dialect import Dialect, Ended, Invocation, Reader, full_prompt, records
-from ohm_subagents._backends.shell.options import ShellOptions
-from ohm_subagents._backends.shell.process import Child, Launch, Supervisor
+from ohm_subagents._shell.backend import shell_backend
+from ohm_subagents._shell.dialect import Dialect, Ended, Invocation, Reader, full_prompt, records
+from ohm_subagents._shell.options import ShellOptions
+from ohm_subagents._shell.process import Child, Launch, Supervisor
 
 __all__ = [
     "Child",

@@ -12,7 +12,7 @@ from model_server import ModelServer, Say
 from pydantic_ai.models.test import TestModel
 
 from ohm_subagents import ErrorCode, Limits, Ohm
-from ohm_subagents._backends.in_process import spec
+from ohm_subagents.backends.in_process import spec
 from ohm_subagents.contract import Err, OhmError, Ok
 from ohm_subagents.plugin import ModelSpec, hookimpl
 from ohm_subagents.testing import HERMETIC

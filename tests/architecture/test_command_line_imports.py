@@ -21,7 +21,7 @@ UNUSED = {
     "psutil",
     "wcwidth",
     "structlog",
-    "ohm_subagents._backends.shell.tree",
+    "ohm_subagents._shell.tree",
     "ohm_subagents._store.snapshot_reading",
     "ohm_subagents._store.snapshot_schema",
     "ohm_subagents._surfaces.delegate.suite",

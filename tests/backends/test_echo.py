@@ -3,7 +3,7 @@
 import pytest
 
 from ohm_subagents import Ohm
-from ohm_subagents._backends.echo import ECHO
+from ohm_subagents.backends.echo import ECHO
 from ohm_subagents.testing import HERMETIC, BackendConformance, Scenarios
 
 

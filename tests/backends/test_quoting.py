@@ -2,7 +2,7 @@
 
 import pytest
 
-from ohm_subagents._backends.quoting import detail, quoted
+from ohm_subagents._plugins.quoting import detail, quoted
 
 TOKEN = "ghp_" + "a1" * 20
 

@@ -58,9 +58,9 @@ PURPOSES = {
     "ohm_subagents/contract/events.py": "the record: events applied, told to observers",
     "ohm_subagents/contract/text_pieces.py": "the record: events applied, told to observers",
     "ohm_subagents/_store/": "the store: kept, found again, forgotten in time",
-    "ohm_subagents/_backends/": "the backend: what it asks, hears and may be resumed from",
-    "ohm_subagents/_backends/in_process/gated_model.py": "the backend: the model heard as it speaks",
-    "ohm_subagents/_backends/in_process/bridge.py": "the backend: the model heard as it speaks",
+    "ohm_subagents/backends/": "the backend: what it asks, hears and may be resumed from",
+    "ohm_subagents/backends/in_process/gated_model.py": "the backend: the model heard as it speaks",
+    "ohm_subagents/backends/in_process/bridge.py": "the backend: the model heard as it speaks",
 }
 """Of paths of files, from the longest; a file of ours that is not named, and any other, is for what called it."""
 

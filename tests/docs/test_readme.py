@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from ohm_subagents import Ohm
-from ohm_subagents._backends.shell.pi.options import PiOptions
+from ohm_subagents.backends.pi.options import PiOptions
 from ohm_subagents.contract import Clocks
 from ohm_subagents.testing import HERMETIC
 

@@ -16,8 +16,8 @@ import anyio
 from anyio.lowlevel import checkpoint
 from golden_recording import Json
 
-from ohm_subagents._backends.shell.options import ShellOptions
 from ohm_subagents._plugins.finalization import finalize_tool
+from ohm_subagents._shell.options import ShellOptions
 from ohm_subagents.contract import (
     AgentEnded,
     Err,

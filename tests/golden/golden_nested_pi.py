@@ -6,12 +6,12 @@ from pathlib import Path
 
 from golden_place import Place
 
-from ohm_subagents._backends.shell.dialect import Invocation
-from ohm_subagents._backends.shell.environment import child_environment
-from ohm_subagents._backends.shell.pi.agent_flags import agent_flags
-from ohm_subagents._backends.shell.pi.flags import arguments
-from ohm_subagents._backends.shell.pi.home import PiHome
-from ohm_subagents._backends.shell.pi.probe import PiVersion
+from ohm_subagents._shell.dialect import Invocation
+from ohm_subagents._shell.environment import child_environment
+from ohm_subagents.backends.pi.agent_flags import agent_flags
+from ohm_subagents.backends.pi.config_dir import PiHome
+from ohm_subagents.backends.pi.flags import arguments
+from ohm_subagents.backends.pi.probe import PiVersion
 from ohm_subagents.contract import Profile, SessionId, TaskId
 from ohm_subagents.plugin import RunRequest
 

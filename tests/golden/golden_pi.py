@@ -17,9 +17,9 @@ from anyio.lowlevel import checkpoint
 from golden_backend import Pending, run_event
 from golden_recording import Json
 
-from ohm_subagents._backends import hooks
-from ohm_subagents._backends.shell.dialect import Ended
-from ohm_subagents._backends.shell.process import Child, Launch, Supervisor
+from ohm_subagents._shell.dialect import Ended
+from ohm_subagents._shell.process import Child, Launch, Supervisor
+from ohm_subagents.backends.in_process import hooks
 from ohm_subagents.contract import Err, ErrorCode, OhmError, Ok, Result, RouteResolved
 from ohm_subagents.plugin import Backend, BackendSpec, Options, RunOutput, RunRequest, Sink
 
@@ -61,7 +61,7 @@ class RecordedPi:
             patch.setattr(Supervisor, "open", self._supervised)
             yield
 
-    def _spec(self, _new_model_book: Any, **_options: Any) -> BackendSpec:
+    def _spec(self, _context: Any) -> BackendSpec:
         return BackendSpec(id=IN_PROCESS, summary="Recorded.", options=Options, open=self._open)
 
     @asynccontextmanager

@@ -6,8 +6,8 @@ import pytest
 from golden_differences import same
 from golden_recording import Json
 
-from ohm_subagents._backends.shell.dialect import Ended
-from ohm_subagents._backends.shell.pi.text import TextReader, text_arguments
+from ohm_subagents._shell.dialect import Ended
+from ohm_subagents.backends.pi.text import TextReader, text_arguments
 from ohm_subagents.contract import Ok, parse_model_pattern
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.testing.scenarios import Scenarios, request_for

@@ -186,8 +186,8 @@ def test_a_misdeclared_plugin_is_refused_in_one_clear_sentence_and_leaves_no_tra
 
 def test_the_list_of_hooks_is_the_specs() -> None:
     assert HOOKS == {
-        "ohm_backends": (),
-        "ohm_models": (),
+        "ohm_backends": ("context",),
+        "ohm_models": ("context",),
         "ohm_profiles": ("config",),
         "ohm_tool_suites": (),
         "ohm_permission": ("request",),
@@ -237,6 +237,8 @@ async def test_what_ships_is_declared_as_the_hooks_demand(tmp_path: Path) -> Non
     """`register` does not look at it again: it never changes."""
     async with Ohm.open(cwd=tmp_path, env={"PI_CONFIG_DIR": str(tmp_path)}) as ohm:
         manager = ohm.assembly.host._manager
-        ours = {info.name for info in ohm.assembly.host.plugins if info.origin == "builtin"}
+        plugins = ohm.assembly.host.plugins
+        ours = {one.name for one in plugins if one.origin == "builtin" or one.distribution == "ohm-subagents"}
         refusals = {name: refusal(plugin, name) for name, plugin in manager.list_name_plugin() if name in ours}
-    assert refusals == {"backends": None, "suites": None, "log": None}
+    backends = {"interactive-sdk", "interactive-shell", "local-search", "scaffold"}
+    assert refusals == dict.fromkeys((*backends, "suites", "log"))

@@ -245,3 +245,33 @@ def test_a_distribution_that_is_installed_while_the_program_runs_is_found(site: 
     assert states("none") == {"a": "Blocked"}
     site.add("t-b", "b = t_b", t_b=GOOD)
     assert states("none") == {"a": "Blocked", "b": "Blocked"}
+
+
+def test_our_own_plugins_come_first_and_only_the_block_list_leaves_one_out(site: Site) -> None:
+    site.add("t-a", "scaffold = t_none\nother = t_other", t_none=GOOD, t_other=GOOD)
+    host = PluginHost()
+    host.register_own(block="local-search")
+    host.register_installed(load="other,scaffold")
+    mine = {info.name: info.state for info in host.plugins if info.distribution == "ohm-subagents"}
+    assert {name: mine[name] for name in ("interactive-sdk", "interactive-shell", "local-search", "scaffold")} == {
+        "interactive-sdk": "loaded",
+        "interactive-shell": "loaded",
+        "local-search": "blocked",
+        "scaffold": "loaded",
+    }
+    assert {info.name: info.state for info in host.plugins if info.distribution == "t-a"} == {
+        "scaffold": "failed",
+        "other": "loaded",
+    }
+    assert "local" not in host.models()
+
+
+def test_an_installation_without_its_metadata_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.metadata, "distributions", lambda **_context: iter(()))
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Counting()])
+    host = PluginHost()
+    host.register_own()
+    assert [str(diagnostic) for diagnostic in host.diagnostics] == [
+        "The installed metadata of ohm-subagents names none of its own plugins, so there is no backend and no tool. "
+        "Install it again, in a clone with `uv sync --all-packages`; a frozen program has to copy its metadata."
+    ]

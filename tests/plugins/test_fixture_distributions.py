@@ -97,7 +97,7 @@ def test_a_plugin_with_a_wrong_hook_is_one_diagnostic(site: Path) -> None:
     assert seen["plugins"]["broken-hook"] == ["failed", "entry point", "ohm-broken-hook", "1.2.3"]
     assert seen["diagnostics"] == {
         "broken-hook": "Plugin 'broken-hook' of ohm-broken-hook 1.2.3 declares ohm_backends with the parameter "
-        "'registry', which the host cannot pass. Plain parameters it may have: none. "
+        "'registry', which the host cannot pass. Plain parameters it may have: context. "
         "Repair it, or set OHM_SUBAGENTS_BLOCK_PLUGINS=broken-hook to leave it out."
     }
     assert seen["backends"] == ["upper"]

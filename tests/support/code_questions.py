@@ -9,7 +9,7 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
 
-from ohm_subagents._backends.in_process.tools import child_toolset, child_workspace
+from ohm_subagents.backends.in_process.toolset import child_toolset, child_workspace
 
 SHOWN = 3
 _PLACE = re.compile(r"^\d+\. (?P<path>.+?):\d+-\d+  (?P<kind>\S+) ?(?P<symbol>\S*)", re.MULTILINE)

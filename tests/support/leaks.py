@@ -15,7 +15,7 @@ SUITE = uuid4().hex
 LEFT = pytest.StashKey[list[str]]()
 
 
-def carriers(mark):
+def marked_processes(mark):
     """The living processes with this mark in their marker, but ours; by other means than the library's own."""
     found = []
     for process in psutil.process_iter():
@@ -48,7 +48,7 @@ def suite_marker():
 
 @pytest.hookimpl(trylast=True)  # a parallel run ends its workers first
 def pytest_sessionfinish(session):
-    left = carriers(SUITE)
+    left = marked_processes(SUITE)
     told = [described(process) for process in left]
     for process in left:
         process.kill()

@@ -7,9 +7,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ohm_subagents._backends.shell.dialect import Ended, Reader
-from ohm_subagents._backends.shell.pi.reader import PiReader
 from ohm_subagents._plugins.interfaces import RunRequest
+from ohm_subagents._shell.dialect import Ended, Reader
+from ohm_subagents.backends.pi.reader import PiReader
 from ohm_subagents.contract import (
     DiagnosticRaised,
     ModelPattern,

@@ -6,9 +6,9 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from leaks import MARKER, carriers, described
+from leaks import MARKER, described, marked_processes
 
-from ohm_subagents._backends.shell.process import Launch
+from ohm_subagents._shell.process import Launch
 
 PYTHON = (sys.executable, "-I", "-S", "-c")
 
@@ -32,7 +32,7 @@ class Started:
 
     @property
     def left(self):
-        return [described(process) for process in carriers(self.mark)]
+        return [described(process) for process in marked_processes(self.mark)]
 
 
 @pytest.fixture

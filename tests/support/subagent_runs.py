@@ -7,13 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ohm_subagents._backends.in_process.models import ModelBook
-from ohm_subagents._backends.in_process.providers import custom_model_specs
-from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
-from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
-from ohm_subagents._backends.supervised import supervised_commands
+from ohm_subagents._plugins.context import BackendContext, CompatibleModel, CompatibleProvider
 from ohm_subagents._plugins.interfaces import Backend, RunOutput, RunRequest
 from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
+from ohm_subagents.backends.in_process.providers import custom_model_specs
+from ohm_subagents.backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents.contract import (
     Err,
     Event,
@@ -31,6 +29,8 @@ if TYPE_CHECKING:
 
     from model_server import ModelServer
     from pydantic import JsonValue
+
+    from ohm_subagents._plugins.interfaces import ModelSpec
 
 KEY = "sk-acme-0123456789"
 ENV = {"ACME_KEY": KEY}
@@ -69,14 +69,17 @@ def acme(server: ModelServer, *models: CompatibleModel, name: str = "acme") -> C
     return CompatibleProvider(name=name, base_url=server.url, api_key_env="ACME_KEY", models=models)
 
 
+def offering(*specs: ModelSpec, env: Mapping[str, str] | None = None) -> BackendContext:
+    """What a backend may use where plugins offer these models."""
+    return BackendContext(env=env or {}, models=lambda: {spec.provider: spec for spec in specs})
+
+
 @asynccontextmanager
 async def opened(
     *providers: CompatibleProvider, env: Mapping[str, str] = ENV, **options: Any
 ) -> AsyncGenerator[Backend]:
     """The backend as its plugin opens it, over custom providers."""
-    spec = interactive_sdk_spec(
-        lambda: ModelBook(custom_model_specs(providers, env), env), commands=lambda: supervised_commands(env)
-    )
+    spec = interactive_sdk_spec(offering(*custom_model_specs(providers, env), env=env))
     async with spec.open(InProcessOptions(**options)) as backend:
         yield backend
 

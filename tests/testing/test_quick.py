@@ -59,7 +59,11 @@ class TestInRealTime:
         before = sorted(home.rglob("*"))
         async with Ohm.open(cwd=project, env={"HOME": str(home), **HERMETIC}) as ohm:
             assert dict(ohm.assembly.agents.roster().profiles) == {}
-            assert {plugin.state for plugin in ohm.assembly.host.plugins if plugin.origin != "builtin"} <= {"blocked"}
+            assert {
+                plugin.state
+                for plugin in ohm.assembly.host.plugins
+                if plugin.distribution not in {None, "ohm-subagents"}
+            } <= {"blocked"}
             assert "find_words" in (await ohm.run("finder", "find words")).ok_value.output
             assert ohm.store.place is None
         assert sorted(home.rglob("*")) == before

@@ -16,8 +16,6 @@ from pydantic_core import to_jsonable_python
 
 from ohm_subagents._app.mounting import MountedSuites
 from ohm_subagents._app.services import Services, services_of
-from ohm_subagents._backends.hooks import BuiltinBackends
-from ohm_subagents._backends.shell.pi.spec import BACKEND_ID as INTERACTIVE_SHELL
 from ohm_subagents._config.env import agent_dir, cache_dir, config_dir, nesting_depth, process_env
 from ohm_subagents._config.load import LoadedConfig, load_config
 from ohm_subagents._config.pi_settings import load_pi_settings, terminal_columns
@@ -26,8 +24,11 @@ from ohm_subagents._config.trust import read_trust
 from ohm_subagents._orchestrator.admission.context import AdmissionContext
 from ohm_subagents._orchestrator.log import LogObserver
 from ohm_subagents._orchestrator.mishaps import Mishaps
+from ohm_subagents._plugins.context import BackendContext
+from ohm_subagents._plugins.fallback import with_fallback
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginHost
+from ohm_subagents._plugins.model_choice import ModelChoice
 from ohm_subagents._policy.entries import unmatched_agents, unmatched_backends, unmatched_entries, unmatched_suites
 from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._policy.sources import void_ceilings
@@ -47,10 +48,10 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._backends.in_process.models import ModelBook
     from ohm_subagents._config.trust import Trust
     from ohm_subagents._orchestrator.log import Logger
     from ohm_subagents._plugins.embedding import Host
+    from ohm_subagents._plugins.interfaces import BackendSpec
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import Tool
     from ohm_subagents._store.protocol import Store
@@ -117,7 +118,6 @@ class Assembly:
     loaded: Result[LoadedConfig, OhmError]
     config: OhmConfig
     host: PluginHost
-    backends: BuiltinBackends
     services: Services
     catalog: Catalog
     agents: AgentShelf
@@ -177,7 +177,7 @@ class Assembly:
                 parent_tools=self.parent_tools,
                 host=self.host,
                 cwd=self.sources.cwd,
-                backends=self.host.backends(),
+                backends=self.backends(),
                 child_tools=child_tools,
                 depth=nesting_depth(self.sources.env),
                 env=self.sources.env,
@@ -212,9 +212,16 @@ class Assembly:
             name_of=lambda profile_id: names.get(profile_id, profile_id),
         )
 
-    def model_book(self) -> ModelBook:
-        """A book over every model provider, not opened."""
-        return self.backends.model_book()
+    def backends(self) -> Mapping[str, BackendSpec]:
+        """Return the backends by id, one of them with the switch to another if `sdkFallbackToCli` says so."""
+        offered = self.host.backends()
+        if not self.config.sdk_fallback_to_cli:
+            return offered
+        return with_fallback(offered, self.config.subagents.backends, self.sources.logger)
+
+    def models(self) -> ModelChoice:
+        """Return the model providers of all plugins, and which of them has a key."""
+        return ModelChoice(self.host.models().values(), self.sources.env)
 
 
 def _unusable(cause: OhmError) -> OhmError:
@@ -235,34 +242,23 @@ class _BuiltinObservers:
         return self._observers
 
 
-def assemble(sources: Sources, former: Assembly | None = None) -> Assembly:
-    """Load the configuration, register built-ins, `plugins` and what is installed, read the profiles.
-
-    What of the `former` assembly would be the same is taken over, so that open backends and models stay open.
-    """
+def assemble(sources: Sources) -> Assembly:
+    """Load the configuration, register our own plugins, those given and those installed, read the profiles."""
     read = partial(read_trust, sources.cwd, config_dir(sources.env), is_given=sources.trusts)
     trust = Fresh(read, sources.clock)
     loaded = load_config(cwd=sources.cwd, config=sources.config, env=sources.env, trusts=trust().covers)
     config = loaded.ok_value.config if isinstance(loaded, Ok) else OhmConfig()
-    host, services = PluginHost(), services_of(config.providers, sources.env)
-    backends = BuiltinBackends(
-        env=sources.env,
-        providers=services.ours,
-        pi_providers=services.theirs,
-        models=host.models,
-        fallback=config.subagents.backends.get(INTERACTIVE_SHELL, {}) if config.sdk_fallback_to_cli else None,
-        cache_directory=cache_dir(sources.env),
-        log=sources.logger,
-    )
-    if former is not None and former.backends.is_same(backends):
-        backends = former.backends
-    host.register(backends, "backends", origin="builtin")
+    services = services_of(config.providers, sources.env)
+    cache, log = cache_dir(sources.env), sources.logger
+    host = PluginHost(BackendContext(env=sources.env, providers=services.providers, cache_directory=cache, log=log))
+    block = _listed(config.block_plugins)
+    host.register_own(block=block)
     host.register(builtin_suites, BUILTIN_SUITES, origin="builtin")
     host.register(_BuiltinObservers(LogObserver(sources.logger), sources.live_ui), "log", origin="builtin")
     for plugin in sources.plugins:
         host.register(plugin)
     if isinstance(loaded, Ok):  # while it cannot be read, nobody knows which plugins it blocks
-        host.register_installed(load=_listed(config.load_plugins), block=_listed(config.block_plugins))
+        host.register_installed(load=_listed(config.load_plugins), block=block)
     agents = AgentShelf(cwd=sources.cwd, agent_dir=agent_dir(sources.env), now=sources.clock, trust=trust)
     catalog = (
         _catalog(sources, host, config, agents, trust()) if sources.profiles is None else Catalog.of(sources.profiles)
@@ -272,7 +268,6 @@ def assemble(sources: Sources, former: Assembly | None = None) -> Assembly:
         loaded=loaded,
         config=config,
         host=host,
-        backends=backends,
         services=services,
         catalog=catalog.marked(lambda profile_id: config.subagents.entry(profile_id).primary),
         agents=agents,

@@ -88,7 +88,7 @@ class Engine:
 
     def replace(self, assembly: Assembly) -> None:
         """Everything after this follows the new assembly; runs that go on keep what they were started with."""
-        self._pool.replace(assembly.host.backends(), assembly.config.subagents.backends)
+        self._pool.replace(assembly.backends(), assembly.config.subagents.backends)
         if isinstance(assembly.loaded, Ok):  # else nothing is known but the defaults, and they must not delete a task
             self.store.retain(assembly.retention)
         self._take_over(assembly, ours=self.assembly.mounted.parent.tools)

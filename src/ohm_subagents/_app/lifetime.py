@@ -45,7 +45,7 @@ async def working_engine(
         leavable_group(grace=lambda: pool.grace_s) as hosts,
         kept_current(assembly.sources.live_ui),
     ):
-        pool = BackendPool(hosts, assembly.host.backends(), assembly.config.subagents.backends, log)
+        pool = BackendPool(hosts, assembly.backends(), assembly.config.subagents.backends, log)
         async with pool, leavable_group(left) as runs, background(log) as of_suites:
             engine = Engine(
                 assembly,

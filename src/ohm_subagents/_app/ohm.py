@@ -141,7 +141,7 @@ class Ohm:
             profiles=former.profiles if isinstance(profiles, Keep) else None if profiles is None else tuple(profiles),
         )
         over = self._engine.events
-        self._engine.replace(assemble(changed, self.assembly))
+        self._engine.replace(assemble(changed))
         await over.emit(UNMOUNTED, NOTHING)
         if changed.live_ui is not None:
             changed.live_ui.refresh()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
 from ohm_subagents._config.env import agent_dir
 from ohm_subagents._config.models_json import COMPLETIONS, FILE_NAME, load_models_json
+from ohm_subagents._plugins.context import CompatibleModel, CompatibleProvider
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """Those of ohm.json, those that only `models.json` has, and what is wrong with that file."""
+    """Those of ohm.json, then those that only `models.json` has; and what is wrong with that file."""
 
-    ours: tuple[CompatibleProvider, ...]
-    theirs: tuple[CompatibleProvider, ...]
+    providers: tuple[CompatibleProvider, ...]
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -31,7 +30,8 @@ def services_of(providers: Mapping[str, Provider], env: Mapping[str, str]) -> Se
     ours = compatible_providers(providers)
     theirs, wrong = load_models_json(agent_dir(env), env)
     names = {one.name for one in ours}
-    return Services(ours=ours, theirs=tuple(_of_pi(one) for one in theirs if one.name not in names), diagnostics=wrong)
+    others = (_of_pi(one) for one in theirs if one.name not in names)
+    return Services(providers=(*ours, *others), diagnostics=wrong)
 
 
 def compatible_providers(providers: Mapping[str, Provider]) -> tuple[CompatibleProvider, ...]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pluggy
     from pydantic import JsonValue
 
+    from ohm_subagents._plugins.context import BackendContext
     from ohm_subagents._plugins.observer import Observer
 
 logger = logging.getLogger(PROJECT)
@@ -66,8 +67,9 @@ SUITES: Final = _Kind(hook="ohm_tool_suites", noun="tool suite", type=ToolSuiteS
 class Collection:
     """Each property is collected when first asked for and then kept; the first owner of a key keeps it."""
 
-    def __init__(self, manager: pluggy.PluginManager) -> None:
+    def __init__(self, manager: pluggy.PluginManager, context: BackendContext) -> None:
         self._manager = manager
+        self._context = context
         self._problems: dict[tuple[str, str, str], Diagnostic] = {}
 
     @property
@@ -77,11 +79,14 @@ class Collection:
 
     @cached_property
     def backends(self) -> Mapping[str, BackendSpec]:
-        return self._keyed(BACKENDS, dict).items
+        return self._keyed(BACKENDS, self._surroundings).items
 
     @cached_property
     def models(self) -> Mapping[str, ModelSpec]:
-        return self._keyed(MODELS, dict).items
+        return self._keyed(MODELS, self._surroundings).items
+
+    def _surroundings(self) -> Mapping[str, object]:
+        return {"context": self._context}
 
     @cached_property
     def tool_suites(self) -> Mapping[str, ToolSuiteSpec]:

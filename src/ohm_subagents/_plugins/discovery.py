@@ -9,14 +9,22 @@ import sys
 from dataclasses import dataclass, replace
 from importlib import metadata
 from operator import is_
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.faults import described
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents.contract.diagnostics import Diagnostic
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 LOAD_VARIABLE: Final = "OHM_SUBAGENTS_LOAD_PLUGINS"
 BLOCK_VARIABLE: Final = "OHM_SUBAGENTS_BLOCK_PLUGINS"
+DISTRIBUTION: Final = "ohm-subagents"
+WITHOUT_ITSELF: Final = (
+    "The installed metadata of ohm-subagents names none of its own plugins, so there is no backend and no tool. "
+    "Install it again, in a clone with `uv sync --all-packages`; a frozen program has to copy its metadata."
+)
 logger = logging.getLogger(PROJECT)
 logger.addHandler(logging.NullHandler())  # silent until the host program listens
 
@@ -62,7 +70,7 @@ Found = Imported | Blocked | Broken
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """All entry points of the group by distribution and name, and what is wrong beside them."""
+    """The entry points of the group of other distributions, by distribution and name, and what is wrong beside them."""
 
     found: tuple[Found, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -77,20 +85,40 @@ def discover(*, load: str | None = None, block: str | None = None) -> Discovery:
     """
     allowed, denied = _names(load), _names(block) or frozenset[str]()
     scan = _scan()
-    diagnostics = list(scan.diagnostics)
+    found = _found((one for one in scan.entry_points if one[0].distribution != DISTRIBUTION), allowed, denied)
+    known = {installed.name for installed, _ in scan.entry_points}
+    diagnostics = [
+        *scan.diagnostics,
+        *_unknown_names(LOAD_VARIABLE, allowed or frozenset(), known),
+        *_unknown_names(BLOCK_VARIABLE, denied, known),
+    ]
+    return Discovery(found=found, diagnostics=tuple(diagnostics))
+
+
+def own_plugins(block: str | None = None) -> tuple[Found, ...]:
+    """Import the plugins that this distribution brings itself, but those that `block` names.
+
+    They are found as anybody's are, and come before all others. Empty where its metadata is not installed.
+    """
+    ours = (one for one in _scan().entry_points if one[0].distribution == DISTRIBUTION)
+    return _found(ours, None, _names(block) or frozenset())
+
+
+def _found(
+    entry_points: Iterable[tuple[Installed, metadata.EntryPoint]],
+    allowed: frozenset[str] | None,
+    denied: frozenset[str],
+) -> tuple[Found, ...]:
     owners: dict[str, Installed] = {}
     found: list[Found] = []
-    for installed, entry_point in scan.entry_points:
+    for installed, entry_point in entry_points:
         if installed.name in denied or (allowed is not None and installed.name not in allowed):
             found.append(Blocked(installed=installed))
         elif (owner := owners.setdefault(installed.name, installed)) is not installed:
             found.append(_broken(installed, f"uses a name that {owner.distribution} has.", "Uninstall one of them."))
         else:
             found.append(_imported(installed, entry_point))
-    known = {candidate.installed.name for candidate in found}
-    diagnostics += _unknown_names(LOAD_VARIABLE, allowed or frozenset(), known)
-    diagnostics += _unknown_names(BLOCK_VARIABLE, denied, known)
-    return Discovery(found=tuple(found), diagnostics=tuple(diagnostics))
+    return tuple(found)
 
 
 def leave_out(name: str) -> str:

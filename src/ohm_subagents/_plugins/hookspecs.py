@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from ohm_subagents._plugins.context import BackendContext
     from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, ToolRowRequest
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import ToolSuiteSpec
@@ -34,13 +35,14 @@ class Hooks(Protocol):
     """Everything a plugin may implement."""
 
     @hookspec
-    def ohm_backends(self) -> Iterable[BackendSpec]:
+    def ohm_backends(self, context: BackendContext) -> Iterable[BackendSpec]:
         """Offer backends.
 
-        **Called** once, before the first task; again if a plugin is registered later. Nothing is opened yet: a spec's
-        `open` is entered by the first task that needs it. **Arguments**: none. **None** is no backend.
-        **Errors**: one diagnostic, and the plugin brings no backend. An id that is taken stays with its first owner;
-        a diagnostic names both.
+        **Called** once, before the first task; again if a plugin is registered later, and at each reconfiguration.
+        Nothing is opened yet: a spec's `open` is entered by the first task that needs it. **Arguments**: `context` is
+        what a backend may use of the `Ohm`: its environment, the user's services, a directory for caches, the log, the
+        model providers. **None** is no backend. **Errors**: one diagnostic, and the plugin brings no backend. An id
+        that is taken stays with its first owner; a diagnostic names both.
 
         ```python
         from collections.abc import AsyncGenerator, Iterable
@@ -74,13 +76,13 @@ class Hooks(Protocol):
         ...
 
     @hookspec
-    def ohm_models(self) -> Iterable[ModelSpec]:
+    def ohm_models(self, context: BackendContext) -> Iterable[ModelSpec]:
         """Offer model providers to the in-process backend.
 
-        **Called** once, before the first task; again if a plugin is registered later. A spec's `open` is called for the
-        first task that names a model of its provider; import heavy things there. **Arguments**: none.
-        **None** is no provider. **Errors**: one diagnostic, and the plugin brings no provider. A provider that is taken
-        stays with its first owner; a diagnostic names both.
+        **Called** once, before the first task; again if a plugin is registered later, and at each reconfiguration. A
+        spec's `open` is called for the first task that names a model of its provider; import heavy things there.
+        **Arguments**: `context`, as for `ohm_backends`. **None** is no provider. **Errors**: one diagnostic, and the
+        plugin brings no provider. A provider that is taken stays with its first owner; a diagnostic names both.
 
         ```python
         from __future__ import annotations

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, count
 from typing import TYPE_CHECKING, Literal
 
 from ohm_subagents._plugins.collection import Collection
+from ohm_subagents._plugins.context import BackendContext
 from ohm_subagents._plugins.declaration import HookManager, hooks_of, invalid, refusal
 from ohm_subagents._plugins.discovery import (
+    DISTRIBUTION,
+    WITHOUT_ITSELF,
     Blocked,
     Broken,
+    Found,
     Imported,
     Installed,
     discover,
     leave_out,
+    own_plugins,
 )
 from ohm_subagents._plugins.faults import described
 from ohm_subagents._plugins.hookspecs import PROJECT, Hooks
@@ -23,7 +28,7 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pydantic import JsonValue
 
@@ -63,15 +68,17 @@ class PluginHost:
     """Registers plugins, asks them one at a time, and turns what is wrong with one into a diagnostic with its name.
 
     What plugins offer is collected once, when first asked for, and again after a registration. Order is the order of
-    registration, and the first owner of an id keeps it: register built-ins first.
+    registration, and the first owner of an id keeps it: register our own first. `context` is what backends and models
+    of plugins may use.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, context: BackendContext | None = None) -> None:
+        self._context = replace(context or BackendContext(), models=self.models)
         self._manager = HookManager(PROJECT)
         self._manager.add_hookspecs(Hooks)
         self._plugins: list[PluginInfo] = []
         self._diagnostics: list[Diagnostic] = []
-        self._collection = Collection(self._manager)
+        self._collection = Collection(self._manager, self._context)
 
     def register(self, plugin: object, name: str | None = None, *, origin: Origin = "passed in") -> None:
         """Register a module or an object; raises `PluginInvalidError` when it is not declared as the hooks demand.
@@ -92,8 +99,18 @@ class PluginHost:
         """
         discovery = discover(load=load, block=block)
         self._diagnostics += discovery.diagnostics
-        for found in discovery.found:
-            match found:
+        self._register_found(discovery.found)
+
+    def register_own(self, *, block: str | None = None) -> None:
+        """Register the plugins of this distribution itself, which only `block` leaves out. Never raises."""
+        own = own_plugins(block)
+        if not own:
+            self._diagnostics.append(Diagnostic(subject=DISTRIBUTION, message=WITHOUT_ITSELF, severity="error"))
+        self._register_found(own)
+
+    def _register_found(self, found: Iterable[Found]) -> None:
+        for one in found:
+            match one:
                 case Blocked(installed=installed):
                     self._list(installed, "blocked")
                 case Broken(installed=installed, diagnostic=diagnostic):
@@ -146,7 +163,8 @@ class PluginHost:
 
     def _register_imported(self, installed: Installed, plugin: object) -> None:
         try:
-            admitted = self._admitted(plugin, installed.name, str(installed))
+            is_own = installed.distribution == DISTRIBUTION
+            admitted = self._admitted(plugin, installed.name, str(installed), is_checked=is_own)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # plugin collection: an object may answer anything to being looked at
@@ -190,7 +208,7 @@ class PluginHost:
         if refused is not None:
             return Err(refused)
         self._manager.register(plugin, name)
-        self._collection = Collection(self._manager)
+        self._collection = Collection(self._manager, self._context)
         return Ok(hooks_of(self._manager, plugin))
 
     def _own_name(self, plugin: object) -> str:

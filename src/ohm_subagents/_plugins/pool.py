@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 import anyio
 
@@ -23,18 +23,12 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from ohm_subagents._plugins.context import Log
     from ohm_subagents._plugins.interfaces import Backend, BackendSpec, Options
     from ohm_subagents._plugins.suites import JsonObject
 
 Opened = Result[PreparingBackend, OhmError]
 CLOSE_GRACE_S = 10.0
-
-
-class Log(Protocol):
-    """Where the pool says what went wrong with a backend itself."""
-
-    def error(self, event: str, **fields: object) -> object: ...
-    def exception(self, event: str, **fields: object) -> object: ...
 
 
 class _Host:

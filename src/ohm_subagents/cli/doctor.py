@@ -6,9 +6,9 @@ import platform
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._backends.in_process.tools import WITHOUT_RIPGREP, find_ripgrep
 from ohm_subagents._config.env import config_dir, process_env
 from ohm_subagents._config.load import FILE_NAME
+from ohm_subagents.backends.in_process.tools.tree import WITHOUT_RIPGREP, find_ripgrep
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED
 from ohm_subagents.cli.model_choice import told_model
 from ohm_subagents.cli.plugins import plugin_line
@@ -75,13 +75,13 @@ def _configuration(ohm: Ohm, cwd: Path, config: Path | None) -> Iterator[str]:
 
 def _keys(ohm: Ohm) -> Iterator[str]:
     env = process_env()
-    names = {spec.key_place or key: key for spec in ohm.assembly.model_book().specs for key in spec.keys}
+    names = {spec.key_place or key: key for spec in ohm.assembly.models().specs for key in spec.keys}
     for name, key in names.items():
         yield f"  {_OK} {name}" if env.get(key, "").strip() else f"  {_MISSING} {name}: not set"
 
 
 def _defaults(ohm: Ohm) -> Iterator[str]:
-    book = ohm.assembly.model_book()
+    book = ohm.assembly.models()
     for spec in book.specs:
         if spec.default_model is not None:
             mark, why = (_OK, "") if book.has_key(spec) else (_MISSING, f": needs {' or '.join(spec.key_names)}")
@@ -94,7 +94,7 @@ def _subagents(ohm: Ohm) -> Iterator[str]:
         case Err():
             yield f"  {_WRONG} none may run until the configuration can be read"
         case Ok(loaded):
-            book = ohm.assembly.model_book()
+            book = ohm.assembly.models()
             for profile in ohm.profiles:
                 match obstacle(profile, ohm, loaded), told_model(profile, loaded, book):
                     case Obstacle(why=why, is_fault=is_fault), _:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ohm_subagents._backends.in_process.spec import BACKEND_ID as IN_PROCESS
 from ohm_subagents._orchestrator.admission.model_order import configured_model
+from ohm_subagents._plugins.fallback import INTERACTIVE_SDK as IN_PROCESS
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
-    from ohm_subagents._backends.in_process.models import ModelBook
     from ohm_subagents._config.load import LoadedConfig
     from ohm_subagents._orchestrator.admission.model_order import NamedModel
+    from ohm_subagents._plugins.model_choice import ModelChoice
     from ohm_subagents.contract import ModelPattern, Profile
 
 
@@ -22,7 +22,7 @@ def backend_of(profile: Profile, loaded: LoadedConfig) -> str:
     return config.subagents.entry(profile.id).backend or profile.backend or config.subagent_backend
 
 
-def told_model(profile: Profile, loaded: LoadedConfig, book: ModelBook) -> str | None:
+def told_model(profile: Profile, loaded: LoadedConfig, book: ModelChoice) -> str | None:
     """What is known beforehand of the model, in words: only `interactive-sdk` leaves the choice to our order."""
     backend = backend_of(profile, loaded)
     resolved = resolved_model(profile, loaded, book)
@@ -31,14 +31,14 @@ def told_model(profile: Profile, loaded: LoadedConfig, book: ModelBook) -> str |
     return None if backend == IN_PROCESS else f"{backend}, which chooses the model itself"
 
 
-def resolved_model(profile: Profile, loaded: LoadedConfig, book: ModelBook) -> str | None:
+def resolved_model(profile: Profile, loaded: LoadedConfig, book: ModelChoice) -> str | None:
     """The model that a run would get, and why; None if there is none, or nobody knows it beforehand."""
     is_ours = backend_of(profile, loaded) == IN_PROCESS
     chosen = (chosen_model if is_ours else _named)(profile, loaded, book)
     return None if chosen is None else f"{chosen[0]}, {chosen[1]}"
 
 
-def chosen_model(profile: Profile, loaded: LoadedConfig, book: ModelBook) -> tuple[ModelPattern, str] | None:
+def chosen_model(profile: Profile, loaded: LoadedConfig, book: ModelChoice) -> tuple[ModelPattern, str] | None:
     """The model that `interactive-sdk` would run and why; None when there is none.
 
     The switch to pi comes before the last resort.
@@ -55,7 +55,7 @@ def chosen_model(profile: Profile, loaded: LoadedConfig, book: ModelBook) -> tup
             return pattern, f"because a key of {pattern.provider} is set"
 
 
-def _named(profile: Profile, loaded: LoadedConfig, _book: ModelBook) -> tuple[ModelPattern, str] | None:
+def _named(profile: Profile, loaded: LoadedConfig, _book: ModelChoice) -> tuple[ModelPattern, str] | None:
     subagents = loaded.config.subagents
     named = configured_model(profile, subagents.entry(profile.id), subagents.model)
     if isinstance(named, Err) or named.ok_value is None:

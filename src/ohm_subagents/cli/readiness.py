@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ohm_subagents._backends.in_process.spec import BACKEND_ID as IN_PROCESS
-from ohm_subagents._backends.shell.pi.spec import BACKEND_ID as SHELL
+from ohm_subagents._plugins.fallback import INTERACTIVE_SDK as IN_PROCESS
+from ohm_subagents._plugins.fallback import INTERACTIVE_SHELL as SHELL
 from ohm_subagents._plugins.options import validated
 from ohm_subagents._policy.permissions import standing
 from ohm_subagents._policy.tools import resolve_tools
@@ -86,7 +86,7 @@ def _of_backend(backend_id: str, profile: Profile, ohm: Ohm, loaded: LoadedConfi
 
 
 def _of_model(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obstacle]:
-    book = ohm.assembly.model_book()
+    book = ohm.assembly.models()
     chosen = chosen_model(profile, loaded, book)
     if chosen is None:
         missing = (

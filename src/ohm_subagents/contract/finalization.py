@@ -2,7 +2,7 @@
 
 Where the rest of it is: what a valid answer is, and the tool, in `_plugins/finalization`; what `Finalized` does to a
 task in `contract/task`; what a run came to, and its corrections, in `_orchestrator/finalization`; for a nested `pi`
-the same tool as an extension in `_backends/shell/pi/finalizer`;
+the same tool as an extension in `backends/pi/finalizer`;
 the keys of a profile's file in `_profiles/answer_keys`.
 """
 

@@ -14,11 +14,11 @@ from typing import Any
 import anyio
 import pytest
 
-from ohm_subagents._backends.in_process.code_index import build as builder
-from ohm_subagents._backends.in_process.code_index.build import Order, build
-from ohm_subagents._backends.in_process.code_index.cache import index_file, locked, prune
-from ohm_subagents._backends.in_process.code_index.index import CodeIndexes, Question
-from ohm_subagents._backends.in_process.code_index.ranking import Ranking
+from ohm_subagents.backends.in_process.search.code_index import build as builder
+from ohm_subagents.backends.in_process.search.code_index.build import Order, build
+from ohm_subagents.backends.in_process.search.code_index.cache import index_file, locked, prune
+from ohm_subagents.backends.in_process.search.code_index.index import CodeIndexes, Question
+from ohm_subagents.backends.in_process.search.code_index.ranking import Ranking
 
 pytestmark = pytest.mark.anyio
 
@@ -237,7 +237,7 @@ async def test_trees_that_are_asked_at_once_share_the_temporary_directory(tree, 
         assert second_waits.wait(60)
         return real(*arguments, **options)
 
-    monkeypatch.setattr("ohm_subagents._backends.in_process.code_index.index.Lock", Watched)
+    monkeypatch.setattr("ohm_subagents.backends.in_process.search.code_index.index.Lock", Watched)
     monkeypatch.setattr(tempfile, "mkdtemp", slow)
     other = Tree(tmp_path / "other", tree.kept)
     other.put("a.py", "def zebra(): ...\n")
@@ -366,7 +366,7 @@ async def test_what_one_question_reads_the_others_do_not(tree, monkeypatch):
         build(order)
 
     monkeypatch.setattr(sys, "executable", "")  # in this process, where it can be counted
-    monkeypatch.setattr("ohm_subagents._backends.in_process.code_index.index.build", counted)
+    monkeypatch.setattr("ohm_subagents.backends.in_process.search.code_index.index.build", counted)
     indexes = CodeIndexes(tree.kept)
     async with anyio.create_task_group() as tasks:
         for _ in range(8):
@@ -568,7 +568,7 @@ def test_an_index_that_is_being_written_is_not_thrown_away(tmp_path):
 
 
 async def test_the_indexes_together_are_bounded(tree, monkeypatch):
-    monkeypatch.setattr("ohm_subagents._backends.in_process.code_index.cache.MAX_BYTES", 1)
+    monkeypatch.setattr("ohm_subagents.backends.in_process.search.code_index.cache.MAX_BYTES", 1)
     monkeypatch.setattr(sys, "executable", "")  # in this process, which knows the limit
     other = Tree(tree.root.parent / "other", tree.kept)
     other.put("a.py", "def horse(): ...\n")

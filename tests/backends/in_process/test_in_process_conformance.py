@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 from model_server import Call, ModelServer, Reply, Request, Say, Stall, Status
-from subagent_runs import ENV, EventLog, acme, answer, error, request
+from subagent_runs import ENV, EventLog, acme, answer, error, offering, request
 
-from ohm_subagents._backends.in_process.models import ModelBook
-from ohm_subagents._backends.in_process.providers import custom_model_specs
-from ohm_subagents._backends.in_process.search_model import search_model_spec
-from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents._plugins.interfaces import BackendSpec
+from ohm_subagents.backends.in_process.providers import custom_model_specs
+from ohm_subagents.backends.in_process.search.model import search_model_spec
+from ohm_subagents.backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents.contract import ErrorCode, ModelPattern, RouteResolved, ToolEnded
 from ohm_subagents.testing import BackendConformance, Scenarios
 
@@ -44,7 +43,7 @@ class TestInProcessBackend(BackendConformance):
 
     @pytest.fixture
     def spec(self, server: ModelServer) -> BackendSpec[InProcessOptions]:
-        return interactive_sdk_spec(lambda: ModelBook(custom_model_specs([acme(server)], ENV), ENV))
+        return interactive_sdk_spec(offering(*custom_model_specs([acme(server)], ENV), env=ENV))
 
     @pytest.fixture
     def scenarios(self, tmp_path: Path) -> Scenarios:
@@ -66,7 +65,7 @@ async def test_the_embedded_search_model_runs_through_the_same_backend(tmp_path:
     code = '"""Cut task output."""\n\n\ndef cap(text: str) -> str:\n    return text[:9]\n'
     (tmp_path / "truncation.py").write_text(code)
     log = EventLog()
-    spec = interactive_sdk_spec(lambda: ModelBook([search_model_spec()], {}))
+    spec = interactive_sdk_spec(offering(search_model_spec(), env={}))
     asked = request(
         "Where is task output truncated?",
         cwd=tmp_path,
@@ -82,7 +81,7 @@ async def test_the_embedded_search_model_runs_through_the_same_backend(tmp_path:
 
 @pytest.mark.anyio
 async def test_a_search_model_that_cannot_search_fails_and_says_what_to_do(tmp_path: Path) -> None:
-    spec = interactive_sdk_spec(lambda: ModelBook([search_model_spec()], {}))
+    spec = interactive_sdk_spec(offering(search_model_spec(), env={}))
     pattern = ModelPattern(provider="local", model="search")
     async with spec.open(InProcessOptions()) as backend:
         failed = error(await backend.run(request(cwd=tmp_path, tools=("read",), model=pattern), EventLog()))

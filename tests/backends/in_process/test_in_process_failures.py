@@ -8,14 +8,13 @@ import trio.testing
 from model_server import Body, Call, Drop, ModelServer, Reply, Say, Stall, Status, Think, Tokens, Wire
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models.test import TestModel
-from subagent_runs import KEY, EventLog, acme, answer, child_tool, error, opened, request
+from subagent_runs import KEY, EventLog, acme, answer, child_tool, error, offering, opened, request
 
 from ohm_subagents import Ohm
-from ohm_subagents._backends.in_process.models import ModelBook
-from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
-from ohm_subagents._backends.services import CompatibleProvider
+from ohm_subagents._plugins.context import CompatibleProvider
 from ohm_subagents._plugins.interfaces import ModelSpec
 from ohm_subagents._plugins.suites import ToolResult
+from ohm_subagents.backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents.contract import ErrorCode, ModelPattern, OhmError, Ok, TextDelta, ToolEnded
 from ohm_subagents.testing import HERMETIC
 
@@ -137,7 +136,7 @@ class RaisingModel(TestModel):
 def plugged(model: TestModel):
     env = {"PLUG_KEY": PLUG_KEY}
     spec = ModelSpec(provider="plug", summary="A plugin's.", open=lambda _: Ok(model), keys=("PLUG_KEY",))
-    return interactive_sdk_spec(lambda: ModelBook([spec], env)).open(InProcessOptions())
+    return interactive_sdk_spec(offering(spec, env=env)).open(InProcessOptions())
 
 
 @pytest.mark.parametrize(

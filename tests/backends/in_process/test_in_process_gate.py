@@ -8,13 +8,12 @@ from advancing_loop import advance
 from fake_engine import FakeGate, Throttle
 from model_server import Call, Drop, Gate, ModelServer, Reply, Say, Stall, Status, Tokens
 from pydantic_ai.models.test import TestModel
-from subagent_runs import ENV, EventLog, acme, answer, child_tool, error, opened, request
+from subagent_runs import ENV, EventLog, acme, answer, child_tool, error, offering, opened, request
 
-from ohm_subagents._backends.in_process.models import ModelBook
-from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents._plugins.gate import Grant
 from ohm_subagents._plugins.interfaces import ModelSpec
 from ohm_subagents._plugins.suites import ToolResult
+from ohm_subagents.backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents.contract import Checkpointed, Err, ErrorCode, ModelPattern, OhmError, Ok, ToolEnded, UsageAdded
 
 pytestmark = pytest.mark.anyio
@@ -276,4 +275,4 @@ PLUG = ModelPattern(provider="plug", model="m")
 
 def plugged(model: TestModel):
     spec = ModelSpec(provider="plug", summary="A plugin's.", open=lambda _: Ok(model))
-    return interactive_sdk_spec(lambda: ModelBook([spec], ENV)).open(InProcessOptions())
+    return interactive_sdk_spec(offering(spec, env=ENV)).open(InProcessOptions())

@@ -8,14 +8,14 @@ from importlib.util import find_spec
 import pytest
 from model_server import ModelServer, Say
 from pydantic import ValidationError
-from subagent_runs import PROFILE, EventLog, acme, answer, error, opened, request
+from subagent_runs import PROFILE, EventLog, acme, answer, error, offering, opened, request
 
-from ohm_subagents._backends.in_process.honesty import model_diagnostics
-from ohm_subagents._backends.in_process.models import ModelBook
-from ohm_subagents._backends.in_process.providers import builtin_model_specs, custom_model_specs
-from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
-from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
+from ohm_subagents._plugins.context import CompatibleModel, CompatibleProvider
 from ohm_subagents._plugins.installation import install_command
+from ohm_subagents.backends.in_process.model_warnings import model_diagnostics
+from ohm_subagents.backends.in_process.models import ModelBook
+from ohm_subagents.backends.in_process.providers import builtin_model_specs, custom_model_specs
+from ohm_subagents.backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents.contract import AgentOptions, Err, ErrorCode, ModelPattern, OhmError, Ok
 
 pytestmark = pytest.mark.anyio
@@ -196,7 +196,7 @@ async def test_the_default_of_a_provider_opens_with_the_key_given_and_is_in_the_
 async def test_ollama_needs_no_key_and_runs_at_the_address_given() -> None:
     async with ModelServer(Say("ok")) as server:
         env = {"OLLAMA_BASE_URL": server.url}
-        spec = interactive_sdk_spec(lambda: ModelBook(builtin_model_specs(env), env))
+        spec = interactive_sdk_spec(offering(*builtin_model_specs(env), env=env))
         async with spec.open(InProcessOptions()) as backend:
             pattern = ModelPattern(provider="ollama", model="qwen3:8b")
             assert answer(await backend.run(request(model=pattern), EventLog())) == "ok"
@@ -221,13 +221,13 @@ def test_the_options_are_those_of_the_file() -> None:
 
 
 def test_the_backend_lacks_nothing_here() -> None:
-    assert interactive_sdk_spec(lambda: book({})).lacks(InProcessOptions(), {}) is None
+    assert interactive_sdk_spec(offering()).lacks(InProcessOptions(), {}) is None
 
 
 def test_importing_the_backend_loads_no_sdk() -> None:
     code = (
-        "import sys, ohm_subagents._backends.in_process.spec, ohm_subagents._backends.in_process.models, "
-        "ohm_subagents._backends.in_process.providers as p; p.builtin_model_specs({});"
+        "import sys, ohm_subagents.backends.in_process.spec, ohm_subagents.backends.in_process.models, "
+        "ohm_subagents.backends.in_process.providers as p; p.builtin_model_specs({});"
         "print([name for name in ('pydantic_ai', 'openai', 'anthropic', 'httpx2') if name in sys.modules])"
     )
     shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -7,11 +7,11 @@ import anyio
 import pytest
 from model_script import PATIENCE_S
 from pydantic_ai.models.test import TestModel
-from subagent_runs import EventLog, error, request
+from subagent_runs import EventLog, error, offering, request
 
-from ohm_subagents._backends.in_process.models import ModelBook
-from ohm_subagents._backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents._plugins.interfaces import ModelSpec
+from ohm_subagents.backends.in_process.models import ModelBook
+from ohm_subagents.backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents.contract import Err, ErrorCode, ModelPattern, OhmError, Ok, Result
 
 pytestmark = pytest.mark.anyio
@@ -106,7 +106,7 @@ async def test_a_model_that_comes_after_its_only_waiter_left_is_kept_and_closed(
 
 async def test_a_run_whose_deadline_passes_while_its_model_opens_ends_then() -> None:
     slow = Slow()
-    async with interactive_sdk_spec(lambda: ModelBook([slow.spec], {})).open(InProcessOptions()) as backend:
+    async with interactive_sdk_spec(offering(slow.spec, env={})).open(InProcessOptions()) as backend:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(backend.run, request(model=PATTERN), EventLog())
             await slow.entered()
@@ -150,7 +150,7 @@ async def test_a_provider_that_raises_while_opening_is_a_typed_error_without_its
 
     env = {"PLUG_KEY": "plug-secret-1"}
     spec = ModelSpec(provider="plug", summary="A plugin's.", open=raising, keys=("PLUG_KEY",))
-    async with interactive_sdk_spec(lambda: ModelBook([spec], env)).open(InProcessOptions()) as backend:
+    async with interactive_sdk_spec(offering(spec, env=env)).open(InProcessOptions()) as backend:
         for _ in range(2):
             failed = error(await backend.run(request(model=PATTERN), EventLog()))
             assert failed.code == ErrorCode.BACKEND_FAILED

@@ -8,7 +8,7 @@ import pytest
 from model_server import Call, Gate, ModelServer, Say, Think, Tokens
 from subagent_runs import EventLog, acme, answer, child_tool, error, kinds, opened, request
 
-from ohm_subagents._backends.services import CompatibleModel
+from ohm_subagents._plugins.context import CompatibleModel
 from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
 from ohm_subagents.contract import (
     Checkpointed,

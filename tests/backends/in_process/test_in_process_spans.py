@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from subagent_runs import KEY, request
 
-from ohm_subagents._backends.in_process.tracing import traced
+from ohm_subagents.backends.in_process.tracing import traced
 
 # The tracer provider is global to a process and can be set only once: so the host is a process of its own.
 HOST = """

@@ -9,10 +9,10 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RequestUsage
 
-from ohm_subagents._backends.in_process.bridge import Bridge
-from ohm_subagents._backends.in_process.conversation import Checkpoints
-from ohm_subagents._backends.in_process.gated_model import GatedModel
-from ohm_subagents._backends.in_process.tools import ToolUse
+from ohm_subagents.backends.in_process.bridge import Bridge
+from ohm_subagents.backends.in_process.conversation import Checkpoints
+from ohm_subagents.backends.in_process.gated_model import GatedModel
+from ohm_subagents.backends.in_process.tools.use import ToolUse
 from ohm_subagents.contract.model_pattern import ModelPattern
 
 

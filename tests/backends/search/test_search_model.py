@@ -21,10 +21,10 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.run import AgentRunResultEvent
 
-from ohm_subagents._backends.in_process.search_model import search_model_spec
-from ohm_subagents._backends.in_process.search_plan import Call, Failure, next_step
-from ohm_subagents._backends.in_process.search_stream import NoSearchError
-from ohm_subagents._backends.in_process.tools import child_toolset, child_workspace
+from ohm_subagents.backends.in_process.search.model import search_model_spec
+from ohm_subagents.backends.in_process.search.plan import Call, Failure, next_step
+from ohm_subagents.backends.in_process.search.stream import NoSearchError
+from ohm_subagents.backends.in_process.toolset import child_toolset, child_workspace
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.result import Err, Ok
@@ -257,7 +257,7 @@ def test_only_search_is_known_under_local():
 
 def test_the_spec_alone_loads_no_pydantic_ai():
     code = (
-        "import sys; from ohm_subagents._backends.in_process.search_model import search_model_spec; "
+        "import sys; from ohm_subagents.backends.in_process.search.model import search_model_spec; "
         "search_model_spec(); print('pydantic_ai' in sys.modules)"
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -11,8 +11,8 @@ import anyio.lowlevel
 import psutil
 import pytest
 
-from ohm_subagents._backends.shell.pipes import Outlet
-from ohm_subagents._backends.shell.process import Child, Supervisor
+from ohm_subagents._shell.pipes import Outlet
+from ohm_subagents._shell.process import Child, Supervisor
 
 pytestmark = pytest.mark.anyio
 
@@ -321,12 +321,12 @@ async def test_a_process_that_starts_while_we_leave_ends(started):
         assert started.left == []
 
 
-async def test_the_guardian_goes_when_we_leave(started):
+async def test_the_reaper_goes_when_we_leave(started):
     async with Supervisor.open(grace_s=GRACE_S) as supervisor:
         await up(supervisor, started.sh(f"{BACKGROUND}; sleep 1000"))
-        guardians = [process for process in psutil.Process().children() if "remains.py" in " ".join(process.cmdline())]
-    assert len(guardians) == 1
-    assert not guardians[0].is_running()
+        reapers = [process for process in psutil.Process().children() if "orphans.py" in " ".join(process.cmdline())]
+    assert len(reapers) == 1
+    assert not reapers[0].is_running()
 
 
 async def test_nothing_stays_open_when_we_leave(started):

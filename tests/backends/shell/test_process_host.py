@@ -14,15 +14,15 @@ import psutil
 import pytest
 from leaks import MARKER
 
-from ohm_subagents._backends.inheritance import launched
-from ohm_subagents._backends.shell import remains
+from ohm_subagents._shell import orphans
+from ohm_subagents._shell.inheritance import launched
 
 PATIENCE_S = 60
 HOST = """
 import json, os, signal, sys
 from pathlib import Path
 import anyio
-from ohm_subagents._backends.shell.process import Launch, Supervisor
+from ohm_subagents._shell.process import Launch, Supervisor
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may have left it ignored
 loop, script, mark, fork = json.loads(sys.argv[1])
@@ -63,7 +63,7 @@ class Host:
         self.child = psutil.Process(child)
         self.fork = psutil.Process(fork) if fork else None
         below = psutil.Process(process.pid).children()
-        (self.guardian,) = [each for each in below if "remains.py" in " ".join(each.cmdline())]
+        (self.reaper,) = [each for each in below if "orphans.py" in " ".join(each.cmdline())]
 
     def kill(self):
         self.process.kill()
@@ -86,7 +86,7 @@ def host(started):
                 process.kill()
                 if fork:
                     one.fork.kill()
-                assert gone(one.guardian)
+                assert gone(one.reaper)
 
     return host
 
@@ -112,42 +112,42 @@ def test_a_killed_host_leaves_nothing(host, started, loop, script):
         assert len(started.left) > 0
         assert one.secret.read_text() == "a key"
         one.kill()
-        assert gone(one.guardian)
+        assert gone(one.reaper)
         assert started.left == []
         assert not one.secret.parent.exists()
 
 
-def test_on_asyncio_the_kernel_asks_the_child_to_end_without_a_guardian(host, started):
+def test_on_asyncio_the_kernel_asks_the_child_to_end_without_a_reaper(host, started):
     with host("asyncio", POLITE) as one:
-        one.guardian.kill()
+        one.reaper.kill()
         one.kill()
         assert gone(one.child)
         assert one.secret.exists(), "nobody was left to remove it"
-    remains.end(started.mark)
+    orphans.end(started.mark)
     shutil.rmtree(one.secret.parent)
 
 
-def test_the_guardian_sees_the_end_of_a_host_whose_fork_lives_on(host, started):
+def test_the_reaper_sees_the_end_of_a_host_whose_fork_lives_on(host, started):
     with host("trio", DEAF_DAEMON, fork=True) as one:
         one.kill()
-        assert gone(one.guardian)
+        assert gone(one.reaper)
         assert one.fork.is_running()
         assert started.left == []
 
 
-def test_a_host_without_its_guardian_ends_as_ever(host, started):
+def test_a_host_without_its_reaper_ends_as_ever(host, started):
     with host("trio", DAEMON) as one:
-        one.guardian.send_signal(signal.SIGKILL)
+        one.reaper.send_signal(signal.SIGKILL)
         os.kill(one.process.pid, signal.SIGINT)
         assert one.process.wait() != 0
         assert started.left == []
 
 
-def test_the_guardian_has_no_marker_no_environment_and_a_session_of_its_own(host):
+def test_the_reaper_has_no_marker_no_environment_and_a_session_of_its_own(host):
     with host("asyncio", POLITE) as one:
-        assert one.guardian.environ() == {}
-        assert os.getsid(one.guardian.pid) == one.guardian.pid
-        descriptors = Path(f"/proc/{one.guardian.pid}/fd")
+        assert one.reaper.environ() == {}
+        assert os.getsid(one.reaper.pid) == one.reaper.pid
+        descriptors = Path(f"/proc/{one.reaper.pid}/fd")
         assert [f"{(descriptors / number).readlink()}" for number in "12"] == ["/dev/null"] * 2
 
 

@@ -7,8 +7,8 @@ import subprocess
 import psutil
 import pytest
 
-from ohm_subagents._backends.shell import remains
-from ohm_subagents._backends.shell.tree import Tree
+from ohm_subagents._shell import orphans
+from ohm_subagents._shell.tree import Tree
 
 
 @pytest.mark.parametrize(
@@ -28,18 +28,18 @@ from ohm_subagents._backends.shell.tree import Tree
 )
 def test_a_mark_is_a_whole_part_of_the_marker(marker, is_carried):
     environ = f"A=1\0OHM_SUBAGENT_RUN_ID={marker}\0B=2\0".encode()
-    assert remains.carries(environ, "host.1") is is_carried
+    assert orphans.carries(environ, "host.1") is is_carried
 
 
 def test_the_mark_of_a_host_is_carried_by_all_of_its_children_and_theirs():
     markers = ["host.1", "host.12", "a/host.3/b.4", "hosts.1", "other.1"]
     environs = [f"OHM_SUBAGENT_RUN_ID={marker}".encode() for marker in markers]
-    assert [remains.carries(environ, "host") for environ in environs] == [True, True, True, False, False]
+    assert [orphans.carries(environ, "host") for environ in environs] == [True, True, True, False, False]
 
 
 def test_a_mark_in_another_variable_is_none():
     environ = b"X=OHM_SUBAGENT_RUN_ID=host.1\0MY_OHM_SUBAGENT_RUN_ID=host.1\0OHM_SUBAGENT_RUN_ID=b\0\xff=\xff"
-    assert not remains.carries(environ, "host.1")
+    assert not orphans.carries(environ, "host.1")
 
 
 @pytest.fixture
@@ -53,28 +53,28 @@ def test_a_process_whose_program_is_just_being_loaded_is_found_too(started):
     """For a moment it shows no environment, or an empty one; this one loads a program all the time."""
     again = 'exec sh -c "$AGAIN"'
     with subprocess.Popen(["sh", "-c", again], env={**started.env, "AGAIN": again}) as process:
-        looks = [[pid for pid, _ in remains.carriers(started.mark)] for _ in range(1000)]
+        looks = [[pid for pid, _ in orphans.marked_processes(started.mark)] for _ in range(1000)]
         process.kill()
     assert all(looks)
 
 
 def test_a_process_without_an_environment_does_not_hold_a_look_up():
     with subprocess.Popen(["sleep", "1000"], env={}) as process:
-        assert [*remains.carriers("host.1")] == []
+        assert [*orphans.marked_processes("host.1")] == []
         process.kill()
 
 
 def test_a_pid_that_is_another_processs_by_now_is_not_signalled(process):
-    pid, began = remains.identified(process.pid)
-    remains.signal_to((pid, began - 1), signal.SIGKILL)
-    remains.signal_to((pid, began), signal.SIGTERM)
+    pid, began = orphans.identified(process.pid)
+    orphans.signal_to((pid, began - 1), signal.SIGKILL)
+    orphans.signal_to((pid, began), signal.SIGTERM)
     assert process.wait() == -signal.SIGTERM
 
 
 def test_a_tree_whose_pid_is_another_processs_by_now_is_not_killed(process, monkeypatch):
     """The clock of the process table is set forward, so that the process seems to be a later one."""
     old = Tree(process.pid)
-    identities = {process.pid: remains.identified(process.pid)}
+    identities = {process.pid: orphans.identified(process.pid)}
     monkeypatch.setattr(psutil.Process, "is_running", lambda self: self.pid not in identities)
     old.kill()
     monkeypatch.undo()
@@ -95,13 +95,13 @@ def test_the_group_of_a_leader_that_has_gone_is_killed_while_its_pid_is_nobodys(
 
 
 def test_a_process_that_has_gone_is_nobody(process):
-    identity = remains.identified(process.pid)
+    identity = orphans.identified(process.pid)
     lost = Tree(process.pid)
     process.kill()
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    assert remains.identified(process.pid) is None, "a zombie has ended"
+    assert orphans.identified(process.pid) is None, "a zombie has ended"
     process.wait()
-    remains.signal_to(identity, signal.SIGKILL)
+    orphans.signal_to(identity, signal.SIGKILL)
     for act in (lost.see, lost.kill, lambda: lost.signal(signal.SIGTERM), Tree(process.pid).kill):
         act()
 
@@ -109,16 +109,16 @@ def test_a_process_that_has_gone_is_nobody(process):
 def test_those_to_spare_are_spared(started):
     with subprocess.Popen(["cat"], env=started.env, stdin=subprocess.PIPE) as spared:
         with subprocess.Popen(["sleep", "1000"], env=started.env) as other:
-            assert remains.end(started.mark, spare={spared.pid})
+            assert orphans.end(started.mark, spare={spared.pid})
             assert other.wait() == -signal.SIGKILL
         assert spared.poll() is None
 
 
 def test_what_cannot_be_ended_in_time_is_told(started, monkeypatch):
-    monkeypatch.setattr(remains, "signal_to", lambda identity, number: None)
+    monkeypatch.setattr(orphans, "signal_to", lambda identity, number: None)
     with subprocess.Popen(
         ["cat"], env=started.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
     ) as process:
         process.stdin.write(b"up")
         assert process.stdout.read(2) == b"up"
-        assert not remains.end(started.mark, patience_s=0)
+        assert not orphans.end(started.mark, patience_s=0)

@@ -11,11 +11,10 @@ import pytest
 from anyio import to_thread
 from deafness import HEARS_ALL, IGNORED, SHOW, deafened, heard, hearing
 
-from ohm_subagents._backends import inheritance
-from ohm_subagents._backends.inheritance import launched, masks_signals, with_default_signals
-from ohm_subagents._backends.shell import guardian
-from ohm_subagents._backends.shell.pi.trial import trouble
-from ohm_subagents._backends.shell.process import Supervisor
+from ohm_subagents._shell import inheritance, reaper
+from ohm_subagents._shell.inheritance import launched, masks_signals, with_default_signals
+from ohm_subagents._shell.process import Supervisor
+from ohm_subagents.backends.pi.startup_check import trouble
 
 
 @pytest.fixture
@@ -73,11 +72,11 @@ async def test_a_process_that_is_asked_to_end_ends_without_force(started, deaf):
 
 
 @pytest.mark.anyio
-async def test_the_guardian_hears_every_signal(deaf, tmp_path, monkeypatch):
-    script = tmp_path / "remains.py"
+async def test_the_reaper_hears_every_signal(deaf, tmp_path, monkeypatch):
+    script = tmp_path / "orphans.py"
     script.write_text("import shutil, sys; shutil.copy('/proc/self/status', sys.argv[4])", encoding="utf-8")
-    monkeypatch.setattr(guardian, "_SCRIPT", script)
-    watching = await guardian.Guardian.start("nobody", 0.1, tmp_path)
+    monkeypatch.setattr(reaper, "_SCRIPT", script)
+    watching = await reaper.Reaper.start("nobody", 0.1, tmp_path)
     assert await watching.process.wait() == 0
     await watching.dismiss()
     pythons_own = 1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from ohm_subagents import Ohm
-from ohm_subagents._backends.shell.command import located
+from ohm_subagents._shell.command import located
 from ohm_subagents.contract import Err, ErrorCode, OhmError, Ok, Profile
 from ohm_subagents.plugin import Capability, Checkpointed, RunOutput, TextDelta, hookimpl
 from ohm_subagents.shell import Dialect, full_prompt, records, shell_backend

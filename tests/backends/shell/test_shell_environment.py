@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ohm_subagents._backends.shell.environment import child_environment
+from ohm_subagents._shell.environment import child_environment
 from ohm_subagents.testing.scenarios import Scenarios, request_for
 
 OURS = {

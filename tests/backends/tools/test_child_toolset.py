@@ -8,8 +8,8 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.workspaces import Workspace
 
-from ohm_subagents._backends.in_process.tools import ChildToolset, child_toolset, child_workspace
-from ohm_subagents._backends.in_process.tools.arguments import Arguments
+from ohm_subagents.backends.in_process.tools.arguments import Arguments
+from ohm_subagents.backends.in_process.toolset import ChildToolset, child_toolset, child_workspace
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 
 pytestmark = pytest.mark.anyio

@@ -3,10 +3,10 @@
 import anyio
 import pytest
 
-from ohm_subagents._backends.in_process.code_index.index import CodeIndexes
-from ohm_subagents._backends.in_process.code_index.units import sources
-from ohm_subagents._backends.in_process.code_index.words import split
-from ohm_subagents._backends.in_process.tools.walk import Walk
+from ohm_subagents.backends.in_process.search.code_index.index import CodeIndexes
+from ohm_subagents.backends.in_process.search.code_index.units import sources
+from ohm_subagents.backends.in_process.search.code_index.words import split
+from ohm_subagents.backends.in_process.tools.walk import Walk
 
 ENTER = Walk._enter
 pytestmark = pytest.mark.anyio
@@ -134,7 +134,7 @@ async def test_what_is_hidden_is_searched_when_it_is_named_and_never_kept(projec
 
 
 async def test_a_part_of_a_tree_with_too_many_files_is_kept_and_the_rest_is_not_looked_at(desk, tmp_path, monkeypatch):
-    monkeypatch.setattr("ohm_subagents._backends.in_process.tools.code_search._MAX_FILES", 3)
+    monkeypatch.setattr("ohm_subagents.backends.in_process.search.tool._MAX_FILES", 3)
     desk.indexes = CodeIndexes(tmp_path / "kept")
     for part in ("first", "last", "last_not_asked"):
         for number in range(3):
@@ -147,7 +147,7 @@ async def test_a_part_of_a_tree_with_too_many_files_is_kept_and_the_rest_is_not_
 
 
 async def test_what_an_index_does_not_hold_is_said(project, monkeypatch):
-    monkeypatch.setattr("ohm_subagents._backends.in_process.code_index.index._MAX_TREE_BYTES", len(CACHE) + 10)
+    monkeypatch.setattr("ohm_subagents.backends.in_process.search.code_index.index._MAX_TREE_BYTES", len(CACHE) + 10)
     project.put("a.py", "zebra = 1\n")
     outcome = await project.use("code_search", query="zebra", limit=1)
     assert outcome.text.startswith("1. a.py:1-1  constant zebra")

@@ -2,12 +2,12 @@
 
 import os
 import sys
+from importlib import import_module
 
 import anyio
 import pytest
 
-from ohm_subagents._backends.in_process import tools
-from ohm_subagents._backends.in_process.tools import find_ripgrep
+from ohm_subagents.backends.in_process.tools.tree import find_ripgrep
 
 pytestmark = pytest.mark.anyio
 
@@ -100,7 +100,8 @@ async def test_a_directory_that_becomes_a_link_once_the_path_is_resolved_leads_n
     attacked, monkeypatch, tool, arguments, path
 ):
     attacked.put("sub/secret.txt", "harmless\n")
-    module = getattr(tools, tool)
+    home = "search.tool" if tool == "code_search" else f"tools.{tool}"
+    module = import_module(f"ohm_subagents.backends.in_process.{home}")
     locate = module.locate
 
     async def then_swapped(*given):

@@ -8,8 +8,8 @@ import anyio
 import pytest
 from anyio import from_thread, to_thread
 
-from ohm_subagents._backends.in_process.tools.place import Place
-from ohm_subagents._backends.in_process.tools.text_file import raw_lines, write_file
+from ohm_subagents.backends.in_process.tools.place import Place
+from ohm_subagents.backends.in_process.tools.text_file import raw_lines, write_file
 
 pytestmark = pytest.mark.anyio
 

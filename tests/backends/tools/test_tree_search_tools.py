@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ohm_subagents._backends.in_process.tools import WITHOUT_RIPGREP, find_ripgrep, walk
-from ohm_subagents._backends.in_process.tools import tree as tree_module
-from ohm_subagents._backends.in_process.tools.globs import glob
-from ohm_subagents._backends.in_process.tools.ignore_rules import IgnoreRules
-from ohm_subagents._backends.in_process.tools.tree import tree_search
+from ohm_subagents.backends.in_process.tools import tree as tree_module
+from ohm_subagents.backends.in_process.tools import walk
+from ohm_subagents.backends.in_process.tools.globs import glob
+from ohm_subagents.backends.in_process.tools.ignore_rules import IgnoreRules
+from ohm_subagents.backends.in_process.tools.tree import WITHOUT_RIPGREP, find_ripgrep, tree_search
 
 pytestmark = pytest.mark.anyio
 
@@ -340,9 +340,9 @@ LIMITED_SEARCH = """
 import resource, sys
 from pathlib import Path
 import anyio, psutil
-from ohm_subagents._backends.in_process.tools import find_ripgrep
-from ohm_subagents._backends.in_process.tools.ripgrep import Ripgrep
-from ohm_subagents._backends.in_process.tools.tree import Hits, Query
+from ohm_subagents.backends.in_process.tools.tree import find_ripgrep
+from ohm_subagents.backends.in_process.tools.ripgrep import Ripgrep
+from ohm_subagents.backends.in_process.tools.tree import Hits, Query
 
 async def main():
     hits = Hits(limit=10, context=0)

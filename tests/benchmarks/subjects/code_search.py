@@ -8,7 +8,7 @@ from time import perf_counter
 
 import anyio
 
-from ohm_subagents._backends.in_process.code_index.index import CodeIndexes, Question
+from ohm_subagents.backends.in_process.search.code_index.index import CodeIndexes, Question
 
 FILES = 400
 LINES = 500

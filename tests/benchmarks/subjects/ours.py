@@ -14,7 +14,7 @@ import anyio
 from stopwatch import BATCHES, CALLS, peak, percentile_99, repeating
 
 from ohm_subagents import Ohm, Ok
-from ohm_subagents._backends.echo import EchoBackend
+from ohm_subagents.backends.echo import EchoBackend
 from ohm_subagents.contract import Profile, TextDelta, ToolEnded, ToolPolicy, ToolStarted, ToolUpdated
 from ohm_subagents.plugin import BackendSpec, ModelSpec, Options, hookimpl
 from ohm_subagents.testing import ScriptedBackend, Step

@@ -33,7 +33,7 @@ async def streamed(agent, prompt, **equipment):
 
 def reading():
     """The five reading tools of a subagent, and where they read."""
-    from ohm_subagents._backends.in_process.tools import child_toolset, child_workspace
+    from ohm_subagents.backends.in_process.toolset import child_toolset, child_workspace
 
     names = ("read", "grep", "find", "ls", "code_search")
     return {"toolsets": [child_toolset(names)], "workspace": child_workspace(Path.cwd(), names)}  # given to each run

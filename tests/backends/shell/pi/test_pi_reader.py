@@ -23,8 +23,8 @@ from pi_streams import (
     version_of,
 )
 
-from ohm_subagents._backends.shell.dialect import Ended
-from ohm_subagents._backends.shell.pi.reader import PiReader
+from ohm_subagents._shell.dialect import Ended
+from ohm_subagents.backends.pi.reader import PiReader
 from ohm_subagents.contract import (
     DiagnosticRaised,
     Err,

@@ -8,11 +8,11 @@ import anyio
 import pytest
 from pi_streams import request
 
-from ohm_subagents._backends.shell.dialect import Ended
-from ohm_subagents._backends.shell.pi.kept import KeptReader
-from ohm_subagents._backends.shell.pi.reader import PiReader
-from ohm_subagents._backends.shell.pi.rpc import RpcProcess
-from ohm_subagents._backends.shell.pi.session import SessionFile
+from ohm_subagents._shell.dialect import Ended
+from ohm_subagents.backends.pi.kept import KeptReader
+from ohm_subagents.backends.pi.reader import PiReader
+from ohm_subagents.backends.pi.rpc import RpcProcess
+from ohm_subagents.backends.pi.session import SessionFile
 from ohm_subagents.contract import DiagnosticRaised, Err, ErrorCode, Ok
 
 pytestmark = pytest.mark.anyio

@@ -5,8 +5,8 @@ import json
 import pytest
 from pi_streams import TRANSCRIPTS, request
 
-from ohm_subagents._backends.shell.pi.session import SessionFile
 from ohm_subagents._plugins.interfaces import Exchange
+from ohm_subagents.backends.pi.session import SessionFile
 from ohm_subagents.contract import Checkpointed, DiagnosticRaised
 
 SESSIONS = sorted(TRANSCRIPTS.glob("pi-*-session*.jsonl"))

@@ -5,10 +5,10 @@ import json
 import pytest
 from pi_streams import ENDED, TRANSCRIPTS, pattern, request, told
 
-from ohm_subagents._backends.shell.dialect import Ended
-from ohm_subagents._backends.shell.pi.flags import TOOLS
-from ohm_subagents._backends.shell.pi.text import TextReader, composed, text_arguments, text_prompt
 from ohm_subagents._plugins.interfaces import Exchange
+from ohm_subagents._shell.dialect import Ended
+from ohm_subagents.backends.pi.flags import TOOLS
+from ohm_subagents.backends.pi.text import TextReader, composed, text_arguments, text_prompt
 from ohm_subagents.contract import Err, ErrorCode, RouteResolved
 
 START = (

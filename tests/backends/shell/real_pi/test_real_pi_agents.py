@@ -11,9 +11,9 @@ from pi_streams import pattern, request
 from real_pi import NEW, NEWEST, OLD
 from subagent_runs import EventLog
 
-from ohm_subagents._backends.services import CompatibleModel, CompatibleProvider
-from ohm_subagents._backends.shell.pi.options import PiOptions
-from ohm_subagents._backends.shell.pi.spec import interactive_shell_spec
+from ohm_subagents._plugins.context import CompatibleModel, CompatibleProvider
+from ohm_subagents.backends.pi.options import PiOptions
+from ohm_subagents.backends.pi.spec import interactive_shell_spec
 from ohm_subagents.contract import AgentOptions, DiagnosticRaised, ErrorCode, Ok, Profile, ToolPolicy
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 

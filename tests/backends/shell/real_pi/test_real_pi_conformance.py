@@ -7,8 +7,8 @@ from model_server import Call, ModelServer, Say, Stall, Status
 from real_pi import NEWEST, OLD, installed
 from subagent_runs import ENV, acme
 
-from ohm_subagents._backends.shell.pi.options import PiOptions
-from ohm_subagents._backends.shell.pi.spec import interactive_shell_spec
+from ohm_subagents.backends.pi.options import PiOptions
+from ohm_subagents.backends.pi.spec import interactive_shell_spec
 from ohm_subagents.contract import ModelPattern
 from ohm_subagents.testing import BackendConformance, Scenarios
 

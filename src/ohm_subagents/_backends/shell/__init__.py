@@ -1,1 +1,0 @@
-"""Command-line agents as backends: supervised processes, dialects that say how each is called and read, and `pi`."""

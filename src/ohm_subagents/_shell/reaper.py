@@ -1,0 +1,59 @@
+"""A small process beside ours that outlives us, for when we are killed: it ends what our children have left."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+import anyio
+from anyio.abc import Process
+
+from ohm_subagents._plugins.interpreter import has_interpreter, loader_environment
+from ohm_subagents._shell.inheritance import with_default_signals
+
+_SCRIPT: Final = Path(__file__).with_name("orphans.py")
+_ISOLATED: Final = ("-I", "-S") if sys.platform == "linux" else ("-I",)  # elsewhere the script needs psutil
+_PATIENCE_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaper:
+    """Waits for our end, which it sees by the pipe that only we hold, and is not marked itself."""
+
+    process: Process
+    pipe: int
+
+    @classmethod
+    async def start(cls, mark: str, grace_s: float, folder: Path) -> Self | None:
+        """Start it, to remove `folder` too; None where there is no interpreter to run it."""
+        if not has_interpreter():
+            return None
+        words = (sys.executable, *_ISOLATED, f"{_SCRIPT}", mark, f"{os.getpid()}", f"{grace_s}", f"{folder}")
+        reading, writing = os.pipe()
+        try:
+            process = await anyio.open_process(
+                with_default_signals(words),
+                stdin=reading,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env=loader_environment(),
+                start_new_session=True,
+            )
+        except OSError:
+            os.close(writing)
+            return None
+        finally:
+            os.close(reading)
+        return cls(process=process, pipe=writing)
+
+    async def dismiss(self) -> None:
+        """Let it look once more, and go. One that does not, such as a frozen one, is ended: nobody is left to guard."""
+        os.close(self.pipe)
+        with anyio.move_on_after(_PATIENCE_S):
+            await self.process.wait()
+            return
+        self.process.kill()
+        await self.process.wait()

@@ -1,0 +1,69 @@
+"""The plugin `scaffold`, the backend `none`: deterministic scaffold output, no model. For tests, demos and wiring."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from anyio.lowlevel import checkpoint
+
+from ohm_subagents._plugins.hookspecs import hookimpl
+from ohm_subagents._plugins.interfaces import BackendSpec, Capability, Options, RunOutput
+from ohm_subagents._plugins.unhonoured import fields_of, unhonoured
+from ohm_subagents.contract.result import Ok
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable
+
+    from ohm_subagents._plugins.interfaces import Backend, RunRequest, Sink
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.result import Result
+
+LABEL = "scaffold"
+
+
+class EchoBackend:
+    """Answers with what it was asked."""
+
+    async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        """Echo the request; a follow-up shows the first prompt, the newest one and how many there were."""
+        await checkpoint()
+        if request.profile.agent is not None:
+            for event in unhonoured(request, fields_of(request.profile), backend_id=ECHO.id):
+                sink.emit(event)
+        asked = [f"subagent: {request.profile.id}", f"description: {request.description}"]
+        if request.history:
+            asked += [
+                f"initial_prompt: {_cut(request.history[0].prompt)}",
+                f"follow_up_prompt: {_cut(request.prompt)}",
+                f"follow_up_count: {len(request.history)}",
+            ]
+        else:
+            asked += [f"prompt: {_cut(request.prompt)}"]
+        where = [f"backend: {LABEL}", f"cwd: {request.cwd}", f"mode: {request.mode}"]
+        return Ok(RunOutput(text="\n".join([*asked, *where])))
+
+
+def _cut(text: str, limit: int = 220) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+@asynccontextmanager
+async def _open(_options: Options) -> AsyncGenerator[Backend, None]:
+    yield EchoBackend()
+
+
+ECHO = BackendSpec(
+    id="none",
+    summary="Deterministic echo of the request; runs nothing.",
+    options=Options,
+    open=_open,
+    capabilities=frozenset({Capability.SESSIONS, Capability.AGENT_OPTIONS}),
+    label=LABEL,
+)
+
+
+@hookimpl
+def ohm_backends() -> Iterable[BackendSpec]:
+    """Offer the backend."""
+    yield ECHO

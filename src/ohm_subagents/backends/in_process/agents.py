@@ -1,0 +1,76 @@
+"""An agent profile in this process: what its model is told, which model that is, and what only `pi` could honour."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ohm_subagents._plugins.agent_choice import chosen_elsewhere, thinking_level
+from ohm_subagents._plugins.unhonoured import full_instructions, without_tools
+from ohm_subagents.backends.in_process.skills import skill_list, unread_skills
+from ohm_subagents.contract.child_tools import CHILD_TOOLS
+from ohm_subagents.contract.diagnostics import Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ohm_subagents._plugins.interfaces import RunRequest
+    from ohm_subagents.contract.agent import AgentOptions
+    from ohm_subagents.contract.model_pattern import ModelPattern
+
+
+def told(request: RunRequest) -> str:
+    """The instructions of the run."""
+    agent = request.profile.agent
+    if agent is None:
+        return request.instructions
+    told = full_instructions(full_instructions(request.instructions, agent.appended_prompt), skill_list(request, agent))
+    names = ", ".join(_foreign(request))
+    return full_instructions(told, f"You do not have these tools, whatever is said above: {names}." if names else "")
+
+
+def _foreign(request: RunRequest) -> tuple[str, ...]:
+    """The tools of the profile that nobody provides here."""
+    ours = {*CHILD_TOOLS, *(tool.name for tool in request.child_tools)}
+    return tuple(tool for tool in request.tools if tool not in ours)
+
+
+def with_level(pattern: ModelPattern, request: RunRequest) -> ModelPattern:
+    """The model of the run, with the thinking level of the profile where that is meant for it."""
+    agent = request.profile.agent
+    level = None if agent is None else thinking_level(agent, chosen_elsewhere(request))
+    return pattern if level is None else replace(pattern, thinking=level)
+
+
+def unhonoured(request: RunRequest, pattern: ModelPattern) -> Iterator[Diagnostic]:
+    """What of the profile has no meaning here, a sentence each. `pattern` is the model that runs."""
+    agent, name = request.profile.agent, request.profile.name
+    if agent is None:
+        return
+    yield from _other_model(request, agent, pattern)
+    foreign = _foreign(request)
+    if foreign:
+        names = ", ".join(f'"{tool}"' for tool in foreign)
+        yield without_tools(foreign, request, f"There is no tool {names} here")
+    yield from unread_skills(agent)
+    if agent.extensions:
+        said = f'The extensions of profile "{name}" are for pi and are not loaded: {", ".join(agent.extensions)}.'
+        yield Diagnostic(subject="extensions", message=said)
+    if agent.extra_args:
+        said = f'The extraArgs of profile "{name}" are for the command line of pi and have no effect here.'
+        yield Diagnostic(subject="extraArgs", message=said)
+
+
+def _other_model(request: RunRequest, agent: AgentOptions, pattern: ModelPattern) -> Iterator[Diagnostic]:
+    """A model that only `pi` could have found. Whoever chose another for the run knows that he did."""
+    if request.model is not None:
+        return
+    runs = f'"{pattern.provider}/{pattern.model}" runs'
+    if agent.model:
+        said = f'The model "{agent.model}" of profile "{request.profile.name}" has no provider, so {runs}.'
+        yield Diagnostic(subject="model", message=said)
+    elif agent.provider and agent.provider.lower() != pattern.provider:
+        said = (
+            f'The provider "{agent.provider}" of profile "{request.profile.name}" has no default model here, so {runs}.'
+        )
+        yield Diagnostic(subject="provider", message=said)

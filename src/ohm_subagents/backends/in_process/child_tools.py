@@ -1,0 +1,68 @@
+"""Our `Tool`s as pydantic-ai tools. Imports pydantic_ai, so import it late."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.tools import RunContext
+from pydantic_ai.tools import Tool as UpstreamTool
+from pydantic_core import SchemaValidator, core_schema
+
+from ohm_subagents._plugins.suites import ToolCall, ToolResult
+from ohm_subagents.backends.in_process.tools.use import refuse_if_closed
+from ohm_subagents.contract.events import ToolUpdated
+from ohm_subagents.contract.text import encodable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.interfaces import Sink
+    from ohm_subagents._plugins.suites import Tool
+
+_AN_OBJECT: Final = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
+"""All that is looked at before a tool is called; arguments that are none would cost the run."""
+
+
+def guidance(tools: Sequence[Tool]) -> str:
+    """What the tools say for a system prompt, each thing once; nothing if they have nothing to say."""
+    named: dict[str, list[str]] = {}
+    for tool in tools:
+        if tool.prompt_snippet:
+            named.setdefault(tool.prompt_snippet, []).append(tool.name)
+    lines = [f"- {', '.join(names)}: {snippet}" for snippet, names in named.items()]
+    lines += dict.fromkeys(f"- {line}" for tool in tools for line in tool.prompt_guidelines)
+    return "\n".join(["About your tools:", *lines]) if lines else ""
+
+
+def offered(tool: Tool, sink: Sink) -> UpstreamTool[object]:
+    """`tool`, for the model: it validates its own arguments, reports progress to `sink`, and may fail in words.
+
+    One that raises costs its call and not the run.
+    """
+
+    async def execute(ctx: RunContext[object], /, **arguments: JsonValue) -> str:
+        def on_update(frame: ToolResult) -> None:
+            sink.emit(ToolUpdated(call_id=ctx.tool_call_id or "", tool=tool.name, text=frame.text))
+
+        refuse_if_closed(ctx)
+        try:
+            result = await tool.execute(ToolCall(arguments=arguments, on_update=on_update))
+        except Exception as error:
+            message = f"{type(error).__name__}: {error}"
+            raise ToolFailed(message) from error
+        if result.is_error:
+            raise ToolFailed(encodable(result.text))
+        return encodable(result.text)
+
+    given = UpstreamTool[object].from_schema(
+        execute,
+        name=tool.name,
+        description=tool.description,
+        json_schema=dict(tool.input_schema),
+        takes_ctx=True,
+    )
+    given.function_schema.validator = _AN_OBJECT
+    return given

@@ -1,0 +1,96 @@
+"""The conversation of a session, from a checkpoint or from what was said. Imports pydantic_ai, so import it late."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+from pydantic_ai.conversation import Conversation, ConversationTypeAdapter
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    UserPromptPart,
+    repair_messages,
+)
+from pydantic_ai.usage import RunUsage
+
+from ohm_subagents.contract.diagnostics import UNREADABLE_SESSION
+from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic_ai.run import AgentRun
+
+    from ohm_subagents._plugins.interfaces import Exchange, RunRequest, Sink
+    from ohm_subagents.backends.in_process.tools.use import ToolUse
+
+_GROWTH: Final = 1.25
+
+# It builds its schemas at first use, which takes long: better now, in the thread that imports this.
+ConversationTypeAdapter.validate_json(ConversationTypeAdapter.dump_json(Conversation(messages=[])))
+
+
+def conversation_of(request: RunRequest, sink: Sink) -> Conversation | None:
+    """Restore the session: its checkpoint, repaired; else its history as plain text; None of a new one."""
+    if request.checkpoint is not None:
+        try:
+            stored = ConversationTypeAdapter.validate_json(request.checkpoint)
+        except ValidationError:
+            sink.emit(DiagnosticRaised(diagnostic=UNREADABLE_SESSION))
+        else:
+            # Usage starts anew: it was reported by the runs that used it, and limits are per run.
+            return replace(stored, messages=repair_messages(stored.messages), usage=RunUsage())
+    return Conversation(messages=list(_messages(request.history))) if request.history else None
+
+
+class Checkpoints:
+    """Tells the sink the state from which `conversation_of` continues.
+
+    A state holds the whole conversation, so one a turn would cost quadratic time on the event loop. One is emitted
+    when the conversation has grown by a quarter, and at the end, however the run ends: together at most about five
+    times the last. Only a process that is killed outright loses turns, the last fifth of them. There is none before the
+    model has said something: until then, the prompts are all there is to continue from.
+    """
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._told = 0
+
+    def reach(self, run: AgentRun[ToolUse, str], request: ModelRequest) -> None:
+        """The run goes on with `request`, which is not yet one of its messages."""
+        messages = [*run.all_messages(), request]
+        if len(messages) >= self._told * _GROWTH:
+            self._tell(run.conversation_id, messages)
+
+    def last(self, run: AgentRun[ToolUse, str], unfinished: ModelResponse | None) -> None:
+        """The run is over; `unfinished` is the answer that broke off, if one did. Emit the newest state."""
+        match run.all_messages():
+            case [*spoken, ModelResponse(parts=[])]:  # a request that failed before the model said anything
+                messages = spoken
+            case messages:
+                pass
+        if unfinished is not None and unfinished.parts:
+            messages = [*messages, unfinished]
+        self._tell(run.conversation_id, messages)
+
+    def _tell(self, conversation_id: str, messages: list[ModelMessage]) -> None:
+        if len(messages) <= self._told or not any(isinstance(message, ModelResponse) for message in messages):
+            return
+        self._told = len(messages)
+        # What `ConversationTypeAdapter` reads; it would write the messages twice over, and an account that is ours.
+        written = ModelMessagesTypeAdapter.dump_json(messages).decode()
+        state = f'{{"messages":{written},"conversation_id":{json.dumps(conversation_id)}}}'
+        self._sink.emit(Checkpointed(state=state))
+
+
+def _messages(history: Iterable[Exchange]) -> Iterable[ModelMessage]:
+    for exchange in history:
+        yield ModelRequest(parts=[UserPromptPart(exchange.prompt)])
+        if exchange.output:
+            yield ModelResponse(parts=[TextPart(exchange.output)])

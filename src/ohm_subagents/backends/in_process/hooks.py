@@ -1,0 +1,33 @@
+"""The plugin `interactive-sdk`: the backend in this process, and the model providers that it knows by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ohm_subagents._plugins.context import OHM_JSON
+from ohm_subagents._plugins.hookspecs import hookimpl
+from ohm_subagents.backends.in_process.providers import builtin_model_specs, custom_model_specs
+from ohm_subagents.backends.in_process.spec import InProcessOptions, interactive_sdk_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ohm_subagents._plugins.context import BackendContext
+    from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec
+
+
+@hookimpl
+def ohm_backends(context: BackendContext) -> Iterable[BackendSpec[InProcessOptions]]:
+    """Offer the backend."""
+    yield interactive_sdk_spec(context)
+
+
+@hookimpl
+def ohm_models(context: BackendContext) -> Iterable[ModelSpec]:
+    """Offer the services of the user, then the providers that are known by name."""
+    ours = [one for one in context.providers if one.source == OHM_JSON]
+    listed = [one for one in context.providers if one.source != OHM_JSON]
+    known = builtin_model_specs(context.env, listed)
+    names = {spec.provider for spec in known}
+    yield from custom_model_specs((*ours, *(one for one in listed if one.name not in names)), context.env)
+    yield from known  # what models.json lists under one of their names only says more of it

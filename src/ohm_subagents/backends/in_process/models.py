@@ -1,0 +1,220 @@
+"""Which model runs, and one open `Model` for each, shared by every run."""
+
+from __future__ import annotations
+
+import math
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Final, Self
+
+import anyio
+from anyio import to_thread
+
+from ohm_subagents._plugins.faults import kept
+from ohm_subagents._plugins.installation import install_command
+from ohm_subagents._plugins.model_choice import ModelChoice
+from ohm_subagents._plugins.preparation import READY_WITHIN_S
+from ohm_subagents._plugins.provider_failures import missing_key
+from ohm_subagents._plugins.suggestion import did_you_mean
+from ohm_subagents._views.known_secrets import LEAST_SECRET
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable, Mapping
+    from types import TracebackType
+
+    from anyio.abc import TaskGroup
+    from pydantic_ai.models import Model
+
+    from ohm_subagents._plugins.context import BackendContext
+    from ohm_subagents._plugins.interfaces import ModelSpec
+    from ohm_subagents.contract.model_pattern import ModelPattern
+
+
+_IN_A_PLUGIN: Final = {"gguf": "local"}
+"""Providers that come with an extra."""
+
+
+def _comes_with(provider: str) -> str:
+    extra = _IN_A_PLUGIN.get(provider)
+    return f"Provider {provider} comes with: {install_command(extra)}. " if extra else ""
+
+
+class _Opening:
+    """A model that is being opened, or is open. Whoever needs it waits for `ready`; the waiters may come and go."""
+
+    def __init__(self) -> None:
+        self.result: Result[Model, OhmError] | None = None
+        self.ready = anyio.Event()
+        self.scope = anyio.CancelScope()
+
+    def answer(self, result: Result[Model, OhmError]) -> None:
+        self.result = result
+        self.ready.set()
+
+
+class ModelBook(ModelChoice):
+    """Chooses a model (house 9.6, below the settings) and opens it at most once for each provider and name.
+
+    Entered by whoever owns it; leaving closes every model. A model is opened, entered and left by a task of its own:
+    a context manager that holds a task group has to be closed by the task that opened it, and a run that is cancelled
+    while its model opens leaves at once, without taking the model from the others that wait for it.
+    """
+
+    def __init__(self, specs: Iterable[ModelSpec], env: Mapping[str, str], secrets: Iterable[str] = ()) -> None:
+        super().__init__(specs, env)
+        self._written = tuple(secrets)
+        self._openings: dict[tuple[str, str], _Opening] = {}
+        self._stack = AsyncExitStack()
+        self._keepers: TaskGroup | None = None
+        self._closing = anyio.Event()
+        self._broken: list[Exception] = []
+
+    @classmethod
+    def of(cls, context: BackendContext) -> Self:
+        """Make the book of an `Ohm`, over the providers of all its plugins; not opened yet."""
+        written = (one.api_key for one in context.providers if one.api_key)
+        return cls(context.models().values(), context.env, secrets=written)
+
+    async def __aenter__(self) -> Self:
+        self._keepers = await self._stack.enter_async_context(anyio.create_task_group())
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        self._closing.set()
+        for opening in self._openings.values():
+            if not opening.ready.is_set():
+                opening.scope.cancel()
+        swallowed = await self._stack.__aexit__(exc_type, exc, traceback)
+        if self._broken:
+            raise ExceptionGroup("Models failed to close.", self._broken)
+        return swallowed
+
+    def is_free(self, pattern: ModelPattern) -> bool:
+        """Whether the models of the pattern's provider cost nothing."""
+        return any(spec.is_free for spec in self._specs if spec.provider == pattern.provider)
+
+    def secrets(self) -> tuple[str, ...]:
+        """The values of every provider key, to be cut out of anything that is shown; a letter or two is in any word."""
+        values = {self._env.get(key, "").strip() for spec in self._specs for key in spec.keys}
+        known = {value for value in (*values, *self._written) if len(value) >= LEAST_SECRET}
+        return tuple(sorted(known, key=len, reverse=True))
+
+    @asynccontextmanager
+    async def opened(self, pattern: ModelPattern, key: str | None) -> AsyncGenerator[Result[Model, OhmError]]:
+        """The model as `open` has it; with a key, one for this use alone that nobody else is given."""
+        spec = self.spec_of(pattern)
+        if key is None or spec is None or spec.open_with_key is None:
+            yield await self.open(pattern)
+            return
+        if not _is_sendable(key):
+            yield Err(_unsendable_key(pattern, "apiKey"))
+            return
+        opened = await to_thread.run_sync(spec.open_with_key, pattern, key, abandon_on_cancel=True)
+        if isinstance(opened, Err):
+            yield opened
+            return
+        async with opened.ok_value:
+            yield opened
+
+    def takes_key(self, pattern: ModelPattern) -> bool:
+        """Whether a model of the provider can be opened with a key that is given."""
+        spec = self.spec_of(pattern)
+        return spec is not None and spec.open_with_key is not None
+
+    async def open(self, pattern: ModelPattern) -> Result[Model, OhmError]:
+        """The model of `pattern`, opened on first use; its thinking level is no part of it.
+
+        Returns `model_unknown`, `model_key_missing`, or what the provider's own `open` says; one that raises is
+        `task_backend_execution_failed`. A failure is told to all who wait for it, and the next one tries again.
+        """
+        spec = self.spec_of(pattern)
+        if spec is None:
+            return Err(self._unknown_provider(pattern))
+        if not self.has_key(spec):
+            return Err(missing_key(pattern, spec.key_names))
+        if (name := self._unsendable(spec)) is not None:
+            return Err(_unsendable_key(pattern, name))
+        key = (pattern.provider, pattern.model)
+        opening = self._openings.get(key)
+        if opening is None:
+            if self._keepers is None:
+                raise RuntimeError("ModelBook.open needs an entered ModelBook.")
+            opening = self._openings[key] = _Opening()
+            self._keepers.start_soon(self._keep, spec, pattern, opening)
+        await opening.ready.wait()
+        return opening.result or Err(_closed(pattern))
+
+    async def _keep(self, spec: ModelSpec, pattern: ModelPattern, opening: _Opening) -> None:
+        """Open a model, hold it until the book is closed, close it."""
+        try:
+            opening.scope.deadline = anyio.current_time() + READY_WITHIN_S
+            with opening.scope:
+                # A thread, because the first one imports a provider's SDK; it is left behind when the book is closed
+                # meanwhile: a model that nobody entered needs no leaving.
+                opened = await to_thread.run_sync(spec.open, pattern, abandon_on_cancel=True)
+                if isinstance(opened, Err):
+                    opening.answer(opened)
+                    return
+                async with opened.ok_value:
+                    opening.scope.deadline = math.inf
+                    opening.answer(opened)
+                    await self._closing.wait()
+            if opening.scope.cancelled_caught and not self._closing.is_set():
+                opening.answer(Err(_never_opened(pattern)))
+        except BaseException as exc:  # noqa: BLE001  a provider's bug costs its own runs, and may quote a key
+            error = kept(exc)
+            if isinstance(opening.result, Ok):
+                self._broken.append(error)  # told when every other model is closed
+                return
+            from ohm_subagents.backends.in_process.failures import failure  # noqa: PLC0415  loads pydantic_ai
+
+            opening.answer(Err(failure(error, pattern, response=None, secrets=self.secrets())))
+        finally:
+            if not isinstance(opening.result, Ok):
+                del self._openings[pattern.provider, pattern.model]
+            opening.ready.set()
+
+    def _unsendable(self, spec: ModelSpec) -> str | None:
+        """The variable of the key that is used, when no HTTP header can carry it."""
+        used = next((name for name in spec.keys if self._env.get(name, "").strip()), None)
+        if used is None:
+            return None
+        return None if _is_sendable(self._env[used].strip()) else spec.key_place or used
+
+    def _unknown_provider(self, pattern: ModelPattern) -> OhmError:
+        known = sorted(spec.provider for spec in self._specs)
+        hint = _comes_with(pattern.provider) or did_you_mean(pattern.provider, known, model=pattern.model)
+        return OhmError(
+            code=ErrorCode.MODEL_UNKNOWN,
+            message=f'Unknown model provider "{pattern.provider}" in "{pattern}".',
+            advice=f"{hint}Available providers: {', '.join(known)}. Add your own under providers in ohm.json.",
+        )
+
+
+def _is_sendable(key: str) -> bool:
+    """Whether an HTTP header can carry it."""
+    return key.isascii() and key.isprintable()
+
+
+def _unsendable_key(pattern: ModelPattern, name: str) -> OhmError:
+    return OhmError(
+        code=ErrorCode.MODEL_KEY_MISSING,
+        message=f'The key in {name} cannot be used for model "{pattern}": it holds a character that no key has.',
+        advice=f"Set {name} to a key of printable ASCII characters.",
+    )
+
+
+def _never_opened(pattern: ModelPattern) -> OhmError:
+    return OhmError(
+        code=ErrorCode.BACKEND_TIMEOUT,
+        message=f'Model "{pattern}" was not open within {READY_WITHIN_S / 60:.0f} minutes.',
+        advice="Try again, or use another model.",
+        retryable=True,
+    )
+
+
+def _closed(pattern: ModelPattern) -> OhmError:
+    return OhmError(code=ErrorCode.TASK_ABORTED, message=f'Model "{pattern}" was closed while it was being opened.')

@@ -1,0 +1,110 @@
+"""The subagent's own tools as one pydantic-ai toolset, and the workspace they run in."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic_ai import RunContext, Tool
+from pydantic_ai.exceptions import ModelRetry, ToolFailed
+from pydantic_ai.toolsets import FunctionToolset, ToolsetTool
+from pydantic_ai.workspaces import (
+    LocalWorkspaceBackend,
+    ReadOnlyWorkspace,
+    Workspace,
+    WorkspaceBackend,
+    WorkspaceError,
+    WorkspaceUnavailableError,
+)
+
+from ohm_subagents._plugins.faults import kept
+from ohm_subagents.backends.in_process.search import tool as code_search
+from ohm_subagents.backends.in_process.search.code_index.index import CodeIndexes
+from ohm_subagents.backends.in_process.tools import bash, edit, find, grep, ls, read, write
+from ohm_subagents.backends.in_process.tools.commands import Run, SupervisedWorkspace
+from ohm_subagents.backends.in_process.tools.failure import fail, sentence
+from ohm_subagents.backends.in_process.tools.tree import TreeSearch, find_ripgrep, tree_search
+from ohm_subagents.backends.in_process.tools.use import refuse_if_closed
+
+_TIMEOUT_S: Final = 120.0
+_MAX_RETRIES: Final = 5  # wrong arguments are told to the model; a model that never learns must end somewhere
+
+_PLAIN: Final[Mapping[str, Callable[[], Tool[object]]]] = {
+    "read": read.tool,
+    "bash": bash.tool,
+    "edit": edit.tool,
+    "write": write.tool,
+    "ls": ls.tool,
+}
+_SEARCHING: Final[Mapping[str, Callable[[TreeSearch, CodeIndexes], Tool[object]]]] = {
+    "grep": lambda search, _: grep.tool(search),
+    "find": lambda search, _: find.tool(search),
+    "code_search": code_search.tool,
+}
+_CHANGING: Final = frozenset({"bash", "edit", "write"})
+
+
+class ChildToolset(FunctionToolset[object]):
+    """A toolset in which no failure ends the run: the model reads one sentence and goes on."""
+
+    _listed: Mapping[str, ToolsetTool[object]] | None = None
+
+    async def get_tools(self, ctx: RunContext[object]) -> dict[str, ToolsetTool[object]]:
+        # None of them depends on the run, and to list eight anew costs a tenth of a short one.
+        if self._listed is None:
+            listed = await super().get_tools(ctx)
+            self._listed = {name: _unconditional(tool, self.id) for name, tool in listed.items()}
+        return dict(self._listed)
+
+    async def call_tool(
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[object],
+        tool: ToolsetTool[object],
+    ) -> Any:  # noqa: ANN401  pydantic-ai's signature
+        refuse_if_closed(ctx)
+        try:
+            return await super().call_tool(name, tool_args, ctx, tool)
+        except (ToolFailed, ModelRetry):
+            raise
+        except WorkspaceUnavailableError as error:
+            fail("The working directory is gone, so nothing can be read or run there.", error)
+        except (OSError, WorkspaceError) as error:
+            fail(sentence(error, await ctx.workspace.working_dir()), error)
+        except BaseException as error:  # noqa: BLE001  a bug of a tool costs its call, not the run
+            raised = kept(error)
+            fail(
+                f"The tool {name} broke ({type(error).__name__}); this is a fault of the tool: try another way.",
+                raised,
+            )
+
+
+def _unconditional(tool: ToolsetTool[object], toolset_id: str | None) -> ToolsetTool[object]:
+    """The tool as pydantic-ai would make it for each request: no schema of what it returns, which no model is told."""
+    return replace(tool, tool_def=replace(tool.tool_def, toolset_id=toolset_id, return_schema=None))
+
+
+def child_toolset(
+    names: Collection[str], *, indexes: CodeIndexes | None = None, ripgrep: str | None = None, python_walk: bool = False
+) -> ChildToolset:
+    """The tools of `CHILD_TOOLS` that `names` lists, and nothing else; names of other tools are left to others.
+
+    Pass the same `indexes` for every run, so that `code_search` reads a tree once. `ripgrep` is found when not given;
+    `python_walk` does without it.
+    """
+    search = tree_search(None if python_walk else ripgrep or find_ripgrep())
+    shared = CodeIndexes() if indexes is None else indexes
+    tools = [build() for name, build in _PLAIN.items() if name in names]
+    tools += [build(search, shared) for name, build in _SEARCHING.items() if name in names]
+    return ChildToolset(tools, timeout=_TIMEOUT_S, max_retries=_MAX_RETRIES, id="ohm_child_tools")
+
+
+def child_workspace(cwd: Path, names: Collection[str], run: Run | None = None) -> WorkspaceBackend:
+    """What a run needs beside `child_toolset`: a workspace at `cwd`, read-only when no named tool changes it.
+
+    Its commands see PATH, HOME, LANG, LC_ALL and LC_CTYPE of this process, and no other variable but the mark by which
+    `run` finds what they leave. Without it, what makes itself a daemon stays.
+    """
+    local = LocalWorkspaceBackend(cwd) if run is None else SupervisedWorkspace(cwd, run)
+    return ReadOnlyWorkspace(Workspace(local)) if _CHANGING.isdisjoint(names) else local

@@ -1,0 +1,53 @@
+"""A configuration directory for each kind of run, so that none sees what is meant for another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ohm_subagents._plugins.agent_choice import key_for, unused_key
+from ohm_subagents.backends.pi.config_dir import PiHome
+from ohm_subagents.backends.pi.config_files import asked_provider, users_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from ohm_subagents._plugins.context import CompatibleProvider
+    from ohm_subagents._plugins.interfaces import RunRequest
+    from ohm_subagents.contract.events import DiagnosticRaised
+
+
+class PiHomes:
+    """Made below `folder` when a run needs them: one for all profiles but those of 000, one for these, and one for each
+    provider that a profile of 000 has a key for.
+    """
+
+    def __init__(self, folder: Path, services: Iterable[CompatibleProvider], env: Mapping[str, str | None]) -> None:
+        self._folder = folder
+        self._services = tuple(services)
+        self._env = env
+        self._homes: dict[tuple[bool, str | None], PiHome] = {}
+
+    def home(self, request: RunRequest) -> PiHome:
+        """The directory for a run."""
+        is_agents, keyed = request.profile.agent is not None, keyed_provider(request)
+        if (is_agents, keyed) not in self._homes:
+            folder = self._folder / f"{len(self._homes)}"
+            self._homes[is_agents, keyed] = PiHome(
+                folder, self._services, env=self._env, is_agents=is_agents, keyed=keyed
+            )
+        return self._homes[is_agents, keyed]
+
+
+def keyed_provider(request: RunRequest) -> str | None:
+    """The provider of the run, if the key of its profile is for that one: nobody's key goes to others."""
+    asked = asked_provider(request, users_directory(request.env) / "settings.json")
+    return asked if key_for(request.profile, asked) else None
+
+
+def unused(request: RunRequest) -> Iterable[DiagnosticRaised]:
+    """A key of the profile that goes to nobody."""
+    agent = request.profile.agent
+    if agent is not None and agent.api_key and keyed_provider(request) is None:
+        asked = asked_provider(request, users_directory(request.env) / "settings.json")
+        yield unused_key(request.profile, f'provider "{asked}" runs' if asked else "it names no provider")

@@ -1,0 +1,83 @@
+"""The extension of `pi` by which a subagent hands in its answer."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final, cast
+
+from ohm_subagents._plugins.finalization import DESCRIPTION, HANDED_IN, input_schema, parse_final, parse_fitting
+from ohm_subagents.backends.pi.records import as_record, as_text, record_in
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.contract.result import Err
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.interfaces import RunRequest
+    from ohm_subagents.contract.events import Finalized
+    from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.result import Result
+
+FILE: Final = "finalize.mjs"
+
+
+def finalizer_flags(request: RunRequest, folder: Path) -> Iterator[str]:
+    """What loads the extension, if the profile demands it."""
+    if request.profile.finalize is not None:
+        yield from ("--extension", str(folder / FILE))
+
+
+def write_finalizer(request: RunRequest, folder: Path) -> None:
+    """Put the extension where the flags name it, with the schema of this profile's result in it."""
+    if request.profile.finalize is None:
+        return
+    text = files("ohm_subagents.backends.pi").joinpath(FILE).read_text(encoding="utf-8")
+    schema = request.profile.result_schema
+    terms = {
+        "name": FINALIZE,
+        "description": DESCRIPTION,
+        "parameters": input_schema(schema),
+        "handedIn": HANDED_IN,
+        "takesText": schema is None,
+    }
+    (folder / FILE).write_text(text.replace("__TERMS__", json.dumps(json.dumps(terms))), encoding="utf-8")
+
+
+class HandedIn:
+    """What the extension tells of its calls, looked at again: not every release of `pi` holds arguments to a schema."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._schema = profile.result_schema
+        self._seen: dict[str, Result[Finalized, str]] = {}
+
+    async def look(self, line: bytes) -> None:
+        """To be awaited before the line is read: to hold a result to its schema takes time."""
+        if self._schema is None or FINALIZE.encode() not in line:
+            return
+        record = record_in(line)
+        if as_text(record.get("type")) != "tool_execution_end" or as_text(record.get("toolName")) != FINALIZE:
+            return
+        details = cast("JsonValue", as_record(record.get("result")).get("details"))
+        self._seen[as_text(record.get("toolCallId"))] = await parse_fitting(details, self._schema)
+
+    def take(self, call_id: str, details: JsonValue) -> Result[Finalized, str]:
+        """What a call has handed in."""
+        if self._schema is None:
+            return parse_final(details)
+        return self._seen.pop(call_id, Err("The answer was not looked at."))
+
+
+def without_events(request: RunRequest) -> OhmError | None:
+    """What stands against running a profile that demands it in a mode that tells only the last text."""
+    if request.profile.finalize is None:
+        return None
+    return OhmError(
+        code=ErrorCode.FINALIZE_UNSUPPORTED,
+        message=f"Profile '{request.profile.id}' demands subagent_finalize, which pi cannot tell of in plain text.",
+        advice="Take `mode: json` or `rpc` for backend 'interactive-shell'.",
+    )

@@ -1,0 +1,182 @@
+"""How `pi` is called in its JSON and RPC modes, by what the installed release knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from ohm_subagents._plugins.agent_choice import chosen_elsewhere
+from ohm_subagents._plugins.unhonoured import has_another_tool, without_tools
+from ohm_subagents.backends.pi.agent_flags import agent_flags, model_and_tools, with_long_prompts_in_files
+from ohm_subagents.backends.pi.config_files import has_extensions, users_directory
+from ohm_subagents.backends.pi.finalizer import finalizer_flags, write_finalizer
+from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
+from ohm_subagents.contract.events import DiagnosticRaised
+from ohm_subagents.contract.finalization import FINALIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from ohm_subagents._plugins.interfaces import RunRequest
+    from ohm_subagents._shell.dialect import Invocation
+    from ohm_subagents.backends.pi.probe import PiVersion
+
+Mode: TypeAlias = Literal["json", "rpc"]
+
+MAX_TASK_CHARS: Final = 8000
+"""A longer task is no argument any more, but a file (001)."""
+TOOLS: Final = ("read", "bash", "edit", "write", "grep", "find", "ls")
+"""The tools of `pi` that a subagent may have."""
+_OURS_ALONE: Final = "code_search"
+"""Every profile that only reads has it, so its absence is no news (house 9.7)."""
+
+# The project's own code stays out, and where `pi` can leave them its settings; its AGENTS.md stays in, as whoever wrote
+# it expects of `pi`.
+_ALWAYS: Final = ("--no-extensions", "--no-skills", "--no-prompt-templates", "--no-themes")
+_WHERE_KNOWN: Final = ("--no-approve", "--no-mcp")
+
+
+def session_file(folder: Path) -> Path:
+    """Where the conversation of a run is kept while it goes on."""
+    return folder / "session.jsonl"
+
+
+def arguments(pi: PiVersion, invocation: Invocation, mode: Mode) -> tuple[str, ...]:
+    """What follows the command. The prompt is not among it: it goes to standard input."""
+    request, folder = invocation.request, invocation.folder
+    if has_task_argument(request, mode):
+        return _of_task(pi, invocation)
+    finalizer = finalizer_flags(request, folder)
+    if request.profile.agent is not None:
+        return (
+            *("--mode", mode),
+            *(("-p",) if mode == "json" else ()),
+            *(("--no-session",) if is_forgotten(request, mode) else ("--session", str(session_file(folder)))),
+            *of_profile(pi, invocation),
+            *finalizer,
+        )
+    return (
+        *("--mode", mode),
+        *("--session", str(session_file(folder))),
+        *(("--system-prompt", str(_instructions_file(folder))) if request.instructions else ()),
+        *(("--model", str(request.model)) if request.model is not None else ()),
+        *tools_allowed(request),
+        *_ALWAYS,
+        *_where_known(pi),
+        *finalizer,
+    )
+
+
+def has_task_argument(request: RunRequest, mode: Mode) -> bool:
+    """Whether the prompt is the last argument, so that nothing is written to standard input (001)."""
+    return mode == "json" and request.profile.agent is not None and request.profile.agent.has_task_argument
+
+
+def _of_task(pi: PiVersion, invocation: Invocation) -> tuple[str, ...]:
+    """The command line of 001."""
+    request, folder = invocation.request, invocation.folder
+    in_file = _task_file(invocation)
+    return (
+        *("--mode", "json", "--session", str(session_file(folder))),
+        *_where_known(pi),
+        *model_and_tools(request.profile, tools=agent_tools(request), model=chosen_elsewhere(request)),
+        *finalizer_flags(request, folder),
+        *("--system-prompt", str(_instructions_file(folder))),
+        f"Task: {request.prompt}" if in_file is None else f"@{in_file}",
+    )
+
+
+def _task_file(invocation: Invocation) -> Path | None:
+    """Where the task is, if it cannot be an argument."""
+    prompt = invocation.request.prompt
+    return invocation.folder / "task.md" if len(prompt) > MAX_TASK_CHARS or "\0" in prompt else None
+
+
+def is_forgotten(request: RunRequest, mode: Mode) -> bool:
+    """Whether the conversation need not be kept: it begins and ends with this run, as 000 has it.
+
+    One that has to hand in its answer may have to be told so.
+    """
+    continues = request.checkpoint is not None or request.history or request.profile.finalize is not None
+    return request.profile.agent is not None and mode == "json" and request.is_one_shot and not continues
+
+
+def of_profile(pi: PiVersion, invocation: Invocation) -> tuple[str, ...]:
+    """The flags of a profile with `agent`, below those that keep the project's own code out."""
+    request = invocation.request
+    profile, _ = with_long_prompts_in_files(request.profile, invocation)
+    return (*_where_known(pi), *agent_flags(profile, tools=agent_tools(request), model=chosen_elsewhere(request)))
+
+
+def agent_tools(request: RunRequest) -> tuple[str, ...] | None:
+    """The tools of a profile with `agent`, in its own order; None where nobody restricts them.
+
+    A name that `pi` does not have may be one that an extension brings.
+    """
+    if not request.tools_are_bounded:
+        return None
+    place = {name.casefold(): number for number, name in enumerate(request.profile.tools.allowed or ())}
+    names = (tool for tool in request.tools if tool != _OURS_ALONE or tool in place)
+    return tuple(sorted(names, key=lambda name: place.get(name.casefold(), len(place))))
+
+
+def tools_allowed(request: RunRequest) -> tuple[str, ...]:
+    """The tools of the profile that `pi` has, and no others."""
+    tools = ",".join(tool for tool in (*TOOLS, FINALIZE) if tool in request.tools)
+    return ("--tools", tools) if tools else ("--no-tools",)
+
+
+def write_instructions(invocation: Invocation) -> None:
+    """Put the system prompt where the arguments name it: `pi` reads it from there, and no process list shows it."""
+    profile, in_file = invocation.request.profile, _task_file(invocation)
+    write_finalizer(invocation.request, invocation.folder)
+    if profile.agent is not None and profile.agent.has_task_argument:
+        _instructions_file(invocation.folder).write_text(profile.prompt, encoding="utf-8", errors="replace")
+        if in_file is not None:
+            in_file.write_text(f"Task: {invocation.request.prompt}", encoding="utf-8", errors="replace")
+    if profile.agent is not None:
+        for file, text in with_long_prompts_in_files(profile, invocation)[1].items():
+            file.write_text(text, encoding="utf-8", errors="replace")
+    elif invocation.request.instructions:
+        file = _instructions_file(invocation.folder)
+        file.write_text(invocation.request.instructions, encoding="utf-8", errors="replace")
+
+
+def left_out(request: RunRequest) -> Iterable[DiagnosticRaised]:
+    """The tools of the profile that `pi` has not, or not of its own."""
+    foreign = [tool for tool in request.tools if tool not in (*TOOLS, FINALIZE) and not _is_no_news(request, tool)]
+    missing = [tool for tool in foreign if not _may_be(request, tool)]
+    if missing:
+        found = without_tools(missing, request, f"pi has no tool {_named(missing)}")
+        yield DiagnosticRaised(diagnostic=found)
+    elif foreign and not has_another_tool(foreign, request):
+        told = f"Only an extension of pi could bring the tool {_named(foreign)}; the subagent may have no tool."
+        yield DiagnosticRaised(diagnostic=Diagnostic(subject=TOOLLESS, message=told))
+
+
+def _named(tools: Iterable[str]) -> str:
+    return ", ".join(f'"{tool}"' for tool in tools)
+
+
+def _is_no_news(request: RunRequest, tool: str) -> bool:
+    """Of a tool that nobody has asked for in so many words."""
+    is_named = request.profile.agent is not None and tool in (request.profile.tools.allowed or ())
+    return tool == _OURS_ALONE and not is_named
+
+
+def _may_be(request: RunRequest, tool: str) -> bool:
+    """Whether an extension of `pi` may bring the tool; no plugin of ours is one, but the todo tools are one's too."""
+    agent = request.profile.agent
+    if agent is None:
+        return False
+    places = () if agent.no_extensions else (users_directory(request.env), request.cwd / ".pi")
+    is_extended = bool(agent.extensions) or any(has_extensions(place) for place in places)
+    return is_extended and all(tool != ours.name for ours in request.child_tools if not ours.only_if_named)
+
+
+def _where_known(pi: PiVersion) -> Iterable[str]:
+    return (flag for flag in _WHERE_KNOWN if flag in pi.flags)
+
+
+def _instructions_file(folder: Path) -> Path:
+    return folder / "instructions.md"

@@ -1,0 +1,65 @@
+"""What `pi` did otherwise than asked, as diagnostics."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._plugins.gate import RequestNeed
+from ohm_subagents._plugins.quoting import quoted
+from ohm_subagents.backends.pi.records import as_record, as_text, wording
+from ohm_subagents.contract.diagnostics import CUT_OFF, Diagnostic, Severity
+from ohm_subagents.contract.events import DiagnosticRaised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ohm_subagents._plugins.gate import Gate
+    from ohm_subagents.backends.pi.records import Record
+    from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.contract.usage import Usage
+
+_WARNING: Final = re.compile(r"^Warning:\s*(.+)$", re.MULTILINE)
+_MAX_WARNINGS: Final = 20
+
+
+def cut_off() -> DiagnosticRaised:
+    """An answer that has text, but not all of it."""
+    return _notice(f"{CUT_OFF} at the model's output token limit.")
+
+
+def substituted(asked: ModelPattern | None, provider: str, model: str) -> Iterable[DiagnosticRaised]:
+    """Another model than the one that was asked for: `pi` takes a name that it does not know for the like of it."""
+    if asked is not None and (asked.provider, asked.model) != (provider.lower(), model):
+        yield _notice(f'pi took model "{provider}/{model}" for "{asked.provider}/{asked.model}".')
+
+
+def unpriced(gate: Gate | None, usage: Usage, provider: str, model: str) -> Iterable[DiagnosticRaised]:
+    """A budget of money that does not hold this model, because `pi` told no cost of what was used."""
+    if gate is None or usage.cost_usd is not None or not (usage.input_tokens or usage.output_tokens):
+        return
+    error = gate.unpriced(RequestNeed(provider=provider, model=model))
+    if error is not None:
+        yield _notice(error.message)
+
+
+def retried(record: Record, secrets: Sequence[str]) -> DiagnosticRaised:
+    said = quoted(wording(as_text(record.get("errorMessage"))), secrets)
+    return _notice(f"A model request failed and is made again{f': {said}' if said else ''}.", severity="info")
+
+
+def compacted(record: Record, secrets: Sequence[str]) -> Iterable[DiagnosticRaised]:
+    if as_record(record.get("result")):
+        yield _notice("pi shortened the conversation, to make room in the model's context window.", severity="info")
+    elif said := quoted(wording(as_text(record.get("errorMessage"))), secrets):
+        yield _notice(f"pi could not shorten the conversation: {said}.")
+
+
+def warnings(stderr: str, secrets: Sequence[str]) -> Iterable[DiagnosticRaised]:
+    """What `pi` warned of on its standard error, each once."""
+    found = dict.fromkeys(quoted(said, secrets) for said in _WARNING.findall(stderr))
+    return tuple(_notice(f"{said}.", subject="pi") for said in list(found)[:_MAX_WARNINGS])
+
+
+def _notice(message: str, *, severity: Severity = "warning", subject: str = "model") -> DiagnosticRaised:
+    return DiagnosticRaised(diagnostic=Diagnostic(subject=subject, message=message, severity=severity))

@@ -1,0 +1,69 @@
+"""The plugin `interactive-shell`. Cheap: what runs a `pi` is imported when the backend is opened."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._plugins.context import OHM_JSON
+from ohm_subagents._plugins.fallback import INTERACTIVE_SHELL
+from ohm_subagents._plugins.hookspecs import hookimpl
+from ohm_subagents._plugins.interfaces import BackendSpec, Capability
+from ohm_subagents._shell.command import located
+from ohm_subagents.backends.pi.options import PiOptions
+from ohm_subagents.contract.result import Err
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable, Mapping
+
+    from ohm_subagents._plugins.context import BackendContext, CompatibleProvider
+    from ohm_subagents._plugins.interfaces import Backend
+
+BACKEND_ID: Final = INTERACTIVE_SHELL
+SUMMARY: Final = "Runs the subagent as a nested pi, a process of its own."
+INSTALL: Final = "npm install -g @earendil-works/pi-coding-agent"
+COMMAND: Final = ("pi",)
+CAPABILITIES: Final = frozenset(Capability) - {Capability.CHILD_TOOLS, Capability.PREPARES}
+
+
+@hookimpl
+def ohm_backends(context: BackendContext) -> Iterable[BackendSpec[PiOptions]]:
+    """Offer the backend. `pi` knows the services of models.json by itself, and is told of those of ohm.json."""
+    yield interactive_shell_spec(one for one in context.providers if one.source == OHM_JSON)
+
+
+def interactive_shell_spec(services: Iterable[CompatibleProvider] = ()) -> BackendSpec[PiOptions]:
+    """Return the backend; `services` are the OpenAI-compatible ones that `pi` has to be told of."""
+    return BackendSpec(
+        id=BACKEND_ID,
+        summary=SUMMARY,
+        open=_Opening(tuple(services)),
+        options=PiOptions,
+        capabilities=CAPABILITIES,
+        lacks=_lacks,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """Opens the backend; equal to another that tells `pi` of the same services."""
+
+    services: tuple[CompatibleProvider, ...]
+
+    @asynccontextmanager
+    async def __call__(self, options: PiOptions) -> AsyncGenerator[Backend]:
+        from ohm_subagents.backends.pi.backend import opened  # noqa: PLC0415  only who runs a pi pays for it
+
+        async with opened(options, self.services) as backend:
+            yield backend
+
+
+def _lacks(options: PiOptions, env: Mapping[str, str]) -> str | None:
+    found = located(options.command or COMMAND, env, backend=BACKEND_ID, install=INSTALL)
+    if isinstance(found, Err):
+        return str(found.err_value)
+    from ohm_subagents.backends.pi.startup_check import trouble  # noqa: PLC0415  only who asks pays for it
+
+    why = trouble(found.ok_value, options.mode, env)
+    return None if why is None else str(why)
