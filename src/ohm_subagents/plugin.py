@@ -17,6 +17,7 @@ from ohm_subagents._plugins.interfaces import (
     Options,
     RunOutput,
     RunRequest,
+    RunSpec,
     Sink,
     ToolRowRequest,
 )
@@ -121,6 +122,7 @@ __all__ = [
     "RouteResolved",
     "RunOutput",
     "RunRequest",
+    "RunSpec",
     "Sink",
     "SkillText",
     "SuiteContext",

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from golden_place import Place
+from run_requests import run_request
 
 from ohm_subagents._shell.dialect import Invocation
 from ohm_subagents._shell.environment import child_environment
@@ -46,7 +47,7 @@ def variables_of(profile: Profile, place: Place) -> Mapping[str, str]:
 
 
 def _request(profile: Profile, cwd: Path) -> RunRequest:
-    return RunRequest(
+    return run_request(
         task_id=TaskId("task_1"),
         session_id=SessionId("session_1"),
         profile=profile,

@@ -1,10 +1,9 @@
 """The vectors of the section `cli_spawn`: the documented command line of the text mode, and what its ends mean."""
 
-from dataclasses import replace
-
 import pytest
 from golden_differences import same
 from golden_recording import Json
+from run_requests import changed
 
 from ohm_subagents._shell.dialect import Ended
 from ohm_subagents.backends.pi.text import TextReader, text_arguments
@@ -23,7 +22,7 @@ def cli_spawn(vector: Json) -> None:
     request = request_for(vector["input"]["prompt"], Scenarios(tools=CHILD_TOOLS))
     named = vector["input"]["model_pattern"]
     if named is not None:
-        request = replace(request, model=parse_model_pattern(named).ok_value)
+        request = changed(request, model=parse_model_pattern(named).ok_value)
     *arguments, prompt = text_arguments(request)
     same(expect["argv"][:-1], arguments)
     assert vector["input"]["prompt"] in prompt

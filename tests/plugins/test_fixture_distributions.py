@@ -29,15 +29,14 @@ import sys
 from pathlib import Path
 import anyio
 from ohm_subagents._plugins.host import PluginHost
-from ohm_subagents.plugin import Profile, RunRequest
+from ohm_subagents.plugin import Profile, RunRequest, RunSpec
 
 host = PluginHost()
 host.register_installed(load="upper")
 spec = host.backends()["upper"]
 profile = Profile(id="p", name="P", summary="", prompt="")
-request = RunRequest(
-    task_id="t", session_id="s", profile=profile, description="", prompt="say it", instructions="", cwd=Path.cwd()
-)
+how = RunSpec(profile=profile, description="", instructions="", cwd=Path.cwd())
+request = RunRequest(task_id="t", session_id="s", prompt="say it", spec=how)
 
 class Printed:
     def emit(self, event):

@@ -19,6 +19,7 @@ from ohm_subagents.plugin import (
     PermissionRequest,
     Profile,
     RunRequest,
+    RunSpec,
     SuiteContext,
     TextDelta,
     ToolCall,
@@ -45,9 +46,8 @@ def backends(host: PluginHost, _: ModuleType) -> None:
             heard.append(event)
 
     async def run() -> str:
-        request = RunRequest(
-            task_id="t", session_id="s", profile=PROFILE, description="", prompt="hi", instructions="", cwd=Path.cwd()
-        )
+        how = RunSpec(profile=PROFILE, description="", instructions="", cwd=Path.cwd())
+        request = RunRequest(task_id="t", session_id="s", prompt="hi", spec=how)
         async with spec.open(spec.options()) as backend:
             return (await backend.run(request, Heard())).unwrap().text
 

@@ -7,6 +7,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from run_requests import run_request
+
 from ohm_subagents._plugins.interfaces import RunRequest
 from ohm_subagents._shell.dialect import Ended, Reader
 from ohm_subagents.backends.pi.reader import PiReader
@@ -24,6 +26,8 @@ from ohm_subagents.contract import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from ohm_subagents._plugins.interfaces import RunRequest
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 ENDED = Ended(code=0)
@@ -46,7 +50,7 @@ def request(prompt: str = "Trace auth", **changes: Any) -> RunRequest:
         "instructions": "You are the finder.",
         "cwd": Path("/repo/tree"),
     }
-    return RunRequest(**{**given, **changes})
+    return run_request(**{**given, **changes})
 
 
 def pattern(text: str) -> ModelPattern:

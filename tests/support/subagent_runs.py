@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from run_requests import changed, run_request
+
 from ohm_subagents._plugins.context import BackendContext, CompatibleModel, CompatibleProvider
-from ohm_subagents._plugins.interfaces import Backend, RunOutput, RunRequest
 from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
 from ohm_subagents.backends.in_process.providers import custom_model_specs
 from ohm_subagents.backends.in_process.spec import InProcessOptions, interactive_sdk_spec
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from model_server import ModelServer
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import ModelSpec
+    from ohm_subagents._plugins.interfaces import Backend, ModelSpec, RunOutput, RunRequest
 
 KEY = "sk-acme-0123456789"
 ENV = {"ACME_KEY": KEY}
@@ -52,7 +52,7 @@ class EventLog:
 
 
 def request(prompt: str = "Where is it?", **changes: Any) -> RunRequest:
-    plain = RunRequest(
+    plain = run_request(
         task_id=TaskId("task_1_0001"),
         session_id=SessionId("session"),
         profile=PROFILE,
@@ -62,7 +62,7 @@ def request(prompt: str = "Where is it?", **changes: Any) -> RunRequest:
         cwd=Path.cwd(),
         model=ModelPattern(provider="acme", model="m1"),
     )
-    return replace(plain, **changes)
+    return changed(plain, **changes)
 
 
 def acme(server: ModelServer, *models: CompatibleModel, name: str = "acme") -> CompatibleProvider:

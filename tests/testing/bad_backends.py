@@ -158,7 +158,7 @@ class TestHasToolsOnlyOnPaper(Undocumented):
 class TestIgnoresChildTools(Law):
     class Subject(Good):
         async def run(self, request: RunRequest, sink: Sink):
-            return await super().run(replace(request, child_tools=()), sink)
+            return await super().run(replace(request, spec=replace(request.spec, child_tools=())), sink)
 
 
 class TestCallsChildToolsWithoutTheirArguments(Law):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ohm_backend_cli.hooks import AGENTS
 from ohm_subagents.contract import RunEvent, SessionId, TaskId
-from ohm_subagents.plugin import ModelPattern, OhmError, Profile, Result, RunOutput, RunRequest
+from ohm_subagents.plugin import ModelPattern, OhmError, Profile, Result, RunOutput, RunRequest, RunSpec
 from ohm_subagents.shell import Ended, Invocation
 
 if TYPE_CHECKING:
@@ -35,16 +35,16 @@ def asked(*, model: str = "", thinking: Thinking | None = None, **others: Any) -
     """A request; `model` is `<provider>/<name>`."""
     provider, _, name = model.partition("/")
     fields: dict[str, Any] = {
-        "task_id": TaskId("task_1"),
-        "session_id": SessionId("session_1"),
         "profile": Profile(id="p", name="P", summary="", prompt=""),
         "description": "",
-        "prompt": "Do it.",
         "instructions": "",
         "cwd": Path("<cwd>"),
         "model": ModelPattern(provider=provider, model=name, thinking=thinking) if model else None,
     }
-    return RunRequest(**(fields | others))
+    fields |= others
+    run: dict[str, Any] = {"task_id": TaskId("task_1"), "session_id": SessionId("session_1"), "prompt": "Do it."}
+    run |= {name: fields.pop(name) for name in ("prompt", "history", "checkpoint", "depth") if name in fields}
+    return RunRequest(**run, spec=RunSpec(**fields))
 
 
 def cli_of(name: str) -> str:

@@ -16,7 +16,7 @@ from ohm_subagents._orchestrator.sink import RunSink
 from ohm_subagents._orchestrator.tracing import span
 from ohm_subagents._plugins.faults import cry, kept, stop_in
 from ohm_subagents._plugins.finalization import finalize_tool
-from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest
+from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest, RunSpec
 from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready
 from ohm_subagents._plugins.restraint import restrained
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -179,7 +179,7 @@ class Driver:
         with anyio.move_on_after(READY_WITHIN_S):
             opened = await lease.backend()
             if isinstance(opened, Ok):
-                await opened.ok_value.prepare(plan.profile, plan.model)  # what it cannot make, the run will say
+                await opened.ok_value.prepare(plan.profile, plan.spec.model)  # what it cannot make, the run will say
             return opened
         return Err(not_ready(plan.backend))
 
@@ -195,34 +195,31 @@ async def _assembled(prompt: QueuedPrompt) -> str:
 def _request(live: LiveTask, message: QueuedPrompt, prompt: str, guard: RunGuard, sink: RunSink) -> RunRequest:
     """The open run, as its backend sees it."""
     task, plan = live.task, message.plan
-    profile = plan.profile
-    own = (restrained(tool, profile.agent) for tool in plan.child_tools)
-    final = (finalize_tool(profile.result_schema, sink.emit),) if profile.finalize else ()
     earlier = task.runs[live.attempt : -1]
     is_again = 0 < live.attempt == len(task.runs) - 1
     return RunRequest(
         task_id=task.id,
         session_id=task.session_id,
-        profile=profile,
-        description=plan.item.description,
         prompt=prompt,
-        instructions=plan.instructions,
-        cwd=plan.cwd,
-        tools=plan.tools,
-        tools_are_bounded=plan.tools_are_bounded,
-        child_tools=tuple(_used_in(task.session_id, tool) for tool in (*own, *final)),
-        model=plan.model,
-        mode=plan.mode,
+        spec=_equipped(plan.spec, task.session_id, sink),
         history=tuple(
             Exchange(prompt=run.prompt, output=run.output or "") for run in (*task.assignment.inherited, *earlier)
         ),
         checkpoint=task.activity.checkpoint if plan.label == task.assignment.backend and not is_again else None,
         inbox=live if plan.can_steer else None,
         gate=guard.gate,
-        is_one_shot=plan.item.is_one_shot,
-        env=plan.env,
         depth=live.caller.level + 1,
     )
+
+
+def _equipped(spec: RunSpec, session_id: SessionId, sink: RunSink) -> RunSpec:
+    """Bind the child tools to the session, and add the one that hands in an answer where the profile demands it."""
+    profile = spec.profile
+    if not (spec.child_tools or profile.finalize):
+        return spec
+    own = (restrained(tool, profile.agent) for tool in spec.child_tools)
+    final = (finalize_tool(profile.result_schema, sink.emit),) if profile.finalize else ()
+    return replace(spec, child_tools=tuple(_used_in(session_id, tool) for tool in (*own, *final)))
 
 
 def _used_in(session_id: SessionId, tool: Tool) -> Tool:

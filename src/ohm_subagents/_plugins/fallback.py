@@ -190,7 +190,8 @@ class FallbackBackend:
 
 def _without_resort(request: RunRequest) -> RunRequest:
     """Without the profile's last resort, which comes after the second backend (house 9.6)."""
-    return replace(request, profile=replace(request.profile, fallback_model=None))
+    profile = replace(request.profile, fallback_model=None)
+    return replace(request, spec=replace(request.spec, profile=profile))
 
 
 def _is_absent(result: Result[T, OhmError]) -> TypeGuard[Err[OhmError]]:

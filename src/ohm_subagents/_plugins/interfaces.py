@@ -81,24 +81,25 @@ class Inbox(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
-    """One prompt for one backend.
+class RunSpec:
+    """How the runs of a task are made, as far as a backend may know.
 
-    `instructions` says who the subagent is; `prompt` is the user's text, untouched. `tools` are the names the policy
-    resolved; while `tools_are_bounded` no others may be given, not even a backend's own: the profile or ohm.json says
-    something about tools. `child_tools` are tools that plugins bring for subagents. `history` is the session so far,
-    oldest first, and `checkpoint` the newest state this backend recorded. `inbox` is there for a backend that declares
-    `STEERING`. `gate` is asked before each model request; a backend that never asks has its budgets checked only after
-    the fact, from the usage it reports. `is_one_shot`: no follow-up is expected, as for an item of a batch, so nothing
-    has to be kept ready for one. `env` is the environment that the `Ohm` was opened with, keys included; `depth` is how
-    deep this subagent is, 1 for one that a program starts.
+    Fields:
+        profile: the profile that does the work.
+        description: what the task is called.
+        instructions: the system text; it says who the subagent is.
+        cwd: the directory of the task.
+        tools: the names of the child tools that the policy allows.
+        tools_are_bounded: no other tool may be given, not even one of the backend's own.
+        child_tools: tools that plugins bring for subagents.
+        model: the model that is asked for; None leaves the choice to the backend.
+        mode: `defaultMode` of ohm.json.
+        is_one_shot: no follow-up is expected, so nothing has to be kept ready for one.
+        env: the environment that the `Ohm` was opened with, keys included.
     """
 
-    task_id: TaskId
-    session_id: SessionId
     profile: Profile
     description: str
-    prompt: str
     instructions: str
     cwd: Path
     tools: tuple[str, ...] = ()
@@ -106,13 +107,79 @@ class RunRequest:
     child_tools: tuple[Tool, ...] = ()
     model: ModelPattern | None = None
     mode: str = "smart"
+    is_one_shot: bool = False
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """One prompt for one backend. The fields of `spec` can be read here as well.
+
+    Fields:
+        task_id, session_id: the task, and the session that it belongs to.
+        prompt: the text for the model, untouched.
+        spec: how the run is made.
+        history: the session so far, oldest first.
+        checkpoint: the newest state that this backend recorded in the session.
+        inbox: follow-ups to this run, for a backend that declares `STEERING`.
+        gate: asked before each model request; for a backend that never asks, budgets are checked afterwards, from the
+            usage that it reports.
+        depth: how deep this subagent is, 1 for one that a program starts.
+    """
+
+    task_id: TaskId
+    session_id: SessionId
+    prompt: str
+    spec: RunSpec
     history: tuple[Exchange, ...] = ()
     checkpoint: str | None = None
     inbox: Inbox | None = None
     gate: Gate | None = None
-    is_one_shot: bool = False
-    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     depth: int = 1
+
+    @property
+    def profile(self) -> Profile:
+        return self.spec.profile
+
+    @property
+    def description(self) -> str:
+        return self.spec.description
+
+    @property
+    def instructions(self) -> str:
+        return self.spec.instructions
+
+    @property
+    def cwd(self) -> Path:
+        return self.spec.cwd
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return self.spec.tools
+
+    @property
+    def tools_are_bounded(self) -> bool:
+        return self.spec.tools_are_bounded
+
+    @property
+    def child_tools(self) -> tuple[Tool, ...]:
+        return self.spec.child_tools
+
+    @property
+    def model(self) -> ModelPattern | None:
+        return self.spec.model
+
+    @property
+    def mode(self) -> str:
+        return self.spec.mode
+
+    @property
+    def is_one_shot(self) -> bool:
+        return self.spec.is_one_shot
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        return self.spec.env
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,8 @@ class Unaware:
         if agent is not None:
             for event in unhonoured(request, (*_beyond_the_request(request),), backend_id=self._id):
                 sink.emit(event)
-            request = replace(request, instructions=full_instructions(request.instructions, agent.appended_prompt))
+            text = full_instructions(request.instructions, agent.appended_prompt)
+            request = replace(request, spec=replace(request.spec, instructions=text))
         return await self._backend.run(request, sink)
 
 

@@ -179,7 +179,8 @@ class BackendConformance:
         declared(spec, Capability.CHILD_TOOLS)
         prompt = shown(scenarios.calls_child_tool, "calls_child_tool", Capability.CHILD_TOOLS)
         notes: list[JsonValue] = []
-        asked = replace(request_for(prompt, scenarios), child_tools=(note_tool(notes),))
+        plain = request_for(prompt, scenarios)
+        asked = replace(plain, spec=replace(plain.spec, child_tools=(note_tool(notes),)))
         answered(await played(backend, asked, Recorder()))
         assert notes, f"The child tool {NOTE!r} was not called."
         for note in notes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._plugins.interfaces import RunRequest
+from ohm_subagents._plugins.interfaces import RunRequest, RunSpec
 from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.profile import Profile
@@ -65,11 +65,13 @@ def request_for(prompt: str, scenarios: Scenarios, *, session: str = "1") -> Run
     return RunRequest(
         task_id=TaskId(f"task_{session}"),
         session_id=SessionId(f"session_{session}"),
-        profile=Profile(id="tester", name="Tester", summary="Runs conformance prompts.", prompt=""),
-        description="conformance",
         prompt=prompt,
-        instructions="You are a test subject.",
-        cwd=scenarios.cwd,
-        tools=scenarios.tools,
-        model=scenarios.model,
+        spec=RunSpec(
+            profile=Profile(id="tester", name="Tester", summary="Runs conformance prompts.", prompt=""),
+            description="conformance",
+            instructions="You are a test subject.",
+            cwd=scenarios.cwd,
+            tools=scenarios.tools,
+            model=scenarios.model,
+        ),
     )

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from run_requests import changed
+
 from ohm_subagents._shell.environment import child_environment
 from ohm_subagents.testing.scenarios import Scenarios, request_for
 
@@ -21,8 +23,8 @@ OURS = {
 
 
 def seen(env_of_profile=(), **given):
-    request = replace(request_for("hi", Scenarios()), env=OURS, depth=3)
-    request = replace(request, profile=replace(request.profile, env=tuple(env_of_profile)))
+    request = changed(request_for("hi", Scenarios()), env=OURS, depth=3)
+    request = changed(request, profile=replace(request.profile, env=tuple(env_of_profile)))
     return child_environment(request, **given)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator.admission import refusals
@@ -11,7 +11,7 @@ from ohm_subagents._orchestrator.admission.answer import unsupported
 from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.admission.model_order import named_model
-from ohm_subagents._plugins.interfaces import Capability
+from ohm_subagents._plugins.interfaces import Capability, RunSpec
 from ohm_subagents._policy.agents import argument_refused, conflict
 from ohm_subagents._policy.permissions import decide
 from ohm_subagents.contract.activity import Activity
@@ -25,17 +25,15 @@ from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._config.subagents import SubagentEntry
     from ohm_subagents._orchestrator.admission.context import AdmissionContext
-    from ohm_subagents._plugins.suites import Tool
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.limits import Clocks
-    from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
 
 
@@ -44,27 +42,36 @@ NO_BUDGET: Final = Budget()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """One admitted item: everything a run needs but its ids."""
+    """How the runs of an admitted item go.
 
-    profile: Profile
+    Fields:
+        item: the item as it was asked for.
+        spec: what a backend may know of it.
+        backend, label: the id of the backend, and what envelopes call it.
+        limits, loop: of each run.
+        budget: of the task with all that it starts; None for no budget.
+        max_events: how many events the task keeps.
+        diagnostics: what is not done as asked.
+        can_steer: the backend takes follow-ups into the run that goes on.
+        counts_usage: the backend reports what it uses.
+    """
+
     item: StartItem
+    spec: RunSpec
     backend: str
     label: str
-    cwd: Path
-    mode: str
-    instructions: str
     limits: Clocks
     loop: LoopPolicy
     budget: Budget | None
     max_events: int
-    model: ModelPattern | None
-    tools: tuple[str, ...]
-    tools_are_bounded: bool
-    child_tools: tuple[Tool, ...]
     diagnostics: tuple[Diagnostic, ...]
     can_steer: bool
     counts_usage: bool
-    env: Mapping[str, str] = field(repr=False)
+
+    @property
+    def profile(self) -> Profile:
+        """Return the profile that does the work."""
+        return self.spec.profile
 
 
 def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = None) -> Result[Plan, Refused]:
@@ -109,25 +116,29 @@ def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = Non
         return refused(refusals.unreadable(cwd))
     return Ok(
         Plan(
-            profile=profile,
             item=item,
+            spec=RunSpec(
+                profile=profile,
+                description=item.description,
+                instructions=resolved.instructions if item.cwd is None else instructions(profile, item.cwd),
+                cwd=cwd,
+                tools=_with_finalize(profile, tools.ok_value.names),
+                tools_are_bounded=tools.ok_value.are_bounded,
+                child_tools=resolved.child_tools,
+                model=None if model.ok_value is None else model.ok_value.pattern,
+                mode=context.config.default_mode,
+                is_one_shot=item.is_one_shot,
+                env=context.env,
+            ),
             backend=backend,
             label=label(backend, context.backends),
-            cwd=cwd,
-            mode=context.config.default_mode,
-            instructions=resolved.instructions if item.cwd is None else instructions(profile, item.cwd),
             limits=allowed.ok_value.clocks,
             loop=allowed.ok_value.loop,
             budget=None if allowed.ok_value.budget == NO_BUDGET else allowed.ok_value.budget,
             max_events=context.config.task_max_events,
-            model=None if model.ok_value is None else model.ok_value.pattern,
-            tools=_with_finalize(profile, tools.ok_value.names),
-            tools_are_bounded=tools.ok_value.are_bounded,
-            child_tools=resolved.child_tools,
             diagnostics=(*_noted(profile), *tools.ok_value.diagnostics),
             can_steer=spec is not None and Capability.STEERING in spec.capabilities,
             counts_usage=spec is not None and Capability.USAGE in spec.capabilities,
-            env=context.env,
         )
     )
 

@@ -103,7 +103,8 @@ class InProcessBackend:
             async with self._models.opened(pattern, key) as opened:
                 if isinstance(opened, Err):
                     return opened
-                asked = replace(request, instructions=full_instructions(told(request), guidance(request.child_tools)))
+                text = full_instructions(told(request), guidance(request.child_tools))
+                asked = replace(request, spec=replace(request.spec, instructions=text))
                 answer = await self._converse(asked, opened.ok_value, pattern, bridge)
         except BaseException as error:  # noqa: BLE001  whatever a model or an SDK raises may quote a key, so none gets out
             raised = kept(error)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from pi_streams import pattern, request
+from run_requests import changed
 
 from ohm_subagents._shell.dialect import Invocation
 from ohm_subagents.backends.pi.agent_flags import agent_flags
@@ -128,7 +129,7 @@ def test_what_may_be_continued_or_continues_keeps_its_session(tmp_path, mode, ch
 def test_the_tools_are_restricted_where_somebody_does_and_only_there(tmp_path, policy, given, flags):
     run = run_of(tmp_path, policy=policy, tools=given, tools_are_bounded=True)
     assert agent_tools(run.request) == flags
-    assert agent_tools(replace(run.request, tools_are_bounded=False)) is None
+    assert agent_tools(changed(run.request, tools_are_bounded=False)) is None
 
 
 def test_a_prompt_that_no_argument_can_hold_is_in_a_file(tmp_path):
@@ -176,7 +177,7 @@ def test_a_tool_of_ours_is_missing_unless_an_extension_may_bring_one_of_its_name
         call_view=lambda _arguments, _theme: "",
         only_if_named=only_if_named,
     )
-    [told] = left_out(replace(extended(tmp_path), child_tools=(tool,)))
+    [told] = left_out(changed(extended(tmp_path), child_tools=(tool,)))
     assert said in told.diagnostic.message
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from pi_streams import pattern, request
+from run_requests import changed
 
 from ohm_subagents._plugins.context import CompatibleModel, CompatibleProvider
 from ohm_subagents._views.known_secrets import secrets_of
@@ -319,7 +320,7 @@ def test_a_model_that_a_service_does_not_list_is_refused_with_what_was_meant(tmp
 def test_a_thinking_level_without_effect_is_said_each_time(tmp_path, user, model, level, said):
     home = PiHome(tmp_path / "private", [replace(ACME, models=(*ACME.models, CompatibleModel(id="plain")))])
     run = run_of(user, ACME_KEY="k")
-    run = replace(run, model=replace(pattern(f"acme/{model}"), thinking=level))
+    run = changed(run, model=replace(pattern(f"acme/{model}"), thinking=level))
 
     for _ in range(2):
         assert [event.diagnostic.message for event in home.refresh(run, NEW)] == said
@@ -330,7 +331,7 @@ async def test_nothing_is_started_for_a_service_without_its_key(tmp_path, user):
     begun = tmp_path / "begun"
     options = PiOptions(command=("touch", str(begun)))
     async with interactive_shell_spec([ACME]).open(options) as backend:
-        result = await backend.run(replace(run_of(user, "acme/m1"), cwd=tmp_path), None)
+        result = await backend.run(changed(run_of(user, "acme/m1"), cwd=tmp_path), None)
 
     assert result.err_value.code == ErrorCode.MODEL_KEY_MISSING
     assert not begun.exists()
