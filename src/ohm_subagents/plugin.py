@@ -23,6 +23,8 @@ from ohm_subagents._plugins.interfaces import (
 )
 from ohm_subagents._plugins.observer import Observer
 from ohm_subagents._plugins.preparation import Preparing
+from ohm_subagents._plugins.provider_failures import Phrase, failure_code, provider_failure, status_in
+from ohm_subagents._plugins.quoting import quoted
 from ohm_subagents._plugins.suites import (
     EventHandler,
     Executor,
@@ -113,6 +115,7 @@ __all__ = [
     "OnUpdate",
     "Options",
     "PermissionRequest",
+    "Phrase",
     "PluginInvalidError",
     "Preparing",
     "Profile",
@@ -143,6 +146,10 @@ __all__ = [
     "UsageAdded",
     "View",
     "WrongEventLoopError",
+    "failure_code",
     "hookimpl",
     "hookspecs",
+    "provider_failure",
+    "quoted",
+    "status_in",
 ]

@@ -49,7 +49,7 @@ def said(text: str, status: int | None = None) -> OhmError:
 def test_the_words_or_the_status_say_what_it_is(text: str, status: int | None, code: ErrorCode) -> None:
     error = said(text, status)
     assert error.code is code
-    assert error.message.startswith("claude ")
+    assert error.message.startswith(("claude ", "claude: the model "))
     assert error.message.endswith(".")
     assert error.advice.endswith(".")
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def quotation(error: Exception, secrets: Sequence[str]) -> str:
-    """`: what was said`, on one line, without keys, capped."""
+    """Return what was said, on one line, without keys, capped."""
     match error:
         case upstream.ModelHTTPError(body=body):
             said = _said(body)
@@ -23,8 +23,7 @@ def quotation(error: Exception, secrets: Sequence[str]) -> str:
             said = str(error).partition("\n")[0]
         case _:
             said = _named(error)
-    shown = quoted(said, secrets)
-    return f": {shown}" if shown else ""
+    return quoted(said, secrets)
 
 
 def _named(error: Exception) -> str:
