@@ -15,15 +15,30 @@ import trio.testing
 from advancing_loop import advancing
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+MEMORY = Path("/dev/shm")
+ROOM = 2**30
+"""Bytes: several times what one run of all tests writes."""
 
 
 def pytest_configure(config):
     declared = tomllib.loads(PROJECT.read_text())["project"]["entry-points"]["ohm_subagents"]
     if not declared.items() <= {(one.name, one.value) for one in entry_points(group="ohm_subagents")}:
         pytest.exit("pyproject.toml has other entry points than what is installed: run `uv sync --all-packages`.", 1)
+    if has_room(MEMORY):  # thousands of stores would wait for a disk otherwise, and prove no more by it
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", f"{MEMORY}")
     config.pluginmanager.register(leaks)
     config.pluginmanager.register(real_processes)
     config.pluginmanager.register(recorded_cases)
+
+
+def has_room(place):
+    """Check that the files of the tests, programs among them, fit into this directory."""
+    try:
+        found = os.statvfs(place)
+    except OSError:
+        return False
+    may_run = not found.f_flag & os.ST_NOEXEC
+    return may_run and os.access(place, os.W_OK | os.X_OK) and found.f_bavail * found.f_frsize >= ROOM
 
 
 @pytest.hookimpl(wrapper=True)
