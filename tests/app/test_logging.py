@@ -8,7 +8,7 @@ import pytest
 import structlog
 
 from ohm_subagents import ErrorCode, Ohm
-from ohm_subagents._orchestrator.log import COMMON, LINES, UNLOGGED
+from ohm_subagents._orchestrator.observe.log import COMMON, LINES, UNLOGGED
 from ohm_subagents.contract import Event, OhmError, ToolEnded, ToolStarted, UsageAdded
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
 

@@ -9,7 +9,7 @@ from acting import ActingBackend
 from loops import one_loop
 
 from ohm_subagents import ErrorCode, Limits, Ohm, OhmError
-from ohm_subagents._orchestrator.log import HostLogger
+from ohm_subagents._orchestrator.observe.logger import HostLogger
 from ohm_subagents._plugins.fallback import BOOTSTRAP, UNANSWERED, fallback_spec
 from ohm_subagents.contract import (
     Checkpointed,

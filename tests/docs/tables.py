@@ -11,7 +11,7 @@ from typing import get_args
 
 from ohm_subagents import ErrorCode
 from ohm_subagents._config.tables import config_table, env_table
-from ohm_subagents._orchestrator.log import log_table
+from ohm_subagents._orchestrator.observe.log import log_table
 from ohm_subagents._plugins.hookspecs import Hooks
 from ohm_subagents._plugins.interfaces import Capability
 from ohm_subagents.contract import LifecycleEvent, RunEvent

@@ -22,8 +22,8 @@ from ohm_subagents._config.pi_settings import load_pi_settings, terminal_columns
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.trust import read_trust
 from ohm_subagents._orchestrator.admission.context import AdmissionContext
-from ohm_subagents._orchestrator.log import LogObserver
-from ohm_subagents._orchestrator.mishaps import Mishaps
+from ohm_subagents._orchestrator.observe.host_faults import HostFaults
+from ohm_subagents._orchestrator.observe.log import LogObserver
 from ohm_subagents._plugins.context import BackendContext
 from ohm_subagents._plugins.fallback import with_fallback
 from ohm_subagents._plugins.hookspecs import hookimpl
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents._config.trust import Trust
-    from ohm_subagents._orchestrator.log import Logger
+    from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents._plugins.embedding import Host
     from ohm_subagents._plugins.interfaces import BackendSpec
     from ohm_subagents._plugins.observer import Observer
@@ -84,7 +84,7 @@ class Sources:
     profiles: tuple[Profile, ...] | None
     logger: Logger
     clock: Clock
-    mishaps: Mishaps = field(default_factory=Mishaps)
+    faults: HostFaults = field(default_factory=HostFaults)
     host: Host | None = None
     given_host: Host | None = None
     live_ui: LiveUi | None = None
@@ -144,7 +144,7 @@ class Assembly:
         yield from self._pi_settings()[1]
         yield from self.services.diagnostics
         yield from self.host.diagnostics
-        yield from self.sources.mishaps.diagnostics
+        yield from self.sources.faults.diagnostics
 
     def pi_settings(self) -> PiSettings:
         """What the coding agent's settings.json says now."""

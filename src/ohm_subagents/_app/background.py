@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from ohm_subagents._orchestrator.log import Logger
+    from ohm_subagents._orchestrator.observe.logger import Logger
 
 
 class Background:

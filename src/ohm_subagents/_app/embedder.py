@@ -12,7 +12,7 @@ from ohm_subagents.contract.usage import MOST
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ohm_subagents._orchestrator.mishaps import Mishaps
+    from ohm_subagents._orchestrator.observe.host_faults import HostFaults
     from ohm_subagents._plugins.embedding import Host, WidgetPlacement
     from ohm_subagents._plugins.suites import JsonObject
     from ohm_subagents.contract.ids import Clock
@@ -22,7 +22,7 @@ LONGEST_ID: Final = 200
 LOST: Final = "what it was told or asked then is lost"
 
 
-def steady_clock(clock: Clock, mishaps: Mishaps) -> Clock:
+def steady_clock(clock: Clock, faults: HostFaults) -> Clock:
     """The clock that was given, and where it raises or tells no time, the system's."""
 
     def now() -> int:
@@ -32,20 +32,20 @@ def steady_clock(clock: Clock, mishaps: Mishaps) -> Clock:
                 return told
             if isinstance(told, int | float) and 0 <= told <= MOST:
                 whole = int(told)
-                mishaps.note("clock", f"told {told!r}, which is no whole number", "it is cut to one")
+                faults.note("clock", f"told {told!r}, which is no whole number", "it is cut to one")
                 return whole
-            mishaps.note("clock", f"told {type(told).__name__}, which is no time", "the system's clock counts instead")
+            faults.note("clock", f"told {type(told).__name__}, which is no time", "the system's clock counts instead")
         except KeyboardInterrupt:
             raise
         except BaseException as exc:  # noqa: BLE001  it is the host's
-            mishaps.raised("clock", exc, "the system's clock counts instead")
+            faults.raised("clock", exc, "the system's clock counts instead")
         return system_clock()
 
     return now
 
 
 def steady(
-    make: Callable[[], Answer], name: str, mishaps: Mishaps, *, own: Callable[[], Answer], of: type[Answer]
+    make: Callable[[], Answer], name: str, faults: HostFaults, *, own: Callable[[], Answer], of: type[Answer]
 ) -> Callable[[], Answer]:
     """A maker of ids that was given, and where it raises or gives something else, our own."""
 
@@ -54,11 +54,11 @@ def steady(
             given: object = make()
             if isinstance(given, of) and f"{given}".isprintable() and 0 < len(f"{given}") <= LONGEST_ID:
                 return given
-            mishaps.note(name, f"gave {type(given).__name__}, which cannot be an id", "ours is taken instead")
+            faults.note(name, f"gave {type(given).__name__}, which cannot be an id", "ours is taken instead")
         except KeyboardInterrupt:
             raise
         except BaseException as exc:  # noqa: BLE001  it is the host's
-            mishaps.raised(name, exc, "an id of ours is taken instead")
+            faults.raised(name, exc, "an id of ours is taken instead")
         return own()
 
     return made
@@ -67,9 +67,9 @@ def steady(
 class SteadyHost:
     """The host as everybody here calls it: what it raises is an `Exception`, and noted once."""
 
-    def __init__(self, host: Host, mishaps: Mishaps) -> None:
+    def __init__(self, host: Host, faults: HostFaults) -> None:
         self._host = host
-        self._mishaps = mishaps
+        self._faults = faults
 
     def append_entry(self, kind: str, data: JsonObject) -> None:
         self._asked(lambda: self._host.append_entry(kind, data))
@@ -110,7 +110,7 @@ class SteadyHost:
             raise
         except BaseException as exc:
             if not may_raise:
-                self._mishaps.raised("host", exc, LOST)
+                self._faults.raised("host", exc, LOST)
             if isinstance(exc, Exception):
                 raise
             raise FaultError(described(exc)) from exc

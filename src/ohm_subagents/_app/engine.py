@@ -68,7 +68,7 @@ class Engine:
         self._background = background
         self._suites = suites
         self._new_uuid = (
-            uuid4 if new_uuid is None else steady(new_uuid, "new_uuid", assembly.sources.mishaps, own=uuid4, of=UUID)
+            uuid4 if new_uuid is None else steady(new_uuid, "new_uuid", assembly.sources.faults, own=uuid4, of=UUID)
         )
         self._memories: dict[str, dict[str, object]] = {}
         self._throttle = Throttle(jitter=SystemRandom().random)
@@ -79,7 +79,7 @@ class Engine:
             clock=assembly.sources.clock,
             new_id=_new_ids(new_task_id, assembly.sources, store),
             logger=assembly.sources.logger,
-            mishaps=assembly.sources.mishaps,
+            faults=assembly.sources.faults,
             throttle=self._throttle,
         )
         self.orchestrator = Orchestrator(context=lambda: self._context, running=self._running, store=store)
@@ -204,5 +204,5 @@ def _new_ids(given: Callable[[], str] | None, sources: Sources, store: Store) ->
     counted = task_ids(sources.clock, first=store.first_sequence)
     if given is None and sources.clock is system_clock:
         return trusted(counted)
-    ids = counted if given is None else steady(given, "new_task_id", sources.mishaps, own=counted, of=str)
+    ids = counted if given is None else steady(given, "new_task_id", sources.faults, own=counted, of=str)
     return not_kept(ids, store)

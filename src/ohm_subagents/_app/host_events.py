@@ -11,7 +11,7 @@ from ohm_subagents._surfaces.tool import as_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ohm_subagents._orchestrator.log import Logger
+    from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents._plugins.suites import EventHandler, JsonObject
 
 

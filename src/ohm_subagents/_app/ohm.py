@@ -14,8 +14,8 @@ from ohm_subagents._app.embedder import SteadyHost, steady_clock
 from ohm_subagents._app.handle import Handle, one_item, start_item
 from ohm_subagents._app.lifetime import NOTHING, working_engine
 from ohm_subagents._app.mounting import message_text
-from ohm_subagents._orchestrator.log import HostLogger
-from ohm_subagents._orchestrator.mishaps import Mishaps, SteadyLogger
+from ohm_subagents._orchestrator.observe.host_faults import HostFaults
+from ohm_subagents._orchestrator.observe.logger import HostLogger, SteadyLogger
 from ohm_subagents._plugins.suites import UNMOUNTED, ToolCall, ToolResult
 from ohm_subagents._surfaces.live_ui import LiveUi
 from ohm_subagents._surfaces.tool import as_json, guarded, unknown_tool
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ohm_subagents._app.assembly import Assembly, ConfigSource
     from ohm_subagents._app.engine import Engine
     from ohm_subagents._config.schema import OhmConfig
-    from ohm_subagents._orchestrator.log import Logger
+    from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents._plugins.embedding import Host
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import JsonObject, OnUpdate, Tool
@@ -87,12 +87,12 @@ class Ohm:
         `logger` (structlog): in place of the defaults. `host` shows who works, if `uiMode` says so, and is there for
         suites; see `emit`. `trust`: trust the project, as `ohm trust` does. Raises only for bad `plugins`, and for a
         `config` that is neither."""
-        mishaps, own_log = Mishaps(), HostLogger()
-        log = SteadyLogger(own_log, mishaps, own_log.hears) if logger is None else SteadyLogger(logger, mishaps)
-        now = system_clock if clock is None else steady_clock(clock, mishaps)
+        faults = HostFaults()
+        log = SteadyLogger(HostLogger() if logger is None else logger, faults)
+        now = system_clock if clock is None else steady_clock(clock, faults)
         live_ui, steady_host = None, None
         if host is not None:
-            steady_host = SteadyHost(host, mishaps)
+            steady_host = SteadyHost(host, faults)
             live_ui = LiveUi(
                 steady_host, tasks=lambda: tuple(ohm.store.recent()), settings=lambda: ohm.config, clock=now, logger=log
             )
@@ -104,7 +104,7 @@ class Ohm:
             profiles=None if profiles is None else tuple(profiles),
             logger=log,
             clock=now,
-            mishaps=mishaps,
+            faults=faults,
             host=steady_host,
             given_host=host,
             live_ui=live_ui,

@@ -12,8 +12,8 @@ from ohm_subagents._orchestrator.call_context import CallContext, current_contex
 from ohm_subagents._orchestrator.door import MisfitError, answered, bounded
 from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted
 from ohm_subagents._orchestrator.guard import RunGuard
+from ohm_subagents._orchestrator.observe.tracing import span
 from ohm_subagents._orchestrator.sink import RunSink
-from ohm_subagents._orchestrator.tracing import span
 from ohm_subagents._plugins.faults import cry, kept, stop_in
 from ohm_subagents._plugins.finalization import finalize_tool
 from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest, RunSpec

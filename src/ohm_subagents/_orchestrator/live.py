@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.call_context import CallContext
     from ohm_subagents._orchestrator.guard import RunGuard
-    from ohm_subagents._orchestrator.observe import Audience
+    from ohm_subagents._orchestrator.observe.observers import Observers
     from ohm_subagents._plugins.interfaces import RunOutput
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.events import Event, Outcome
@@ -42,13 +42,13 @@ class LiveTask:
     """
 
     __slots__ = (
-        *("_clock", "_finish", "_steer", "_store", "_taken", "asked", "attempt", "audience", "children", "current"),
+        *("_clock", "_finish", "_steer", "_store", "_taken", "asked", "attempt", "observers", "children", "current"),
         *("guard", "inbox", "item", "label", "outcome"),
         *("caller", "on_settled", "origin", "settled", "task", "ticket", "work"),
     )
 
     def __init__(
-        self, task: Task, plan: Plan, *, clock: Clock, store: Store, audience: Audience, caller: CallContext
+        self, task: Task, plan: Plan, *, clock: Clock, store: Store, observers: Observers, caller: CallContext
     ) -> None:
         self.task = task
         self.item = plan.item
@@ -71,7 +71,7 @@ class LiveTask:
         self.work: TaskHandle[None] | None = None
         self._clock = clock
         self._store = store
-        self.audience = audience
+        self.observers = observers
 
     def send(self, prompt: str, plan: Plan) -> QueuedPrompt:
         """Offer a follow-up to the run that goes on; what it does not take becomes a run after those that wait."""
@@ -153,7 +153,7 @@ class LiveTask:
         if self.task is before:
             return
         self._store.save(self.task, event)
-        self.audience.notify(self.task, event)
+        self.observers.notify(self.task, event)
         if self.task.is_terminal:
             self.settled.set()
             self.on_settled()
@@ -208,7 +208,7 @@ class LiveTask:
 
     def log_crash(self, error: BaseException) -> None:
         """A backend broke its law: the host should see the traceback, the caller only the message."""
-        self.audience.logger.error(
+        self.observers.logger.error(
             "backend.raised", task_id=self.task.id, backend=self.task.assignment.backend, exc_info=error
         )
 

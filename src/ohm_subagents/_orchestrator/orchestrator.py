@@ -15,9 +15,9 @@ from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.plan import plan
 from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
 from ohm_subagents._orchestrator.live import LiveTask
-from ohm_subagents._orchestrator.onlookers import Onlookers, watching
+from ohm_subagents._orchestrator.observe.call import Call
+from ohm_subagents._orchestrator.observe.observers import subscribed
 from ohm_subagents._orchestrator.patience import answered, cancelled, seconds, settled_anywhere
-from ohm_subagents._plugins.abort import either
 from ohm_subagents._plugins.home import Home
 from ohm_subagents._plugins.suites import KeptTask
 from ohm_subagents.contract.commands import (
@@ -87,12 +87,12 @@ class Orchestrator:
         or cancelling the caller, cancels the tasks or the follow-up that it waits for; a `wait` only stops waiting.
         """
         self.check_open()
-        reply = await self._execute(command, Onlookers(observer, progress), abort)
+        reply = await self._execute(command, Call(observer, progress, abort))
         if command.op != "status":  # what is told has to survive the death of this process
             await self._store.flush()
         return reply
 
-    async def _execute(self, command: Command, onlookers: Onlookers, abort: anyio.Event | None) -> Reply:
+    async def _execute(self, command: Command, call: Call) -> Reply:
         match self._context():
             case Err(error):
                 return Rejected(error=error, backend=STATIC, op=command.op)
@@ -102,19 +102,17 @@ class Orchestrator:
                     return Rejected(error=refusals.DISABLED, backend=backend, op=command.op)
                 match command:
                     case Start():
-                        return await self._start(command, context, backend, onlookers, abort)
+                        return await self._start(command, context, backend, call)
                     case Look():
                         return Seen(items=self._seen(command.ids), backend=backend, op="status")
                     case Wait():
-                        return await self._wait(command, backend, onlookers, abort)
+                        return await self._wait(command, backend, call)
                     case Send():
-                        return await self._send(command, context, onlookers, abort)
+                        return await self._send(command, context, call)
                     case Cancel():
-                        return await self._cancel(command, onlookers)
+                        return await self._cancel(command, call)
 
-    async def _start(
-        self, command: Start, context: AdmissionContext, backend: str, onlookers: Onlookers, abort: anyio.Event | None
-    ) -> Reply:
+    async def _start(self, command: Start, context: AdmissionContext, backend: str, call: Call) -> Reply:
         if command.background and not (command.by_program or context.config.subagents.async_start == "allow"):
             return Rejected(error=refusals.ASYNC_REFUSED, backend=backend, items=command.items)
         mistyped = refusals.mistyped("budget", command.budget, Budget)
@@ -128,7 +126,7 @@ class Orchestrator:
         def reply() -> Started:
             return Started(items=tuple(map(self._reply, admitted)), backend=backend, background=command.background)
 
-        observers = onlookers.of(reply)
+        observers = call.observers(reply)
         caller = context.caller(command.max_depth).child(command.budget, whose="the call")
         admitted += batch.enrolled(
             lambda planned: self._running.enrol(planned, (*context.host.observers(), *observers), caller),
@@ -138,34 +136,35 @@ class Orchestrator:
         usual = context.config.subagents.task_max_concurrency if command.parallel else 1
         self._running.begin(started, workers=usual if command.limit is None else command.limit)
         try:
-            if started and not command.background and (abort is None or not abort.is_set()):
-                with self._running.in_line(started[0], partial(onlookers.first_look, reply)):
-                    await either(partial(answered, started), abort)
+            if started and not command.background and not call.is_aborted:
+                with self._running.in_line(started[0], partial(call.show, reply)):
+                    await call.wait(partial(answered, started))
         finally:
             for live in started:
                 if not (command.background or live.asked.answered.is_set):
                     live.cancel(CALLER_GONE)
-                live.audience.leave(*observers)  # the call is over; its task need not be
+                live.observers.remove(*observers)  # the call is over; its task need not be
         return reply()
 
-    async def _wait(self, command: Wait, backend: str, onlookers: Onlookers, abort: anyio.Event | None) -> Reply:
+    async def _wait(self, command: Wait, backend: str, call: Call) -> Reply:
         live = [one for each in dict.fromkeys(command.ids) if (one := self._running.get(TaskId(each))) is not None]
         aborted = False
 
         def reply() -> Seen:
             return Seen(items=self._seen(command.ids), backend=backend, op="wait")
 
-        onlookers.first_look(reply)
-        with watching(live, onlookers.of(reply)), anyio.move_on_after(seconds(command.timeout_ms)) as patience:
-            aborted = await either(partial(settled_anywhere, live, command.ids, self._store), abort)
+        call.show(reply)
+        with (
+            subscribed((one.observers for one in live), call.observers(reply)),
+            anyio.move_on_after(seconds(command.timeout_ms)) as patience,
+        ):
+            aborted = await call.wait(partial(settled_anywhere, live, command.ids, self._store))
         items = self._seen(command.ids)
         is_done = all(isinstance(item, Missing) or item.task.is_terminal for item in items)
         over: WaitStatus = "aborted" if aborted and not patience.cancelled_caught else "timeout"
         return Seen(items=items, backend=backend, op="wait", wait_status="completed" if is_done else over)
 
-    async def _send(
-        self, command: Send, context: AdmissionContext, onlookers: Onlookers, abort: anyio.Event | None
-    ) -> Reply:
+    async def _send(self, command: Send, context: AdmissionContext, call: Call) -> Reply:
         match self._store.get(TaskId(command.id)):
             case Err(error):
                 return Rejected(error=error, backend=LOOKUP, op="send", task_id=TaskId(command.id))
@@ -189,45 +188,41 @@ class Orchestrator:
                         return refused(error=error, invocation=task.assignment.invocation if profile else None)
                     case Ok(admitted):
                         if live is None:
-                            return await self._resume(task, admitted, context, onlookers, abort)
-                        return await self._follow_up(live, command.prompt, admitted, onlookers, abort)
+                            return await self._resume(task, admitted, context, call)
+                        return await self._follow_up(live, command.prompt, admitted, call)
 
-    async def _follow_up(
-        self, live: LiveTask, prompt: str, admitted: Plan, onlookers: Onlookers, abort: anyio.Event | None
-    ) -> Reply:
+    async def _follow_up(self, live: LiveTask, prompt: str, admitted: Plan, call: Call) -> Reply:
         """The next run of a task that is not settled."""
         message = live.send(prompt, admitted)
         reply = partial(follow_up, live, message)
         try:
-            with watching([live], onlookers.of(reply)):
-                onlookers.first_look(reply)
-                await either(message.answered.wait, abort)
+            with subscribed([live.observers], call.observers(reply)):
+                call.show(reply)
+                await call.wait(message.answered.wait)
         finally:
             told = reply() if message.answered.is_set else abandoned(live, message)
         return told
 
-    async def _resume(
-        self, former: Task, admitted: Plan, context: AdmissionContext, onlookers: Onlookers, abort: anyio.Event | None
-    ) -> Reply:
+    async def _resume(self, former: Task, admitted: Plan, context: AdmissionContext, call: Call) -> Reply:
         """A new task in the session of a settled one, which itself never changes."""
         if self._running.is_busy(former.session_id):
             error = refusals.busy(former.session_id)
             return Rejected(error=error, backend=former.assignment.backend, op="send", task_id=former.id)
-        watchers = onlookers.of(lambda: follow_up(live, live.asked))
-        match self._running.enrol(admitted, (*context.host.observers(), *watchers), context.caller(), former=former):
+        observers = call.observers(lambda: follow_up(live, live.asked))
+        match self._running.enrol(admitted, (*context.host.observers(), *observers), context.caller(), former=former):
             case Err(error):
                 return Rejected(error=error, backend=former.assignment.backend, op="send", task_id=former.id)
             case Ok(live):
                 self._running.begin([live], workers=1)
                 try:
-                    await either(partial(answered, [live]), abort)
+                    await call.wait(partial(answered, [live]))
                 finally:
                     if not live.asked.answered.is_set:
                         live.cancel(CALLER_GONE)
-                    live.audience.leave(*watchers)
+                    live.observers.remove(*observers)
                 return follow_up(live, live.asked)
 
-    async def _cancel(self, command: Cancel, onlookers: Onlookers) -> Reply:
+    async def _cancel(self, command: Cancel, call: Call) -> Reply:
         match self._store.get(TaskId(command.id)):
             case Err(error):
                 return Rejected(error=error, backend=LOOKUP, op="cancel", task_id=TaskId(command.id))
@@ -243,9 +238,9 @@ class Orchestrator:
                     newest = running[0].task if running else task
                     return Stopped(task=newest, applied=bool(running), prior=task.status)
 
-                with watching(running, onlookers.of(reply)):
+                with subscribed((one.observers for one in running), call.observers(reply)):
                     await cancelled(running, ASKED, self._store)
-                onlookers.first_look(reply)
+                call.show(reply)
                 return reply()
 
     def _seen(self, ids: tuple[str, ...]) -> tuple[Accepted | Missing, ...]:
@@ -284,7 +279,7 @@ class Orchestrator:
     def watching(self, task_id: TaskId, observer: Observer) -> Generator[Task | None]:
         """Follow one task; gives its state as it is at the start, or None if it is unknown."""
         live = self._running.get(task_id)
-        with watching([] if live is None else [live], (observer,)):
+        with subscribed([] if live is None else [live.observers], (observer,)):
             found = self._store.get(task_id)
             yield found.ok_value if isinstance(found, Ok) else None
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.call_context import CallContext
-    from ohm_subagents._orchestrator.observe import Audience
+    from ohm_subagents._orchestrator.observe.observers import Observers
     from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.events import Event, Outcome
     from ohm_subagents.contract.ids import Clock
@@ -65,14 +65,14 @@ OF_ERRORS: Final = ("message", "advice", "summary", "cause")
 
 
 def live_task(
-    task: Task, plan: Plan, *, clock: Clock, store: Store, audience: Audience, caller: CallContext
+    task: Task, plan: Plan, *, clock: Clock, store: Store, observers: Observers, caller: CallContext
 ) -> LiveTask:
     """The task, live; without secrets if its item wants that."""
     redactor = plan.item.redaction
     if redactor is None:
-        return LiveTask(task, plan, clock=clock, store=store, audience=audience, caller=caller)
+        return LiveTask(task, plan, clock=clock, store=store, observers=observers, caller=caller)
     task = redacted_task(task, redactor)
-    return RedactedTask(task, plan, redactor, clock=clock, store=store, audience=audience, caller=caller)
+    return RedactedTask(task, plan, redactor, clock=clock, store=store, observers=observers, caller=caller)
 
 
 def redacted_task(task: Task, redactor: Redactor) -> Task:
@@ -116,10 +116,10 @@ class RedactedTask(LiveTask):
         *,
         clock: Clock,
         store: Store,
-        audience: Audience,
+        observers: Observers,
         caller: CallContext,
     ) -> None:
-        super().__init__(task, plan, clock=clock, store=store, audience=audience, caller=caller)
+        super().__init__(task, plan, clock=clock, store=store, observers=observers, caller=caller)
         self._redactor = redactor
         self._held = HeldText(redactor)
         self._is_cut = False
@@ -135,7 +135,7 @@ class RedactedTask(LiveTask):
 
     def log_crash(self, error: BaseException) -> None:
         told = self.told("".join(traceback.format_exception(error)))
-        self.audience.logger.error(
+        self.observers.logger.error(
             "backend.raised", task_id=self.task.id, backend=self.task.assignment.backend, traceback=told
         )
 

@@ -10,7 +10,7 @@ from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.plan import new_task, refused_task
 from ohm_subagents._orchestrator.alarm import Alarm
 from ohm_subagents._orchestrator.drive import Driver
-from ohm_subagents._orchestrator.observe import Audience
+from ohm_subagents._orchestrator.observe.observers import Observers
 from ohm_subagents._orchestrator.redacted import live_task, redacted_event, redacted_task
 from ohm_subagents._orchestrator.run_queue import RunQueue
 from ohm_subagents.contract.events import Failed, TaskQueued, TaskSettled
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.call_context import CallContext
     from ohm_subagents._orchestrator.live import LiveTask
-    from ohm_subagents._orchestrator.log import Logger
-    from ohm_subagents._orchestrator.mishaps import Mishaps
+    from ohm_subagents._orchestrator.observe.host_faults import HostFaults
+    from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents._orchestrator.throttle import Throttle
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.pool import BackendPool
@@ -56,14 +56,14 @@ class RunningTasks:
         clock: Clock,
         new_id: Callable[[], Result[TaskId, OhmError]],
         logger: Logger,
-        mishaps: Mishaps,
+        faults: HostFaults,
         throttle: Throttle,
     ) -> None:
         self._store = store
         self._clock = clock
         self._new_id = new_id
         self._logger = logger
-        self._mishaps = mishaps
+        self._faults = faults
         self._alarm = Alarm(group)
         self._driver = Driver(pool, alarm=self._alarm, throttle=throttle)
         self._queue = RunQueue(group, self._driver.drive)
@@ -127,8 +127,8 @@ class RunningTasks:
             task = continuing(task, former)
         if admitted.item.resumes and admitted.item.checkpoint is not None:
             task = replace(task, activity=replace(task.activity, checkpoint=admitted.item.checkpoint))
-        audience = Audience(observers, self._logger, self._mishaps)
-        live = live_task(task, admitted, clock=self._clock, store=self._store, audience=audience, caller=caller)
+        told = Observers(observers, self._logger, self._faults)
+        live = live_task(task, admitted, clock=self._clock, store=self._store, observers=told, caller=caller)
         live.on_settled = lambda: self._forget(live)
         self._live[task_id] = live
         if parent is not None:

@@ -86,7 +86,7 @@ def trust_line(cwd: Path) -> tuple[bool, str]:
 def _looked_at(cwd: Path) -> Assembly:
     """What the project's files make of an `Ohm`; the time stands still, so that each file is read once."""
     from ohm_subagents._app.assembly import Sources, assemble, system_clock
-    from ohm_subagents._orchestrator.log import HostLogger
+    from ohm_subagents._orchestrator.observe.logger import HostLogger
 
     now = system_clock()
     return assemble(

@@ -1,14 +1,12 @@
-"""structlog as an observer: events become log lines here and nowhere else, in the words of one table."""
+"""Events as log lines: written here and nowhere else, in the words of one table."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._orchestrator.mishaps import SteadyLogger
-from ohm_subagents._plugins.hookspecs import PROJECT
+from ohm_subagents._orchestrator.observe.logger import HostLogger, SteadyLogger
 from ohm_subagents.contract.events import (
     AgentEnded,
     Checkpointed,
@@ -37,66 +35,19 @@ from ohm_subagents.contract.events import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents.contract.task import Task
-
-
-class Logger(Protocol):
-    """What we need of a structlog logger."""
-
-    def info(self, event: str, **fields: object) -> object: ...
-    def warning(self, event: str, **fields: object) -> object: ...
-    def error(self, event: str, **fields: object) -> object: ...
-    def exception(self, event: str, **fields: object) -> object: ...
-
-
-class HostLogger:
-    """structlog over the stdlib logger `ohm_subagents`: says nothing until the host listens, never prints.
-
-    A line that nobody listens to costs a look at the level; structlog is loaded for the first one that is written.
-    """
-
-    def __init__(self) -> None:
-        self._stdlib = logging.getLogger(PROJECT)
-
-    def hears(self, level: int) -> bool:
-        """Whether the host listens to lines of this level."""
-        return self._stdlib.isEnabledFor(level)
-
-    def info(self, event: str, **fields: object) -> None:
-        if self._stdlib.isEnabledFor(logging.INFO):
-            self._structured.info(event, **fields)
-
-    def warning(self, event: str, **fields: object) -> None:
-        if self._stdlib.isEnabledFor(logging.WARNING):
-            self._structured.warning(event, **fields)
-
-    def error(self, event: str, **fields: object) -> None:
-        if self._stdlib.isEnabledFor(logging.ERROR):
-            self._structured.error(event, **fields)
-
-    def exception(self, event: str, **fields: object) -> None:
-        if self._stdlib.isEnabledFor(logging.ERROR):
-            self._structured.exception(event, **fields)
-
-    @cached_property
-    def _structured(self) -> Logger:
-        import structlog  # noqa: PLC0415  its import costs more than all of ours
-
-        logger: Logger = structlog.wrap_logger(
-            self._stdlib,
-            processors=[structlog.stdlib.render_to_log_kwargs],
-            wrapper_class=structlog.stdlib.BoundLogger,
-        )
-        return logger
 
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """How a kind of line is called, when it is written, and which fields it has besides the common ones."""
+    """One kind of log line."""
 
     name: str
     when: str
+    """The occasion, as one sentence of the table in the documentation."""
     adds: tuple[str, ...] = ()
+    """The names of its fields besides `COMMON`."""
 
 
 COMMON: Final = (
@@ -122,7 +73,6 @@ LINES: Final[Mapping[type[Event], LogLine]] = {
     RunEnded: LogLine("run.ended", "The backend returned, failed or was stopped.", _END),
     TaskSettled: LogLine("task.settled", "Nothing more will happen to the task.", _END),
 }
-"""Streamed text, tool payloads and usage steps are not log lines."""
 
 UNLOGGED: Final[tuple[type[Event], ...]] = (
     AgentEnded,
@@ -132,14 +82,15 @@ UNLOGGED: Final[tuple[type[Event], ...]] = (
     UsageAdded,
     Checkpointed,
 )
+"""Streamed text, tool payloads and usage steps are not log lines."""
 
 
 class LogObserver:
-    """Events → structlog lines with one set of fields. Prompts, answers and tool payloads never leave through here."""
+    """Writes the events of all tasks to a logger. Prompts, answers and tool payloads never leave through here."""
 
     def __init__(self, logger: Logger) -> None:
         self._logger = logger
-        self._hears = logger.hears if isinstance(logger, HostLogger | SteadyLogger) else None
+        self._is_enabled = logger.is_enabled if isinstance(logger, HostLogger | SteadyLogger) else None
 
     def notify(self, task: Task, event: Event) -> None:
         """Write the line of this event, if it has one."""
@@ -147,7 +98,7 @@ class LogObserver:
         if line is None:
             return
         is_warning = _is_warning(event)
-        if self._hears is not None and not self._hears(logging.WARNING if is_warning else logging.INFO):
+        if self._is_enabled is not None and not self._is_enabled(logging.WARNING if is_warning else logging.INFO):
             return
         write = self._logger.warning if is_warning else self._logger.info
         write(line.name, **_common(task) | _own(task, event))
@@ -209,7 +160,7 @@ def _own(task: Task, event: Event) -> dict[str, object]:
 
 
 def log_table() -> str:
-    """Markdown: every line, when it is written, and the fields that it adds to the common ones."""
+    """Return a Markdown table of every line, its occasion, and the fields that it adds to the common ones."""
     rows = (
         f"| `{line.name}` | {line.when} | {', '.join(f'`{name}`' for name in line.adds)} |" for line in LINES.values()
     )

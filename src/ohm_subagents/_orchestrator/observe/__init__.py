@@ -1,0 +1,1 @@
+"""Watching a run from outside: observers, log lines, spans. Nothing here changes a task."""
