@@ -22,7 +22,7 @@ from ohm_subagents._profiles.fenced import problem as os_problem
 from ohm_subagents._profiles.fenced import read_fenced as read_document
 from ohm_subagents._profiles.fenced import split as split_front_matter
 from ohm_subagents._profiles.fresh import Fresh as TimedCache
-from ohm_subagents._profiles.untrusted import untrusted
+from ohm_subagents._profiles.trust import untrusted
 from ohm_subagents._profiles.yaml_text import YamlText, dump_yaml
 from ohm_subagents._surfaces.file_lock import claimed, locked
 from ohm_subagents._surfaces.private_file import write_private

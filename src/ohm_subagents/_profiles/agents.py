@@ -16,7 +16,7 @@ from ohm_subagents._profiles.fenced import Fault, Fenced, read_fenced, read_fold
 from ohm_subagents._profiles.fresh import Fresh
 from ohm_subagents._profiles.skills import FOLDER as SKILLS
 from ohm_subagents._profiles.skills import Skills, discover, equipped, left_out
-from ohm_subagents._profiles.untrusted import untrusted
+from ohm_subagents._profiles.trust import untrusted
 from ohm_subagents._profiles.yaml_text import dump_yaml
 from ohm_subagents._views.agent_profiles import profile_summary
 from ohm_subagents.contract.agent import AgentOptions

@@ -13,8 +13,7 @@ from ohm_subagents._config.tool_rules import fold_tool
 from ohm_subagents._config.trust import nothing
 from ohm_subagents._profiles.fenced import read_folder
 from ohm_subagents._profiles.markdown import parse_profile
-from ohm_subagents._profiles.rights import tightened
-from ohm_subagents._profiles.untrusted import untrusted
+from ohm_subagents._profiles.trust import tightened
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err
@@ -162,7 +161,7 @@ class _Shelf:
 
     def tightened(self, profile: Profile, *, is_trusted: bool = True) -> Profile:
         """A project's profile with no more rights than the one it overrides; what it does not get is named."""
-        both, lost = (tightened if is_trusted else untrusted)(profile, self.profiles.get(fold_id(profile.id)))
+        both, lost = tightened(profile, self.profiles.get(fold_id(profile.id)), is_trusted=is_trusted)
         self.diagnostics += lost
         return both
 

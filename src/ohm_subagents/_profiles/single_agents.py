@@ -14,7 +14,7 @@ from ohm_subagents._config.trust import everything, nothing
 from ohm_subagents._config.values import shown
 from ohm_subagents._profiles.agents import AgentRoster
 from ohm_subagents._profiles.fenced import problem, read_folder, split
-from ohm_subagents._profiles.untrusted import untrusted
+from ohm_subagents._profiles.trust import untrusted
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.model_pattern import parse_model_pattern

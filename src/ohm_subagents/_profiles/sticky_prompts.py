@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 from ohm_subagents._config.trust import everything, nothing
 from ohm_subagents._config.values import shown
 from ohm_subagents._profiles.fenced import read_fenced, read_folder, split
-from ohm_subagents._profiles.untrusted import untrusted
+from ohm_subagents._profiles.trust import untrusted
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError

@@ -1,0 +1,190 @@
+"""A project's profile by the trust of its user: its own text, and of each right what the profile it overrides has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from pydantic.alias_generators import to_camel
+
+from ohm_subagents._config.merge import backend_choices, backend_refusal
+from ohm_subagents._config.tool_rules import fold_tool, has_tool
+from ohm_subagents._config.trust import COMMAND
+from ohm_subagents.contract.agent import AgentOptions
+from ohm_subagents.contract.child_tools import CHILD_TOOLS, READING_TOOLS
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.model_pattern import ModelPattern
+from ohm_subagents.contract.profile import Profile, ToolPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_NEW: Final = Profile(id="", name="", summary="", prompt="", primary=True)
+"""The rights of a profile that overrides none."""
+_NO_OPTIONS: Final = AgentOptions()
+_FREE: Final = ModelPattern(provider="local", model="search")
+"""A model that costs nothing and reads no file of its own."""
+_VAIN: Final = (
+    ("polling", fold_tool, "exempt a tool from the loop guard"),
+    ("env", str, "show a subagent more of the environment"),
+)
+_STARTED: Final = ("extensions", "suggested_skills", "load_skills", "extra_args")
+
+
+def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> tuple[Profile, tuple[Diagnostic, ...]]:
+    """Return a project's profile with no more rights than `former`, which it overrides, and name what it does not get.
+
+    Of a project that its user does not trust it has of the tools at most those that read, and chooses no model:
+    whoever writes the text that a subagent is given decides what it does. A trusted project's profile that overrides
+    none has its own tools and model. The limits and the budget of any project only lower what holds without them.
+    """
+    base = former or _NEW
+    joined = replace(
+        profile,
+        limits=base.limits,
+        limits_at_most=profile.limits,
+        budget=base.budget,
+        budget_at_most=profile.budget,
+        polling=base.polling,
+        env=base.env,
+        backend=profile.backend if profile.backend in backend_choices(is_trusted=is_trusted) else base.backend,
+        tools=_common_tools(profile, base) if former else profile.tools,
+        internal=profile.internal or base.internal,
+        feature=base.feature or profile.feature,
+        agent=profile.agent and _started(profile.agent, base.agent or _NO_OPTIONS),
+        overrides=base.source,
+    )
+    found = [
+        Diagnostic(subject=profile.id, message=message, source=profile.source)
+        for message in _refused(profile, base, joined, is_trusted=is_trusted)
+    ]
+    if is_trusted:
+        return joined, tuple(found)
+    held = replace(
+        joined,
+        tools=_reading_tools(joined),
+        model=base.model,
+        fallback_model=_FREE if joined.fallback_model == _FREE else base.fallback_model,
+        primary=joined.primary and base.primary,
+        agent=joined.agent and _modelled(joined.agent, base.agent or _NO_OPTIONS),
+        finalize=joined.finalize or base.finalize,
+        result_schema=base.result_schema or joined.result_schema,
+    )
+    lost = tuple(_unless_trusted(profile, joined, held))
+    if not lost:
+        return held, tuple(found)
+    message = (
+        f"The profile '{profile.name}' of a project that is not trusted does not get {', '.join(lost)}. To allow it, "
+        f"trust the project ('{COMMAND}')."
+    )
+    told = Diagnostic(subject=profile.id, message=message, source=profile.source or None)
+    return replace(held, notes=(*held.notes, message)), (*found, told)
+
+
+def untrusted(profile: Profile, former: Profile | None) -> tuple[Profile, tuple[Diagnostic, ...]]:
+    """Return the profile of a project that its user does not trust, as `tightened` does."""
+    return tightened(profile, former, is_trusted=False)
+
+
+def _common_tools(profile: Profile, base: Profile) -> ToolPolicy:
+    denied = tuple(dict.fromkeys((*profile.tools.denied, *base.tools.denied)))
+    lists = [one.tools.allowed for one in (base, profile) if one.tools.allowed is not None]
+    if not lists:
+        return ToolPolicy(denied=denied)
+    names = (name for name in lists[0] if all(has_tool(one, name) for one in lists[1:]) and not has_tool(denied, name))
+    is_clear = profile.tools.allowed is None or not profile.tools.denied
+    # Of an agent profile, both lists would be a conflict, unless its own file has them.
+    return ToolPolicy(allowed=tuple(names), denied=() if profile.agent is not None and is_clear else denied)
+
+
+def _reading_tools(profile: Profile) -> ToolPolicy:
+    names = tuple(name for name in _listed(profile.tools) if has_tool(READING_TOOLS, name))
+    is_clear = profile.tools.allowed is None or not profile.tools.denied
+    return ToolPolicy(allowed=names, denied=() if is_clear else profile.tools.denied)
+
+
+def _started(agent: AgentOptions, base: AgentOptions) -> AgentOptions:
+    """Start an agent with what both give; each may leave something out."""
+    return replace(
+        agent,
+        no_extensions=agent.no_extensions or base.no_extensions,
+        extensions=tuple(one for one in agent.extensions if one in base.extensions),
+        no_skills=agent.no_skills or base.no_skills,
+        suggested_skills=() if base.no_skills else agent.suggested_skills,
+        load_skills=() if base.no_skills else agent.load_skills,
+        no_context_files=agent.no_context_files or base.no_context_files,
+        extra_args=agent.extra_args if agent.extra_args == base.extra_args else (),
+    )
+
+
+def _modelled(agent: AgentOptions, base: AgentOptions) -> AgentOptions:
+    return replace(
+        agent,
+        provider=base.provider,
+        model=base.model,
+        thinking=base.thinking,
+        is_readonly=agent.is_readonly or base.is_readonly,
+    )
+
+
+def _refused(profile: Profile, base: Profile, joined: Profile, *, is_trusted: bool) -> Iterator[str]:
+    """Name what no project's profile gets."""
+    who = f"The profile '{profile.id}' of a project"
+    lost = [f"the tool '{name}'" for name in sorted(_beyond(profile.tools, joined.tools))]
+    if joined.internal != profile.internal:
+        lost.append("the right to be seen")
+    if base.feature not in {None, profile.feature}:
+        lost.append(f"the right to run without features.{base.feature}")
+    if lost:
+        yield (
+            f"{who} does not get {', '.join(lost)}: {base.source or 'a plugin'}, which it overrides, gives less, and a "
+            "project's file cannot add to it. The user's file can."
+        )
+    for key, folded, deed in _VAIN:
+        given = {folded(one) for one in getattr(base, key)}
+        names = [f"'{one}'" for one in getattr(profile, key) if folded(one) not in given]
+        if names:
+            yield (
+                f"{who} names {', '.join(names)} in '{key}', which has no effect: a project's file cannot {deed}. The "
+                "user's file can."
+            )
+    if profile.backend not in {None, base.backend, *backend_choices(is_trusted=is_trusted)}:
+        why = backend_refusal(profile.backend)
+        yield f"{who} names '{profile.backend}' as 'backend', which has no effect: {why}."
+    options = [key for key in _STARTED if getattr(joined.agent, key, None) != getattr(profile.agent, key, None)]
+    if options:
+        keys = ", ".join(f"'{to_camel(key)}'" for key in options)
+        yield (
+            f"{who} names more in {keys} than it gets: a project's file cannot add to how an agent is started. The "
+            "user's file can."
+        )
+
+
+def _unless_trusted(profile: Profile, joined: Profile, held: Profile) -> Iterator[str]:
+    """Name what the profile does not get for want of trust alone."""
+    yield from (f"the tool '{name}'" for name in _beyond(joined.tools, held.tools))
+    if profile.model not in {None, held.model}:
+        yield f"the model '{profile.model}'"
+    elif profile.agent is not None and held.agent is not None:
+        asked = (profile.agent.provider, profile.agent.model, profile.agent.thinking)
+        given = (held.agent.provider, held.agent.model, held.agent.thinking)
+        if any(wish not in {None, one} for wish, one in zip(asked, given, strict=True)):
+            yield "a model of its choice"
+    if profile.fallback_model not in {None, held.fallback_model}:
+        yield f"the model '{profile.fallback_model}'"
+    if profile.primary and not held.primary:
+        yield "a direct tool"
+    if profile.result_schema not in (None, held.result_schema):
+        yield "a 'resultSchema' in place of the one in force"
+
+
+def _beyond(asked: ToolPolicy, given: ToolPolicy) -> tuple[str, ...]:
+    """Return the tools that one policy lists and the other does not."""
+    names = _listed(given)
+    return tuple(name for name in _listed(asked) if not has_tool(names, name))
+
+
+def _listed(policy: ToolPolicy) -> tuple[str, ...]:
+    """Return the tools that a policy names, or all of ours; those of plugins are not known yet."""
+    names = CHILD_TOOLS if policy.allowed is None else policy.allowed
+    return tuple(name for name in names if not has_tool(policy.denied, name))
