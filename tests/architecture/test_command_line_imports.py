@@ -16,7 +16,7 @@ finally:
     print(*sys.modules, file=sys.stderr)
 """
 SERVERS = {"pydantic_ai", "genai_prices", "openai", "anthropic", "httpx", "opentelemetry", "trio", "jsonschema", "rich"}
-ENGINE = {"anyio", "asyncio", "pluggy", "sqlite3", "psutil", "wcwidth", "structlog", "ruamel.yaml"}
+ENGINE = {"anyio", "asyncio", "pluggy", "sqlite3", "psutil", "wcwidth", "structlog", "yaml"}
 UNUSED = {
     "psutil",
     "wcwidth",

@@ -20,7 +20,7 @@ HEAVY = {
     "llama_cpp",
     "rich",
     "typer",
-    "ruamel.yaml",
+    "yaml",
     "wcwidth",
     "pytest",
     "structlog",
