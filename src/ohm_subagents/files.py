@@ -16,6 +16,7 @@ from ohm_subagents._config.trust import Covers
 from ohm_subagents._config.trust import everything as trust_everything
 from ohm_subagents._config.trust import nothing as trust_nothing
 from ohm_subagents._config.values import MAX_INTEGER, switch
+from ohm_subagents._config.values import shown as quoted_value
 from ohm_subagents._profiles.fenced import Fault, read_folder, read_text
 from ohm_subagents._profiles.fenced import Fenced as Document
 from ohm_subagents._profiles.fenced import problem as os_problem
@@ -45,6 +46,7 @@ __all__ = [
     "is_one_place",
     "locked",
     "os_problem",
+    "quoted_value",
     "read_document",
     "read_folder",
     "read_regular",

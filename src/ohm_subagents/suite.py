@@ -17,8 +17,10 @@ from ohm_subagents._plugins.interfaces import Options
 from ohm_subagents._plugins.observer import Observer
 from ohm_subagents._plugins.suites import (
     UNMOUNTED,
+    DiagnosticSource,
     EventHandler,
     Executor,
+    HostDoor,
     JsonObject,
     KeptTask,
     OnUpdate,
@@ -32,7 +34,6 @@ from ohm_subagents._plugins.suites import (
 )
 from ohm_subagents._surfaces.arguments import complaint, shown
 from ohm_subagents._surfaces.arguments import whole as whole_number
-from ohm_subagents._surfaces.mounting import STARTING as SUBAGENT_TOOLS
 from ohm_subagents._surfaces.plain_failure import plain_failure
 from ohm_subagents._surfaces.suite_options import WrongOptionError, suite_options
 from ohm_subagents._surfaces.title import title_of
@@ -107,7 +108,7 @@ from ohm_subagents.contract.child_tools import CHILD_TOOLS, READING_TOOLS
 from ohm_subagents.contract.diagnostics import CUT_OFF, TOOLLESS
 from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.limits import FOREVER_MS
-from ohm_subagents.contract.nesting import Nesting
+from ohm_subagents.contract.place import Nesting, Place
 from ohm_subagents.contract.task import UNAVAILABLE
 from ohm_subagents.contract.text import encodable, encodable_json
 from ohm_subagents.contract.usage import NOTHING_USED
@@ -120,7 +121,6 @@ __all__ = [
     "FOREVER_MS",
     "NOTHING_USED",
     "READING_TOOLS",
-    "SUBAGENT_TOOLS",
     "TOOLLESS",
     "UNAVAILABLE",
     "UNMOUNTED",
@@ -138,6 +138,7 @@ __all__ = [
     "ClosedError",
     "Command",
     "Diagnostic",
+    "DiagnosticSource",
     "Err",
     "ErrorCode",
     "Event",
@@ -147,6 +148,7 @@ __all__ = [
     "Finalized",
     "Guard",
     "Host",
+    "HostDoor",
     "ItemReply",
     "JsonObject",
     "KeptTask",
@@ -162,6 +164,7 @@ __all__ = [
     "OnUpdate",
     "Options",
     "Outcome",
+    "Place",
     "Profile",
     "Progress",
     "Recorded",

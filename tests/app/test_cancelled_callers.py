@@ -22,7 +22,7 @@ class Waiting:
         async def wait(_call):
             await anyio.sleep_forever()
 
-        context.on("session_start", wait)
+        context.host.on("session_start", wait)
         tool = Tool(
             name="wait",
             label="Wait",

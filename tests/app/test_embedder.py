@@ -148,7 +148,7 @@ async def test_a_suite_and_its_tools_and_handlers_that_raise(error):
         raise error
 
     def build(context):
-        context.on("session_start", handler)
+        context.host.on("session_start", handler)
         context.spawn(lambda: handler(None))
         return ()
 
@@ -257,7 +257,7 @@ class TestExit:
             await shields(None)
 
         def build(context):
-            context.on(UNMOUNTED, hang)
+            context.host.on(UNMOUNTED, hang)
             context.spawn(hang)
             return ()
 

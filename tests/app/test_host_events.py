@@ -27,11 +27,11 @@ class Notes:
     def _build(self, context):
         async def noted(payload):
             self.heard.append(payload)
-            if context.host is not None:
-                context.host.append_entry(self.name, {"n": len(self.heard), "of": context.clock()})
+            if context.host.program is not None:
+                context.host.program.append_entry(self.name, {"n": len(self.heard), "of": context.clock()})
             return self.answer
 
-        context.on("session_start", noted)
+        context.host.on("session_start", noted)
         return ()
 
 
@@ -57,7 +57,7 @@ async def test_a_handler_that_raises_is_logged_and_costs_nothing_else(caplog):
             payload["reason"] = "spoilt"
             raise LookupError("no luck")
 
-        context.on("session_start", broken)
+        context.host.on("session_start", broken)
 
     notes = Notes(answer={})
     async with mounted(surface=Surface(build), plugins=[notes], suites=["surface", "notes"]) as surface:
@@ -73,7 +73,7 @@ async def test_each_handler_has_the_payload_as_json_for_itself():
         async def greedy(payload):
             payload["list"].clear()
 
-        context.on("session_start", greedy)
+        context.host.on("session_start", greedy)
 
     notes = Notes()
     async with mounted(surface=Surface(build), plugins=[notes], suites=["surface", "notes"]) as surface:
@@ -110,7 +110,7 @@ async def test_a_suite_hears_when_a_mounting_of_it_is_over():
             async def over(payload):
                 heard.append((number, payload))
 
-            context.on("unmounted", over)
+            context.host.on("unmounted", over)
             return ()
 
     async with opened(Numbered("numbered"), suites=None, config={"suites": ["numbered"]}) as ohm:
@@ -138,7 +138,7 @@ async def test_a_suite_reaches_the_host_and_the_clock_and_what_ids_are_made_of()
         await surface.ohm.emit("session_start")
 
     context = surface.context
-    assert (context.host, context.clock(), context.new_uuid()) == (host, 42, one)
+    assert (context.host.program, context.clock(), context.new_uuid()) == (host, 42, one)
     assert host.branch() == ({"type": "custom", "customType": "notes", "data": {"n": 1, "of": 42}},)
 
 
@@ -146,7 +146,7 @@ async def test_a_host_is_told_everything_as_a_suite_says_it():
     host, surface = MemoryHost(), Surface()
     async with mounted(surface=surface, host=host):
         ours = surface.ohm.assembly.sources.host
-        for told in (ours, surface.context.host):
+        for told in (ours, surface.context.host.program):
             told.send_message("note", "a", display=False)
             told.send_user_message("b", follow_up=True)
             told.set_widget("w", ["c"], placement="belowEditor")
@@ -177,6 +177,6 @@ async def test_a_suite_for_parents_and_subagents_hears_an_event_once():
 async def test_without_a_host_there_is_none_and_ids_are_random():
     async with mounted() as surface:
         context = surface.context
-        assert context.host is None
+        assert context.host.program is None
         assert context.new_uuid() != context.new_uuid()
         assert context.new_uuid().version == 4

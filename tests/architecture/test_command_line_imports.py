@@ -25,8 +25,8 @@ UNUSED = {
     "ohm_subagents._store.snapshot_reading",
     "ohm_subagents._store.snapshot_schema",
     "ohm_subagents._surfaces.delegate.suite",
-    "ohm_subagents._surfaces.single.suite",
-    "ohm_subagents._surfaces.sticky.suite",
+    "ohm_subagents.suites.single.suite",
+    "ohm_subagents.suites.sticky.suite",
     "ohm_subagents.cli.doctor",
 }
 

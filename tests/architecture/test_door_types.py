@@ -14,12 +14,10 @@ from public_doors import DOORS
 PRIVATE_FOR_NOW = {
     "ohm_subagents.Handle",
     "ohm_subagents.Ohm",
-    "ohm_subagents.plugin.SuiteContext",
     "ohm_subagents.run_sync",
     "ohm_subagents.shell.Child",
     "ohm_subagents.shell.Supervisor",
     "ohm_subagents.shell.shell_backend",
-    "ohm_subagents.suite.SuiteContext",
 }
 """Their signatures still name types of private rooms; this list only gets shorter."""
 

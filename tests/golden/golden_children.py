@@ -2,7 +2,7 @@
 
 What a case expects of signals and of the seconds in which they come, of final texts, usage and words of errors is what
 this fake makes of its script. The same rules are played on real processes in tests/backends/shell (`test_process_end`,
-`test_process_signals`, `test_pi_reader`) and on a nested pi in tests/surfaces/single/test_on_a_nested_pi.py.
+`test_process_signals`, `test_pi_reader`) and on a nested pi in tests/suites/single/test_on_a_nested_pi.py.
 """
 
 import json

@@ -9,15 +9,15 @@ from golden_outcome import Outcome
 from golden_recording import Json
 from golden_world import World
 
-from ohm_subagents._config.devkit_settings import FILE, load_devkit_settings
 from ohm_subagents._config.trust import everything
-from ohm_subagents._profiles.single_agents import load_single_agents, parse_single_agent
-from ohm_subagents._surfaces.single.child_prompt import child_prompt
-from ohm_subagents._surfaces.single.details import SubagentErrorCode
-from ohm_subagents._surfaces.single.tool_policy import tools_of
 from ohm_subagents._views.redaction import Redaction
 from ohm_subagents.contract import Profile
-from ohm_subagents.contract.devkit_settings import DevkitSettings
+from ohm_subagents.suite import Place
+from ohm_subagents.suites.single.agents import load_agents, parse_agent
+from ohm_subagents.suites.single.child_prompt import child_prompt
+from ohm_subagents.suites.single.details import SubagentErrorCode
+from ohm_subagents.suites.single.settings import FILE, SingleSettings, load_settings
+from ohm_subagents.suites.single.tool_policy import tools_of
 
 SETTINGS = {
     "enabled": "enabled",
@@ -37,7 +37,7 @@ async def sanitize_output(world: World, call: Json) -> Outcome:
 
 
 async def load_agent(_world: World, call: Json) -> Outcome:
-    profile = parse_single_agent(call["content"], source="agents/case.md", is_local=False)
+    profile = parse_agent(call["content"], source="agents/case.md", is_local=False)
     agent = {} if profile is None else documented(profile)
     return Outcome(facts={"loaded": profile is not None, "agent": agent})
 
@@ -56,7 +56,7 @@ def documented(profile: Profile) -> Json:
 
 async def discover_agents(world: World, call: Json) -> Outcome:
     cwd = Path(call.get("cwd", world.place.cwd))
-    found = load_single_agents(cwd=cwd, agent_dir=world.place.agent_dir, trusts=everything).profiles
+    found = load_agents(Place(cwd=cwd, agent_dir=world.place.agent_dir, trusts=everything)).profiles
     agents = {name: documented(profile) for name, profile in found.items()}
     facts: Json = {
         "names": [*agents],
@@ -74,13 +74,13 @@ def source(profile: Profile) -> str:
     return "project" if profile.agent.is_local else "user"
 
 
-def settings_of(content: Json) -> DevkitSettings:
+def settings_of(content: Json) -> SingleSettings:
     """What the library reads from a file of this content."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / FILE
         file.parent.mkdir(parents=True)
         file.write_text(json.dumps(content), encoding="utf-8")
-        return load_devkit_settings(Path(folder))[0]
+        return load_settings(Path(folder))[0]
 
 
 async def filter_tools(_world: World, call: Json) -> Outcome:

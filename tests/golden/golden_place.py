@@ -10,7 +10,7 @@ from typing import Any
 from golden_recording import Json
 from golden_suites import Case, filled
 
-from ohm_subagents._config.devkit_settings import FILE
+from ohm_subagents.suites.single.settings import FILE
 
 SETUP = frozenset(
     {"files", "global_profiles", "project_profiles", "global_skills", "project_skills", "global_settings"}

@@ -9,13 +9,13 @@ from golden_recording import Json
 from golden_world import World
 
 from ohm_subagents._plugins.finalization import finalize_tool, payload
-from ohm_subagents._profiles.sticky_prompts import parse_prompt
-from ohm_subagents._surfaces.sticky.inputs import parse_session_id
-from ohm_subagents._surfaces.sticky.options import SESSIONS, expanded
-from ohm_subagents._surfaces.sticky.sessions import StickySession
-from ohm_subagents._surfaces.sticky.tools import tools_of
 from ohm_subagents.contract import Err, Finalized, ToolPolicy
 from ohm_subagents.plugin import ToolCall
+from ohm_subagents.suites.sticky.agents import parse_prompt
+from ohm_subagents.suites.sticky.inputs import parse_session_id
+from ohm_subagents.suites.sticky.options import SESSIONS, expanded
+from ohm_subagents.suites.sticky.sessions import StickySession
+from ohm_subagents.suites.sticky.tools import tools_of
 
 FINALIZE = "subagent_finalize"
 

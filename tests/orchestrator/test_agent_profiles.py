@@ -327,8 +327,8 @@ async def test_a_suite_sees_the_agent_profiles_the_settings_and_the_parents_tool
         assert list(context.agents()) == ["p"]
         assert context.agents()["p"].agent.is_local
         assert context.pi_settings().looping_tool_count == 7
-        assert context.parent_tools() == ("read", "todo")
-        assert context.cwd == place.cwd
+        assert context.host.active_tools() == ("read", "todo")
+        assert context.place.cwd == place.cwd
 
 
 async def test_files_that_cannot_be_used_are_diagnostics(place):

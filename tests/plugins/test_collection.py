@@ -13,9 +13,11 @@ from ohm_subagents.plugin import (
     Backend,
     BackendSpec,
     Decision,
+    Diagnostic,
     ModelSpec,
     Options,
     PermissionRequest,
+    Place,
     Profile,
     ToolRowRequest,
     ToolSuiteSpec,
@@ -341,3 +343,44 @@ def test_an_interrupt_is_not_a_plugin_failure() -> None:
     host = hosting(one=Plugin(ohm_backends=interrupted))
     with pytest.raises(KeyboardInterrupt):
         host.backends()
+
+
+class Inspector:
+    def __init__(self, *found: object) -> None:
+        self.found = found
+
+    @hookimpl
+    def ohm_checks(self, place: Place) -> Iterable[object]:
+        return self.found
+
+    @hookimpl
+    def ohm_secrets(self) -> Iterable[object]:
+        return self.found
+
+
+class RaisingInspector:
+    @hookimpl
+    def ohm_checks(self, suites: Mapping[str, object]) -> Iterable[Diagnostic]:
+        yield Diagnostic(subject="x", message="said before")
+        raise RuntimeError(*suites)
+
+    @hookimpl
+    def ohm_secrets(self) -> Iterable[str]:
+        raise RuntimeError("no file")
+
+
+def test_checks_and_secrets_come_from_every_plugin_and_a_bad_one_costs_its_own() -> None:
+    host, found = PluginHost(), Diagnostic(subject="file", message="It is there.", severity="info")
+    for name, plugin in {"bad": RaisingInspector(), "odd": Inspector(7), "good": Inspector(found)}.items():
+        host.register(plugin, name)
+
+    assert host.checks(Place(), {"todos": {}}) == (found,)
+    assert host.secrets(Place()) == ()
+    assert [str(one) for one in host.diagnostics] == [
+        "Plugin 'bad' failed in ohm_checks: it raised RuntimeError: todos; what it offers there is not used.",
+        "Plugin 'odd' failed in ohm_checks: it gave 7, which is not a Diagnostic; what it offers there is not used.",
+        "Plugin 'bad' failed in ohm_secrets: it raised RuntimeError: no file; what it offers there is not used.",
+        "Plugin 'odd' failed in ohm_secrets: it gave 7, which is not a text; what it offers there is not used.",
+        "Plugin 'good' failed in ohm_secrets: it gave Diagnostic(su..., column=None), which is not a text; "
+        "what it offers there is not used.",
+    ]

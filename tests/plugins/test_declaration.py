@@ -12,7 +12,8 @@ from ohm_subagents._plugins.host import PluginHost, PluginInvalidError
 from ohm_subagents.plugin import Decision, ErrorCode, PermissionRequest, ToolRowRequest, hookimpl
 
 HOOK_LIST = (
-    "Hooks: ohm_backends, ohm_models, ohm_observers, ohm_permission, ohm_profiles, ohm_tool_row, ohm_tool_suites."
+    "Hooks: ohm_backends, ohm_checks, ohm_models, ohm_observers, ohm_permission, ohm_profiles, ohm_secrets, "
+    "ohm_tool_row, ohm_tool_suites."
 )
 
 
@@ -193,6 +194,8 @@ def test_the_list_of_hooks_is_the_specs() -> None:
         "ohm_permission": ("request",),
         "ohm_observers": (),
         "ohm_tool_row": ("call",),
+        "ohm_checks": ("place", "suites"),
+        "ohm_secrets": ("place",),
     }
 
 
@@ -241,4 +244,4 @@ async def test_what_ships_is_declared_as_the_hooks_demand(tmp_path: Path) -> Non
         ours = {one.name for one in plugins if one.origin == "builtin" or one.distribution == "ohm-subagents"}
         refusals = {name: refusal(plugin, name) for name, plugin in manager.list_name_plugin() if name in ours}
     backends = {"interactive-sdk", "interactive-shell", "local-search", "scaffold"}
-    assert refusals == dict.fromkeys((*backends, "suites", "log"))
+    assert refusals == dict.fromkeys((*backends, "single", "sticky", "todos", "suites", "log"))

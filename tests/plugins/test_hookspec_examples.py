@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import ClassVar
 
@@ -17,6 +18,7 @@ from ohm_subagents.plugin import (
     Decision,
     Ok,
     PermissionRequest,
+    Place,
     Profile,
     RunRequest,
     RunSpec,
@@ -107,6 +109,17 @@ def tool_row(host: PluginHost, _: ModuleType) -> None:
     assert host.tool_row(ToolRowRequest(tool="read", payload="x")) is None
 
 
+def checks(host: PluginHost, _: ModuleType) -> None:
+    (found,) = host.checks(Place(agent_dir=Path("/nowhere")), {})
+    assert found.message == "reviewer.json is not there; the defaults hold."
+
+
+def secrets(host: PluginHost, _: ModuleType) -> None:
+    with TemporaryDirectory() as folder:
+        Path(folder, "reviewer.key").write_text("s3cret-value\n")
+        assert host.secrets(Place(agent_dir=Path(folder))) == ("s3cret-value",)
+
+
 CHECKS: dict[str, Callable[[PluginHost, ModuleType], None]] = {
     "ohm_backends": backends,
     "ohm_models": models,
@@ -115,6 +128,8 @@ CHECKS: dict[str, Callable[[PluginHost, ModuleType], None]] = {
     "ohm_permission": permission,
     "ohm_observers": observers,
     "ohm_tool_row": tool_row,
+    "ohm_checks": checks,
+    "ohm_secrets": secrets,
 }
 
 

@@ -8,22 +8,23 @@ from secrets import SystemRandom
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
-from ohm_subagents._app.assembly import BUILTIN_SUITES, system_clock
+from ohm_subagents._app.assembly import system_clock
 from ohm_subagents._app.embedder import steady
 from ohm_subagents._app.handle import Answers
 from ohm_subagents._app.host_events import HostEvents
 from ohm_subagents._app.mounting import mount_all, settings_of, taken_names
-from ohm_subagents._app.surroundings import Surroundings
-from ohm_subagents._config.env import home_dir, nesting
+from ohm_subagents._app.surroundings import Surroundings, place_of
 from ohm_subagents._orchestrator.new_ids import not_kept, trusted
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._orchestrator.throttle import Throttle
 from ohm_subagents._orchestrator.warming import warmed_up
+from ohm_subagents._plugins.faults import described
 from ohm_subagents._plugins.interfaces import ToolRowRequest
-from ohm_subagents._plugins.suites import SuiteContext
+from ohm_subagents._plugins.suites import HostDoor, SuiteContext
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._views.status import status_line
+from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.ids import task_ids
 from ohm_subagents.contract.result import Err, Ok
 
@@ -37,12 +38,12 @@ if TYPE_CHECKING:
     from ohm_subagents._app.background import Background
     from ohm_subagents._plugins.embedding import Host
     from ohm_subagents._plugins.pool import BackendPool
-    from ohm_subagents._plugins.suites import Settings
+    from ohm_subagents._plugins.suites import DiagnosticSource, Settings
     from ohm_subagents._store.protocol import Store
-    from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.pi_settings import PiSettings
+    from ohm_subagents.contract.place import Place
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
     from ohm_subagents.contract.task import Task
@@ -96,6 +97,7 @@ class Engine:
     def _take_over(self, assembly: Assembly, *, ours: Iterable[str]) -> None:
         self.assembly = assembly
         self._settings: dict[str, Settings] = {}
+        self._reports: list[DiagnosticSource] = []
         self._surroundings = Surroundings(assembly)
         self.events = HostEvents(assembly.sources.logger)
         if assembly.catalog.new_tools:
@@ -131,23 +133,23 @@ class Engine:
         return found.ok_value.result_schema if isinstance(found, Ok) else None
 
     def suite_diagnostics(self) -> Iterator[Diagnostic]:
-        """What of the suites could not be mounted, and what is wrong with their files."""
+        """Return what of the suites could not be mounted, and what they report themselves."""
         yield from self.assembly.mounted.diagnostics
-        yield from self._surroundings.diagnostics(self.assembly.config.suites if self._suites is None else self._suites)
+        for source in self._reports:
+            yield from self._reported(source)
+
+    def _reported(self, source: DiagnosticSource) -> tuple[Diagnostic, ...]:
+        """Ask a suite; one that raises is logged, and costs no other diagnostic."""
+        try:
+            return tuple(source())
+        except Exception as error:
+            self.assembly.sources.logger.exception("suite.report", source=repr(source))
+            message = f"A tool suite could not report what is wrong with its files: {described(error)}."
+            return (Diagnostic(subject="suites", message=message, severity="error"),)
 
     def _agents(self) -> Mapping[str, Profile]:
         roster = self.assembly.agents.roster().profiles.values()
         return {profile.name: profile for profile in visible(roster, self.assembly.config.subagents.permissions)}
-
-    def _single_agents(self) -> Mapping[str, Profile]:
-        found = self._surroundings.single_agents()
-        return {profile.name: profile for profile in visible(found, self.assembly.config.subagents.permissions)}
-
-    def _sticky_agents(self, folders: tuple[Path, ...]) -> Mapping[str, Result[Profile, OhmError]]:
-        found = self._surroundings.sticky_agents(folders)
-        usable = (one.ok_value for one in found.values() if isinstance(one, Ok))
-        seen = {profile.name for profile in visible(usable, self.assembly.config.subagents.permissions)}
-        return {name: one for name, one in found.items() if isinstance(one, Err) or name in seen}
 
     def _pi_settings(self) -> PiSettings:
         return self.assembly.pi_settings()
@@ -164,7 +166,7 @@ class Engine:
     def _host_of(self, suite: str) -> Host | None:
         """A suite of a plugin gets the very object that the program gave us, with whatever else it can do."""
         sources = self.assembly.sources
-        return sources.host if self.assembly.host.suite_owner(suite) == BUILTIN_SUITES else sources.given_host
+        return sources.host if self.assembly.host.is_own(self.assembly.host.suite_owner(suite)) else sources.given_host
 
     def _status(self) -> str | None:
         """The status line, unless a host shows it."""
@@ -174,29 +176,34 @@ class Engine:
     def _suite_context(self, suite: str) -> SuiteContext:
         return SuiteContext(
             executor=self.orchestrator,
-            host=self._host_of(suite),
-            on=self.events.on,
-            spawn=self._background.spawn,
-            clock=self.assembly.sources.clock,
-            new_uuid=self._new_uuid,
             profiles=self.profiles,
+            visible=self._visible,
             settings=lambda: self._settings_of(suite),
+            place=self._place(),
+            host=HostDoor(
+                program=self._host_of(suite),
+                on=self.events.on,
+                session_file=self._surroundings.session_file,
+                status=self._status,
+                active_tools=self._parent_tools,
+            ),
             wording=lambda tool, payload: self.assembly.host.tool_row(ToolRowRequest(tool=tool, payload=payload)),
             agents=self._agents,
             pi_settings=self._pi_settings,
-            parent_tools=self._parent_tools,
-            single_agents=self._single_agents,
-            sticky_agents=self._sticky_agents,
-            devkit_settings=self._surroundings.devkit_settings,
-            nesting=nesting(self.assembly.sources.env),
-            session_file=self._surroundings.session_file,
             redaction=self._surroundings.redaction,
-            cwd=self.assembly.sources.cwd,
-            home=home_dir(self.assembly.sources.env),
-            kept_in=None if self.store.place is None else Path(self.store.place).parent,
             memory=self._memories.setdefault(suite, {}),
-            status=self._status,
+            clock=self.assembly.sources.clock,
+            new_uuid=self._new_uuid,
+            spawn=self._background.spawn,
+            report=self._reports.append,
         )
+
+    def _visible(self, profiles: Iterable[Profile]) -> tuple[Profile, ...]:
+        return visible(profiles, self.assembly.config.subagents.permissions)
+
+    def _place(self) -> Place:
+        place = place_of(self.assembly)
+        return replace(place, kept_in=None if self.store.place is None else Path(self.store.place).parent)
 
 
 def _new_ids(given: Callable[[], str] | None, sources: Sources, store: Store) -> Callable[[], Result[TaskId, OhmError]]:

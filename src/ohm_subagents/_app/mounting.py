@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.suites import Settings
-from ohm_subagents._surfaces.mounting import PRIMARY, STARTING, Mounted, mount
+from ohm_subagents._surfaces.mounting import PRIMARY, SHARED, Mounted, apart, mount
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.finalization import FINALIZE
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ohm_subagents._config.schema import OhmConfig
-    from ohm_subagents._plugins.suites import EventHandler, SuiteContext, ToolSuiteSpec
+    from ohm_subagents._plugins.suites import DiagnosticSource, EventHandler, HostDoor, SuiteContext, ToolSuiteSpec
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.diagnostics import Diagnostic
 
@@ -62,7 +62,7 @@ def mount_all(
     def for_children(name: str) -> SuiteContext:
         shared = specs[name].audience == "both"
         own = context(name)
-        return replace(own, audience="child", on=_unheard if shared else own.on)
+        return replace(own, audience="child", host=_deaf(own.host) if shared else own.host)
 
     offered = [name for name, spec in specs.items() if spec.audience != "parent"]
     for_children_only = {name for name, spec in specs.items() if spec.audience == "child"}
@@ -86,17 +86,27 @@ def taken_names(
 
     A suite that cannot be built has none; whoever mounts it is told.
     """
-    names = {TASK, FINALIZE, *STARTING, *CHILD_TOOLS, *others}
+    names = {TASK, FINALIZE, SHARED, *map(apart, specs), *CHILD_TOOLS, *others}
     for name, spec in specs.items():
         if name != PRIMARY:
             with suppress(Exception):  # plugin collection, as above
-                alone = replace(context(name), on=_unheard, memory={})
+                own = context(name)
+                alone = replace(own, host=_deaf(own.host), memory={}, report=_unreported)
                 names |= {tool.name for tool in spec.build(alone)}
     return frozenset(names)
 
 
+def _deaf(host: HostDoor) -> HostDoor:
+    """Return the host without the events of its session."""
+    return replace(host, on=_unheard)
+
+
 def _unheard(_event: str, _handler: EventHandler) -> None:
-    """What happens to the session of the host is no matter of subagents."""
+    """Register nothing."""
+
+
+def _unreported(_source: DiagnosticSource) -> None:
+    """Report nothing: the suite is built for the names of its tools alone."""
 
 
 def message_text(specs: Iterable[ToolSuiteSpec], kind: str, text: str, theme: Theme) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ohm_subagents._config.layers import Layer, Place
 from ohm_subagents._config.values import shown
-from ohm_subagents.contract.nesting import Nesting
+from ohm_subagents.contract.place import Nesting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,13 +120,12 @@ def nesting_depth(env: Mapping[str, str]) -> int | None:
 
 
 def nesting(env: Mapping[str, str]) -> Nesting:
-    """Where this process stands. A limit that cannot be read is none: then the configuration's holds."""
+    """Return the levels of subagents above this process; an unreadable limit counts as none."""
     limit = env.get(MAX_DEPTH_VARIABLE, "").strip()
     return Nesting(
         depth=nesting_depth(env),
         max_depth=int(limit) if _DEPTH.fullmatch(limit) else None,
         is_child=env.get(CHILD_VARIABLE, "").strip() == "1",
-        is_sticky_child=env.get(STICKY_CHILD_VARIABLE, "").strip() == "1",
     )
 
 

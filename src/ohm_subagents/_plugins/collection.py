@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar, cast, get_args
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.context import BackendContext
     from ohm_subagents._plugins.observer import Observer
+    from ohm_subagents.contract.place import Place
 
 logger = logging.getLogger(PROJECT)
 T = TypeVar("T")
@@ -114,6 +116,16 @@ class Collection:
         offers = self._keyed(PROFILES, lambda: {"config": MappingProxyType(deepcopy(written))})
         return tuple(offers.items.values())
 
+    def checks(self, place: Place, suites: Mapping[str, Mapping[str, JsonValue]]) -> tuple[Diagnostic, ...]:
+        hook = "ohm_checks"
+        answers = (self._ask(hook, owner, _checks, place=place, suites=suites) for owner in self._owners(hook))
+        return tuple(chain.from_iterable(answer.unwrap_or([]) for answer in answers))
+
+    def secrets(self, place: Place) -> tuple[str, ...]:
+        hook = "ohm_secrets"
+        answers = (self._ask(hook, owner, _secrets, place=place).unwrap_or([]) for owner in self._owners(hook))
+        return tuple(chain.from_iterable(answers))
+
     def permission(self, request: PermissionRequest) -> tuple[Decision, ...]:
         hook = "ohm_permission"
         decisions: list[Decision] = []
@@ -200,6 +212,22 @@ def _observers(results: Iterable[object]) -> Result[list[Observer], str]:
 
 def _is_observer(item: object) -> TypeGuard[Observer]:
     return not isinstance(item, type) and callable(getattr(item, "notify", None))
+
+
+def _checks(results: Iterable[object]) -> Result[list[Diagnostic], str]:
+    return _items(results, _is_diagnostic, "a Diagnostic")
+
+
+def _secrets(results: Iterable[object]) -> Result[list[str], str]:
+    return _items(results, _is_text, "a text")
+
+
+def _is_text(item: object) -> TypeGuard[str]:
+    return isinstance(item, str)
+
+
+def _is_diagnostic(item: object) -> TypeGuard[Diagnostic]:
+    return isinstance(item, Diagnostic)
 
 
 def _decisions(results: Iterable[object]) -> Result[list[Decision], str]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, ToolRowRequest
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import ToolSuiteSpec
+    from ohm_subagents.contract.diagnostics import Diagnostic
+    from ohm_subagents.contract.place import Place
     from ohm_subagents.contract.policy import Decision, PermissionRequest
     from ohm_subagents.contract.profile import Profile
 
@@ -243,6 +245,52 @@ class Hooks(Protocol):
         @hookimpl
         def ohm_tool_row(call: ToolRowRequest) -> str | None:
             return f"Asked the web for {call.payload}" if call.tool == "web_search" else None
+        ```
+        """
+        ...
+
+    @hookspec
+    def ohm_checks(self, place: Place, suites: Mapping[str, Mapping[str, JsonValue]]) -> Iterable[Diagnostic]:
+        """Say what works at a place and what does not, for `ohm doctor` and `ohm trust`.
+
+        **Called** by these commands, once for each report. Nothing is opened: look at files and the environment, ask no
+        server. **Arguments**: `place` holds directories, environment and the user's trust in the project's files;
+        `suites` the options of each mounted suite by its name. **None** is nothing to say. `ohm doctor` marks a line by
+        its `severity`: `info` works, `warning` is missing, `error` is wrong and makes the exit code 1. **Errors**: one
+        diagnostic, and the plugin says nothing.
+
+        ```python
+        from collections.abc import Iterable
+
+        from ohm_subagents.plugin import Diagnostic, Place, hookimpl
+
+
+        @hookimpl
+        def ohm_checks(place: Place) -> Iterable[Diagnostic]:
+            if not (place.agent_dir / "reviewer.json").is_file():
+                yield Diagnostic(subject="reviewer", message="reviewer.json is not there; the defaults hold.")
+        ```
+        """
+        ...
+
+    @hookspec
+    def ohm_secrets(self, place: Place) -> Iterable[str]:
+        """Name values that no text may show: keys that a plugin reads from files of its own.
+
+        **Called** when texts are redacted, at most every five seconds. Variables of the environment that are named like
+        keys, and those of model providers, are known already. **Arguments**: `place`, as for `ohm_checks`. **None** is
+        no secret; a value of fewer than eight characters is not looked for. **Errors**: one diagnostic, and no value of
+        the plugin is known.
+
+        ```python
+        from collections.abc import Iterable
+
+        from ohm_subagents.plugin import Place, hookimpl
+
+
+        @hookimpl
+        def ohm_secrets(place: Place) -> Iterable[str]:
+            yield (place.agent_dir / "reviewer.key").read_text().strip()
         ```
         """
         ...

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import ToolSuiteSpec
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.place import Place
     from ohm_subagents.contract.policy import Decision, PermissionRequest
     from ohm_subagents.contract.profile import Profile
 
@@ -108,6 +109,12 @@ class PluginHost:
             self._diagnostics.append(Diagnostic(subject=DISTRIBUTION, message=WITHOUT_ITSELF, severity="error"))
         self._register_found(own)
 
+    def is_own(self, name: str) -> bool:
+        """Return True for a plugin of this distribution itself, built in or registered by an entry point."""
+        return any(
+            one.name == name and (one.origin == "builtin" or one.distribution == DISTRIBUTION) for one in self._plugins
+        )
+
     def _register_found(self, found: Iterable[Found]) -> None:
         for one in found:
             match one:
@@ -152,6 +159,14 @@ class PluginHost:
     def profiles(self, config: Mapping[str, JsonValue]) -> tuple[Profile, ...]:
         """Profiles for a configuration, asked anew at each call. `config` is what is written under `subagents`."""
         return self._collection.profiles(config)
+
+    def checks(self, place: Place, suites: Mapping[str, Mapping[str, JsonValue]]) -> tuple[Diagnostic, ...]:
+        """Ask every plugin what works and what does not; `suites` are the options of mounted suites."""
+        return self._collection.checks(place, suites)
+
+    def secrets(self, place: Place) -> tuple[str, ...]:
+        """Ask every plugin for the values that no text may show."""
+        return self._collection.secrets(place)
 
     def permission(self, request: PermissionRequest) -> tuple[Decision, ...]:
         """What the plugins that have an opinion say. One that raises or answers with something else denies."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, Protocol, TypeAlias, TypeVar
@@ -18,20 +18,21 @@ from ohm_subagents._views.preview import MAX_LINES, preview_lines
 from ohm_subagents._views.redaction import Redaction
 from ohm_subagents._views.theme import PLAIN, Theme, View
 from ohm_subagents.contract.commands import Command, Reply
-from ohm_subagents.contract.devkit_settings import DevkitSettings
+from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import Event, Recorded
 from ohm_subagents.contract.ids import Clock, SessionId
 from ohm_subagents.contract.limits import Limits
-from ohm_subagents.contract.nesting import Nesting
 from ohm_subagents.contract.pi_settings import PiSettings
+from ohm_subagents.contract.place import Place
 from ohm_subagents.contract.profile import Profile
-from ohm_subagents.contract.result import Result
 from ohm_subagents.contract.task import Task
 
 JsonObject: TypeAlias = dict[str, JsonValue]
 EventHandler: TypeAlias = Callable[[JsonObject], Awaitable[JsonObject | None]]
 """What a suite does at an event of the host's session, and what it answers."""
+DiagnosticSource: TypeAlias = Callable[[], Iterable[Diagnostic]]
+"""Return what is wrong now."""
 UNMOUNTED: Final = "unmounted"
 """The event that is ours: what was registered with one context is over."""
 FORMS_ONLY: Final = Redaction()
@@ -190,54 +191,68 @@ def _without_owner(_work: Callable[[], Awaitable[None]]) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteContext:
-    """What a suite gets to build its tools; `profiles` (the visible roster) and `settings` are asked at each call.
+class HostDoor:
+    """The program that embeds us, as a suite reaches it; without a program nothing happens and nothing is known."""
 
-    `status` is the status line for frames, where no host shows it; `wording` what plugins call a tool with a payload.
-    `agents` are the agent profiles of 000 that may be seen, by name, and `pi_settings` what `settings.json` says.
-    `single_agents` are those of 001, in the order in which a caller is told of them, `devkit_settings` what its
-    config.json says; `sticky_agents` are those of 003 and of further folders, or why one is rejected. `nesting` what
-    the environment says of our place. `parent_tools` are those that the parent agent may call. `host` is who embeds us,
-    if anybody; `on` registers what is to be done at an event of its session (`session_start`, …), and the answer goes
-    back to it; `unmounted` is told by us when this context is no longer in force: the configuration has changed, which
-    may have built the suite anew by then, or the `Ohm` closes. `session_file` is where it keeps the session, if it
-    does. `clock` stamps; `home` is the user's. `redaction` cuts secrets out of what the suite writes outside of calls.
-    `kept_in` is the directory of the tasks that are kept, which other processes may share; None if they are gone with
-    this one. `memory` outlives the tools, which are built anew when the configuration changes. `spawn` starts a task
-    that the `Ohm` owns: it is cancelled when that closes, and logged if it raises. `audience` is whom the tools are
-    built for; a suite for both is built twice, with one memory, and only that of the parent hears events.
+    program: Host | None = None
+    """The object that was given to `Ohm.open(host=...)`."""
+    on: Callable[[str, EventHandler], None] = lambda _event, _handler: None
+    """Call a handler at each event of this name in the host's session (`session_start`, ...); its answer goes back.
+
+    `unmounted` comes from us, when this context is no longer in force: the configuration has changed, which may have
+    built the suite anew by then, or the `Ohm` closes.
     """
+    session_file: Callable[[], Path | None] = lambda: None
+    """Return the file in which the host keeps its session, if it keeps one."""
+    status: Callable[[], str | None] = lambda: None
+    """Return the status line for progress frames; None where the host shows it itself."""
+    active_tools: Callable[[], tuple[str, ...]] = tuple
+    """Return the parent agent's active tools, or all child tools if the host reports none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteContext:
+    """Everything that a suite builds its tools from. Callables are asked at each call: their answers change."""
 
     executor: Executor
+    """The engine."""
     profiles: Callable[[], tuple[Profile, ...]]
+    """Return the subagents that may be shown."""
     settings: Callable[[], Settings]
-    status: Callable[[], str | None] = lambda: None
+    """Return what the suite may know of the configuration in force."""
+    visible: Callable[[Iterable[Profile]], tuple[Profile, ...]] = tuple
+    """Return those of the suite's own profiles that the user's permissions do not hide."""
+    place: Place = field(default_factory=Place)
+    """Directories, environment, trust and nesting."""
+    host: HostDoor = field(default_factory=HostDoor)
+    """The embedding program."""
     wording: Callable[[str, str], str | None] = lambda _tool, _payload: None
+    """Return the row that a plugin words for a tool and its payload; None for the common one."""
     agents: Callable[[], Mapping[str, Profile]] = dict
+    """Return the agent profiles of the suite `delegate` by name."""
     pi_settings: Callable[[], PiSettings] = PiSettings
-    parent_tools: Callable[[], tuple[str, ...]] = tuple
-    cwd: Path = field(default_factory=Path.cwd)
-    home: Path | None = None
-    kept_in: Path | None = None
-    single_agents: Callable[[], Mapping[str, Profile]] = dict
-    devkit_settings: Callable[[], DevkitSettings] = DevkitSettings
-    sticky_agents: Callable[[tuple[Path, ...]], Mapping[str, Result[Profile, OhmError]]] = lambda _folders: {}
-    nesting: Nesting = field(default_factory=Nesting)
-    session_file: Callable[[], Path | None] = lambda: None
+    """Return the settings of the suite `delegate`."""
     redaction: Callable[[], Redaction] = Redaction
+    """Return what takes secrets out of texts that the suite writes outside of calls."""
     memory: dict[str, object] = field(default_factory=dict[str, object])
+    """Objects of the suite that outlive its tools, which are built anew when the configuration changes."""
     clock: Clock = lambda: 0
+    """Epoch milliseconds, for stamps."""
     new_uuid: Callable[[], UUID] = uuid4
-    host: Host | None = None
-    on: Callable[[str, EventHandler], None] = lambda _event, _handler: None
+    """Make an id."""
     spawn: Callable[[Callable[[], Awaitable[None]]], None] = _without_owner
+    """Start a task that the `Ohm` owns: cancelled when that closes, logged if it raises."""
+    report: Callable[[DiagnosticSource], None] = lambda _source: None
+    """Add a source of diagnostics, say about the suite's files; asked whenever someone reads `Ohm.diagnostics`."""
     audience: Literal["parent", "child"] = "parent"
+    """The reader of the tools. A suite for both is built twice, with one memory; only the parent's gets events."""
 
     def kept(self, name: str, new: KeptT) -> KeptT:
-        """What `memory` has under a name, else the new thing, which is kept there from now on."""
+        """Return what `memory` has under a name, else keep `new` there. Raises `TypeError` for another type."""
         kept = self.memory.setdefault(name, new)
         if not isinstance(kept, type(new)):
-            raise TypeError("Somebody else has written into the memory of this suite.")
+            msg = f"The memory of this suite has a {type(kept).__name__} under {name!r}."
+            raise TypeError(msg)
         return kept
 
 

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._surfaces.delegate.spec import delegate_suite
 from ohm_subagents._surfaces.primary.suite import primary_suite
-from ohm_subagents._surfaces.single.spec import single_suite
-from ohm_subagents._surfaces.sticky.spec import sticky_suite
 from ohm_subagents._surfaces.task.suite import task_suite
-from ohm_subagents._surfaces.todos.suite import todos_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,4 +18,4 @@ if TYPE_CHECKING:
 @hookimpl
 def ohm_tool_suites() -> Iterable[ToolSuiteSpec]:
     """Hand over the suites."""
-    return (task_suite(), primary_suite(), delegate_suite(), single_suite(), sticky_suite(), todos_suite())
+    return (task_suite(), primary_suite(), delegate_suite())

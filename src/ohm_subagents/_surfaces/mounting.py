@@ -23,17 +23,12 @@ logger = logging.getLogger(PROJECT)
 PRIMARY: Final = "primary"
 """The suite whose collisions are told in the words of 004 (task-v1, 18.1)."""
 SHARED: Final = "subagent"
-SHARING: Final = frozenset({"single", "sticky"})
-"""The suites that both have a tool of this name."""
+"""A name that tools of several suites may have: the later one is called `subagent_<suite>`."""
 
 
 def apart(suite: str) -> str:
-    """What the tool of one of them is called beside that of the other."""
+    """Return the name of such a tool beside that of another suite."""
     return f"{SHARED}_{suite}"
-
-
-STARTING: Final = frozenset({SHARED, *map(apart, SHARING)})
-"""Every name that one of these tools may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +77,8 @@ def mount(
 
 
 def _apart(tool: Tool, suite: str, taken: Mapping[str, str]) -> Tool:
-    """001 and 003 name a tool alike: the later one has its suite in its name."""
-    if tool.name == SHARED and suite in SHARING and taken.get(SHARED) in SHARING:
+    """Return the tool; where another suite's tool has the shared name, with its suite in its own."""
+    if tool.name == SHARED and taken.get(SHARED, suite) != suite:
         return replace(tool, name=apart(suite))
     return tool
 

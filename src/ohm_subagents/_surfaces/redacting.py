@@ -46,18 +46,18 @@ if TYPE_CHECKING:
 
 def redacting_context(context: SuiteContext) -> SuiteContext:
     """The same context, where nothing that is to be redacted is recorded of a task, nor told to the host."""
-    redaction, on = context.redaction, context.on
+    redaction, door = context.redaction, context.host
 
     def register(event: str, handler: EventHandler) -> None:
         async def redacted(payload: JsonObject) -> JsonObject | None:
             answer = await handler(payload)
             return None if answer is None else redaction().object(answer)
 
-        on(event, redacted)
+        door.on(event, redacted)
 
-    host = None if context.host is None else RedactingHost(context.host, redaction)
+    program = None if door.program is None else RedactingHost(door.program, redaction)
     executor = RedactingExecutor(context.executor, redaction)
-    return replace(context, executor=executor, host=host, on=register)
+    return replace(context, executor=executor, host=replace(door, program=program, on=register))
 
 
 class RedactingExecutor:

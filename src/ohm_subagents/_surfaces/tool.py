@@ -111,7 +111,7 @@ def result_of(
         told = model_text(reply, batch=batch, output_max_chars=cap, ignored=ignored)
         text = f"{told}{how_to_collect(reply)}"
     else:
-        status = context.status()
+        status = context.host.status()
         head = None if status is None else frame_head(reply, status, now_ms=now_ms)
         text = "\n\n".join(filter(None, (head, shown(View()))))
     return ToolResult(

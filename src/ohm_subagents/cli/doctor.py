@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents import Ohm
+    from ohm_subagents.contract.diagnostics import Diagnostic
 
 _OK: Final = "✓"
 _MISSING: Final = "○"
 _WRONG: Final = "✕"
+_MARKS: Final = {"info": _OK, "warning": _MISSING, "error": _WRONG}
 FAULTY: Final = TASK_FAILED
 
 
@@ -123,10 +125,19 @@ def _diagnostics(ohm: Ohm) -> Iterator[str]:
     """A warning is about something that is left out; an error about something that cannot work."""
     if isinstance(ohm.assembly.loaded, Err):
         yield f"  {_WRONG} {ohm.assembly.loaded.err_value}"
-    elif not ohm.diagnostics:
+    found = dict.fromkeys((*ohm.diagnostics, *_checks(ohm)))
+    if isinstance(ohm.assembly.loaded, Ok) and not found:
         yield f"  {_OK} none"
-    for found in ohm.diagnostics:
-        yield f"  {_WRONG if found.severity == 'error' else _MISSING} {found}"
+    for one in found:
+        yield f"  {_MARKS[one.severity]} {one}"
+
+
+def _checks(ohm: Ohm) -> tuple[Diagnostic, ...]:
+    """Ask the plugins, each about the suites that are mounted."""
+    from ohm_subagents._app.surroundings import place_of
+
+    suites = {name: ohm.config.suite_options.get(name, {}) for name in ohm.assembly.mounted.parent.suites.values()}
+    return ohm.assembly.host.checks(place_of(ohm.assembly), suites)
 
 
 def _backends(ohm: Ohm) -> Iterator[str]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from pydantic import JsonValue
+
     from ohm_subagents._app.assembly import Assembly
 
 
@@ -112,11 +114,15 @@ def _refused(assembly: Assembly) -> tuple[str, ...]:
 
 
 def _told(assembly: Assembly) -> Iterator[str]:
-    from ohm_subagents._app.surroundings import SINGLE, STICKY, Surroundings
+    from ohm_subagents._app.surroundings import place_of
 
     assembly.agents.skills()
     yield from map(str, assembly.diagnostics)
-    yield from map(str, Surroundings(assembly).diagnostics((SINGLE, STICKY)))
+    yield from map(str, assembly.host.checks(place_of(assembly), _all_suites(assembly)))
+
+
+def _all_suites(assembly: Assembly) -> Mapping[str, Mapping[str, JsonValue]]:
+    return {name: assembly.config.suite_options.get(name, {}) for name in assembly.host.tool_suites()}
 
 
 def _allowed(refused: tuple[str, ...]) -> Iterator[str]:

@@ -75,6 +75,7 @@ from ohm_subagents.contract.ids import Clock, SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, ClockName, Clocks, Extension, Limits, LoopPolicy, LoopStep
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS, ModelPattern, Thinking, parse_model_pattern
 from ohm_subagents.contract.pi_settings import PiSettings
+from ohm_subagents.contract.place import Nesting, Place
 from ohm_subagents.contract.policy import Decision, PermissionRequest, Verdict
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy
 from ohm_subagents.contract.redaction import Redactor
@@ -132,6 +133,7 @@ __all__ = [
     "LoopStep",
     "Missing",
     "ModelPattern",
+    "Nesting",
     "OhmError",
     "Ok",
     "Op",
@@ -139,6 +141,7 @@ __all__ = [
     "Outcome",
     "PermissionRequest",
     "PiSettings",
+    "Place",
     "Profile",
     "Recorded",
     "Redactor",

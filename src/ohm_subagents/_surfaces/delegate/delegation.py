@@ -133,7 +133,7 @@ class Delegation:
         """Return the files of a task, read when its run begins, and the transcript that it continues."""
         if not task.files:
             return context
-        cwd, is_confined = Path(task.cwd or self._context.cwd), self._options.files_outside_cwd == "deny"
+        cwd, is_confined = Path(task.cwd or self._context.place.cwd), self._options.files_outside_cwd == "deny"
         return partial(preface, task.attachments, context, cwd, is_confined=is_confined)
 
     def _limits(self, task: TaskFields) -> Limits:
@@ -184,7 +184,7 @@ class Delegation:
             profile_name=name,
             profile_info=name if profile is None else profile_summary(profile),
             timeout=task.timeout,
-            tool_count=_tool_count(name, profile, self._context.parent_tools()),
+            tool_count=_tool_count(name, profile, self._context.host.active_tools()),
             file_count=len(task.files or ()),
             provider=agent.provider,
             model=agent.model,
@@ -199,8 +199,8 @@ class Delegation:
                 prompt=task.prompt,
                 max_lines=self._settings.max_lines_per_window,
                 preview_width=self._settings.command_preview_width,
-                cwd=Path(task.cwd or self._context.cwd),
-                home=self._context.home,
+                cwd=Path(task.cwd or self._context.place.cwd),
+                home=self._context.place.home,
             ),
             created_ms=self._context.clock(),
         )

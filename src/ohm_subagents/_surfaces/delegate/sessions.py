@@ -68,7 +68,7 @@ class Sessions:
 
     async def find(self, session_id: str) -> tuple[SessionRun, ...]:
         """The runs of a session; none if nobody knows it."""
-        kept = () if self._context.host else await self._context.executor.read_session(SessionId(session_id))
+        kept = () if self._context.host.program else await self._context.executor.read_session(SessionId(session_id))
         known = self._runs.get(session_id, ())
         ours = {run.task_id for run in known}
         runs = [kept_run(session_id, one) for one in kept if one.task.id not in ours]
@@ -100,17 +100,17 @@ class Sessions:
 
     def _log(self) -> tuple[JsonObject, ...]:
         try:
-            return () if self._context.host is None else tuple(self._context.host.branch())
+            return () if self._context.host.program is None else tuple(self._context.host.program.branch())
         except Exception:
             logger.warning("The session log could not be read.", exc_info=True)
             return ()
 
     def persist(self, run: SessionRun) -> None:
         """Tell the host's log of a run that is over; it costs nobody anything if that fails."""
-        if self._context.host is None:
+        if self._context.host.program is None:
             return
         try:
-            self._context.host.append_entry(ENTRY, run.payload())
+            self._context.host.program.append_entry(ENTRY, run.payload())
         except Exception:
             logger.warning("A session entry could not be appended.", exc_info=True)
 

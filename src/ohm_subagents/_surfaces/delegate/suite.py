@@ -51,8 +51,8 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
     options = suite_options(DelegateOptions, context.settings().options, suite=NAME)
     sessions = context.kept("sessions", Sessions(context))
     sessions.hear(context)
-    context.on("session_start", partial(_session_start, sessions))
-    context.on("session_shutdown", partial(_session_shutdown, sessions))
+    context.host.on("session_start", partial(_session_start, sessions))
+    context.host.on("session_shutdown", partial(_session_shutdown, sessions))
     return (
         Tool(
             checks_arguments=True,
@@ -112,7 +112,7 @@ async def _delegate(context: SuiteContext, sessions: Sessions, options: Delegate
             return _refused(wrong)
         case Ok(asked):
             resumed = (task.resume for task in asked.tasks if task.resume is not None)
-            with claims(context.kept_in, resumed) as busy:
+            with claims(context.place.kept_in, resumed) as busy:
                 return await _carried_out(context, Delegation(asked, context, sessions, options, busy), call)
 
 

@@ -1,1 +1,0 @@
-"""The suite of 001: `subagent`, one agent and one task at a time."""

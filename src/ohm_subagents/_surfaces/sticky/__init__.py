@@ -1,1 +1,0 @@
-"""`subagent`: agents that keep their context, and hand in their answers (003)."""

@@ -1,1 +1,0 @@
-"""Todo lists for a parent agent, and for subagents (002)."""

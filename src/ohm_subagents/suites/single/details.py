@@ -1,0 +1,134 @@
+"""What `subagent` gives to machines (001), and what its error codes are for ours."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic.alias_generators import to_camel
+
+from ohm_subagents.suite import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ohm_subagents.suite import JsonObject, Usage
+
+
+class SubagentErrorCode(StrEnum):
+    """Why a call gave no result, or not all of it."""
+
+    INVALID_INPUT = "INVALID_INPUT"
+    SUBAGENTS_DISABLED = "SUBAGENTS_DISABLED"
+    UNKNOWN_AGENT = "UNKNOWN_AGENT"
+    SUBAGENT_DISABLED = "SUBAGENT_DISABLED"
+    SUBAGENT_DEPTH_EXCEEDED = "SUBAGENT_DEPTH_EXCEEDED"
+    SUBAGENT_TIMEOUT = "SUBAGENT_TIMEOUT"
+    SUBAGENT_FAILED = "SUBAGENT_FAILED"
+    SUBAGENT_OUTPUT_TRUNCATED = "SUBAGENT_OUTPUT_TRUNCATED"
+
+
+_OTHERS: Final[Mapping[SubagentErrorCode, tuple[ErrorCode, ...]]] = {
+    SubagentErrorCode.INVALID_INPUT: (
+        ErrorCode.INVALID_TASK_PAYLOAD,
+        ErrorCode.INVALID_PRIMARY_PAYLOAD,
+        ErrorCode.OPERATION_NOT_SUPPORTED,
+        ErrorCode.ASYNC_DISABLED,
+    ),
+    SubagentErrorCode.SUBAGENTS_DISABLED: (ErrorCode.SUBAGENTS_DISABLED,),
+    SubagentErrorCode.UNKNOWN_AGENT: (ErrorCode.UNKNOWN_SUBAGENT_TYPE,),
+    SubagentErrorCode.SUBAGENT_DISABLED: (
+        ErrorCode.PERMISSION_DENIED,
+        ErrorCode.INTERNAL_SUBAGENT_HIDDEN,
+        ErrorCode.SUBAGENT_UNAVAILABLE,
+    ),
+    SubagentErrorCode.SUBAGENT_DEPTH_EXCEEDED: (ErrorCode.DEPTH_EXCEEDED,),
+    SubagentErrorCode.SUBAGENT_TIMEOUT: (ErrorCode.BACKEND_TIMEOUT, ErrorCode.WAIT_TIMEOUT),
+}
+CODES: Final[Mapping[str, SubagentErrorCode]] = {
+    **dict.fromkeys(ErrorCode, SubagentErrorCode.SUBAGENT_FAILED),
+    **{ours: theirs for theirs, codes in _OTHERS.items() for ours in codes},
+}
+"""Our codes in the words of 001: whatever else goes wrong, the subagent has failed."""
+
+
+def code_of(code: str) -> SubagentErrorCode:
+    """The code of 001 for one of ours, or of a plugin's."""
+    return CODES.get(code, SubagentErrorCode.SUBAGENT_FAILED)
+
+
+class _Wire(BaseModel):
+    """Written in camelCase, without the fields that say nothing."""
+
+    model_config = ConfigDict(
+        defer_build=True, frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+    )
+
+    def payload(self) -> JsonObject:
+        """As plain JSON."""
+        plain: JsonObject = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return plain
+
+
+class UsageCounts(_Wire):
+    """What the subagent used in all of its attempts: tokens, USD, model requests. Cached tokens are apart."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost: float = 0
+    turns: int = 0
+
+    @classmethod
+    def of(cls, usage: Usage) -> UsageCounts:
+        """Our counts, in which the input holds what was read from a cache or written to it."""
+        return cls(
+            input=max(0, usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens),
+            output=usage.output_tokens,
+            cache_read=usage.cached_tokens,
+            cache_write=usage.cache_write_tokens,
+            cost=float(usage.cost_usd or 0),
+            turns=usage.requests,
+        )
+
+
+class SingleResult(_Wire):
+    """What became of the task. `notes` say what was not done as the agent's file asks for."""
+
+    agent: str
+    task: str
+    exit_code: int
+    usage: UsageCounts
+    error: str | None = None
+    session_file: str | None = None
+    output: str | None = None
+    display_items: tuple[dict[str, JsonValue], ...] | None = None
+    timeout_reason: Literal["runtime", "idle"] | None = None
+    notes: tuple[str, ...] | None = None
+
+
+class Wrong(_Wire):
+    """What went wrong with the call."""
+
+    code: SubagentErrorCode
+    message: str
+
+
+class Streaming(_Wire):
+    """How far the subagent is."""
+
+    display_items: tuple[dict[str, JsonValue], ...]
+    usage: UsageCounts
+    turn_count: int
+
+
+class Details(_Wire):
+    """`mode` is `management` where the call was refused before anything was looked at."""
+
+    mode: Literal["single", "management"] = "single"
+    run_id: str | None = None
+    results: tuple[SingleResult, ...] = ()
+    error: Wrong | None = None
+    streaming: Streaming | None = None

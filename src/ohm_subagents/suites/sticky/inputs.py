@@ -1,0 +1,71 @@
+"""Arguments of `subagent` → data: the only validation of a payload (003)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.suite import Err, Ok, Result, shown
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ohm_subagents.suite import JsonObject
+
+SESSION_ID: Final = r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}"
+SUBAGENT_SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "agent": {"type": "string", "minLength": 1, "description": "Name of the agent that does the task."},
+        "task": {
+            "type": "string",
+            "minLength": 1,
+            "description": "The task. The agent sees nothing else of this conversation.",
+        },
+        "sessionId": {
+            "type": "string",
+            "pattern": f"^{SESSION_ID}$",
+            "description": "Session of this agent that is to go on, as an earlier result names it.",
+        },
+    },
+    "required": ["agent", "task"],
+    "additionalProperties": False,
+}
+_NAMES: Final = ("agent", "task", "sessionId")
+_REQUIRED: Final = ("agent", "task")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Who is to do what, and in which session, None for a new one."""
+
+    agent: str
+    task: str
+    session_id: str | None = None
+
+
+def parse_asked(arguments: JsonValue) -> Result[Asked, str]:
+    """Understand a call, or say in one sentence what is wrong with it."""
+    given = arguments if isinstance(arguments, dict) else {}
+    unknown = next((key for key in given if key not in _NAMES), None)
+    if unknown is not None:
+        return Err(f"'{unknown}' is not a parameter of subagent; allowed: {', '.join(_NAMES)}.")
+    texts = {name: value for name in _REQUIRED if isinstance(value := given.get(name), str) and value.strip()}
+    for name in _REQUIRED:
+        if name not in texts:
+            fact = "is missing" if given.get(name) is None else f"is {shown(given[name])}"
+            return Err(f"'{name}' {fact}; allowed: a text that is not empty.")
+    match parse_session_id(given.get("sessionId")):
+        case Err(wrong):
+            return Err(wrong)
+        case Ok(session_id):
+            return Ok(Asked(agent=texts["agent"], task=texts["task"], session_id=session_id))
+
+
+def parse_session_id(value: JsonValue) -> Result[str | None, str]:
+    """The id as it may be part of a file name, or what is wrong with it."""
+    if value is None or (isinstance(value, str) and re.fullmatch(SESSION_ID, value)):
+        return Ok(value)
+    allowed = "letters, digits, '_' and '-', at most 128, beginning with a letter or digit"
+    return Err(f"'sessionId' is {shown(value)}; allowed: {allowed}.")

@@ -1,0 +1,111 @@
+"""Sticky sessions: one for each directory, agent and id, in a file each."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from anyio import to_thread
+from pydantic_core import from_json
+
+from ohm_subagents.files import write_private
+from ohm_subagents.suite import Err, Ok, Result, SessionId
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_SLUG_CHARS: Final = 80
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9.]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StickySession:
+    """Where a session is kept; another directory, another agent or another id is another file."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, folder: Path, *, cwd: Path, agent: str, session_id: str) -> StickySession:
+        """The session of an agent in a directory. The id is one that may be part of a file name. Touches no file."""
+        return cls(path=folder / cwd_key(cwd) / f"{_stem(agent, session_id)}.jsonl")
+
+    @property
+    def id(self) -> SessionId:
+        """What the engine knows it by."""
+        return SessionId(f"{self.path.parent.name}/{self.path.stem}")
+
+    async def read(self) -> Result[str | None, str]:
+        """What the backend wrote down of it, empty if that was nothing; None for a session that is new.
+
+        Returns one sentence if there is something that cannot be read, or a name that is too long for a file.
+        """
+        try:
+            written = await to_thread.run_sync(self.path.read_bytes)
+        except FileNotFoundError:
+            return Ok(None)
+        except OSError as error:
+            return Err(f"The session file '{self.path}' cannot be read: {problem(error)}.")
+        return Ok(written.decode("utf-8", "replace"))
+
+    async def write(self, state: str) -> str | None:
+        """Keep this as the session, for the owner alone; what a disk that does not take it has against it."""
+        try:
+            await to_thread.run_sync(self._replace, state)
+        except OSError as error:
+            return f"This turn cannot be kept in the session file '{self.path}': {problem(error)}."
+        return None
+
+    async def put_aside(self, state: str, now_ms: int) -> Result[Path, str]:
+        """Keep what this backend cannot read under another name, which tells a sound file of another from a damaged."""
+        kept = self.path.with_name(f"{self.path.name}.{'other-backend' if _is_sound(state) else 'corrupt'}-{now_ms}")
+        try:
+            await to_thread.run_sync(self.path.replace, kept)
+        except OSError as error:
+            return Err(f"The session file '{self.path}' cannot be put aside: {problem(error)}.")
+        return Ok(kept)
+
+    def _replace(self, state: str) -> None:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        half = self.path.with_suffix(".tmp")
+        try:
+            write_private(half, state)
+            half.replace(self.path)
+        except BaseException:
+            with suppress(OSError):
+                half.unlink()
+            raise
+
+
+def _is_sound(state: str) -> bool:
+    """Whether it is lines of JSON objects, the last of which may be cut."""
+    first, _, _ = state.partition("\n")
+    try:
+        return isinstance(from_json(first), dict)
+    except ValueError:
+        return False
+
+
+def problem(error: OSError) -> str:
+    """What is wrong, in words that can go on a sentence."""
+    problem = error.strerror or type(error).__name__
+    return f"{problem[:1].lower()}{problem[1:]}"
+
+
+def _stem(agent: str, session_id: str) -> str:
+    """`<agent>_<session id>`; the last `_` divides them, and where the id has one itself, how long the agent's name is.
+
+    So no other agent and id have it: `~` is in no name and in no id.
+    """
+    stem = f"{agent}_{session_id}"
+    return f"{stem}~{len(agent)}" if "_" in session_id else stem
+
+
+def cwd_key(cwd: Path) -> str:
+    """A name for a directory that people can read and no other directory has."""
+    whole = os.path.abspath(cwd)  # noqa: PTH100  `resolve` would read the disk
+    slug = _UNSAFE.sub("-", whole).strip("-")[-_SLUG_CHARS:]
+    return f"{slug}-{hashlib.sha256(os.fsencode(whole)).hexdigest()[:8]}"

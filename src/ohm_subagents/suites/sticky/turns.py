@@ -1,0 +1,53 @@
+"""Who may use a session: one call at a time, of all the processes that keep their sessions in one place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+
+from ohm_subagents.files import locked
+from ohm_subagents.suite import wait_or_abort
+from ohm_subagents.suites.sticky.sessions import problem
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+
+class Turns:
+    """Lets one call at a time into a session; those of this `Ohm` wait in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._locks: dict[Path, anyio.Lock] = {}
+        self._users: Counter[Path] = Counter()
+
+    @asynccontextmanager
+    async def turn(self, session: Path, abort: anyio.Event | None) -> AsyncGenerator[tuple[str, ...] | None]:
+        """The session in this file is ours until this is left; gives what there is to know about that.
+
+        None if `abort` was set before it was ours.
+        """
+        lock = self._locks.setdefault(session, anyio.Lock())
+        self._users[session] += 1
+        notes = list[str]()
+        try:
+            async with AsyncExitStack() as held:
+
+                async def enter() -> None:
+                    await held.enter_async_context(lock)
+                    reason = await held.enter_async_context(locked(session.with_suffix(".lock")))
+                    if reason is not None:
+                        notes.append(_unlocked(session, reason))
+
+                yield None if await wait_or_abort(enter, abort) else tuple(notes)
+        finally:
+            self._users[session] -= 1
+            if not self._users[session]:
+                del self._users[session], self._locks[session]
+
+
+def _unlocked(session: Path, reason: OSError) -> str:
+    return f"The session file '{session}' cannot be locked, so another process may use it too: {problem(reason)}."

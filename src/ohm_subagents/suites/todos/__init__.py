@@ -1,0 +1,19 @@
+"""The suite `todos`: three tools that keep a todo list, for the parent agent and for subagents that name them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ohm_subagents.suite import ToolSuiteSpec, hookimpl
+from ohm_subagents.suites.todos.suite import build
+from ohm_subagents.suites.todos.views import message_view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@hookimpl
+def ohm_tool_suites() -> Iterable[ToolSuiteSpec]:
+    """Offer the suite."""
+    summary = "Keep a todo list, and go on until it is done."
+    yield ToolSuiteSpec(name="todos", summary=summary, build=build, audience="both", message_view=message_view)

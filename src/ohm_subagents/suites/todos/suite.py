@@ -1,0 +1,127 @@
+"""The three tools: write, list and edit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
+
+from ohm_subagents.suite import Err, Ok, Result, Tool, ToolResult
+from ohm_subagents.suites.todos.children import ChildTodos
+from ohm_subagents.suites.todos.inputs import EDIT_SCHEMA, LIST_SCHEMA, WRITE_SCHEMA, parse_edit, parse_write
+from ohm_subagents.suites.todos.session import ParentTodos
+from ohm_subagents.suites.todos.snapshot import snapshot
+from ohm_subagents.suites.todos.todo_list import apply
+from ohm_subagents.suites.todos.views import edit_line, list_line, list_view, result_view, write_line
+from ohm_subagents.views import EDIT_TODOS, LIST_TODOS, WRITE_TODOS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic import JsonValue
+
+    from ohm_subagents.suite import JsonObject, SessionId, SuiteContext, ToolCall
+    from ohm_subagents.suites.todos.todo_list import Change, Refusal, TodoList
+    from ohm_subagents.views import View
+
+SNIPPET: Final = "Manage a todo list: write (replace/append/insert), list, edit (start/complete/abandon by indices)"
+GUIDELINES: Final = (
+    "Use write_todos with mode 'replace' to create or replace the full todo list at the start of a task.",
+    "Use write_todos with mode 'append' to add new items to the end of the existing list.",
+    "Use write_todos with mode 'insert' and an 'index' parameter to insert items at a specific position.",
+    "Use edit_todos with action 'start' and an array of 0-based indices to begin work on specific items.",
+    "Use edit_todos with action 'complete' and an array of 0-based indices to mark items as done.",
+    "Use edit_todos with action 'abandon' and an array of 0-based indices when items are no longer needed.",
+    "Use list_todos to review the current todo list.",
+    "Always call edit_todos with action 'start' on the next item before working on it, then 'complete' when done.",
+)
+
+
+class Keeper(Protocol):
+    """Keeps the list of whoever calls."""
+
+    def of(self, session_id: SessionId | None) -> TodoList: ...
+    def replace(self, session_id: SessionId | None, todos: TodoList) -> None: ...
+
+
+def build(context: SuiteContext) -> tuple[Tool, ...]:
+    """Make the three tools for one audience."""
+    if context.audience == "child":
+        return _tools(context.kept("children", ChildTodos()))
+    parent = context.kept("parent", ParentTodos(context))
+    parent.hear(context)
+    return _tools(parent)
+
+
+def _tools(keeper: Keeper) -> tuple[Tool, ...]:
+    """A subagent gets them if its profile names them: most work needs no list."""
+    return (
+        Tool(
+            checks_arguments=True,
+            name=WRITE_TODOS,
+            label="Write Todos",
+            description="Manage the todo list with three modes: 'replace' (clears and replaces the entire list), "
+            "'append' (adds items to the end), and 'insert' (inserts items at a specific index). All new items start "
+            "as 'not_started'. Append and insert modes do not change existing item statuses.",
+            input_schema=WRITE_SCHEMA,
+            execute=partial(_change, keeper, "write", parse_write),
+            call_view=write_line,
+            result_view=result_view,
+            prompt_snippet=SNIPPET,
+            prompt_guidelines=GUIDELINES,
+            only_if_named=True,
+        ),
+        Tool(
+            checks_arguments=True,
+            name=LIST_TODOS,
+            label="List Todos",
+            description="View the current todo list: every item with its status and its 0-based index.",
+            input_schema=LIST_SCHEMA,
+            execute=partial(_list, keeper),
+            call_view=list_line,
+            result_view=list_view,
+            prompt_snippet=SNIPPET,
+            only_if_named=True,
+        ),
+        Tool(
+            checks_arguments=True,
+            name=EDIT_TODOS,
+            label="Edit Todos",
+            description="Apply a status action ('start', 'complete' or 'abandon') to one or more todo items by their "
+            "0-based indices. Batch operations are atomic: if any index is invalid, no changes are applied.",
+            input_schema=EDIT_SCHEMA,
+            execute=partial(_change, keeper, "edit", parse_edit),
+            call_view=edit_line,
+            result_view=result_view,
+            prompt_snippet=SNIPPET,
+            only_if_named=True,
+        ),
+    )
+
+
+async def _change(
+    keeper: Keeper, action: str, parse: Callable[[JsonValue], Result[Change, Refusal]], call: ToolCall
+) -> ToolResult:
+    match parse(call.arguments):
+        case Ok(change):
+            outcome = apply(keeper.of(call.session_id), change)
+        case Err() as outcome:
+            pass
+    match outcome:
+        case Ok(changed):
+            keeper.replace(call.session_id, changed.todos)
+            text = f"{changed.said}\n\n{changed.todos.text()}"
+            return _result(text, {"action": action, "todos": snapshot(changed.todos)})
+        case Err(refused):
+            return _result(f"Error: {refused.message}", {"action": action, "todos": [], "error": refused.error})
+
+
+async def _list(keeper: Keeper, call: ToolCall) -> ToolResult:
+    """No list in the details, so that no session is restored from it (002)."""
+    return _result(keeper.of(call.session_id).text(), {"action": "list", "todos": []}, list_view)
+
+
+def _result(text: str, details: JsonObject, shown: Callable[[ToolResult, View], str] = result_view) -> ToolResult:
+    """A refusal is no failed call: the model reads it and goes on (002)."""
+    plain = ToolResult(text=text, details=details)
+    return replace(plain, view=partial(shown, plain))

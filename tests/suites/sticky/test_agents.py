@@ -1,0 +1,58 @@
+"""Prompt files of 003: which is an agent, which is rejected, and which of two stands."""
+
+import pytest
+
+from ohm_subagents.contract import Err
+from ohm_subagents.suite import Place
+from ohm_subagents.suites.sticky.agents import load_agents, parse_prompt
+
+
+def parsed(*lines, stem="scout"):
+    return parse_prompt("\n".join(["---", *lines, "---", "x"]), source=f"{stem}.md", stem=stem, is_local=True)
+
+
+def test_lists_are_merged_in_their_order_and_may_be_texts():
+    _, agent = parsed("approved_tools: read, bash", "allowed_tools: [bash, ls]")
+
+    assert agent.unwrap().tools.allowed == ("read", "bash", "ls")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["name: a", "allowed_tools: [read]", "denied_tools:"], ["'a'", "allowed_tools", "denied_tools"]),
+        (["name: ../evil"], ["../evil"]),
+        (["name: 3"], ["has the name 3"]),
+        (["denied_tools: {a: 1}"], ["denied_tools", "a list of names"]),
+        (["denied_tools: [1]"], ["denied_tools", "a list of names"]),
+        (["name: [a"], ["not valid YAML"]),
+    ],
+)
+def test_what_is_ambiguous_or_unsafe_is_rejected_with_the_reason(lines, said):
+    _, agent = parsed(*lines)
+
+    assert isinstance(agent, Err)
+    assert all(part in agent.err_value.message for part in said), agent.err_value.message
+
+
+@pytest.mark.parametrize("text", ["# Notes\n", "-----\n# Notes\n", "---\nname: a rule that nothing closes\n"])
+def test_a_file_without_front_matter_is_no_agent(text):
+    assert parse_prompt(text, source="README.md", stem="README", is_local=True) is None
+
+
+def test_the_later_folder_stands(tmp_path):
+    for name, text in {"prompts": "first", "more": "second"}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "scout.md").write_text(f"---\ndescription: {text}\n---\nx")
+
+    shipped, own, more = (
+        load_agents(Place(cwd=tmp_path / "nowhere")).by_name,
+        load_agents(Place(cwd=tmp_path)).by_name,
+        load_agents(Place(cwd=tmp_path), [tmp_path / "more"]).by_name,
+    )
+    assert [one["scout"].unwrap().summary for one in (shipped, own, more)] == [
+        "Fast codebase reconnaissance",
+        "first",
+        "second",
+    ]
+    assert shipped["scout"].unwrap().finalize == "required"
