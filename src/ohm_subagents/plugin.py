@@ -1,7 +1,7 @@
 """The door for plugin authors: everything a backend, model, suite or observer plugin needs, in one import."""
 
 from ohm_subagents._plugins import hookspecs
-from ohm_subagents._plugins.context import BackendContext, CompatibleModel, CompatibleProvider, Log
+from ohm_subagents._plugins.context import BackendContext, Log
 from ohm_subagents._plugins.embedding import Host
 from ohm_subagents._plugins.gate import Gate, Grant, RequestNeed
 from ohm_subagents._plugins.home import ClosedError, WrongEventLoopError
@@ -74,6 +74,7 @@ from ohm_subagents.contract import (
     Usage,
     UsageAdded,
 )
+from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
 
 __all__ = [
     "UNREADABLE_SESSION",

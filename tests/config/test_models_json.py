@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from ohm_subagents._config.models_json import PiModel, load_models_json
+from ohm_subagents._config.models_json import load_models_json
+from ohm_subagents.contract.services import CompatibleModel
 
 
 @pytest.fixture
@@ -29,15 +30,15 @@ def test_a_provider_has_an_address_a_key_and_models(load):
     entry = {"baseUrl": "http://x/v1", "api": "openai-completions", "apiKey": "literal", "models": models}
     (provider,), wrong = load({"Fake": entry | {"headers": {"x": "y"}}})
     assert wrong == ()
-    assert (provider.name, provider.base_url, provider.key, provider.key_env) == (
+    assert (provider.name, provider.base_url, provider.api_key, provider.api_key_env) == (
         "fake",
         "http://x/v1",
         "literal",
         None,
     )
     assert provider.models == (
-        PiModel(id="one", reasons=False, context_window=1000),
-        PiModel(id="two", reasons=True, context_window=None),
+        CompatibleModel(id="one", supports_thinking=False, context_window=1000),
+        CompatibleModel(id="two", supports_thinking=True, context_window=None),
     )
 
 
@@ -56,7 +57,8 @@ def test_a_provider_has_an_address_a_key_and_models(load):
 )
 def test_a_key_is_a_variable_a_command_or_itself(load, written, env, key_env, key):
     (provider,), wrong = load({"acme": {"baseUrl": "http://x", "apiKey": written}}, **env)
-    assert (provider.key_env, provider.key, provider.is_command) == (key_env, key, written.startswith("!"))
+    assert (provider.api_key_env, provider.api_key) == (key_env, key)
+    assert ("only pi runs" in provider.obstacle) == written.startswith("!")
     assert wrong == ()
     assert key == "" or key not in repr((provider, wrong))
 
@@ -67,7 +69,7 @@ def test_a_key_is_a_variable_a_command_or_itself(load, written, env, key_env, ke
 def test_what_is_wrong_is_told_and_counts_as_not_given(load, text):
     providers, wrong = load(text)
     assert len(wrong) == 1
-    assert all(one.base_url is None for one in providers)
+    assert all(one.base_url == "" for one in providers)
 
 
 def test_comments_are_read_as_pi_reads_them(load):

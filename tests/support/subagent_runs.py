@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from run_requests import changed, run_request
 
-from ohm_subagents._plugins.context import BackendContext, CompatibleModel, CompatibleProvider
+from ohm_subagents._plugins.context import BackendContext
 from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
 from ohm_subagents.backends.in_process.providers import custom_model_specs
 from ohm_subagents.backends.in_process.spec import InProcessOptions, interactive_sdk_spec
@@ -23,6 +23,7 @@ from ohm_subagents.contract import (
     SessionId,
     TaskId,
 )
+from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -23,6 +22,7 @@ from ohm_subagents._config.values import (
 )
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.result import Err
+from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,12 +35,12 @@ _NAME: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")  # with a line below
 
 
 def _quoted(value: object) -> str:
-    """A wrong value in words; of a list or an object none of what is in it, for that may be a key."""
+    """Quote a wrong value; of a list or an object nothing that is in it, which may be a key."""
     return "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else shown(value)
 
 
 def _provider_object(value: object) -> object:
-    """A provider; what stands there in its place may be its key."""
+    """Accept an object; any other value may be the key itself, and is not quoted."""
     if not isinstance(value, dict):
         raise expected("an object", kind=SECRET)
     return cast("object", value)
@@ -67,35 +67,10 @@ class _Models(_Part):
     providers: dict[str, Annotated[_Provider, BeforeValidator(_provider_object)]] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PiModel:
-    """A model, and what is said of it."""
-
-    id: str
-    reasons: bool
-    context_window: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PiProvider:
-    """A provider by its folded name. `key_env` names the variable of its key, or `key` is it, or neither is known.
-
-    `key_place` is where that stands, which is told in place of it: what looks like a name may be a key.
-    `is_command`: its key is what a command says, which only `pi` runs.
-    """
-
-    name: str
-    base_url: str | None
-    api: str
-    key_env: str | None = field(repr=False)
-    key: str = field(repr=False)
-    key_place: str
-    is_command: bool
-    models: tuple[PiModel, ...]
-
-
-def load_models_json(agent_dir: Path, env: Mapping[str, str]) -> tuple[tuple[PiProvider, ...], tuple[Diagnostic, ...]]:
-    """Read the file. One that cannot be read counts as empty, a wrong value as not given; both are told."""
+def load_models_json(
+    agent_dir: Path, env: Mapping[str, str]
+) -> tuple[tuple[CompatibleProvider, ...], tuple[Diagnostic, ...]]:
+    """Read the file. One that cannot be read counts as empty, a wrong value as not given; both are diagnostics."""
     read = read_file(agent_dir / FILE_NAME, "given")
     if isinstance(read, Err):
         return (), (Diagnostic(subject=FILE_NAME, message=f"{read.err_value.message} It counts as empty."),)
@@ -104,27 +79,38 @@ def load_models_json(agent_dir: Path, env: Mapping[str, str]) -> tuple[tuple[PiP
         return (), ()
     kept, wrong = accepted(_Models, layer.values, layer.place, complete=True, quote=_quoted)
     known = _Models.model_validate(kept, by_alias=True)
-    return tuple(_provider(name, one, env) for name, one in known.providers.items()), wrong
+    return tuple(_service(name, one, env) for name, one in known.providers.items()), wrong
 
 
-def _provider(name: str, written: _Provider, env: Mapping[str, str]) -> PiProvider:
+def _service(name: str, written: _Provider, env: Mapping[str, str]) -> CompatibleProvider:
     key_env, key = _key(written.api_key or "", env)
-    return PiProvider(
-        name=name.strip().lower(),
-        base_url=written.base_url,
-        api=written.api or COMPLETIONS,
-        key_env=key_env,
-        key=key,
+    folded = name.strip().lower()
+    return CompatibleProvider(
+        name=folded,
+        base_url=written.base_url or "",
+        api_key_env=key_env,
+        api_key=key,
         key_place=f"the variable of providers.{name}.apiKey in {FILE_NAME}",
-        is_command=(written.api_key or "").startswith("!"),
         models=tuple(
-            PiModel(id=one.id, reasons=one.reasoning, context_window=one.context_window) for one in written.models
+            CompatibleModel(id=one.id, supports_thinking=one.reasoning, context_window=one.context_window)
+            for one in written.models
         ),
+        source=FILE_NAME,
+        obstacle=_obstacle(f'Provider "{folded}" of {FILE_NAME}', written),
     )
 
 
+def _obstacle(who: str, written: _Provider) -> str:
+    api = written.api or COMPLETIONS
+    if api != COMPLETIONS:
+        return f'{who} speaks "{api}", of which interactive-sdk knows {COMPLETIONS} only'
+    if (written.api_key or "").startswith("!"):
+        return f"{who} has its key from a command, which only pi runs"
+    return "" if written.base_url else f"{who} has no baseUrl"
+
+
 def _key(written: str, env: Mapping[str, str]) -> tuple[str | None, str]:
-    """The variable that is meant, or the key itself: `$NAME`, `${NAME}`, `NAME` of old, or what is none of these."""
+    """Return the variable that is meant, or the key itself: `$NAME`, `${NAME}` and the old `NAME` are variables."""
     if not written or written.startswith("!"):
         return None, ""
     reference = _REFERENCE.fullmatch(written)

@@ -43,6 +43,7 @@ from ohm_subagents._config.values import (
     WebAddress,
 )
 from ohm_subagents.contract.limits import Limits
+from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
 
 Mode: TypeAlias = Literal["rush", "smart", "deep"]
 
@@ -87,6 +88,11 @@ class Provider(Section):
     base_url: WebAddress = Field(description="Address of the OpenAI-compatible service.")
     api_key_env: VariableName | None = Field(default=None, description="The environment variable that holds its key.")
     models: tuple[ProviderModel, ...] = Field(default=(), description="Its models; empty means that any name is tried.")
+
+    def service(self, name: str) -> CompatibleProvider:
+        """Return the service as backends know it, under the folded name that ohm.json gives it."""
+        models = tuple(CompatibleModel(**one.as_arguments()) for one in self.models)
+        return CompatibleProvider(name=name, base_url=self.base_url, api_key_env=self.api_key_env, models=models)
 
 
 class OhmConfig(Section):

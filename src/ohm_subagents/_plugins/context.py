@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 from ohm_subagents._plugins.interfaces import ModelSpec
-
-OHM_JSON: Final = "ohm.json"
+from ohm_subagents.contract.services import CompatibleProvider
 
 
 class Log(Protocol):
@@ -32,40 +31,6 @@ class _Silent:
         return None
 
     exception = error
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompatibleModel:
-    """A model of an OpenAI-compatible service."""
-
-    id: str
-    """The name that the service knows it by."""
-    supports_thinking: bool = False
-    """Takes a thinking level."""
-    context_window: int | None = None
-    """The size of its context window in tokens; None if it is not known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompatibleProvider:
-    """An OpenAI-compatible service that the user has configured; with neither key it is asked without one."""
-
-    name: str
-    """The name that model patterns use, in lower case."""
-    base_url: str
-    """The base URL of its API."""
-    api_key_env: str | None = None
-    """The environment variable that holds its key."""
-    api_key: str = field(default="", repr=False)
-    """The key itself."""
-    key_place: str = ""
-    """What messages name instead of the variable, where that must not be shown."""
-    models: tuple[CompatibleModel, ...] = ()
-    """The models that may be asked; empty allows any name."""
-    source: str = OHM_JSON
-    """The file that configures it: `ohm.json`, or `models.json` of the agent directory."""
-    obstacle: str = ""
-    """Why no model of it can be asked from this process, in one sentence; empty if one can."""
 
 
 def _no_models() -> Mapping[str, ModelSpec]:

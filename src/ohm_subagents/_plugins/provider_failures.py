@@ -18,8 +18,8 @@ from ohm_subagents.contract.model_pattern import THINKING_LEVELS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ohm_subagents._plugins.context import CompatibleProvider
     from ohm_subagents.contract.model_pattern import ModelPattern, Thinking
+    from ohm_subagents.contract.services import CompatibleProvider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

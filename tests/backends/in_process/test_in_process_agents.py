@@ -7,7 +7,6 @@ import pytest
 from model_server import Call, ModelServer, Say, Status
 from subagent_runs import ENV, KEY, EventLog, acme, answer, child_tool, error, opened, request
 
-from ohm_subagents._plugins.context import CompatibleModel
 from ohm_subagents.backends.in_process.models import ModelBook
 from ohm_subagents.backends.in_process.providers import builtin_model_specs
 from ohm_subagents.contract import (
@@ -20,6 +19,7 @@ from ohm_subagents.contract import (
     SkillText,
     ToolPolicy,
 )
+from ohm_subagents.contract.services import CompatibleModel
 from ohm_subagents.plugin import ToolResult
 
 pytestmark = pytest.mark.anyio

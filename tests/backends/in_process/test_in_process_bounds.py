@@ -18,7 +18,6 @@ from model_server import Body, Call, ModelServer, Say, Status, Wire
 from pydantic_ai.providers import Provider
 from subagent_runs import EventLog, acme, answer, child_tool, error, opened, request
 
-from ohm_subagents._plugins.context import CompatibleProvider
 from ohm_subagents._plugins.suites import ToolResult
 from ohm_subagents.backends.in_process import bounded_stream
 from ohm_subagents.backends.in_process.bounded_stream import (
@@ -32,6 +31,7 @@ from ohm_subagents.backends.in_process.bounded_stream import (
 )
 from ohm_subagents.backends.in_process.providers import builtin_model_specs, custom_model_specs
 from ohm_subagents.contract import ErrorCode, ModelPattern, Ok, TextDelta, UsageAdded
+from ohm_subagents.contract.services import CompatibleProvider
 
 pytestmark = pytest.mark.anyio
 

@@ -10,13 +10,13 @@ from model_server import ModelServer, Say
 from pydantic import ValidationError
 from subagent_runs import PROFILE, EventLog, acme, answer, error, offering, opened, request
 
-from ohm_subagents._plugins.context import CompatibleModel, CompatibleProvider
 from ohm_subagents._plugins.installation import install_command
 from ohm_subagents.backends.in_process.model_warnings import model_diagnostics
 from ohm_subagents.backends.in_process.models import ModelBook
 from ohm_subagents.backends.in_process.providers import builtin_model_specs, custom_model_specs
 from ohm_subagents.backends.in_process.spec import InProcessOptions, interactive_sdk_spec
 from ohm_subagents.contract import AgentOptions, Err, ErrorCode, ModelPattern, OhmError, Ok
+from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
 
 pytestmark = pytest.mark.anyio
 

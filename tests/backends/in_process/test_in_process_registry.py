@@ -9,9 +9,9 @@ from model_server import ModelServer, Say, Status
 
 from ohm_subagents import ErrorCode, Ohm
 from ohm_subagents._config.jsonc import parse_jsonc
-from ohm_subagents._plugins.context import CompatibleModel, CompatibleProvider
 from ohm_subagents.backends.in_process.providers import builtin_model_specs
 from ohm_subagents.contract import Err, ModelPattern, Ok
+from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
 from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio

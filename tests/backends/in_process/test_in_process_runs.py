@@ -8,7 +8,6 @@ import pytest
 from model_server import Call, Gate, ModelServer, Say, Think, Tokens
 from subagent_runs import EventLog, acme, answer, child_tool, error, kinds, opened, request
 
-from ohm_subagents._plugins.context import CompatibleModel
 from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
 from ohm_subagents.contract import (
     Checkpointed,
@@ -23,6 +22,7 @@ from ohm_subagents.contract import (
     ToolUpdated,
     UsageAdded,
 )
+from ohm_subagents.contract.services import CompatibleModel
 
 pytestmark = pytest.mark.anyio
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.providers import Provider
 
-    from ohm_subagents._plugins.context import CompatibleProvider
     from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.contract.services import CompatibleProvider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

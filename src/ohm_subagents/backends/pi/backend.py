@@ -34,12 +34,12 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
 
-    from ohm_subagents._plugins.context import CompatibleProvider
     from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
     from ohm_subagents._shell.dialect import Invocation
     from ohm_subagents.backends.pi.config_dir import PiHome
     from ohm_subagents.backends.pi.options import PiOptions
     from ohm_subagents.backends.pi.probe import PiVersion
+    from ohm_subagents.contract.services import CompatibleProvider
 
 Mode: TypeAlias = Literal["rpc", "json", "text"]
 

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from ohm_subagents._plugins.context import CompatibleProvider
     from ohm_subagents._plugins.interfaces import RunRequest
     from ohm_subagents.backends.pi.probe import PiVersion
     from ohm_subagents.backends.pi.records import Record
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.services import CompatibleProvider
 
 _MODELS: Final = "models.json"
 _AUTH: Final = "auth.json"

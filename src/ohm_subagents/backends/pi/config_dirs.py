@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from ohm_subagents._plugins.context import CompatibleProvider
     from ohm_subagents._plugins.interfaces import RunRequest
     from ohm_subagents.contract.events import DiagnosticRaised
+    from ohm_subagents.contract.services import CompatibleProvider
 
 
 class PiHomes:

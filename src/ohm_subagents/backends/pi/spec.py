@@ -6,19 +6,20 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.context import OHM_JSON
 from ohm_subagents._plugins.fallback import INTERACTIVE_SHELL
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.interfaces import BackendSpec, Capability
 from ohm_subagents._shell.command import located
 from ohm_subagents.backends.pi.options import PiOptions
 from ohm_subagents.contract.result import Err
+from ohm_subagents.contract.services import OHM_JSON
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
-    from ohm_subagents._plugins.context import BackendContext, CompatibleProvider
+    from ohm_subagents._plugins.context import BackendContext
     from ohm_subagents._plugins.interfaces import Backend
+    from ohm_subagents.contract.services import CompatibleProvider
 
 BACKEND_ID: Final = INTERACTIVE_SHELL
 SUMMARY: Final = "Runs the subagent as a nested pi, a process of its own."

@@ -1,0 +1,42 @@
+"""OpenAI-compatible services, as backends know them: those of ohm.json, and those of models.json."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+OHM_JSON: Final = "ohm.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompatibleModel:
+    """A model of an OpenAI-compatible service."""
+
+    id: str
+    """The name that the service knows it by."""
+    supports_thinking: bool = False
+    """Takes a thinking level."""
+    context_window: int | None = None
+    """The size of its context window in tokens; None if it is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompatibleProvider:
+    """An OpenAI-compatible service that the user has configured; with neither key it is asked without one."""
+
+    name: str
+    """The name that model patterns use, in lower case."""
+    base_url: str
+    """The base URL of its API."""
+    api_key_env: str | None = None
+    """The environment variable that holds its key."""
+    api_key: str = field(default="", repr=False)
+    """The key itself."""
+    key_place: str = ""
+    """What messages name instead of the variable, where that must not be shown."""
+    models: tuple[CompatibleModel, ...] = ()
+    """The models that may be asked; empty allows any name."""
+    source: str = OHM_JSON
+    """The file that configures it: `ohm.json`, or `models.json` of the agent directory."""
+    obstacle: str = ""
+    """Why no model of it can be asked from this process, in one sentence; empty if one can."""
