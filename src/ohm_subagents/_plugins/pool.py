@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Self, cast
 
 import anyio
 
-from ohm_subagents._plugins.faults import described, kept
+from ohm_subagents._plugins.faults import described
 from ohm_subagents._plugins.interfaces import Capability
 from ohm_subagents._plugins.leavable import GRACE_S
 from ohm_subagents._plugins.options import validated
-from ohm_subagents._plugins.preparation import READY_WITHIN_S, PreparingBackend, Unprepared, not_ready
+from ohm_subagents._plugins.preparation import PreparingBackend, Unprepared, not_ready
+from ohm_subagents._plugins.shared import CLOSE_GRACE_S, SharedResource
 from ohm_subagents._plugins.unhonoured import Unaware
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncGenerator, Mapping
 
     from anyio.abc import TaskGroup
 
@@ -28,52 +29,35 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites import JsonObject
 
 Opened = Result[PreparingBackend, OhmError]
-CLOSE_GRACE_S = 10.0
 
 
-class _Host:
-    """One backend and the task that opened it: a context manager that holds a task group must be closed where it was
-    opened, so neither the caller's task nor a run may do it. Once it is retired, its last run lets it close."""
+class _Host(SharedResource[PreparingBackend]):
+    """A backend with its runs; once it is retired, its last run lets it close."""
 
     def __init__(self, spec: BackendSpec, options: Options, logger: Log) -> None:
+        super().__init__()
         self.spec = spec
-        self._logger = logger
         self.options = options
-        self.opened: Opened | None = None
-        self.ready = anyio.Event()
-        self._closing = anyio.Event()
-        self._closed = anyio.Event()
-        self._opening = anyio.CancelScope()
-        self._shell = anyio.CancelScope()
+        self._logger = logger
         self._runs = 0
-        self.is_open = False
         self._is_retired = False
 
-    async def serve(self) -> None:
-        try:
-            self._opening.deadline = anyio.current_time() + READY_WITHIN_S
-            with self._opening, self._shell:
-                async with self.spec.open(self.options) as backend:
-                    self.is_open = True
-                    self._opening.deadline = math.inf
-                    self._shell.shield = True  # from here on it ends by `close`, which lets it clean up in peace
-                    self.opened = Ok(_equal(backend, self.spec))
-                    self.ready.set()
-                    await self._closing.wait()
-                    self._begin_grace()  # again, for it may have been closed while it could not be cancelled
-        except BaseException as exc:
-            cause = _cause(kept(exc))
-            verb = "failed to open" if self.opened is None else "broke down"
-            message = f"Backend '{self.spec.id}' {verb}: {described(cause)}."
-            self.opened = Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))
-            self._logger.exception("backend.failed", backend=self.spec.id, reason=verb)
-        finally:
-            if self._opening.cancelled_caught and not self._closing.is_set():
-                self.opened = Err(not_ready(self.spec.id))
-            if self._shell.cancelled_caught:
-                self._logger.error("backend.failed", backend=self.spec.id, reason=f"not closed in {CLOSE_GRACE_S} s")
-            self.ready.set()
-            self._closed.set()
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[Opened]:
+        async with self.spec.open(self.options) as backend:
+            yield Ok(_equal(backend, self.spec))
+
+    def failed(self, error: Exception) -> OhmError:
+        verb = "broke down" if self.is_open else "failed to open"
+        self._logger.exception("backend.failed", backend=self.spec.id, reason=verb)
+        message = f"Backend '{self.spec.id}' {verb}: {described(_cause(error))}."
+        return OhmError(code=ErrorCode.BACKEND_FAILED, message=message)
+
+    def late(self) -> OhmError:
+        return not_ready(self.spec.id)
+
+    def unclosed(self) -> None:
+        self._logger.error("backend.failed", backend=self.spec.id, reason=f"not closed in {CLOSE_GRACE_S} s")
 
     def join(self) -> None:
         """Stay open for a run."""
@@ -82,41 +66,23 @@ class _Host:
     def leave(self) -> None:
         """The run is over."""
         self._runs -= 1
-        self._leave_if_done()
+        self._close_if_done()
 
     def retire(self) -> None:
         """Close as soon as there is no run, and begin none."""
         self._is_retired = True
-        self._leave_if_done()
+        self._close_if_done()
+
+    def _close_if_done(self) -> None:
+        if self._is_retired and not self._runs:
+            self.begin_close()
 
     async def close(self) -> bool:
-        """Let it end, cancel it if it takes too long, and leave it to itself if that is of no use: False."""
-        self._leave()
-        patience = GRACE_S + (CLOSE_GRACE_S if self.is_open else 0)
-        with anyio.move_on_after(patience):
-            await self._closed.wait()
-        if not self._closed.is_set():
-            self._logger.error("backend.left", backend=self.spec.id, reason=f"it did not end within {patience:.0f} s")
-        return self._closed.is_set()
-
-    @property
-    def is_overdue(self) -> bool:
-        """Whether it should have opened long ago, and cannot be cancelled."""
-        return self.opened is None and self._opening.deadline + GRACE_S <= anyio.current_time()
-
-    def _leave_if_done(self) -> None:
-        if self._is_retired and not self._runs:
-            self._leave()
-
-    def _leave(self) -> None:
-        if not self._closing.is_set():
-            self._opening.cancel()  # nobody waits for what is only being opened; what is open is shielded from it
-            if self.is_open:
-                self._begin_grace()
-            self._closing.set()
-
-    def _begin_grace(self) -> None:
-        self._shell.deadline = anyio.current_time() + CLOSE_GRACE_S
+        if await super().close():
+            return True
+        reason = f"it did not end within {self.patience_s:.0f} s"
+        self._logger.error("backend.left", backend=self.spec.id, reason=reason)
+        return False
 
 
 class Lease:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final, Self
 
 import anyio
 from anyio import to_thread
 
-from ohm_subagents._plugins.faults import kept
 from ohm_subagents._plugins.installation import install_command
 from ohm_subagents._plugins.model_choice import ModelChoice
 from ohm_subagents._plugins.preparation import READY_WITHIN_S
 from ohm_subagents._plugins.provider_failures import missing_key
+from ohm_subagents._plugins.shared import SharedResource
 from ohm_subagents._plugins.suggestion import did_you_mean
 from ohm_subagents._views.known_secrets import LEAST_SECRET
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.result import Err, Result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -40,35 +39,52 @@ def _comes_with(provider: str) -> str:
     return f"Provider {provider} comes with: {install_command(extra)}. " if extra else ""
 
 
-class _Opening:
-    """A model that is being opened, or is open. Whoever needs it waits for `ready`; the waiters may come and go."""
+class _OpenModel(SharedResource["Model"]):
+    """A model, opened in a thread: the first one imports the SDK of its provider.
 
-    def __init__(self) -> None:
-        self.result: Result[Model, OhmError] | None = None
-        self.ready = anyio.Event()
-        self.scope = anyio.CancelScope()
+    The thread is left behind when the book is closed meanwhile: a model that was never entered needs no leaving.
+    """
 
-    def answer(self, result: Result[Model, OhmError]) -> None:
-        self.result = result
-        self.ready.set()
+    def __init__(self, spec: ModelSpec, pattern: ModelPattern, book: ModelBook) -> None:
+        super().__init__()
+        self._spec = spec
+        self._pattern = pattern
+        self._book = book
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[Result[Model, OhmError]]:
+        opened = await to_thread.run_sync(self._spec.open, self._pattern, abandon_on_cancel=True)
+        if isinstance(opened, Err):
+            yield opened
+            return
+        async with opened.ok_value:
+            yield opened
+
+    def failed(self, error: Exception) -> OhmError:
+        if self.is_open:
+            self._book.broken.append(error)  # told when every other model is closed
+        from ohm_subagents.backends.in_process.failures import failure  # noqa: PLC0415  loads pydantic_ai
+
+        return failure(error, self._pattern, response=None, secrets=self._book.secrets())
+
+    def late(self) -> OhmError:
+        return _never_opened(self._pattern)
 
 
 class ModelBook(ModelChoice):
     """Chooses a model (house 9.6, below the settings) and opens it at most once for each provider and name.
 
-    Entered by whoever owns it; leaving closes every model. A model is opened, entered and left by a task of its own:
-    a context manager that holds a task group has to be closed by the task that opened it, and a run that is cancelled
-    while its model opens leaves at once, without taking the model from the others that wait for it.
+    Entered by whoever owns it; leaving closes every model. A run that is cancelled while its model opens leaves at
+    once, without taking the model from the others that wait for it.
     """
 
     def __init__(self, specs: Iterable[ModelSpec], env: Mapping[str, str], secrets: Iterable[str] = ()) -> None:
         super().__init__(specs, env)
         self._written = tuple(secrets)
-        self._openings: dict[tuple[str, str], _Opening] = {}
+        self._models: dict[tuple[str, str], _OpenModel] = {}
+        self._group: TaskGroup | None = None
         self._stack = AsyncExitStack()
-        self._keepers: TaskGroup | None = None
-        self._closing = anyio.Event()
-        self._broken: list[Exception] = []
+        self.broken: list[Exception] = []
 
     @classmethod
     def of(cls, context: BackendContext) -> Self:
@@ -77,19 +93,17 @@ class ModelBook(ModelChoice):
         return cls(context.models().values(), context.env, secrets=written)
 
     async def __aenter__(self) -> Self:
-        self._keepers = await self._stack.enter_async_context(anyio.create_task_group())
+        self._group = await self._stack.enter_async_context(anyio.create_task_group())
         return self
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
-        self._closing.set()
-        for opening in self._openings.values():
-            if not opening.ready.is_set():
-                opening.scope.cancel()
+        for model in self._models.values():
+            model.begin_close()
         swallowed = await self._stack.__aexit__(exc_type, exc, traceback)
-        if self._broken:
-            raise ExceptionGroup("Models failed to close.", self._broken)
+        if self.broken:
+            raise ExceptionGroup("Models failed to close.", self.broken)
         return swallowed
 
     def is_free(self, pattern: ModelPattern) -> bool:
@@ -138,44 +152,21 @@ class ModelBook(ModelChoice):
         if (name := self._unsendable(spec)) is not None:
             return Err(_unsendable_key(pattern, name))
         key = (pattern.provider, pattern.model)
-        opening = self._openings.get(key)
-        if opening is None:
-            if self._keepers is None:
+        model = self._models.get(key)
+        if model is None:
+            if self._group is None:
                 raise RuntimeError("ModelBook.open needs an entered ModelBook.")
-            opening = self._openings[key] = _Opening()
-            self._keepers.start_soon(self._keep, spec, pattern, opening)
-        await opening.ready.wait()
-        return opening.result or Err(_closed(pattern))
+            model = self._models[key] = _OpenModel(spec, pattern, self)
+            self._group.start_soon(self._serve, key, model)
+        await model.ready.wait()
+        return model.opened or Err(_closed(pattern))
 
-    async def _keep(self, spec: ModelSpec, pattern: ModelPattern, opening: _Opening) -> None:
-        """Open a model, hold it until the book is closed, close it."""
+    async def _serve(self, key: tuple[str, str], model: _OpenModel) -> None:
         try:
-            opening.scope.deadline = anyio.current_time() + READY_WITHIN_S
-            with opening.scope:
-                # A thread, because the first one imports a provider's SDK; it is left behind when the book is closed
-                # meanwhile: a model that nobody entered needs no leaving.
-                opened = await to_thread.run_sync(spec.open, pattern, abandon_on_cancel=True)
-                if isinstance(opened, Err):
-                    opening.answer(opened)
-                    return
-                async with opened.ok_value:
-                    opening.scope.deadline = math.inf
-                    opening.answer(opened)
-                    await self._closing.wait()
-            if opening.scope.cancelled_caught and not self._closing.is_set():
-                opening.answer(Err(_never_opened(pattern)))
-        except BaseException as exc:  # noqa: BLE001  a provider's bug costs its own runs, and may quote a key
-            error = kept(exc)
-            if isinstance(opening.result, Ok):
-                self._broken.append(error)  # told when every other model is closed
-                return
-            from ohm_subagents.backends.in_process.failures import failure  # noqa: PLC0415  loads pydantic_ai
-
-            opening.answer(Err(failure(error, pattern, response=None, secrets=self.secrets())))
+            await model.serve()
         finally:
-            if not isinstance(opening.result, Ok):
-                del self._openings[pattern.provider, pattern.model]
-            opening.ready.set()
+            if not model.is_open:
+                del self._models[key]
 
     def _unsendable(self, spec: ModelSpec) -> str | None:
         """The variable of the key that is used, when no HTTP header can carry it."""
