@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.env import config_dir, process_env
 from ohm_subagents._config.load import FILE_NAME
-from ohm_subagents.backends.in_process.tools.tree import WITHOUT_RIPGREP, find_ripgrep
+from ohm_subagents.backends.in_process.tools.ripgrep import WITHOUT_RIPGREP, find_ripgrep
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED
 from ohm_subagents.cli.model_choice import told_model
 from ohm_subagents.cli.plugins import plugin_line

@@ -15,6 +15,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from ohm_subagents.backends.in_process.search.code_index.index import CodeIndexes
 from ohm_subagents.backends.in_process.supervised import supervised_commands
 from ohm_subagents.backends.in_process.tools import tree
+from ohm_subagents.backends.in_process.tools.ripgrep import find_ripgrep
 from ohm_subagents.backends.in_process.toolset import ChildToolset, child_toolset, child_workspace
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 
@@ -39,16 +40,13 @@ class Desk:
     """A working directory with every tool; `use` makes one call through a real agent."""
 
     cwd: Path
-    python_walk: bool = False
-    ripgrep: str | None = None
+    ripgrep: str | None = field(default_factory=find_ripgrep)
     names: tuple[str, ...] = CHILD_TOOLS
     indexes: CodeIndexes = field(default_factory=CodeIndexes)
     toolset: ChildToolset | None = None
 
     async def use(self, tool: str, **arguments: Any) -> Outcome:
-        toolset = self.toolset or child_toolset(
-            self.names, indexes=self.indexes, ripgrep=self.ripgrep, python_walk=self.python_walk
-        )
+        toolset = self.toolset or child_toolset(self.names, indexes=self.indexes, ripgrep=self.ripgrep)
         agent = Agent(
             FunctionModel(_calls_once(tool, arguments)),
             toolsets=[toolset],

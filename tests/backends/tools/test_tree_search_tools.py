@@ -17,11 +17,10 @@ from ohm_subagents.backends.in_process.tools import tree as tree_module
 from ohm_subagents.backends.in_process.tools import walk
 from ohm_subagents.backends.in_process.tools.globs import glob
 from ohm_subagents.backends.in_process.tools.ignore_rules import IgnoreRules
-from ohm_subagents.backends.in_process.tools.tree import WITHOUT_RIPGREP, find_ripgrep, tree_search
+from ohm_subagents.backends.in_process.tools.ripgrep import find_ripgrep
+from ohm_subagents.backends.in_process.tools.tree import TreeSearch
 
 pytestmark = pytest.mark.anyio
-
-NOTE = f"\n\n[{WITHOUT_RIPGREP}]"
 
 
 @pytest.fixture
@@ -54,15 +53,6 @@ def tree(desk):
     (desk.cwd / "link.py").symlink_to("a.py")
     (desk.cwd / "linked").symlink_to("a")
     return desk
-
-
-async def both(desk, tool, **arguments):
-    by_ripgrep = await desk.use(tool, **arguments)
-    desk.python_walk = True
-    by_walk = await desk.use(tool, **arguments)
-    desk.python_walk = False
-    assert (by_walk.kind, by_walk.text.removesuffix(NOTE)) == (by_ripgrep.kind, by_ripgrep.text)
-    return by_ripgrep
 
 
 EXPRESSIONS = [
@@ -158,11 +148,11 @@ GREPS = [
 
 @pytest.mark.parametrize(("arguments", "lines"), GREPS, ids=[str(arguments) for arguments, _ in GREPS])
 async def test_grep_gives_the_same_lines_both_ways(tree, arguments, lines):
-    assert (await both(tree, "grep", **arguments)).text == "\n".join(lines)
+    assert (await tree.use("grep", **arguments)).text == "\n".join(lines)
 
 
 async def test_grep_goes_through_the_tree_in_order_of_path(tree):
-    outcome = await both(tree, "grep", pattern="needle", ignoreCase=True)
+    outcome = await tree.use("grep", pattern="needle", ignoreCase=True)
     paths = list(dict.fromkeys(line.partition(":")[0] for line in outcome.text.splitlines()))
     assert paths == [
         "a/b.py",
@@ -190,20 +180,20 @@ FINDS = [
 
 @pytest.mark.parametrize(("arguments", "lines"), FINDS, ids=[str(arguments) for arguments, _ in FINDS])
 async def test_find_gives_the_same_files_both_ways(tree, arguments, lines):
-    assert (await both(tree, "find", **arguments)).text == "\n".join(lines)
+    assert (await tree.use("find", **arguments)).text == "\n".join(lines)
 
 
 async def test_outside_a_repository_gitignore_says_nothing(desk, monkeypatch):
     monkeypatch.setattr(walk, "_is_there", lambda _directory, _name: False)  # above a temporary directory may be one
     desk.put(".gitignore", "*.log\n")
     desk.put("a.log", "needle\n")
-    assert (await both(desk, "find", pattern="*")).text == "a.log"
+    assert (await desk.use("find", pattern="*")).text == "a.log"
 
 
 async def test_the_rules_of_the_repository_above_cwd_hold(tree):
     tree.cwd /= "a"
     tree.put("sub/z.log", "needle\n")
-    assert (await both(tree, "find", pattern="*")).text == "b.py\nonly_top.txt"
+    assert (await tree.use("find", pattern="*")).text == "b.py\nonly_top.txt"
 
 
 @pytest.mark.parametrize(
@@ -219,7 +209,7 @@ async def test_the_rules_of_the_repository_above_cwd_hold(tree):
     ],
 )
 async def test_a_start_that_cannot_be_searched_is_one_sentence(tree, tool, arguments, sentence):
-    assert (await both(tree, tool, **arguments)) == await tree.use(tool, **arguments)
+    assert (await tree.use(tool, **arguments)) == await tree.use(tool, **arguments)
     assert (await tree.use(tool, **arguments)).text == sentence
 
 
@@ -233,11 +223,9 @@ async def test_an_invalid_pattern_is_one_sentence(tree):
         assert "is not a valid regular expression" in (await tree.use("grep", pattern=pattern)).text
 
 
-@pytest.mark.parametrize("python_walk", [False, True], ids=["ripgrep", "walk"])
 @pytest.mark.parametrize("literal", [False, True])
-async def test_a_pattern_that_holds_a_nul_is_one_sentence(desk, python_walk, literal):
+async def test_a_pattern_that_holds_a_nul_is_one_sentence(desk, literal):
     desk.put("a.txt", "needle\n")
-    desk.python_walk = python_walk
     outcome = await desk.use("grep", pattern="need\0le", literal=literal)
     assert (outcome.kind, outcome.text) == (
         "failed",
@@ -245,18 +233,6 @@ async def test_a_pattern_that_holds_a_nul_is_one_sentence(desk, python_walk, lit
     )
     assert (await desk.use("grep", pattern="needle", glob="\0")).text.startswith("[No matches")
     assert (await desk.use("find", pattern="a\0*")).text.startswith("[No files match")
-
-
-async def test_the_walk_refuses_an_expression_instead_of_hanging_on_it(desk):
-    desk.put("a.txt", "a" * 60 + "\n")
-    desk.python_walk = True
-    outcome = await desk.use("grep", pattern="(a+)+$b")
-    assert (outcome.kind, outcome.text) == (
-        "failed",
-        'The pattern "(a+)+$b" needs ripgrep, which was not found; '
-        "set literal to search it as text, or search for a plain word.",
-    )
-    assert (await desk.use("grep", pattern="(a+)+$b", literal=True)).text == f'[No matches for "(a+)+$b"]{NOTE}'
 
 
 UNREAD = "[Some files or directories could not be read and are not part of this result]"
@@ -313,8 +289,8 @@ async def test_a_search_goes_on_until_the_last_portion_of_a_tree(desk, monkeypat
     monkeypatch.setattr(tree_module, "_PORTION_BYTES", 1)
     for number in range(4):
         desk.put(f"{number}.txt", "needle\n")
-    assert (await both(desk, "grep", pattern="needle")).text == "\n".join(f"{n}.txt:1: needle" for n in range(4))
-    assert (await both(desk, "grep", pattern="needle", limit=3)).text.startswith("0.txt:1: needle\n1.txt:1: needle\n2")
+    assert (await desk.use("grep", pattern="needle")).text == "\n".join(f"{n}.txt:1: needle" for n in range(4))
+    assert (await desk.use("grep", pattern="needle", limit=3)).text.startswith("0.txt:1: needle\n1.txt:1: needle\n2")
 
 
 async def test_a_tree_that_is_deeper_than_can_be_walked_says_so(desk):
@@ -340,9 +316,9 @@ LIMITED_SEARCH = """
 import resource, sys
 from pathlib import Path
 import anyio, psutil
-from ohm_subagents.backends.in_process.tools.tree import find_ripgrep
+from ohm_subagents.backends.in_process.tools.ripgrep import find_ripgrep
 from ohm_subagents.backends.in_process.tools.ripgrep import Ripgrep
-from ohm_subagents.backends.in_process.tools.tree import Hits, Query
+from ohm_subagents.backends.in_process.tools.hits import Hits, Query
 
 async def main():
     hits = Hits(limit=10, context=0)
@@ -407,34 +383,27 @@ async def test_an_unreadable_directory_does_not_hide_the_rest(desk):
     desk.put("a.txt", "needle\n")
     locked = desk.put("locked/b.txt", "needle\n").parent
     locked.chmod(0)
-    assert (await both_unread(desk, "grep", pattern="needle")).text == "a.txt:1: needle"
-    assert (await both_unread(desk, "find", pattern="*")).text == "a.txt"
+    assert (await with_gaps(desk, "grep", pattern="needle")).text == "a.txt:1: needle"
+    assert (await with_gaps(desk, "find", pattern="*")).text == "a.txt"
     locked.chmod(0o700)
 
 
-async def both_unread(desk, tool, **arguments):
-    by_ripgrep = await desk.use(tool, **arguments)
-    desk.python_walk = True
-    by_walk = await desk.use(tool, **arguments)
-    desk.python_walk = False
-    assert by_ripgrep.text.endswith(f"\n\n{UNREAD}")
-    assert by_walk.text == f"{by_ripgrep.text}{NOTE}"
-    return type(by_ripgrep)(by_ripgrep.text.removesuffix(f"\n\n{UNREAD}"), by_ripgrep.kind)
+async def with_gaps(desk, tool, **arguments):
+    outcome = await desk.use(tool, **arguments)
+    assert outcome.text.endswith(f"\n\n{UNREAD}")
+    return type(outcome)(outcome.text.removesuffix(f"\n\n{UNREAD}"), outcome.kind)
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize("python_walk", [False, True], ids=["ripgrep", "walk"])
-async def test_no_glob_and_no_ignore_file_freezes_a_search(desk, python_walk):
+async def test_no_glob_and_no_ignore_file_freezes_a_search(desk):
     name = "a" * 250
     pattern = "*a" * 20 + "*b"
     desk.put(name, "needle\n")
     desk.put(f"{'a/' * 60}b/{name}", "needle\n")
     desk.put(".ignore", f"{pattern}\n{'**/a/' * 20}*c\n")
-    desk.python_walk = python_walk
-    note = NOTE if python_walk else ""
     assert (await desk.use("find", pattern=pattern)).text == f'[No files match "{pattern}"]'
     assert (await desk.use("find", pattern="**/a/" * 20 + "c")).text.startswith("[No files match")
-    assert (await desk.use("grep", pattern="needle", glob=pattern)).text == f'[No matches for "needle"]{note}'
+    assert (await desk.use("grep", pattern="needle", glob=pattern)).text == '[No matches for "needle"]'
 
 
 async def test_a_glob_that_stands_for_too_many_is_one_sentence(desk):
@@ -449,9 +418,8 @@ async def test_a_glob_that_stands_for_too_many_is_one_sentence(desk):
 async def test_only_what_is_shown_of_a_listing_is_kept(desk):
     for number in range(5):
         desk.put(f"{number}.txt", "")
-    for search in (tree_search(find_ripgrep()), tree_search(None)):
-        files = await search.files(desk.cwd, ".", lambda path: path != "1.txt", 2)
-        assert (files.paths, files.total) == (["0.txt", "2.txt"], 4)
+    files = await TreeSearch(ripgrep=None).files(desk.cwd, ".", lambda path: path != "1.txt", 2)
+    assert (files.paths, files.total) == (["0.txt", "2.txt"], 4)
 
 
 def plant(desk, kind, name):
@@ -555,10 +523,13 @@ def test_fast_matching_means_the_same_as_slow_matching(segments, names):
     assert glob(pattern)(path) == means(pattern, path)
 
 
-async def test_only_grep_says_that_ripgrep_is_missing(tree):
-    tree.python_walk = True
+async def test_without_ripgrep_only_grep_fails_and_says_what_else_there_is(tree):
+    tree.ripgrep = None
     for tool, arguments in SEARCHES:
-        assert (await tree.use(tool, **arguments)).text.endswith(NOTE) == (tool == "grep")
+        assert (await tree.use(tool, **arguments)).kind == ("failed" if tool == "grep" else "success")
+    assert (await tree.use("grep", pattern="needle")).text == (
+        "grep does not work here, for ripgrep was not found; use find, code_search and read."
+    )
 
 
 async def test_no_user_setting_changes_a_result(tree, monkeypatch):
@@ -570,14 +541,14 @@ async def test_no_user_setting_changes_a_result(tree, monkeypatch):
 
 async def test_a_name_that_is_not_utf8_does_not_break_a_listing(desk):
     (desk.cwd / "bad\udcff.txt").write_text("needle\n")
-    assert (await both(desk, "find", pattern="*")).text == "bad\ufffd.txt"
-    assert (await both(desk, "grep", pattern="needle")).text == "bad\ufffd.txt:1: needle"
+    assert (await desk.use("find", pattern="*")).text == "bad\ufffd.txt"
+    assert (await desk.use("grep", pattern="needle")).text == "bad\ufffd.txt:1: needle"
     assert (await desk.use("ls")).text == "bad\ufffd.txt"
 
 
 async def test_many_matches_stop_at_the_output_budget(desk):
     desk.put("a.txt", ("needle " + "x" * 280 + "\n") * 900)
-    outcome = await both(desk, "grep", pattern="needle", limit=5000)
+    outcome = await desk.use("grep", pattern="needle", limit=5000)
     assert len(outcome.text) < 51_000
     assert outcome.text.endswith("[The output was cut: narrow the pattern, path or glob, or raise limit]")
 

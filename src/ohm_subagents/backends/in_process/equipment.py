@@ -8,8 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ohm_subagents._plugins.interfaces import RunRequest
-from ohm_subagents.backends.in_process.tools.tree import WITHOUT_RIPGREP
-from ohm_subagents.backends.in_process.tools.tree import find_ripgrep as find_on_disk
+from ohm_subagents.backends.in_process.tools.ripgrep import WITHOUT_RIPGREP
+from ohm_subagents.backends.in_process.tools.ripgrep import find_ripgrep as find_on_disk
 from ohm_subagents.backends.in_process.toolset import child_toolset, child_workspace
 from ohm_subagents.contract.diagnostics import Diagnostic
 
@@ -40,11 +40,11 @@ def child_equipment(
 ) -> Equip:
     """Equips runs with the child tools of `request.tools` in `request.cwd`; runs share tools and search indexes."""
     ripgrep = find_ripgrep()
-    slow = Diagnostic(subject="ripgrep", message=WITHOUT_RIPGREP)
+    missing = Diagnostic(subject="ripgrep", message=WITHOUT_RIPGREP)
 
     @cache  # building the eight schemas takes as long as a whole run without them
     def toolset(names: tuple[str, ...]) -> AbstractToolset[object]:
-        return child_toolset(names, indexes=indexes, ripgrep=ripgrep, python_walk=ripgrep is None)
+        return child_toolset(names, indexes=indexes, ripgrep=ripgrep)
 
     def equip(request: RunRequest) -> Equipment:
         if not request.tools:
@@ -52,7 +52,7 @@ def child_equipment(
         return Equipment(
             toolsets=[toolset(request.tools)],
             workspace=child_workspace(request.cwd, request.tools, run),
-            diagnostics=[slow] if "grep" in request.tools and ripgrep is None else [],
+            diagnostics=[missing] if "grep" in request.tools and ripgrep is None else [],
         )
 
     return equip

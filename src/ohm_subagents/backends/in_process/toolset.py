@@ -23,7 +23,8 @@ from ohm_subagents.backends.in_process.search.code_index.index import CodeIndexe
 from ohm_subagents.backends.in_process.tools import bash, edit, find, grep, ls, read, write
 from ohm_subagents.backends.in_process.tools.commands import Run, SupervisedWorkspace
 from ohm_subagents.backends.in_process.tools.failure import fail, sentence
-from ohm_subagents.backends.in_process.tools.tree import TreeSearch, find_ripgrep, tree_search
+from ohm_subagents.backends.in_process.tools.ripgrep import Ripgrep
+from ohm_subagents.backends.in_process.tools.tree import TreeSearch
 from ohm_subagents.backends.in_process.tools.use import refuse_if_closed
 
 _TIMEOUT_S: Final = 120.0
@@ -86,14 +87,14 @@ def _unconditional(tool: ToolsetTool[object], toolset_id: str | None) -> Toolset
 
 
 def child_toolset(
-    names: Collection[str], *, indexes: CodeIndexes | None = None, ripgrep: str | None = None, python_walk: bool = False
+    names: Collection[str], *, ripgrep: str | None = None, indexes: CodeIndexes | None = None
 ) -> ChildToolset:
     """The tools of `CHILD_TOOLS` that `names` lists, and nothing else; names of other tools are left to others.
 
-    Pass the same `indexes` for every run, so that `code_search` reads a tree once. `ripgrep` is found when not given;
-    `python_walk` does without it.
+    Pass the same `indexes` for every run, so that `code_search` reads a tree once. Without `ripgrep`, the path of an
+    `rg`, a call of `grep` fails.
     """
-    search = tree_search(None if python_walk else ripgrep or find_ripgrep())
+    search = TreeSearch(ripgrep=None if ripgrep is None else Ripgrep(program=ripgrep))
     shared = CodeIndexes() if indexes is None else indexes
     tools = [build() for name, build in _PLAIN.items() if name in names]
     tools += [build(search, shared) for name, build in _SEARCHING.items() if name in names]

@@ -11,8 +11,9 @@ from ohm_subagents.backends.in_process.tools.arguments import Arguments
 from ohm_subagents.backends.in_process.tools.excerpt import clip, head
 from ohm_subagents.backends.in_process.tools.failure import fail
 from ohm_subagents.backends.in_process.tools.globs import everything
+from ohm_subagents.backends.in_process.tools.hits import Files, Gaps
 from ohm_subagents.backends.in_process.tools.place import locate
-from ohm_subagents.backends.in_process.tools.tree import Files, Gaps, TreeSearch
+from ohm_subagents.backends.in_process.tools.tree import TreeSearch
 
 _LIMIT = 8
 _MAX_LIMIT = 30

@@ -10,9 +10,10 @@ from ohm_subagents.backends.in_process.tools.arguments import Arguments
 from ohm_subagents.backends.in_process.tools.excerpt import clip, head
 from ohm_subagents.backends.in_process.tools.failure import fail
 from ohm_subagents.backends.in_process.tools.globs import glob
+from ohm_subagents.backends.in_process.tools.hits import LINE_CHARS, Hits, Line, Query
 from ohm_subagents.backends.in_process.tools.place import Place, locate
 from ohm_subagents.backends.in_process.tools.text_file import open_text
-from ohm_subagents.backends.in_process.tools.tree import LINE_CHARS, Hits, Line, Query, TreeSearch
+from ohm_subagents.backends.in_process.tools.tree import TreeSearch
 
 _LIMIT = 100
 _MAX_LIMIT = 1000
@@ -50,7 +51,7 @@ def tool(search: TreeSearch) -> Tool[object]:
         limit = min(arguments.limit, _MAX_LIMIT)
         start = place.shown
         hits = await search.grep(place.root, start, query, lambda path: wanted(below(start, path)), limit)
-        return _report(hits, arguments.pattern, search.note)
+        return _report(hits, arguments.pattern)
 
     return Tool(grep, name="grep", description=_DESCRIPTION)
 
@@ -68,15 +69,14 @@ def below(start: str, path: str) -> str:
     return path.removeprefix(f"{start}/")
 
 
-def _report(hits: Hits, pattern: str, note: str) -> str:
+def _report(hits: Hits, pattern: str) -> str:
     excerpt = head(_rows(hits.lines))
     parts = ["\n".join(excerpt.lines) or f'[No matches for "{clip(pattern, LINE_CHARS)}"]']
     if hits.more or excerpt.cut:
         shown = sum(line.is_match for line in hits.lines)
         cut = "The output was cut" if excerpt.cut else f"Showing the first {shown} matches; there are more"
         parts.append(f"[{cut}: narrow the pattern, path or glob, or raise limit]")
-    parts += [*hits.gaps.notes(), *([note] if note else [])]
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *hits.gaps.notes()])
 
 
 def _rows(lines: list[Line]) -> Iterator[str]:
