@@ -47,9 +47,13 @@ python_maximum_signature_line_length = 88
 
 nitpicky = True
 # Types of the standard library and of other projects are named without a link: a build needs no network.
-nitpick_ignore_regex = [("py:.*", r"(?!ohm_subagents\.).*"), ("py:.*", r"ohm_subagents\._.*")]
+nitpick_ignore_regex = [("py:.*", r"(?!ohm_subagents\.).*"), ("py:.*", r"ohm_subagents\.(_|contract\.devkit).*")]
 
-DOORS = ("ohm_subagents", "ohm_subagents.contract", "ohm_subagents.plugin", "ohm_subagents.testing")
+DOORS = (
+    "ohm_subagents",
+    *(f"ohm_subagents.{name}" for name in ("contract", "plugin", "suite", "views", "files", "redaction")),
+    *(f"ohm_subagents.{name}" for name in ("config", "shell", "testing")),
+)
 FENCE = re.compile(r"^( *)```(\w+)$")
 
 

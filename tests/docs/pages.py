@@ -41,7 +41,7 @@ from ohm_subagents import Ohm
 from ohm_subagents.testing import HERMETIC
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("plugins/*/README.md"))]
 FENCE = re.compile(
     r"(?:^<!-- (?P<mark>[a-z -]+): (?P<value>[^\n]+) -->\n\n?)?^```(?P<language>\w+)\n(?P<text>.*?)^```$",
     re.DOTALL | re.MULTILINE,
@@ -68,6 +68,17 @@ def blocks(page: Path) -> list[Block]:
         printed = following["text"] if is_printed and one["language"] == "python" else None
         made.append(Block(one["language"], one["text"], one["mark"] or "", one["value"] or "", printed))
     return made
+
+
+def block(page: Path, mark: str, value: str) -> str:
+    (text,) = (one.text for one in blocks(page) if (one.mark, one.value) == (mark, value))
+    return text
+
+
+def hermetic() -> dict[str, str]:
+    """Nothing of this machine's user, and no key."""
+    kept = {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "_MODEL"))}
+    return kept | HERMETIC
 
 
 @dataclass
@@ -126,17 +137,18 @@ class Reader:
         out = io.StringIO()
         before = Path.cwd()
         os.chdir(self.project)
-        known = {*sys.modules}
+        known, main = {*sys.modules}, sys.modules["__main__"]
+        sys.modules["__main__"] = module
         try:
             with (
                 patch.dict(os.environ, self.env, clear=True),
-                patch.dict(sys.modules, {"__main__": module}),
                 patch.object(sys, "path", [str(self.project), *sys.path]),
                 contextlib.redirect_stdout(out),
             ):
                 exec(compile(program, "<block>", "exec", dont_inherit=True), vars(module))
         finally:
             os.chdir(before)
+            sys.modules["__main__"] = main
             for name in {*sys.modules} - known:
                 if str(getattr(sys.modules[name], "__file__", "")).startswith(str(self.project)):
                     del sys.modules[name]
@@ -189,8 +201,11 @@ class Reader:
         place.mkdir(exist_ok=True)
         (place / "ohm.json").write_text(block.text, encoding="utf-8")
 
+        env = HERMETIC | {"PI_CONFIG_DIR": str(place)}
+        del env["OHM_SUBAGENTS_LOAD_PLUGINS"]  # the plugins of this repository are installed, and have pages too
+
         async def diagnostics() -> list[str]:
-            async with Ohm.open(env=HERMETIC | {"PI_CONFIG_DIR": str(place)}, cwd=self.place) as ohm:
+            async with Ohm.open(env=env, cwd=self.place) as ohm:
                 return [str(one) for one in ohm.diagnostics]
 
         assert anyio.run(diagnostics) == []

@@ -15,7 +15,7 @@ from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
 from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio
-README = Path(__file__).parents[3] / "README.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "models.md"
 
 
 @pytest.fixture
@@ -201,8 +201,8 @@ async def test_an_address_that_a_provider_of_ours_does_not_take_is_refused(agent
     assert "takes no baseUrl" in error.message
 
 
-async def test_the_example_of_the_readme_thinks_as_it_says():
-    (text,) = re.findall(r'```jsonc\n(\{\n  "subagents": \{\n    "finder".*?)```', README.read_text("utf-8"), re.DOTALL)
+async def test_the_example_of_the_guide_thinks_as_it_says():
+    (text,) = re.findall(r'```jsonc\n(\{\n  "subagents": \{\n    "finder".*?)```', GUIDE.read_text("utf-8"), re.DOTALL)
     example = parse_jsonc(text).ok_value.value
     async with ModelServer(Say("thought")) as server:
         example["providers"]["acme"]["baseUrl"] = server.url
