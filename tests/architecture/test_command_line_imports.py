@@ -44,7 +44,9 @@ def test_help_loads_nothing_of_the_engine(tmp_path, command: tuple[str, ...]) ->
     printed, modules = loaded(tmp_path, *command, "--help")
     assert "Usage: " in printed
     assert (SERVERS | ENGINE) & modules == set()
-    assert {name.split(".")[1] for name in modules if name.startswith("ohm_subagents.")} == {"cli", "_views"}
+    rooms = {name.split(".")[1] for name in modules if name.startswith("ohm_subagents.")}
+    assert rooms == {"cli", "_views", "_plugins", "commands"}, "the last two list the commands of plugins"
+    assert {name for name in modules if "_plugins." in name} == {"ohm_subagents._plugins.commands"}
     assert command or "pydantic" not in modules, "typer itself loads it, for the parameters of a command"
 
 

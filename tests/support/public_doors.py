@@ -2,6 +2,7 @@
 
 DOORS = (
     "ohm_subagents",
+    "ohm_subagents.commands",
     "ohm_subagents.config",
     "ohm_subagents.contract",
     "ohm_subagents.files",

@@ -10,24 +10,16 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
-from typer.core import TyperGroup
 
 from ohm_subagents.cli.exits import BAD_USAGE, TASK_FAILED, complain, finish
 from ohm_subagents.cli.kept import task, tasks_app
 from ohm_subagents.cli.parameters import HERE, AsJson, Config, Cwd
+from ohm_subagents.cli.plugin_commands import PluginCommands
 from ohm_subagents.cli.profile import profile_app, profiles
 from ohm_subagents.cli.terminal import OutputLost, harmless, print_text
-
-
-class _Sorted(TyperGroup):
-    """Its commands by name, as whoever looks for one expects."""
-
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  typer's own class has no public name
-        return sorted(super().list_commands(ctx))
-
 
 _EXAMPLES: Final = """Examples:
 
@@ -38,7 +30,7 @@ _EXAMPLES: Final = """Examples:
   ohm call task '{"op": "status", "id": "task_1"}'
 """
 app = typer.Typer(
-    cls=_Sorted,
+    cls=PluginCommands,
     help="Hand a focused task to a subagent and get one honest result back.",
     epilog=_EXAMPLES,
     no_args_is_help=True,

@@ -1,0 +1,81 @@
+"""The commands of `ohm` and those of plugins in one group. `--help` names the latter and imports none of others."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from ohm_subagents.cli.exits import BAD_USAGE, TASK_FAILED, complain
+from ohm_subagents.commands import InstalledCommand, installed_commands
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class PluginCommands(TyperGroup):
+    """A group with its commands by name, and below them those of plugins, which never replace one."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  typer's own class has no public name
+        """Return every name, sorted."""
+        return sorted({*super().list_commands(ctx), *self._installed})
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401  as above
+        """Return the command; one of a plugin is imported when it runs, one of our own now."""
+        found = super().get_command(ctx, cmd_name)
+        if found is not None or cmd_name not in self._installed:
+            return found
+        installed = self._installed[cmd_name]
+        return _imported(installed) if installed.is_own else _Foreign(installed)
+
+    @cached_property
+    def _installed(self) -> Mapping[str, InstalledCommand]:
+        return installed_commands()
+
+
+class _Foreign(TyperCommand):
+    """Stands for a command of another distribution until it is called."""
+
+    def __init__(self, installed: InstalledCommand) -> None:
+        super().__init__(installed.name, short_help=f"A command of {installed.distribution} {installed.version}.")
+        self._installed = installed
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:  # noqa: ANN401  as above
+        """Import the command and let it read the arguments, unless the configuration leaves its plugin out."""
+        _check_allowed(self._installed)
+        return _imported(self._installed).make_context(info_name, args, parent, **extra)
+
+
+def _check_allowed(installed: InstalledCommand) -> None:
+    from pathlib import Path
+
+    from ohm_subagents.config import load_config, process_env
+    from ohm_subagents.contract import Err
+
+    loaded = load_config(cwd=Path.cwd(), config=None, env=process_env())
+    if isinstance(loaded, Err):  # while it cannot be read, nobody knows which plugins it blocks
+        complain(loaded.err_value)
+        raise typer.Exit(BAD_USAGE)
+    config, name = loaded.ok_value.config, installed.name
+    if name in (config.block_plugins or ()) or (config.load_plugins is not None and name not in config.load_plugins):
+        complain(f"The command '{name}' of {installed.distribution} is left out by loadPlugins or blockPlugins.")
+        raise typer.Exit(BAD_USAGE)
+
+
+def _imported(installed: InstalledCommand) -> Any:  # noqa: ANN401  as above
+    try:
+        loaded = installed.load()
+        if isinstance(loaded, typer.Typer):
+            return get_command(loaded)
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(installed.name)(loaded)  # type: ignore[type-var]  # typer itself refuses what is not callable
+        return get_command(app)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  the module of someone else, which may even call exit()
+        why = f"{type(error).__name__}: {error}".rstrip(": .")
+        complain(f"The command '{installed.name}' of {installed.distribution} cannot be loaded: {why}.")
+        raise typer.Exit(TASK_FAILED) from None
