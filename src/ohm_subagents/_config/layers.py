@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -79,6 +79,12 @@ def value_at(values: Mapping[str, JsonValue], path: KeyPath) -> JsonValue:
     return value_at(inner, path[1:]) if isinstance(inner, dict) else None
 
 
+def object_at(values: Mapping[str, JsonValue], path: KeyPath) -> dict[str, JsonValue]:
+    """Return the object of a path; an empty one where there is none."""
+    found = value_at(values, path)
+    return found if isinstance(found, dict) else {}
+
+
 def with_value(values: Mapping[str, JsonValue], path: KeyPath, value: JsonValue) -> dict[str, JsonValue]:
     """Return the values with another one at a path."""
     first, *rest = path
@@ -99,8 +105,10 @@ def merged(lower: Mapping[str, JsonValue], upper: Mapping[str, JsonValue]) -> di
     return joined
 
 
-def without_values(layer: Layer, void: Container[KeyPath]) -> Layer:
-    """The layer without these values, and without the places of which nothing came."""
+def without_values(layer: Layer, void: Collection[KeyPath]) -> Layer:
+    """Return the layer without the values of these paths."""
+    if not void:
+        return layer
 
     def rest(values: Mapping[str, JsonValue], at: KeyPath) -> dict[str, JsonValue]:
         return {

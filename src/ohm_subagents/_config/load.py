@@ -1,26 +1,24 @@
-"""defaults ← user file ← project file ← environment, as one frozen value (house 9.10)."""
+"""The configuration in force: defaults, the user's file, the project's file, the environment, each over the last."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.accept import accepted
-from ohm_subagents._config.budgets import read_budgets
-from ohm_subagents._config.entries import SHOWN_BY, unified
 from ohm_subagents._config.env import config_dir, environment
 from ohm_subagents._config.fold import Folded
-from ohm_subagents._config.layers import Layer, leaves, read_file, read_mapping
-from ohm_subagents._config.models import unclear_models
-from ohm_subagents._config.permissions import Permissions, Rules, merge
-from ohm_subagents._config.plugin_lists import understood
+from ohm_subagents._config.layers import Layer, leaves, object_at, read_file, read_mapping
+from ohm_subagents._config.permissions import Permissions, merge
+from ohm_subagents._config.protected import SECTION
+from ohm_subagents._config.reading import Reading
+from ohm_subagents._config.reading import read as read_layer
 from ohm_subagents._config.regular_file import is_one_place
-from ohm_subagents._config.reserved import without_effect
-from ohm_subagents._config.rules import PATH, overruled, read_rules, without_rules
+from ohm_subagents._config.rules import PATH, overruled
 from ohm_subagents._config.schema import OhmConfig
-from ohm_subagents._config.switches import switched
-from ohm_subagents._config.tool_rules import KEY, merge_tools, not_granted, read_tools, without_tools
+from ohm_subagents._config.tool_lists import KEY, not_granted
+from ohm_subagents._config.tool_rules import ToolRules, merge_tools
 from ohm_subagents._config.trust import nothing
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -38,15 +36,19 @@ FILE_NAME: Final = "ohm.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedConfig:
-    """The configuration in force, what was wrong on the way, and where each value that is not a default comes from."""
+    """The configuration in force, and where it comes from."""
 
     config: OhmConfig
+    """The values in force."""
     diagnostics: tuple[Diagnostic, ...]
+    """What was not honoured as written, in reading order."""
     loaded_from: tuple[str, ...]
+    """The files that were read, the user's first."""
     origins: Mapping[str, str]
+    """Where each value that is no default is written, by its dotted key."""
 
     def origin(self, key: str) -> str:
-        """`file:line`, `env NAME`, `config` or `default` of a dotted key, or of the short form that it was given in."""
+        """Return `file:line`, `env NAME`, `config` or `default` for a dotted key, as for `outputMaxChars`."""
         parts = key.split(".")
         around = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
         return next((self.origins[one] for one in around if one in self.origins), "default")
@@ -65,46 +67,45 @@ def load_config(
     read = _files(cwd, env, trusts) if config is None else _given(config)
     if isinstance(read, Err):
         return Err(read.err_value)
-    files = read.ok_value
-    rules = [read_rules(layer) for layer in files]
-    tools = [read_tools(layer) for layer in files]
-    budgets = [read_budgets(layer) for layer in files]
-    tool_rules = merge_tools(one for one, _ in tools)
-    permissions = merge(one for one, _ in rules)
-    diagnostics: list[Diagnostic] = []
-    for layer, (one, wrong) in zip(files, rules, strict=True):
-        diagnostics += [*_repeated(layer), *wrong, *overruled(layer, one, permissions)]
-    for layer, (given, wrong) in zip(files, tools, strict=True):
-        diagnostics += [*wrong, *not_granted(layer, given, tool_rules)]
-    diagnostics += [one for reading in budgets for one in reading.diagnostics]
-    folded = Folded(schema=OhmConfig)
+    readings = tuple(read_layer(layer) for layer in read.ok_value)
+    tool_rules = merge_tools(one.tools for one in readings)
+    permissions = merge(one.rules for one in readings)
     variables, wrong_depth = environment(env)
-    diagnostics += wrong_depth
-    for raw in (*(without_rules(without_tools(reading.layer)) for reading in budgets), variables):
-        checked, ignored = _checked(raw)
-        folded, refused = folded.over(checked)
-        diagnostics += [*ignored, *refused]
+    diagnostics: list[Diagnostic] = [*wrong_depth]
+    folded = Folded(schema=OhmConfig)
+    for one in (*readings, read_layer(variables)):
+        folded, refused = folded.over(one.checked)
+        void = (*overruled(one.source, one.rules, permissions), *not_granted(one.source, one.tools, tool_rules))
+        diagnostics += [*one.diagnostics, *void, *refused]
     source = Layer(kind="given", source="", values=folded.values, places=folded.places)
     values, lacking = accepted(OhmConfig, folded.values, source.place, complete=True)
-    origins = {".".join(path): str(source.place(path)) for path in leaves(values)} | _rule_origins(permissions, rules)
+    origins = {".".join(path): str(source.place(path)) for path in leaves(values)}
+    origins |= _rule_origins(permissions, readings)
     origins |= {f"subagents.profiles.{name}.{KEY}": rule.source for name, rule in tool_rules.items() if rule.source}
-    loaded_from = tuple(layer.source for layer in files)
-    unclear = {owner: why for reading in reversed(budgets) for owner, why in reading.unclear.items()}
-    section = _as_object(values.get("subagents"))
-    written = _as_object(section.get("profiles"))
-    names = (*written, *sorted(tool_rules.keys() - written.keys()))
-    entries = {name: {**_as_object(written.get(name)), KEY: tool_rules.get(name)} for name in names}
-    read_apart = {**section, "permissions": permissions, "profiles": entries}
-    complete = OhmConfig.model_validate({**values, "subagents": read_apart})
-    subagents = complete.subagents.with_trust(folded.ceilings, unclear)
+    loaded_from = tuple(one.source.source for one in readings)
     return Ok(
         LoadedConfig(
-            config=complete.model_copy(update={"subagents": subagents}),
+            config=_config(values, folded, readings, permissions, tool_rules),
             diagnostics=_in_reading_order((*diagnostics, *lacking), loaded_from),
             loaded_from=loaded_from,
             origins=origins,
         )
     )
+
+
+def _config(
+    values: Mapping[str, JsonValue],
+    folded: Folded,
+    readings: tuple[Reading, ...],
+    permissions: Permissions,
+    tool_rules: Mapping[str, ToolRules],
+) -> OhmConfig:
+    section, written = object_at(values, (SECTION,)), object_at(values, (SECTION, "profiles"))
+    names = (*written, *sorted(tool_rules.keys() - written.keys()))
+    entries = {name: {**object_at(written, (name,)), KEY: tool_rules.get(name)} for name in names}
+    config = OhmConfig.model_validate({**values, SECTION: {**section, "permissions": permissions, "profiles": entries}})
+    unclear = {owner: why for one in reversed(readings) for owner, why in one.unclear.items()}
+    return config.model_copy(update={SECTION: config.subagents.with_trust(folded.ceilings, unclear)})
 
 
 def _files(cwd: Path, env: Mapping[str, str], trusts: Covers) -> Result[tuple[Layer, ...], OhmError]:
@@ -139,30 +140,6 @@ def _given(config: Mapping[str, JsonValue] | Path) -> Result[tuple[Layer, ...], 
     return Ok((read.ok_value,))
 
 
-def _checked(raw: Layer) -> tuple[Layer, list[Diagnostic]]:
-    known, wrong_lists = understood(raw)
-    clear, wrong_switches = switched(known)
-    layer, wrong_entries = unified(clear)
-    values, wrong_values = accepted(OhmConfig, layer.values, layer.place, complete=False, shown_by=SHOWN_BY)
-    checked = replace(layer, values=values)
-    return checked, [
-        *wrong_lists,
-        *wrong_switches,
-        *wrong_entries,
-        *unclear_models(layer),
-        *wrong_values,
-        *without_effect(checked, OhmConfig),
-    ]
-
-
-def _repeated(layer: Layer) -> Iterable[Diagnostic]:
-    for path in layer.repeated:
-        place = layer.place(path)
-        yield place.diagnostic(
-            f"'{place.key}' is given twice; objects are merged, of other values the last one counts."
-        )
-
-
 def _in_reading_order(found: tuple[Diagnostic, ...], sources: tuple[str, ...]) -> tuple[Diagnostic, ...]:
     def place(diagnostic: Diagnostic) -> tuple[int, int]:
         source = sources.index(diagnostic.source) if diagnostic.source in sources else len(sources)
@@ -171,15 +148,11 @@ def _in_reading_order(found: tuple[Diagnostic, ...], sources: tuple[str, ...]) -
     return tuple(sorted(found, key=place))
 
 
-def _rule_origins(permissions: Permissions, rules: Iterable[tuple[Rules, object]]) -> dict[str, str]:
+def _rule_origins(permissions: Permissions, readings: Iterable[Reading]) -> dict[str, str]:
     prefix = ".".join(PATH)
     origins = {f"{prefix}.subagents.{name}": rule.source for name, rule in permissions.subagents.items()}
-    if any(one.default for one, _ in rules):
+    if any(one.rules.default for one in readings):
         origins[f"{prefix}.default"] = permissions.default.source
     if permissions.routing_source != "default":
         origins[f"{prefix}.allowInternalRouting"] = permissions.routing_source
     return origins
-
-
-def _as_object(value: JsonValue) -> dict[str, JsonValue]:
-    return value if isinstance(value, dict) else {}

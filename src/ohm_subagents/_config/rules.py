@@ -1,4 +1,4 @@
-"""What one file's `subagents.permissions` says. Whatever is wrong in it denies, and is named (house 9.10)."""
+"""`subagents.permissions` of one file: a value in it that is wrong denies, and is named."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, get_args
 
+from ohm_subagents._config.layers import object_at, without_values
 from ohm_subagents._config.permissions import Permissions, Rules
 from ohm_subagents._config.values import shown, switch
 from ohm_subagents.contract.policy import Decision, Verdict
@@ -25,30 +26,23 @@ _LIKENESS: Final = 0.8
 _VERDICTS: Final = "Allowed: 'allow', 'deny'."
 
 
-def read_rules(layer: Layer) -> tuple[Rules, tuple[Diagnostic, ...]]:
-    """The rules of a layer, and what is wrong with them."""
+def read_rules(layer: Layer) -> tuple[Layer, Rules, tuple[Diagnostic, ...]]:
+    """Take the rules out of a layer; return the rest, the rules, and the faults."""
     reader = _Reader(layer)
-    subagents = layer.values.get("subagents")
-    members = subagents if isinstance(subagents, dict) else {}
+    members = object_at(layer.values, PATH[:1])
     rules = reader.section(members[PATH[-1]]) if PATH[-1] in members else Rules()
-    for path in (*((key,) for key in layer.values), *(("subagents", key) for key in members)):
-        if path != PATH and _is_meant(path[-1]):
+    written: list[KeyPath] = [*((key,) for key in layer.values), *((PATH[0], key) for key in members)]
+    meant = [path for path in written if _is_meant(path[-1])]
+    for path in meant:
+        if path != PATH:
             rules = replace(rules, default=reader.misplaced(path))
-    return replace(rules, may_only_tighten=layer.kind == "project"), tuple(reader.wrong)
-
-
-def without_rules(layer: Layer) -> Layer:
-    """The layer without everything that `read_rules` reads."""
-    values = {key: value for key, value in layer.values.items() if not _is_meant(key)}
-    subagents = values.get("subagents")
-    if isinstance(subagents, dict):
-        values["subagents"] = {key: value for key, value in subagents.items() if not _is_meant(key)}
-    return replace(layer, values=values)
+    rules = replace(rules, may_only_tighten=layer.kind == "project")
+    return without_values(layer, meant), rules, tuple(reader.wrong)
 
 
 @lru_cache(maxsize=256)  # the same few keys, for each layer of each file
 def _is_meant(key: str) -> bool:
-    """Whether a key is `permissions`, or that misspelt."""
+    """Return True if a key is `permissions`, or that misspelt."""
     return SequenceMatcher(None, fold_id(key), PATH[-1]).ratio() >= _LIKENESS
 
 
@@ -94,7 +88,7 @@ class _Reader:
         )
 
     def _entries(self, entries: dict[str, JsonValue]) -> dict[str, Decision]:
-        """Ids are trimmed and folded; of two spellings of one id, the deny stands."""
+        """Trim and fold the ids; of two spellings of one id, the deny counts."""
         rules: dict[str, Decision] = {}
         for written, value in entries.items():
             profile_id = fold_id(written)
@@ -136,7 +130,7 @@ class _Reader:
 
 
 def overruled(layer: Layer, rules: Rules, merged: Permissions) -> tuple[Diagnostic, ...]:
-    """Names each rule that is open in this file and that another file closes."""
+    """Name each rule that is open in this file and that another file closes."""
     entries = (*PATH, "subagents")
     written: dict[KeyPath, KeyPath] = {
         (*entries, fold_id(path[-1])): path for path in layer.places if path[:-1] == entries

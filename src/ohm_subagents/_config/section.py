@@ -1,6 +1,6 @@
 """The base of every object of ohm.json: frozen, without unknown keys, in camelCase."""
 
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
@@ -10,6 +10,10 @@ class Section(BaseModel):
     model_config = ConfigDict(
         defer_build=True, frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
     )
+
+    def __deepcopy__(self, _memo: dict[int, Any] | None = None) -> Self:
+        """Return itself: it is frozen, and pydantic copies a default that it cannot hash at each validation."""
+        return self
 
     def as_arguments(self) -> dict[str, Any]:
         """Return the fields by name, as arguments of the record of the contract that they are for."""

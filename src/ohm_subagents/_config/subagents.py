@@ -134,7 +134,7 @@ class Subagents(Section):
     )
 
     _ceilings: frozenset[KeyPath] = PrivateAttr(default=frozenset())
-    _unnamed: SubagentEntry = PrivateAttr(default=SubagentEntry())
+    _unclear: str = PrivateAttr(default="")
 
     @property
     def ceilings(self) -> frozenset[KeyPath]:
@@ -143,12 +143,12 @@ class Subagents(Section):
 
     def entry(self, profile_id: str) -> SubagentEntry:
         """Return the settings of a profile; ids are trimmed and folded."""
-        return self.profiles.get(fold_id(profile_id), self._unnamed)
+        return self.profiles.get(fold_id(profile_id), self.unnamed)
 
-    @property
+    @cached_property
     def unnamed(self) -> SubagentEntry:
         """The settings of a profile that no entry names."""
-        return self._unnamed
+        return SubagentEntry().with_trust((), self._unclear)
 
     def tree_budget(self) -> Budget:
         """Return what each start from outside may spend, with everything below it, unless the call says less."""
@@ -172,7 +172,7 @@ class Subagents(Section):
         bounded = {name: one.with_trust(keys[name], every or unclear.get(name, "")) for name, one in entries.items()}
         subagents = self.model_copy(update={"profiles": bounded})
         subagents._ceilings = frozenset(keys[EVERY])  # noqa: SLF001  it is our own
-        subagents._unnamed = SubagentEntry().with_trust((), every)  # noqa: SLF001  it is our own
+        subagents._unclear = every  # noqa: SLF001  it is our own
         return subagents
 
 
