@@ -10,8 +10,9 @@ from run_requests import changed, run_request
 
 from ohm_subagents._plugins.context import BackendContext
 from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
+from ohm_subagents.backends.in_process.options import InProcessOptions
 from ohm_subagents.backends.in_process.providers import custom_model_specs
-from ohm_subagents.backends.in_process.spec import InProcessOptions, interactive_sdk_spec
+from ohm_subagents.backends.in_process.spec import interactive_sdk_spec
 from ohm_subagents.contract import (
     Err,
     Event,

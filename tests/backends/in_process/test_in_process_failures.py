@@ -13,7 +13,8 @@ from subagent_runs import KEY, EventLog, acme, answer, child_tool, error, offeri
 from ohm_subagents import Ohm
 from ohm_subagents._plugins.interfaces import ModelSpec
 from ohm_subagents._plugins.suites import ToolResult
-from ohm_subagents.backends.in_process.spec import InProcessOptions, interactive_sdk_spec
+from ohm_subagents.backends.in_process.options import InProcessOptions
+from ohm_subagents.backends.in_process.spec import interactive_sdk_spec
 from ohm_subagents.contract import ErrorCode, ModelPattern, OhmError, Ok, TextDelta, ToolEnded
 from ohm_subagents.contract.services import CompatibleProvider
 from ohm_subagents.testing import HERMETIC

@@ -13,8 +13,9 @@ from subagent_runs import PROFILE, EventLog, acme, answer, error, offering, open
 from ohm_subagents._plugins.installation import install_command
 from ohm_subagents.backends.in_process.model_warnings import model_diagnostics
 from ohm_subagents.backends.in_process.models import ModelBook
+from ohm_subagents.backends.in_process.options import InProcessOptions
 from ohm_subagents.backends.in_process.providers import builtin_model_specs, custom_model_specs
-from ohm_subagents.backends.in_process.spec import InProcessOptions, interactive_sdk_spec
+from ohm_subagents.backends.in_process.spec import interactive_sdk_spec
 from ohm_subagents.contract import AgentOptions, Err, ErrorCode, ModelPattern, OhmError, Ok
 from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
 

@@ -11,7 +11,8 @@ from subagent_runs import EventLog, error, offering, request
 
 from ohm_subagents._plugins.interfaces import ModelSpec
 from ohm_subagents.backends.in_process.models import ModelBook
-from ohm_subagents.backends.in_process.spec import InProcessOptions, interactive_sdk_spec
+from ohm_subagents.backends.in_process.options import InProcessOptions
+from ohm_subagents.backends.in_process.spec import interactive_sdk_spec
 from ohm_subagents.contract import Err, ErrorCode, ModelPattern, OhmError, Ok, Result
 
 pytestmark = pytest.mark.anyio

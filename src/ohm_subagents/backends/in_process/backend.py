@@ -26,7 +26,7 @@ from ohm_subagents.backends.in_process.failures import empty_answer, failure, te
 from ohm_subagents.backends.in_process.gated_model import GatedModel, RefusedError
 from ohm_subagents.backends.in_process.model_facts import ModelFacts, facts_of
 from ohm_subagents.backends.in_process.model_warnings import pattern_diagnostics
-from ohm_subagents.backends.in_process.spec import BACKEND_ID, InProcessOptions
+from ohm_subagents.backends.in_process.options import BACKEND_ID, InProcessOptions
 from ohm_subagents.backends.in_process.tools.use import ToolUse
 from ohm_subagents.backends.in_process.tracing import traced
 from ohm_subagents.contract.events import AgentEnded, DiagnosticRaised, FileChanged, RouteResolved

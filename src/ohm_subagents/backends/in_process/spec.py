@@ -6,17 +6,15 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 from anyio.lowlevel import checkpoint
-from pydantic import ConfigDict, Field
-from pydantic.alias_generators import to_camel
 
 from ohm_subagents._plugins.event_loop import on_asyncio
-from ohm_subagents._plugins.fallback import INTERACTIVE_SDK
-from ohm_subagents._plugins.interfaces import Backend, BackendSpec, Capability, Options
+from ohm_subagents._plugins.interfaces import Backend, BackendSpec, Capability
 from ohm_subagents.backends.in_process.importing import ONE_AT_A_TIME
+from ohm_subagents.backends.in_process.options import BACKEND_ID, InProcessOptions
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err
 
@@ -28,21 +26,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
-
-BACKEND_ID: Final = INTERACTIVE_SDK
-
-
-class InProcessOptions(Options):
-    """`subagents.backends."interactive-sdk"` of ohm.json.
-
-    `requestLimit`: model requests one run may make, null for no limit. `readTimeoutMs`: how long a model may be
-    silent, in milliseconds.
-    """
-
-    model_config = ConfigDict(defer_build=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
-
-    request_limit: int | None = Field(default=None, ge=1)
-    read_timeout_ms: int = Field(default=120_000, ge=1)
 
 
 def interactive_sdk_spec(context: BackendContext) -> BackendSpec[InProcessOptions]:

@@ -21,12 +21,12 @@ from ohm_subagents.backends.pi.finalizer import without_events
 from ohm_subagents.backends.pi.flags import left_out, session_file, write_instructions
 from ohm_subagents.backends.pi.kept import KeptReader
 from ohm_subagents.backends.pi.modes import event_mode, event_reader, text_mode
+from ohm_subagents.backends.pi.options import BACKEND_ID, COMMAND, INSTALL
 from ohm_subagents.backends.pi.probe import PiProbe, unserved
 from ohm_subagents.backends.pi.process_pool import IdleProcess, ProcessKey, ProcessPool
 from ohm_subagents.backends.pi.reader import ROUTE, RUNTIME
 from ohm_subagents.backends.pi.rpc import RpcProcess
 from ohm_subagents.backends.pi.session import SessionFile
-from ohm_subagents.backends.pi.spec import BACKEND_ID, COMMAND, INSTALL
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import RouteResolved
 from ohm_subagents.contract.result import Err, Ok, Result

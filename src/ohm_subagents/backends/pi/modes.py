@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._shell.dialect import Dialect
 from ohm_subagents.backends.pi.flags import arguments, has_task_argument, of_profile, write_instructions
+from ohm_subagents.backends.pi.options import BACKEND_ID, COMMAND, INSTALL, SUMMARY
 from ohm_subagents.backends.pi.reader import PiReader
-from ohm_subagents.backends.pi.spec import BACKEND_ID, COMMAND, INSTALL, SUMMARY
 from ohm_subagents.backends.pi.text import TextReader, text_arguments, text_prompt
 
 if TYPE_CHECKING:

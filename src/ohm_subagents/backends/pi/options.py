@@ -1,12 +1,18 @@
-"""What ohm.json may say of `interactive-shell`."""
+"""What `interactive-shell` is called, and what ohm.json may say of it."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
+from ohm_subagents._plugins.fallback import INTERACTIVE_SHELL
 from ohm_subagents._shell.options import ShellOptions
+
+BACKEND_ID: Final = INTERACTIVE_SHELL
+SUMMARY: Final = "Runs the subagent as a nested pi, a process of its own."
+INSTALL: Final = "npm install -g @earendil-works/pi-coding-agent"
+COMMAND: Final = ("pi",)
 
 
 class PiOptions(ShellOptions):

@@ -13,7 +13,7 @@ import anyio
 from ohm_subagents._plugins.quoting import quoted
 from ohm_subagents._shell.command import setting
 from ohm_subagents._views.known_secrets import secrets_of
-from ohm_subagents.backends.pi.spec import BACKEND_ID, INSTALL
+from ohm_subagents.backends.pi.options import BACKEND_ID, INSTALL
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 

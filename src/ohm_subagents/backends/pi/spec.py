@@ -6,11 +6,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.fallback import INTERACTIVE_SHELL
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.interfaces import BackendSpec, Capability
 from ohm_subagents._shell.command import located
-from ohm_subagents.backends.pi.options import PiOptions
+from ohm_subagents.backends.pi.options import BACKEND_ID, COMMAND, INSTALL, SUMMARY, PiOptions
 from ohm_subagents.contract.result import Err
 from ohm_subagents.contract.services import OHM_JSON
 
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.interfaces import Backend
     from ohm_subagents.contract.services import CompatibleProvider
 
-BACKEND_ID: Final = INTERACTIVE_SHELL
-SUMMARY: Final = "Runs the subagent as a nested pi, a process of its own."
-INSTALL: Final = "npm install -g @earendil-works/pi-coding-agent"
-COMMAND: Final = ("pi",)
 CAPABILITIES: Final = frozenset(Capability) - {Capability.CHILD_TOOLS, Capability.PREPARES}
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._shell.inheritance import unstarted, with_default_signals
 from ohm_subagents._views.known_secrets import secrets_of
+from ohm_subagents.backends.pi.options import INSTALL
 from ohm_subagents.backends.pi.probe import PiVersion, identity, read_version, unserved, unusable
-from ohm_subagents.backends.pi.spec import INSTALL
 from ohm_subagents.contract.result import Err, Result
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from ohm_subagents.backends.pi.options import INSTALL
 from ohm_subagents.backends.pi.probe import PiProbe
-from ohm_subagents.backends.pi.spec import INSTALL
 from ohm_subagents.contract import Err, ErrorCode, OhmError, Ok
 
 pytestmark = pytest.mark.anyio

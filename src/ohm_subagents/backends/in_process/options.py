@@ -1,0 +1,26 @@
+"""What `interactive-sdk` is called, and what ohm.json may say of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from ohm_subagents._plugins.fallback import INTERACTIVE_SDK
+from ohm_subagents._plugins.interfaces import Options
+
+BACKEND_ID: Final = INTERACTIVE_SDK
+
+
+class InProcessOptions(Options):
+    """`subagents.backends."interactive-sdk"` of ohm.json.
+
+    `requestLimit`: model requests one run may make, null for no limit. `readTimeoutMs`: how long a model may be
+    silent, in milliseconds.
+    """
+
+    model_config = ConfigDict(defer_build=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+
+    request_limit: int | None = Field(default=None, ge=1)
+    read_timeout_ms: int = Field(default=120_000, ge=1)
