@@ -1,12 +1,21 @@
 """The door for plugin authors: everything a backend, model, suite or observer plugin needs, in one import."""
 
 from ohm_subagents._plugins import hookspecs
+from ohm_subagents._plugins.agent_choice import overriding_model, profile_key, thinking_level, unused_key
 from ohm_subagents._plugins.context import BackendContext, Log
 from ohm_subagents._plugins.embedding import Host
+from ohm_subagents._plugins.event_loop import on_asyncio
+from ohm_subagents._plugins.faults import kept as caught
+from ohm_subagents._plugins.finalization import DESCRIPTION as FINALIZE_DESCRIPTION
+from ohm_subagents._plugins.finalization import HANDED_IN as FINALIZE_HANDED_IN
+from ohm_subagents._plugins.finalization import input_schema as finalize_schema
+from ohm_subagents._plugins.finalization import parse_final as parse_finalized
+from ohm_subagents._plugins.finalization import parse_fitting
 from ohm_subagents._plugins.gate import Gate, Grant, RequestNeed
 from ohm_subagents._plugins.home import ClosedError, WrongEventLoopError
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginInvalidError
+from ohm_subagents._plugins.installation import install_command
 from ohm_subagents._plugins.interfaces import (
     Backend,
     BackendSpec,
@@ -21,10 +30,22 @@ from ohm_subagents._plugins.interfaces import (
     Sink,
     ToolRowRequest,
 )
+from ohm_subagents._plugins.model_choice import ModelChoice
 from ohm_subagents._plugins.observer import Observer
-from ohm_subagents._plugins.preparation import Preparing
-from ohm_subagents._plugins.provider_failures import Phrase, failure_code, provider_failure, status_in
-from ohm_subagents._plugins.quoting import quoted
+from ohm_subagents._plugins.preparation import READY_WITHIN_S, Preparing
+from ohm_subagents._plugins.provider_failures import (
+    Phrase,
+    failure_code,
+    missing_key,
+    no_level,
+    provider_failure,
+    status_in,
+    unknown_model,
+    without_thinking,
+)
+from ohm_subagents._plugins.quoting import quoted, redacted
+from ohm_subagents._plugins.shared import SharedResource
+from ohm_subagents._plugins.suggestion import did_you_mean
 from ohm_subagents._plugins.suites import (
     EventHandler,
     Executor,
@@ -36,6 +57,13 @@ from ohm_subagents._plugins.suites import (
     ToolCall,
     ToolResult,
     ToolSuiteSpec,
+)
+from ohm_subagents._plugins.unsupported_options import (
+    agent_fields,
+    full_instructions,
+    has_another_tool,
+    missing_tools,
+    unsupported_options,
 )
 from ohm_subagents._views.theme import Theme, View
 from ohm_subagents.contract import (
@@ -77,6 +105,9 @@ from ohm_subagents.contract import (
 from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
 
 __all__ = [
+    "FINALIZE_DESCRIPTION",
+    "FINALIZE_HANDED_IN",
+    "READY_WITHIN_S",
     "UNREADABLE_SESSION",
     "Activity",
     "AgentEnded",
@@ -109,6 +140,7 @@ __all__ = [
     "JsonObject",
     "KeptTask",
     "Log",
+    "ModelChoice",
     "ModelPattern",
     "ModelSpec",
     "Observer",
@@ -129,6 +161,7 @@ __all__ = [
     "RunOutput",
     "RunRequest",
     "RunSpec",
+    "SharedResource",
     "Sink",
     "SkillText",
     "SuiteContext",
@@ -149,10 +182,31 @@ __all__ = [
     "UsageAdded",
     "View",
     "WrongEventLoopError",
+    "agent_fields",
+    "caught",
+    "did_you_mean",
     "failure_code",
+    "finalize_schema",
+    "full_instructions",
+    "has_another_tool",
     "hookimpl",
     "hookspecs",
+    "install_command",
+    "missing_key",
+    "missing_tools",
+    "no_level",
+    "on_asyncio",
+    "overriding_model",
+    "parse_finalized",
+    "parse_fitting",
+    "profile_key",
     "provider_failure",
     "quoted",
+    "redacted",
     "status_in",
+    "thinking_level",
+    "unknown_model",
+    "unsupported_options",
+    "unused_key",
+    "without_thinking",
 ]

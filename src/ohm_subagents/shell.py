@@ -1,20 +1,91 @@
-"""The door for command-line agents: describe one as a `Dialect`; `shell_backend` makes a supervised backend of it."""
+"""The door for command-line agents and for processes that leave nothing behind.
 
-from ohm_subagents._shell.backend import shell_backend
-from ohm_subagents._shell.dialect import Dialect, Ended, Invocation, Reader, full_prompt, records
-from ohm_subagents._shell.options import ShellOptions
-from ohm_subagents._shell.process import Child, Launch, Supervisor
+Describe an agent as a `Dialect`; `shell_backend` makes a supervised backend of it. A backend that is more than that
+starts processes by a `Supervisor` itself.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ohm_subagents._plugins.interpreter import (
+        ProcessLimits,
+        has_interpreter,
+        limit_process,
+        loader_environment,
+        run_apart,
+    )
+    from ohm_subagents._shell.backend import (
+        ShellBackend,
+        command_environment,
+        converse,
+        finish_run,
+        new_invocation,
+        shell_backend,
+        start_run,
+    )
+    from ohm_subagents._shell.command import command_setting, locate_command
+    from ohm_subagents._shell.dialect import Dialect, Ended, Invocation, Reader, full_prompt, records
+    from ohm_subagents._shell.environment import CONFIG_DIRECTORIES, child_environment
+    from ohm_subagents._shell.inheritance import start_failure, with_default_signals
+    from ohm_subagents._shell.options import ShellOptions
+    from ohm_subagents._shell.process import MARKER, Child, Launch, Supervisor, output_of
 
 __all__ = [
+    "CONFIG_DIRECTORIES",
+    "MARKER",
     "Child",
     "Dialect",
     "Ended",
     "Invocation",
     "Launch",
+    "ProcessLimits",
     "Reader",
+    "ShellBackend",
     "ShellOptions",
     "Supervisor",
+    "child_environment",
+    "command_environment",
+    "command_setting",
+    "converse",
+    "finish_run",
     "full_prompt",
+    "has_interpreter",
+    "limit_process",
+    "loader_environment",
+    "locate_command",
+    "new_invocation",
+    "output_of",
     "records",
+    "run_apart",
     "shell_backend",
+    "start_failure",
+    "start_run",
+    "with_default_signals",
 ]
+
+_HOMES = {
+    "_plugins.interpreter": "ProcessLimits has_interpreter limit_process loader_environment run_apart",
+    "_shell.backend": "ShellBackend command_environment converse finish_run new_invocation shell_backend start_run",
+    "_shell.command": "command_setting locate_command",
+    "_shell.dialect": "Dialect Ended Invocation Reader full_prompt records",
+    "_shell.environment": "CONFIG_DIRECTORIES child_environment",
+    "_shell.inheritance": "start_failure with_default_signals",
+    "_shell.options": "ShellOptions",
+    "_shell.process": "MARKER Child Launch Supervisor output_of",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> object:
+    """Load a name on first use (PEP 562): a program that starts no process does not pay for it."""
+    if name not in _HOME_OF:
+        unknown = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(unknown)
+    found = getattr(import_module(f"ohm_subagents.{_HOME_OF[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

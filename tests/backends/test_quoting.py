@@ -2,7 +2,8 @@
 
 import pytest
 
-from ohm_subagents._plugins.quoting import detail, quoted
+from ohm_subagents._plugins.quoting import quoted
+from ohm_subagents.backends.pi.failures import detail
 
 TOKEN = "ghp_" + "a1" * 20
 

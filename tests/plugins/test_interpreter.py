@@ -8,10 +8,10 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from ohm_subagents._plugins.interpreter import Limits, installed, limit, run_apart
+from ohm_subagents._plugins.interpreter import ProcessLimits, installed, limit_process, run_apart
 
 pytestmark = pytest.mark.anyio
-LIMITS = Limits(memory=1 << 30, seconds=60)
+LIMITS = ProcessLimits(memory=1 << 30, seconds=60)
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -44,14 +44,14 @@ async def test_a_program_gets_what_is_said_to_it_and_its_limits(run):
     ids=["the processor", "the clock", "memory"],
 )
 async def test_a_program_that_wants_more_than_its_limits_is_ended(run, program, end):
-    assert (await run(program, limits=Limits(memory=1 << 30, seconds=1))).returncode in end
+    assert (await run(program, limits=ProcessLimits(memory=1 << 30, seconds=1))).returncode in end
 
 
 async def test_what_its_host_ignores_and_blocks_does_not_save_it(run):
     before = signal.signal(signal.SIGALRM, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
     try:
-        done = await run("import time; time.sleep(10_000)", limits=Limits(memory=1 << 30, seconds=1))
+        done = await run("import time; time.sleep(10_000)", limits=ProcessLimits(memory=1 << 30, seconds=1))
     finally:
         signal.signal(signal.SIGALRM, before)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
@@ -87,9 +87,9 @@ async def test_no_limit_is_above_the_hard_one_that_a_process_has(hard):
         try:
             for what, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds)):
                 resource.prlimit(process.pid, what, (most, most))
-            limit(process.pid, Limits(memory=1 << 30, seconds=20))
+            limit_process(process.pid, ProcessLimits(memory=1 << 30, seconds=20))
             assert resource.prlimit(process.pid, resource.RLIMIT_AS) == (memory, memory)
             assert resource.prlimit(process.pid, resource.RLIMIT_CPU) == (20, min(21, seconds))
         finally:
             process.kill()
-    limit(process.pid, LIMITS)  # it is over, and nobody minds
+    limit_process(process.pid, LIMITS)  # it is over, and nobody minds

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.profile import Profile
 
 
-def chosen_elsewhere(request: RunRequest) -> ModelPattern | None:
+def overriding_model(request: RunRequest) -> ModelPattern | None:
     """The model of the run, if the file of its profile did not choose it: the call did, or ohm.json."""
     agent = request.profile.agent
     is_own = agent is not None and _names_model(agent) and request.model == request.profile.model
@@ -33,7 +33,7 @@ def _names_model(agent: AgentOptions) -> bool:
     return bool(agent.provider or agent.model)
 
 
-def key_for(profile: Profile, provider: str | None) -> str | None:
+def profile_key(profile: Profile, provider: str | None) -> str | None:
     """The key of the profile, if it is for this provider: the one that the profile names, any if it names none."""
     agent = profile.agent
     if agent is None or provider is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anyio import to_thread
 
-from ohm_subagents._plugins.interpreter import Limits, has_interpreter, installed, run_apart
+from ohm_subagents._plugins.interpreter import ProcessLimits, has_interpreter, installed, run_apart
 from ohm_subagents._plugins.suites import Tool, ToolResult
 from ohm_subagents.contract.events import Finalized, FinalStatus
 from ohm_subagents.contract.finalization import FINALIZE
@@ -32,7 +32,7 @@ GUIDELINE: Final = f"End with a call of `{FINALIZE}`: nothing else that you say 
 HANDED_IN: Final = "The answer is handed in. Call no other tool."
 _STATUSES: Final[Mapping[str, FinalStatus]] = {"SUCCESS": "SUCCESS", "ERROR": "ERROR"}
 _SHOWN: Final = 60
-_LIMITS: Final = Limits(memory=1 << 30, seconds=5)
+_LIMITS: Final = ProcessLimits(memory=1 << 30, seconds=5)
 _TOO_MUCH: Final = (
     f"'result' cannot be held to its schema in {_LIMITS.seconds} seconds and {_LIMITS.memory >> 20} MiB: "
     "hand in a smaller or simpler one, or end with ERROR."

@@ -24,7 +24,7 @@ _OF_THE_LOADER: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FRAMEWORK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ProcessLimits:
     """What a process may use: bytes of memory, and seconds of the processor and on the clock."""
 
     memory: int
@@ -42,13 +42,15 @@ def loader_environment() -> dict[str, str]:
     return {name: environ[name] for name in _OF_THE_LOADER if name in environ}
 
 
-def limit(pid: int, limits: Limits) -> None:
+def limit_process(pid: int, limits: ProcessLimits) -> None:
     """Limit a process that has begun already, where the system can (Linux); the clock is the caller's."""
     if sys.platform == "linux":
         limited.limit(limits.memory, limits.seconds, pid)
 
 
-async def run_apart(module: str, said: bytes, limits: Limits, *, paths: Sequence[str] = ()) -> CompletedProcess[bytes]:
+async def run_apart(
+    module: str, said: bytes, limits: ProcessLimits, *, paths: Sequence[str] = ()
+) -> CompletedProcess[bytes]:
     """Run the `main` of a module, which reads `said`; cancelling ends it. An `OSError` where no process starts.
 
     The module finds the standard library, this package, and what is in `paths`: nothing of a working directory.

@@ -15,7 +15,7 @@ from ohm_subagents._plugins.leavable import GRACE_S
 from ohm_subagents._plugins.options import validated
 from ohm_subagents._plugins.preparation import PreparingBackend, Unprepared, not_ready
 from ohm_subagents._plugins.shared import CLOSE_GRACE_S, SharedResource
-from ohm_subagents._plugins.unhonoured import Unaware
+from ohm_subagents._plugins.unsupported_options import WithoutAgentOptions
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -205,7 +205,7 @@ def _equal(backend: Backend, spec: BackendSpec) -> PreparingBackend:
     """The backend, which does what every backend does: what it does not declare is done for it."""
     declared = spec.capabilities
     prepares = cast("PreparingBackend", backend) if Capability.PREPARES in declared else Unprepared(backend)
-    return prepares if Capability.AGENT_OPTIONS in declared else Unaware(prepares, spec.id)
+    return prepares if Capability.AGENT_OPTIONS in declared else WithoutAgentOptions(prepares, spec.id)
 
 
 def _closed(backend_id: str) -> OhmError:

@@ -109,8 +109,8 @@ def provider_failure(
     return OhmError(code=code, message=message, advice=phrase.advice, retryable=phrase.retryable)
 
 
-def _any(*words: str) -> re.Pattern[str]:
-    return re.compile("|".join(words), re.IGNORECASE)
+def _any(*words: str) -> str:
+    return "|".join(words)
 
 
 _STATUS: Final = _any(
@@ -180,17 +180,21 @@ def failure_code(said: str, status: int | None = None) -> ErrorCode | None:
     """
     status = status or status_in(said)
     for words, code in _TELLING:
-        if words.search(said):
+        if _are_in(words, said):
             return code
     if status is not None:
         other = ErrorCode.PROVIDER_UNAVAILABLE if status >= 500 else ErrorCode.PROVIDER_REQUEST_REJECTED
         return _BY_STATUS.get(status, other)
-    return next((code for words, code in _VAGUE if words.search(said)), None)
+    return next((code for words, code in _VAGUE if _are_in(words, said)), None)
+
+
+def _are_in(words: str, said: str) -> bool:
+    return re.search(words, said, re.IGNORECASE) is not None  # compiled when the first failure needs it
 
 
 def status_in(said: str) -> int | None:
     """Return the HTTP status of a failure that a text names, such as `429 …` or `status code: 429`."""
-    found = _STATUS.search(said)
+    found = re.search(_STATUS, said, re.IGNORECASE)
     return None if found is None else int(next(filter(None, found.groups())))
 
 
@@ -215,35 +219,6 @@ def no_level(pattern: ModelPattern, name: str, level: str) -> OhmError:
         code=ErrorCode.MODEL_UNKNOWN,
         message=f'"{level}" in "{pattern}" is no thinking level.',
         advice=f"The levels are {', '.join(THINKING_LEVELS)}: write {pattern.provider}/{name}:<level>, or no level.",
-    )
-
-
-def unlisted_model(pattern: ModelPattern) -> OhmError:
-    """Return the error of a model that a provider does not have, as far as this release knows."""
-    return OhmError(
-        code=ErrorCode.MODEL_UNKNOWN,
-        message=f'Provider "{pattern.provider}" has no model "{pattern.model}" that is known here.',
-        advice="Check its name. If it is newer than this release, list it in models.json of the agent directory, "
-        f"under providers.{pattern.provider}.models.",
-    )
-
-
-def unreachable(provider: CompatibleProvider, pattern: ModelPattern) -> OhmError:
-    """Return the error of a model whose provider cannot be asked from this process."""
-    return OhmError(
-        code=ErrorCode.MODEL_UNKNOWN,
-        message=f'Model "{pattern}" cannot be asked: {provider.obstacle}.',
-        advice="Use interactive-shell for it, or sdkFallbackToCli, or a provider of ohm.json.",
-    )
-
-
-def unbounded(pattern: ModelPattern) -> OhmError:
-    """Return the error of a model whose answers cannot be held to sizes."""
-    return OhmError(
-        code=ErrorCode.PROVIDER_NOT_INSTALLED,
-        message=f'Model "{pattern}" is not asked: the installed pydantic-ai keeps the HTTP client of provider '
-        f'"{pattern.provider}" where it cannot be given limits.',
-        advice="Install a version of pydantic-ai that this release was made for.",
     )
 
 

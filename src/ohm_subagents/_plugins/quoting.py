@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
 _KEY_SHAPES: Final = re.compile(r"(?:\bsk-|\bgsk_|\bxai-|\bAIza|\bBearer\s+)[\w*.\-]{4,}")
 _MAX_CHARS: Final = 300
-_MAX_UNITS: Final = 260
 
 
 def quoted(said: str, secrets: Iterable[str]) -> str:
@@ -20,15 +19,6 @@ def quoted(said: str, secrets: Iterable[str]) -> str:
         return said
     end = said.rfind(" ", 0, _MAX_CHARS + 1)
     return f"{said[: end if end > 0 else _MAX_CHARS].rstrip('.')}…"
-
-
-def detail(said: str, secrets: Iterable[str]) -> str:
-    """`said`, `redacted`, with its lines, of which 260 UTF-16 units are shown."""
-    said = redacted(said, secrets).strip()
-    units = said.encode("utf-16-le", errors="surrogatepass")
-    if len(units) <= 2 * _MAX_UNITS:
-        return said
-    return f"{units[: 2 * (_MAX_UNITS - 1)].decode('utf-16-le', errors='ignore')}…"
 
 
 def redacted(said: str, secrets: Iterable[str]) -> str:

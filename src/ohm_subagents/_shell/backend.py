@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._plugins.interfaces import BackendSpec, Capability
-from ohm_subagents._shell.command import located
+from ohm_subagents._shell.command import locate_command
 from ohm_subagents._shell.dialect import Invocation
 from ohm_subagents._shell.environment import child_environment
 from ohm_subagents._shell.options import ShellOptions
@@ -44,19 +44,19 @@ class ShellBackend:
             return command
         invocation = new_invocation(request, self._supervisor)
         reader = self._dialect.reader(invocation)
-        started = await start(self._supervisor, self._dialect, command.ok_value, invocation, self._options)
+        started = await start_run(self._supervisor, self._dialect, command.ok_value, invocation, self._options)
         if isinstance(started, Err):
             return started
-        return await conversed(started.ok_value, reader, sink, grace_s=self._options.grace_s)
+        return await converse(started.ok_value, reader, sink, grace_s=self._options.grace_s)
 
 
 def located_by(dialect: Dialect, options: ShellOptions, env: Mapping[str, str]) -> Result[tuple[str, ...], OhmError]:
     """The command of the options, else the dialect's own."""
     command = options.command or dialect.command
-    return located(command, searched(options, env), backend=dialect.id, install=dialect.install)
+    return locate_command(command, command_environment(options, env), backend=dialect.id, install=dialect.install)
 
 
-def searched(options: ShellOptions, env: Mapping[str, str]) -> Mapping[str, str]:
+def command_environment(options: ShellOptions, env: Mapping[str, str]) -> Mapping[str, str]:
     """The environment with the PATH on which a command is looked for."""
     return {**env, "PATH": options.env.get("PATH") or env.get("PATH", "")}
 
@@ -66,7 +66,7 @@ def new_invocation(request: RunRequest, supervisor: Supervisor) -> Invocation:
     return Invocation(request=request, folder=Path(mkdtemp(prefix="run-", dir=supervisor.folder)))
 
 
-async def start(
+async def start_run(
     supervisor: Supervisor,
     dialect: Dialect,
     command: tuple[str, ...],
@@ -96,7 +96,7 @@ async def start(
     return started
 
 
-async def conversed(
+async def converse(
     child: Child, reader: Reader, sink: Sink, *, grace_s: float, look: Callable[[bytes], Awaitable[None]] | None = None
 ) -> Result[RunOutput, OhmError]:
     """Tell the sink what a process says until its run is over; whatever happens, the process is ended.
@@ -112,12 +112,12 @@ async def conversed(
             if reader.is_over:
                 break
         ended = await child.ended(within_s=grace_s if reader.is_over else None)
-        return finished(reader, ended, sink)
+        return finish_run(reader, ended, sink)
     finally:
         child.stop()
 
 
-def finished(reader: Reader, ended: Ended, sink: Sink) -> Result[RunOutput, OhmError]:
+def finish_run(reader: Reader, ended: Ended, sink: Sink) -> Result[RunOutput, OhmError]:
     """The last events of a run, and what became of it, with the exit code of a process that ended by itself."""
     for event in reader.last(ended):
         sink.emit(event)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def located(
+def locate_command(
     command: tuple[str, ...], env: Mapping[str, str], *, backend: str, install: str
 ) -> Result[tuple[str, ...], OhmError]:
     """The command, with its program as an absolute path: a file, or found on the PATH of `env`.
@@ -29,7 +29,7 @@ def located(
         OhmError(
             code=ErrorCode.COMMAND_UNUSABLE,
             message=f'The command "{program}" of backend "{backend}" cannot be started: {_why(program, env)}.',
-            advice=f"Install it ({install}), or name another in {setting(backend)}.",
+            advice=f"Install it ({install}), or name another in {command_setting(backend)}.",
         )
     )
 
@@ -45,6 +45,6 @@ def _why(program: str, env: Mapping[str, str]) -> str:
     return f"it is in none of the {len(folders)} {directories} of the PATH"
 
 
-def setting(backend: str) -> str:
+def command_setting(backend: str) -> str:
     """Where ohm.json names the command of a backend."""
     return f'subagents.backends."{backend}".command of ohm.json'

@@ -37,7 +37,7 @@ def with_default_signals(command: Sequence[str]) -> tuple[str, ...]:
     return launched(command) if masks_signals() and has_interpreter() else (*command,)
 
 
-def unstarted(command: Sequence[str], code: int, errors: str) -> str | None:
+def start_failure(command: Sequence[str], code: int, errors: str) -> str | None:
     """Tell why a command with default signals did not start, if that is how it ended.
 
     Without the launcher, the operating system's error is raised instead.

@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING
 
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._plugins.hookspecs import hookimpl
-from ohm_subagents._plugins.interfaces import BackendSpec, Capability, Options, RunOutput
-from ohm_subagents._plugins.unhonoured import fields_of, unhonoured
 from ohm_subagents.contract.result import Ok
+from ohm_subagents.plugin import (
+    BackendSpec,
+    Capability,
+    Options,
+    RunOutput,
+    agent_fields,
+    hookimpl,
+    unsupported_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
 
-    from ohm_subagents._plugins.interfaces import Backend, RunRequest, Sink
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.result import Result
+    from ohm_subagents.plugin import Backend, RunRequest, Sink
 
 LABEL = "scaffold"
 
@@ -29,7 +35,7 @@ class EchoBackend:
         """Echo the request; a follow-up shows the first prompt, the newest one and how many there were."""
         await checkpoint()
         if request.profile.agent is not None:
-            for event in unhonoured(request, fields_of(request.profile), backend_id=ECHO.id):
+            for event in unsupported_options(request, agent_fields(request.profile), backend_id=ECHO.id):
                 sink.emit(event)
         asked = [f"subagent: {request.profile.id}", f"description: {request.description}"]
         if request.history:

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from ohm_subagents import Ohm
-from ohm_subagents._shell.command import located
+from ohm_subagents._shell.command import locate_command
 from ohm_subagents.contract import Err, ErrorCode, OhmError, Ok, Profile
 from ohm_subagents.plugin import Capability, Checkpointed, RunOutput, TextDelta, hookimpl
 from ohm_subagents.shell import Dialect, full_prompt, records, shell_backend
@@ -150,7 +150,7 @@ async def test_a_file_that_may_not_be_executed_is_told_from_one_that_is_not_ther
 
 async def test_a_program_of_the_path_that_may_not_be_executed_is_named(tmp_path):
     (tmp_path / "agent").write_text("")
-    found = located(("agent",), {"PATH": f"/no/such:{tmp_path}"}, backend="echo-cli", install="-")
+    found = locate_command(("agent",), {"PATH": f"/no/such:{tmp_path}"}, backend="echo-cli", install="-")
     assert f"cannot be started: {tmp_path}/agent is not executable." in found.err_value.message
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.agent_choice import chosen_elsewhere, thinking_level
-from ohm_subagents._plugins.unhonoured import full_instructions, without_tools
 from ohm_subagents.backends.in_process.skills import skill_list, unread_skills
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.plugin import full_instructions, missing_tools, overriding_model, thinking_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ohm_subagents._plugins.interfaces import RunRequest
     from ohm_subagents.contract.agent import AgentOptions
     from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.plugin import RunRequest
 
 
 def told(request: RunRequest) -> str:
@@ -38,7 +37,7 @@ def _foreign(request: RunRequest) -> tuple[str, ...]:
 def with_level(pattern: ModelPattern, request: RunRequest) -> ModelPattern:
     """The model of the run, with the thinking level of the profile where that is meant for it."""
     agent = request.profile.agent
-    level = None if agent is None else thinking_level(agent, chosen_elsewhere(request))
+    level = None if agent is None else thinking_level(agent, overriding_model(request))
     return pattern if level is None else replace(pattern, thinking=level)
 
 
@@ -51,7 +50,7 @@ def unhonoured(request: RunRequest, pattern: ModelPattern) -> Iterator[Diagnosti
     foreign = _foreign(request)
     if foreign:
         names = ", ".join(f'"{tool}"' for tool in foreign)
-        yield without_tools(foreign, request, f"There is no tool {names} here")
+        yield missing_tools(foreign, request, f"There is no tool {names} here")
     yield from unread_skills(agent)
     if agent.extensions:
         said = f'The extensions of profile "{name}" are for pi and are not loaded: {", ".join(agent.extensions)}.'

@@ -14,10 +14,6 @@ from pydantic_ai import Agent, FunctionToolset
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.usage import UsageLimits
 
-from ohm_subagents._plugins.agent_choice import key_for, unused_key
-from ohm_subagents._plugins.faults import kept
-from ohm_subagents._plugins.interfaces import RunOutput
-from ohm_subagents._plugins.unhonoured import full_instructions
 from ohm_subagents.backends.in_process.agents import told, unhonoured, with_level
 from ohm_subagents.backends.in_process.bridge import Bridge
 from ohm_subagents.backends.in_process.child_tools import guidance, offered
@@ -31,17 +27,18 @@ from ohm_subagents.backends.in_process.tools.use import ToolUse
 from ohm_subagents.backends.in_process.tracing import traced
 from ohm_subagents.contract.events import AgentEnded, DiagnosticRaised, FileChanged, RouteResolved
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.plugin import RunOutput, caught, full_instructions, profile_key, unused_key
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.run import AgentRun
 
-    from ohm_subagents._plugins.interfaces import RunRequest, Sink
     from ohm_subagents.backends.in_process.equipment import Equip
     from ohm_subagents.backends.in_process.models import ModelBook
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.plugin import RunRequest, Sink
 
 RUNTIME: Final = "pi-sdk"
 TOOL_RETRIES: Final = 3
@@ -73,7 +70,7 @@ class InProcessBackend:
         if isinstance(chosen, Err):
             return chosen
         pattern = chosen.ok_value
-        key = key_for(profile, pattern.provider) if self._models.takes_key(pattern) else None
+        key = profile_key(profile, pattern.provider) if self._models.takes_key(pattern) else None
         made = pattern.provider, pattern.model if key is None else None  # with a key, only the imports stay
         if made in self._made:
             return Ok(None)
@@ -84,7 +81,7 @@ class InProcessBackend:
                 self._made.add(made)
                 return Ok(None)
         except BaseException as error:  # noqa: BLE001  as below
-            raised = kept(error)
+            raised = caught(error)
             await checkpoint_if_cancelled()
             return Err(failure(raised, pattern, response=None, secrets=self._secrets(key)))
 
@@ -107,7 +104,7 @@ class InProcessBackend:
                 asked = replace(request, spec=replace(request.spec, instructions=text))
                 answer = await self._converse(asked, opened.ok_value, pattern, bridge)
         except BaseException as error:  # noqa: BLE001  whatever a model or an SDK raises may quote a key, so none gets out
-            raised = kept(error)
+            raised = caught(error)
             await checkpoint_if_cancelled()  # what breaks while a run is being cancelled does not stop that
             if isinstance(refused := telling(raised), RefusedError):
                 return Err(refused.error)
@@ -119,7 +116,7 @@ class InProcessBackend:
         agent = request.profile.agent
         if agent is None or not agent.api_key:
             return None
-        key = key_for(request.profile, pattern.provider)
+        key = profile_key(request.profile, pattern.provider)
         if key is not None and self._models.takes_key(pattern):
             return key
         sink.emit(

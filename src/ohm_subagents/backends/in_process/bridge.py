@@ -25,7 +25,7 @@ from ohm_subagents.contract.events import DiagnosticRaised, TextDelta, ThinkingD
 if TYPE_CHECKING:
     from pydantic_ai.messages import AgentStreamEvent
 
-    from ohm_subagents._plugins.interfaces import Sink
+    from ohm_subagents.plugin import Sink
 
 
 _CUT_OFF: Final = {

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from pydantic_ai.run import AgentRun
 
-    from ohm_subagents._plugins.interfaces import Exchange, RunRequest, Sink
     from ohm_subagents.backends.in_process.tools.use import ToolUse
+    from ohm_subagents.plugin import Exchange, RunRequest, Sink
 
 _GROWTH: Final = 1.25
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_ai import exceptions as upstream
 
-from ohm_subagents._plugins.provider_failures import Phrase, failure_code, provider_failure
 from ohm_subagents.backends.in_process.bounded_stream import RefusedStreamError
 from ohm_subagents.backends.in_process.bridge import said_nothing
 from ohm_subagents.backends.in_process.providers import EXAMPLE_MODEL
@@ -16,6 +15,7 @@ from ohm_subagents.backends.in_process.quotation import quotation
 from ohm_subagents.backends.in_process.search.plan import SEARCH
 from ohm_subagents.backends.in_process.search.stream import NoSearchError
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.plugin import Phrase, failure_code, provider_failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,6 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, ToolReturnPart, Us
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 
-from ohm_subagents._plugins.gate import Grant, RequestNeed
 from ohm_subagents.backends.in_process.bridge import ComingAnswer
 from ohm_subagents.backends.in_process.prices import cost_of
 from ohm_subagents.backends.in_process.soundness import sound
@@ -23,6 +22,7 @@ from ohm_subagents.contract.events import UsageAdded
 from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.usage import Usage
+from ohm_subagents.plugin import Grant, RequestNeed
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 
-    from ohm_subagents._plugins.gate import Gate
     from ohm_subagents.backends.in_process.bridge import Bridge
     from ohm_subagents.backends.in_process.prices import Price
     from ohm_subagents.backends.in_process.tools.use import ToolUse
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.plugin import Gate
 
 _FREE: Final = Ok(Grant())
 _LAST_REQUEST: Final = "This is the last request that the budget allows: answer now with what you have, without tools."

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents.backends.in_process.providers import builtin_model_specs, custom_model_specs
 from ohm_subagents.backends.in_process.spec import interactive_sdk_spec
 from ohm_subagents.contract.services import OHM_JSON
+from ohm_subagents.plugin import hookimpl
 
 if TYPE_CHECKING:
-    from ohm_subagents.backends.in_process.options import InProcessOptions
     from collections.abc import Iterable
 
-    from ohm_subagents._plugins.context import BackendContext
-    from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec
+    from ohm_subagents.backends.in_process.options import InProcessOptions
+    from ohm_subagents.plugin import BackendContext, BackendSpec, ModelSpec
 
 
 @hookimpl

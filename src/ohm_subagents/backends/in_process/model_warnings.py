@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from genai_prices.data_snapshot import get_snapshot
 
-from ohm_subagents._plugins.provider_failures import without_thinking
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS
+from ohm_subagents.plugin import without_thinking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,15 +8,10 @@ from typing import TYPE_CHECKING, Final, Self
 import anyio
 from anyio import to_thread
 
-from ohm_subagents._plugins.installation import install_command
-from ohm_subagents._plugins.model_choice import ModelChoice
-from ohm_subagents._plugins.preparation import READY_WITHIN_S
-from ohm_subagents._plugins.provider_failures import missing_key
-from ohm_subagents._plugins.shared import SharedResource
-from ohm_subagents._plugins.suggestion import did_you_mean
-from ohm_subagents._views.known_secrets import LEAST_SECRET
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Result
+from ohm_subagents.plugin import READY_WITHIN_S, ModelChoice, SharedResource, did_you_mean, install_command, missing_key
+from ohm_subagents.redaction import LEAST_SECRET
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -25,9 +20,8 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
     from pydantic_ai.models import Model
 
-    from ohm_subagents._plugins.context import BackendContext
-    from ohm_subagents._plugins.interfaces import ModelSpec
     from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.plugin import BackendContext, ModelSpec
 
 
 _IN_A_PLUGIN: Final = {"gguf": "local"}

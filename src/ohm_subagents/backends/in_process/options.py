@@ -7,10 +7,9 @@ from typing import Final
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from ohm_subagents._plugins.fallback import INTERACTIVE_SDK
-from ohm_subagents._plugins.interfaces import Options
+from ohm_subagents.plugin import Options
 
-BACKEND_ID: Final = INTERACTIVE_SDK
+BACKEND_ID: Final = "interactive-sdk"
 
 
 class InProcessOptions(Options):

@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
-from ohm_subagents._plugins.installation import install_command
-from ohm_subagents._plugins.interfaces import ModelSpec
-from ohm_subagents._plugins.provider_failures import no_level, unbounded, unknown_model, unlisted_model, unreachable
 from ohm_subagents.backends.in_process.importing import ONE_AT_A_TIME
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.plugin import ModelSpec, install_command, no_level, unknown_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -165,7 +163,7 @@ def _builtin_model(
 
     key = next((env[name].strip() for name in row.keys if env.get(name, "").strip()), "no-key")
     if listed is not None and listed.base_url and row.url is None:
-        return Err(unreachable(replace(listed, obstacle=f"Provider {row.provider} takes no baseUrl here"), pattern))
+        return Err(_unreachable(replace(listed, obstacle=f"Provider {row.provider} takes no baseUrl here"), pattern))
     elsewhere = (env.get(row.url_env, "").strip() if row.url_env else "") or (listed.base_url if listed else "")
     url = elsewhere or row.url
 
@@ -182,9 +180,9 @@ def _builtin_model(
         name, colon, level = pattern.model.rpartition(":")
         if colon:
             return Err(no_level(pattern, name, level))
-        return Ok(model) if is_listed(model) else Err(unlisted_model(pattern))
+        return Ok(model) if is_listed(model) else Err(_unlisted_model(pattern))
     except UnboundedError:
-        return Err(unbounded(pattern))
+        return Err(_unbounded(pattern))
     except ImportError:
         return Err(
             OhmError(
@@ -211,7 +209,7 @@ def _open_compatible(
     provider: CompatibleProvider, env: Mapping[str, str], pattern: ModelPattern
 ) -> Result[Model, OhmError]:
     if provider.obstacle:
-        return Err(unreachable(provider, pattern))
+        return Err(_unreachable(provider, pattern))
     known = next((model for model in provider.models if model.id == pattern.model), None)
     if provider.models and known is None:
         return Err(unknown_model(provider, pattern))
@@ -232,4 +230,33 @@ def _open_compatible(
                 )
             )
         except UnboundedError:
-            return Err(unbounded(pattern))
+            return Err(_unbounded(pattern))
+
+
+def _unlisted_model(pattern: ModelPattern) -> OhmError:
+    """Return the error of a model that a provider does not have, as far as this release knows."""
+    return OhmError(
+        code=ErrorCode.MODEL_UNKNOWN,
+        message=f'Provider "{pattern.provider}" has no model "{pattern.model}" that is known here.',
+        advice="Check its name. If it is newer than this release, list it in models.json of the agent directory, "
+        f"under providers.{pattern.provider}.models.",
+    )
+
+
+def _unreachable(provider: CompatibleProvider, pattern: ModelPattern) -> OhmError:
+    """Return the error of a model whose provider cannot be asked from this process."""
+    return OhmError(
+        code=ErrorCode.MODEL_UNKNOWN,
+        message=f'Model "{pattern}" cannot be asked: {provider.obstacle}.',
+        advice="Use interactive-shell for it, or sdkFallbackToCli, or a provider of ohm.json.",
+    )
+
+
+def _unbounded(pattern: ModelPattern) -> OhmError:
+    """Return the error of a model whose answers cannot be held to sizes."""
+    return OhmError(
+        code=ErrorCode.PROVIDER_NOT_INSTALLED,
+        message=f'Model "{pattern}" is not asked: the installed pydantic-ai keeps the HTTP client of provider '
+        f'"{pattern.provider}" where it cannot be given limits.',
+        advice="Install a version of pydantic-ai that this release was made for.",
+    )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic_ai import exceptions as upstream
 
-from ohm_subagents._plugins.quoting import quoted
+from ohm_subagents.plugin import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,8 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ohm_subagents._plugins.interfaces import RunRequest
     from ohm_subagents.contract.agent import AgentOptions, SkillText
+    from ohm_subagents.plugin import RunRequest
 
 _INTRODUCTION: Final = (
     "There are skills for some kinds of work. When a task fits the description of one, follow it. Where a skill has a "

@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._plugins.event_loop import on_asyncio
-from ohm_subagents._plugins.interfaces import Backend, BackendSpec, Capability
 from ohm_subagents.backends.in_process.importing import ONE_AT_A_TIME
 from ohm_subagents.backends.in_process.options import BACKEND_ID, InProcessOptions
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err
+from ohm_subagents.plugin import Backend, BackendSpec, Capability, on_asyncio
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from ohm_subagents._plugins.context import BackendContext
-    from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
+    from ohm_subagents.plugin import BackendContext, RunOutput, RunRequest, Sink
 
 
 def interactive_sdk_spec(context: BackendContext) -> BackendSpec[InProcessOptions]:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Literal
 
 import anyio
 
-from ohm_subagents._shell.process import MARKER, Launch, Supervisor
 from ohm_subagents.backends.in_process.tools.commands import Done
 from ohm_subagents.contract.result import Err, Ok
+from ohm_subagents.shell import MARKER, Launch, Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from ohm_subagents._shell.process import Child
     from ohm_subagents.backends.in_process.tools.commands import Order, Run
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.result import Result
+    from ohm_subagents.shell import Child
 
 _KEPT_BYTES = 64 * 1024  # of an output that was too long
 

@@ -17,7 +17,6 @@ from pydantic_ai.workspaces import (
     WorkspaceUnavailableError,
 )
 
-from ohm_subagents._plugins.faults import kept
 from ohm_subagents.backends.in_process.search import tool as code_search
 from ohm_subagents.backends.in_process.search.code_index.index import CodeIndexes
 from ohm_subagents.backends.in_process.tools import bash, edit, find, grep, ls, read, write
@@ -26,6 +25,7 @@ from ohm_subagents.backends.in_process.tools.failure import fail, sentence
 from ohm_subagents.backends.in_process.tools.ripgrep import Ripgrep
 from ohm_subagents.backends.in_process.tools.tree import TreeSearch
 from ohm_subagents.backends.in_process.tools.use import refuse_if_closed
+from ohm_subagents.plugin import caught
 
 _TIMEOUT_S: Final = 120.0
 _MAX_RETRIES: Final = 5  # wrong arguments are told to the model; a model that never learns must end somewhere
@@ -74,7 +74,7 @@ class ChildToolset(FunctionToolset[object]):
         except (OSError, WorkspaceError) as error:
             fail(sentence(error, await ctx.workspace.working_dir()), error)
         except BaseException as error:  # noqa: BLE001  a bug of a tool costs its call, not the run
-            raised = kept(error)
+            raised = caught(error)
             fail(
                 f"The tool {name} broke ({type(error).__name__}); this is a fault of the tool: try another way.",
                 raised,

@@ -13,7 +13,7 @@ from pydantic_ai.models.instrumented import InstrumentationSettings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ohm_subagents._plugins.interfaces import RunRequest
+    from ohm_subagents.plugin import RunRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

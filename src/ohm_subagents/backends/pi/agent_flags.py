@@ -6,16 +6,16 @@ import os.path
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.agent_choice import thinking_level
 from ohm_subagents.contract.agent import AgentOptions
+from ohm_subagents.plugin import thinking_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from ohm_subagents._shell.dialect import Invocation
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.shell import Invocation
 
 _MAX_ARGUMENT_BYTES: Final = 100_000
 """Linux takes 128 KiB in one argument."""

@@ -10,11 +10,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._plugins.gate import RequestNeed
-from ohm_subagents._shell.backend import ShellBackend, conversed, new_invocation, searched, start
-from ohm_subagents._shell.command import located
-from ohm_subagents._shell.environment import child_environment
-from ohm_subagents._shell.process import Supervisor, output_of
 from ohm_subagents.backends.pi import failures
 from ohm_subagents.backends.pi.config_dirs import PiHomes, unused
 from ohm_subagents.backends.pi.finalizer import without_events
@@ -30,16 +25,28 @@ from ohm_subagents.backends.pi.session import SessionFile
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import RouteResolved
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.plugin import RequestNeed
+from ohm_subagents.shell import (
+    ShellBackend,
+    Supervisor,
+    child_environment,
+    command_environment,
+    converse,
+    locate_command,
+    new_invocation,
+    output_of,
+    start_run,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
 
-    from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
-    from ohm_subagents._shell.dialect import Invocation
     from ohm_subagents.backends.pi.config_dir import PiHome
     from ohm_subagents.backends.pi.options import PiOptions
     from ohm_subagents.backends.pi.probe import PiVersion
     from ohm_subagents.contract.services import CompatibleProvider
+    from ohm_subagents.plugin import RunOutput, RunRequest, Sink
+    from ohm_subagents.shell import Invocation
 
 Mode: TypeAlias = Literal["rpc", "json", "text"]
 
@@ -94,8 +101,8 @@ class PiBackend:
         return await (self._run_rpc(pi, request, sink) if mode == "rpc" else self._run_json(pi, request, sink))
 
     async def _found(self, request: RunRequest, home: PiHome) -> Result[_Pi, OhmError]:
-        seen = searched(self._options, request.env)
-        command = located(self._options.command or COMMAND, seen, backend=BACKEND_ID, install=INSTALL)
+        seen = command_environment(self._options, request.env)
+        command = locate_command(self._options.command or COMMAND, seen, backend=BACKEND_ID, install=INSTALL)
         if isinstance(command, Err):
             return command
         env = child_environment(request, extra={**home.environment(request), **self._options.env})
@@ -128,12 +135,12 @@ class PiBackend:
         """A pi for this prompt alone."""
         invocation, session = _prepared(request, self._supervisor, sink)
         dialect = event_mode("json", pi.version, pi.home)
-        started = await start(self._supervisor, dialect, pi.command, invocation, self._options)
+        started = await start_run(self._supervisor, dialect, pi.command, invocation, self._options)
         if isinstance(started, Err):
             return started
         reader = KeptReader(event_reader(request, pi.version, pi.home), session)
         try:
-            return await conversed(started.ok_value, reader, sink, grace_s=self._options.grace_s, look=reader.look)
+            return await converse(started.ok_value, reader, sink, grace_s=self._options.grace_s, look=reader.look)
         finally:
             for event in session.flush():  # also when the run is cut off: from here it may be continued
                 sink.emit(event)
@@ -148,7 +155,7 @@ class PiBackend:
                 return result
         invocation, session = _prepared(request, self._supervisor, sink)
         dialect = event_mode("rpc", pi.version, pi.home)
-        started = await start(self._supervisor, dialect, pi.command, invocation, self._options, is_open=True)
+        started = await start_run(self._supervisor, dialect, pi.command, invocation, self._options, is_open=True)
         if isinstance(started, Err):
             return started
         fresh = IdleProcess(process=RpcProcess(started.ok_value), key=key, session=session)

@@ -11,10 +11,6 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.agent_choice import chosen_elsewhere, thinking_level
-from ohm_subagents._plugins.provider_failures import missing_key, unknown_model, without_thinking
-from ohm_subagents._shell.environment import CONFIG_DIRECTORIES, child_environment
-from ohm_subagents._views.known_secrets import secrets_of
 from ohm_subagents.backends.pi.config_files import (
     asked_provider,
     content_of,
@@ -27,16 +23,19 @@ from ohm_subagents.backends.pi.keys import VARIABLES, every_key, literals_in, na
 from ohm_subagents.backends.pi.records import as_record, record_in
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
+from ohm_subagents.plugin import missing_key, overriding_model, thinking_level, unknown_model, without_thinking
+from ohm_subagents.redaction import secrets_of
+from ohm_subagents.shell import CONFIG_DIRECTORIES, child_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from ohm_subagents._plugins.interfaces import RunRequest
     from ohm_subagents.backends.pi.probe import PiVersion
     from ohm_subagents.backends.pi.records import Record
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.services import CompatibleProvider
+    from ohm_subagents.plugin import RunRequest
 
 _MODELS: Final = "models.json"
 _AUTH: Final = "auth.json"
@@ -178,7 +177,7 @@ class PiHome:
         service, asked, agent = self._service(request), request.model, request.profile.agent
         if service is None or asked is None:
             return
-        level = asked.thinking or (thinking_level(agent, chosen_elsewhere(request)) if agent is not None else None)
+        level = asked.thinking or (thinking_level(agent, overriding_model(request)) if agent is not None else None)
         if level is None or level == "off":
             return
         if not any(model.id == asked.model and model.supports_thinking for model in service.models):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.agent_choice import key_for, unused_key
 from ohm_subagents.backends.pi.config_dir import PiHome
 from ohm_subagents.backends.pi.config_files import asked_provider, users_directory
+from ohm_subagents.plugin import profile_key, unused_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from ohm_subagents._plugins.interfaces import RunRequest
     from ohm_subagents.contract.events import DiagnosticRaised
     from ohm_subagents.contract.services import CompatibleProvider
+    from ohm_subagents.plugin import RunRequest
 
 
 class PiHomes:
@@ -42,7 +42,7 @@ class PiHomes:
 def keyed_provider(request: RunRequest) -> str | None:
     """The provider of the run, if the key of its profile is for that one: nobody's key goes to others."""
     asked = asked_provider(request, users_directory(request.env) / "settings.json")
-    return asked if key_for(request.profile, asked) else None
+    return asked if profile_key(request.profile, asked) else None
 
 
 def unused(request: RunRequest) -> Iterable[DiagnosticRaised]:

@@ -12,8 +12,8 @@ from ohm_subagents.backends.pi.records import as_list, as_record, as_text, recor
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from ohm_subagents._plugins.interfaces import RunRequest
     from ohm_subagents.backends.pi.records import Record
+    from ohm_subagents.plugin import RunRequest
 
 
 def users_directory(env: Mapping[str, str]) -> Path:

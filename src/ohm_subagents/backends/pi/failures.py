@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.provider_failures import failure_code, provider_failure, status_in
-from ohm_subagents._plugins.quoting import detail, quoted
 from ohm_subagents.backends.pi.records import wording
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.plugin import failure_code, provider_failure, quoted, redacted, status_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from ohm_subagents._plugins.interfaces import RunRequest
+    from ohm_subagents.plugin import RunRequest
 
 
+_MAX_UNITS: Final = 260
 _TRY_AGAIN: Final = "Try again later, or choose another model."
 _BROKEN: Final = re.compile(r"connection|terminated|socket|network", re.IGNORECASE)
 """Of what pi says of a failed request, which is about nothing else."""
@@ -97,3 +97,12 @@ def how(code: int) -> str:
 def _who(request: RunRequest, model: str) -> str:
     asked = model or (str(request.model) if request.model is not None else "")
     return f'Model "{asked}"' if asked else "The model of pi"
+
+
+def detail(said: str, secrets: Iterable[str]) -> str:
+    """`said`, `redacted`, with its lines, of which 260 UTF-16 units are shown."""
+    said = redacted(said, secrets).strip()
+    units = said.encode("utf-16-le", errors="surrogatepass")
+    if len(units) <= 2 * _MAX_UNITS:
+        return said
+    return f"{units[: 2 * (_MAX_UNITS - 1)].decode('utf-16-le', errors='ignore')}…"

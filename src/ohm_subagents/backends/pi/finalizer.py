@@ -6,11 +6,17 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, cast
 
-from ohm_subagents._plugins.finalization import DESCRIPTION, HANDED_IN, input_schema, parse_final, parse_fitting
 from ohm_subagents.backends.pi.records import as_record, as_text, record_in
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.result import Err
+from ohm_subagents.plugin import (
+    FINALIZE_DESCRIPTION,
+    FINALIZE_HANDED_IN,
+    finalize_schema,
+    parse_finalized,
+    parse_fitting,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,10 +24,10 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import RunRequest
     from ohm_subagents.contract.events import Finalized
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
+    from ohm_subagents.plugin import RunRequest
 
 FILE: Final = "finalize.mjs"
 
@@ -40,9 +46,9 @@ def write_finalizer(request: RunRequest, folder: Path) -> None:
     schema = request.profile.result_schema
     terms = {
         "name": FINALIZE,
-        "description": DESCRIPTION,
-        "parameters": input_schema(schema),
-        "handedIn": HANDED_IN,
+        "description": FINALIZE_DESCRIPTION,
+        "parameters": finalize_schema(schema),
+        "handedIn": FINALIZE_HANDED_IN,
         "takesText": schema is None,
     }
     (folder / FILE).write_text(text.replace("__TERMS__", json.dumps(json.dumps(terms))), encoding="utf-8")
@@ -68,7 +74,7 @@ class HandedIn:
     def take(self, call_id: str, details: JsonValue) -> Result[Finalized, str]:
         """What a call has handed in."""
         if self._schema is None:
-            return parse_final(details)
+            return parse_finalized(details)
         return self._seen.pop(call_id, Err("The answer was not looked at."))
 
 

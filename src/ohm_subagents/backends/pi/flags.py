@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from ohm_subagents._plugins.agent_choice import chosen_elsewhere
-from ohm_subagents._plugins.unhonoured import has_another_tool, without_tools
 from ohm_subagents.backends.pi.agent_flags import agent_flags, model_and_tools, with_long_prompts_in_files
 from ohm_subagents.backends.pi.config_files import has_extensions, users_directory
 from ohm_subagents.backends.pi.finalizer import finalizer_flags, write_finalizer
 from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.plugin import has_another_tool, missing_tools, overriding_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from ohm_subagents._plugins.interfaces import RunRequest
-    from ohm_subagents._shell.dialect import Invocation
     from ohm_subagents.backends.pi.probe import PiVersion
+    from ohm_subagents.plugin import RunRequest
+    from ohm_subagents.shell import Invocation
 
 Mode: TypeAlias = Literal["json", "rpc"]
 
@@ -79,7 +78,7 @@ def _of_task(pi: PiVersion, invocation: Invocation) -> tuple[str, ...]:
     return (
         *("--mode", "json", "--session", str(session_file(folder))),
         *_where_known(pi),
-        *model_and_tools(request.profile, tools=agent_tools(request), model=chosen_elsewhere(request)),
+        *model_and_tools(request.profile, tools=agent_tools(request), model=overriding_model(request)),
         *finalizer_flags(request, folder),
         *("--system-prompt", str(_instructions_file(folder))),
         f"Task: {request.prompt}" if in_file is None else f"@{in_file}",
@@ -105,7 +104,7 @@ def of_profile(pi: PiVersion, invocation: Invocation) -> tuple[str, ...]:
     """The flags of a profile with `agent`, below those that keep the project's own code out."""
     request = invocation.request
     profile, _ = with_long_prompts_in_files(request.profile, invocation)
-    return (*_where_known(pi), *agent_flags(profile, tools=agent_tools(request), model=chosen_elsewhere(request)))
+    return (*_where_known(pi), *agent_flags(profile, tools=agent_tools(request), model=overriding_model(request)))
 
 
 def agent_tools(request: RunRequest) -> tuple[str, ...] | None:
@@ -147,7 +146,7 @@ def left_out(request: RunRequest) -> Iterable[DiagnosticRaised]:
     foreign = [tool for tool in request.tools if tool not in (*TOOLS, FINALIZE) and not _is_no_news(request, tool)]
     missing = [tool for tool in foreign if not _may_be(request, tool)]
     if missing:
-        found = without_tools(missing, request, f"pi has no tool {_named(missing)}")
+        found = missing_tools(missing, request, f"pi has no tool {_named(missing)}")
         yield DiagnosticRaised(diagnostic=found)
     elif foreign and not has_another_tool(foreign, request):
         told = f"Only an extension of pi could bring the tool {_named(foreign)}; the subagent may have no tool."

@@ -9,13 +9,13 @@ from ohm_subagents.contract.events import Checkpointed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ohm_subagents._plugins.interfaces import RunOutput
-    from ohm_subagents._shell.dialect import Ended
     from ohm_subagents.backends.pi.reader import PiReader
     from ohm_subagents.backends.pi.session import SessionFile
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import RunEvent
     from ohm_subagents.contract.result import Result
+    from ohm_subagents.plugin import RunOutput
+    from ohm_subagents.shell import Ended
 
 
 class KeptReader:

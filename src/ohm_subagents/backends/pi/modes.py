@@ -5,18 +5,18 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ohm_subagents._shell.dialect import Dialect
 from ohm_subagents.backends.pi.flags import arguments, has_task_argument, of_profile, write_instructions
 from ohm_subagents.backends.pi.options import BACKEND_ID, COMMAND, INSTALL, SUMMARY
 from ohm_subagents.backends.pi.reader import PiReader
 from ohm_subagents.backends.pi.text import TextReader, text_arguments, text_prompt
+from ohm_subagents.shell import Dialect
 
 if TYPE_CHECKING:
-    from ohm_subagents._plugins.interfaces import RunRequest
-    from ohm_subagents._shell.dialect import Invocation
     from ohm_subagents.backends.pi.config_dir import PiHome
     from ohm_subagents.backends.pi.flags import Mode
     from ohm_subagents.backends.pi.probe import PiVersion
+    from ohm_subagents.plugin import RunRequest
+    from ohm_subagents.shell import Invocation
 
 
 def event_mode(mode: Mode, pi: PiVersion, home: PiHome) -> Dialect:

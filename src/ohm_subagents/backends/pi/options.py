@@ -6,10 +6,9 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from ohm_subagents._plugins.fallback import INTERACTIVE_SHELL
-from ohm_subagents._shell.options import ShellOptions
+from ohm_subagents.shell import ShellOptions
 
-BACKEND_ID: Final = INTERACTIVE_SHELL
+BACKEND_ID: Final = "interactive-shell"
 SUMMARY: Final = "Runs the subagent as a nested pi, a process of its own."
 INSTALL: Final = "npm install -g @earendil-works/pi-coding-agent"
 COMMAND: Final = ("pi",)

@@ -10,12 +10,12 @@ from typing import Final, TypeAlias
 
 import anyio
 
-from ohm_subagents._plugins.quoting import quoted
-from ohm_subagents._shell.command import setting
-from ohm_subagents._views.known_secrets import secrets_of
 from ohm_subagents.backends.pi.options import BACKEND_ID, INSTALL
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.plugin import quoted
+from ohm_subagents.redaction import secrets_of
+from ohm_subagents.shell import command_setting
 
 RunCommand: TypeAlias = Callable[
     [tuple[str, ...], Mapping[str, str], Path], Awaitable[Result[tuple[int, str, str], OhmError]]
@@ -130,7 +130,7 @@ def unserved(mode: str, pi: PiVersion) -> OhmError | None:
     return OhmError(
         code=ErrorCode.COMMAND_UNUSABLE,
         message=f'pi {pi.text} cannot serve mode "rpc": that needs 0.87.0 or newer.',
-        advice=f'Set its mode to "auto" or "json", or change {setting(BACKEND_ID)}.',
+        advice=f'Set its mode to "auto" or "json", or change {command_setting(BACKEND_ID)}.',
     )
 
 
@@ -151,6 +151,6 @@ def unusable(message: str, advice: str, *, exit_code: int | None = None) -> OhmE
     return OhmError(
         code=ErrorCode.COMMAND_UNUSABLE,
         message=f"{message}.",
-        advice=f"{advice}, or name another in {setting(BACKEND_ID)}.",
+        advice=f"{advice}, or name another in {command_setting(BACKEND_ID)}.",
         exit_code=exit_code,
     )

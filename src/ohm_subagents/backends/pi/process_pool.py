@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from ohm_subagents._plugins.interfaces import RunRequest
     from ohm_subagents.backends.pi.rpc import RpcProcess
     from ohm_subagents.backends.pi.session import SessionFile
     from ohm_subagents.contract.ids import SessionId
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.plugin import RunRequest
 
 MOST: Final = 4
 """How many may wait at once: an idle pi holds 110 to 170 MiB."""

@@ -6,7 +6,6 @@ import os.path
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from ohm_subagents._plugins.interfaces import RunOutput
 from ohm_subagents.backends.pi import failures, notices
 from ohm_subagents.backends.pi.finalizer import HandedIn
 from ohm_subagents.backends.pi.records import as_record, as_text, compact, record_in, text_of, usage_in
@@ -23,6 +22,7 @@ from ohm_subagents.contract.events import (
 )
 from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.result import Err, Ok
+from ohm_subagents.plugin import RunOutput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import RunRequest
-    from ohm_subagents._shell.dialect import Ended
     from ohm_subagents.backends.pi.records import Record
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import RunEvent
     from ohm_subagents.contract.result import Result
+    from ohm_subagents.plugin import RunRequest
+    from ohm_subagents.shell import Ended
 
 RUNTIME: Final = "pi-cli"
 ROUTE: Final = "interactive-shell"

@@ -11,25 +11,23 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from ohm_subagents._plugins.quoting import quoted
-from ohm_subagents._shell.backend import finished
-from ohm_subagents._shell.dialect import Ended, records
 from ohm_subagents.backends.pi import failures
 from ohm_subagents.backends.pi.records import text_of
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.plugin import quoted
+from ohm_subagents.shell import Ended, finish_run, records
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from ohm_subagents._plugins.interfaces import RunOutput, RunRequest, Sink
-    from ohm_subagents._plugins.suites import JsonObject
-    from ohm_subagents._shell.process import Child
     from ohm_subagents.backends.pi.kept import KeptReader
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.plugin import JsonObject, RunOutput, RunRequest, Sink
+    from ohm_subagents.shell import Child
 
 _SETTLED: Final = Ended(code=0, was_stopped=True)
 _HEAD: Final = 200
@@ -73,11 +71,11 @@ class RpcProcess:
             await self._is_tidy.wait()
             await self._hold(talk, request, reader.look)
             if talk.is_over:
-                result = Err(talk.refused) if talk.refused else finished(reader, _SETTLED, sink)
+                result = Err(talk.refused) if talk.refused else finish_run(reader, _SETTLED, sink)
             else:
                 ended = await self.child.ended()
                 if talk.was_heard or not has_served:
-                    result = finished(reader, ended, sink)
+                    result = finish_run(reader, ended, sink)
             return result
         finally:
             talk.close()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from ohm_subagents._plugins.interfaces import RunRequest
+    from ohm_subagents.plugin import RunRequest
 
 _FORMAT: Final = 3
 _GROWTH: Final = 1.25

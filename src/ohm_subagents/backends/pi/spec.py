@@ -6,19 +6,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.hookspecs import hookimpl
-from ohm_subagents._plugins.interfaces import BackendSpec, Capability
-from ohm_subagents._shell.command import located
 from ohm_subagents.backends.pi.options import BACKEND_ID, COMMAND, INSTALL, SUMMARY, PiOptions
 from ohm_subagents.contract.result import Err
 from ohm_subagents.contract.services import OHM_JSON
+from ohm_subagents.plugin import BackendSpec, Capability, hookimpl
+from ohm_subagents.shell import locate_command
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
-    from ohm_subagents._plugins.context import BackendContext
-    from ohm_subagents._plugins.interfaces import Backend
     from ohm_subagents.contract.services import CompatibleProvider
+    from ohm_subagents.plugin import Backend, BackendContext
 
 CAPABILITIES: Final = frozenset(Capability) - {Capability.CHILD_TOOLS, Capability.PREPARES}
 
@@ -56,7 +54,7 @@ class _Opening:
 
 
 def _lacks(options: PiOptions, env: Mapping[str, str]) -> str | None:
-    found = located(options.command or COMMAND, env, backend=BACKEND_ID, install=INSTALL)
+    found = locate_command(options.command or COMMAND, env, backend=BACKEND_ID, install=INSTALL)
     if isinstance(found, Err):
         return str(found.err_value)
     from ohm_subagents.backends.pi.startup_check import trouble  # noqa: PLC0415  only who asks pays for it

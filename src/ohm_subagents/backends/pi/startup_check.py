@@ -8,11 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._shell.inheritance import unstarted, with_default_signals
-from ohm_subagents._views.known_secrets import secrets_of
 from ohm_subagents.backends.pi.options import INSTALL
 from ohm_subagents.backends.pi.probe import PiVersion, identity, read_version, unserved, unusable
 from ohm_subagents.contract.result import Err, Result
+from ohm_subagents.redaction import secrets_of
+from ohm_subagents.shell import start_failure, with_default_signals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +49,7 @@ def _asked(
                 timeout=PATIENCE_S,
                 check=False,
             )
-        why = unstarted(command, done.returncode, done.stderr)
+        why = start_failure(command, done.returncode, done.stderr)
     except subprocess.TimeoutExpired:
         return Err(_silent(f'The command "{called}" does not say its version within {PATIENCE_S} s'))
     except (OSError, ValueError) as error:

@@ -6,8 +6,6 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.interfaces import RunOutput
-from ohm_subagents._plugins.quoting import quoted, redacted
 from ohm_subagents.backends.pi.failures import broken_off, interrupted
 from ohm_subagents.backends.pi.flags import tools_allowed
 from ohm_subagents.backends.pi.notices import warnings
@@ -15,15 +13,16 @@ from ohm_subagents.backends.pi.reader import ROUTE, RUNTIME
 from ohm_subagents.contract.diagnostics import CUT_OFF, Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised, RouteResolved, TextDelta
 from ohm_subagents.contract.result import Err, Ok
+from ohm_subagents.plugin import RunOutput, quoted, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ohm_subagents._plugins.interfaces import RunRequest
-    from ohm_subagents._shell.dialect import Ended
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import RunEvent
     from ohm_subagents.contract.result import Result
+    from ohm_subagents.plugin import RunRequest
+    from ohm_subagents.shell import Ended
 
 _ARGUMENTS: Final = ("--print", "--no-session", "--no-extensions")
 _MAX_ARGUMENT_BYTES: Final = 100_000

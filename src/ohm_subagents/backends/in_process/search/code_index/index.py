@@ -17,23 +17,22 @@ from typing import Final, TypeAlias
 import anyio
 from anyio import from_thread, to_thread
 
-from ohm_subagents._plugins.hookspecs import PROJECT
-from ohm_subagents._plugins.interpreter import Limits, has_interpreter, run_apart
 from ohm_subagents.backends.in_process.regular_file import open_file, read_file
 from ohm_subagents.backends.in_process.search.code_index.build import UNUSABLE, Order, build, read_into, stamps, unread
 from ohm_subagents.backends.in_process.search.code_index.cache import index_file
 from ohm_subagents.backends.in_process.search.code_index.database import in_memory, is_damage, opened
 from ohm_subagents.backends.in_process.search.code_index.ranking import Hit, Ranking
 from ohm_subagents.backends.in_process.search.code_index.units import lines
+from ohm_subagents.shell import ProcessLimits, has_interpreter, run_apart
 
-logger = logging.getLogger(PROJECT)
+logger = logging.getLogger("ohm_subagents")
 
 MAX_FILE_BYTES: Final = 512_000
 _MAX_TREE_BYTES: Final = 100_000_000
 _ROUNDS: Final = 3  # of reading what has changed, for a tree that changes while it is read
 # What it has read would end this process too, or take as long.
 _CRASHES: Final = frozenset({-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGXCPU, -signal.SIGALRM})
-_LIMITS: Final = Limits(memory=2 << 30, seconds=600)
+_LIMITS: Final = ProcessLimits(memory=2 << 30, seconds=600)
 
 _Stamps: TypeAlias = dict[str, tuple[int, int]]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.result import Result
 
 
-class Unaware:
+class WithoutAgentOptions:
     """Runs what it wraps with the appended prompt below the instructions, and names the fields that get lost."""
 
     def __init__(self, backend: PreparingBackend, backend_id: str) -> None:
@@ -33,7 +33,7 @@ class Unaware:
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         agent = request.profile.agent
         if agent is not None:
-            for event in unhonoured(request, (*_beyond_the_request(request),), backend_id=self._id):
+            for event in unsupported_options(request, (*_beyond_the_request(request),), backend_id=self._id):
                 sink.emit(event)
             text = full_instructions(request.instructions, agent.appended_prompt)
             request = replace(request, spec=replace(request.spec, instructions=text))
@@ -45,7 +45,7 @@ def full_instructions(prompt: str, appended: str) -> str:
     return "\n\n".join(text for text in (prompt, appended) if text)
 
 
-def unhonoured(request: RunRequest, fields: Iterable[str], *, backend_id: str) -> Iterable[DiagnosticRaised]:
+def unsupported_options(request: RunRequest, fields: Iterable[str], *, backend_id: str) -> Iterable[DiagnosticRaised]:
     """One sentence that names the fields, if there are any."""
     names = ", ".join(fields)
     if names:
@@ -53,7 +53,7 @@ def unhonoured(request: RunRequest, fields: Iterable[str], *, backend_id: str) -
         yield DiagnosticRaised(diagnostic=Diagnostic(subject="profile", message=said))
 
 
-def without_tools(missing: Sequence[str], request: RunRequest, what: str) -> Diagnostic:
+def missing_tools(missing: Sequence[str], request: RunRequest, what: str) -> Diagnostic:
     """That a subagent has not these tools, of which `what` tells why; `TOOLLESS` if it has no other."""
     if has_another_tool(missing, request):
         return Diagnostic(subject="tools", message=f"{what}; the subagent works without it.")
@@ -65,7 +65,7 @@ def has_another_tool(missing: Sequence[str], request: RunRequest) -> bool:
     return any(tool not in (*missing, FINALIZE) for tool in request.tools)
 
 
-def fields_of(profile: Profile) -> Iterator[str]:
+def agent_fields(profile: Profile) -> Iterator[str]:
     """What an agent profile sets, by the names of its file."""
     yield from ("system prompt",) if profile.prompt else ()
     yield from ("tools",) if profile.tools.allowed is not None or profile.tools.denied else ()
