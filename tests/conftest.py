@@ -22,7 +22,8 @@ ROOM = 2**30
 
 def pytest_configure(config):
     declared = tomllib.loads(PROJECT.read_text())["project"]["entry-points"]["ohm_subagents"]
-    if not declared.items() <= {(one.name, one.value) for one in entry_points(group="ohm_subagents")}:
+    is_installed = declared.items() <= {(one.name, one.value) for one in entry_points(group="ohm_subagents")}
+    if not is_installed and not config.pluginmanager.hasplugin("outside_suites"):
         pytest.exit("pyproject.toml has other entry points than what is installed: run `uv sync --all-packages`.", 1)
     if has_room(MEMORY):  # thousands of stores would wait for a disk otherwise, and prove no more by it
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", f"{MEMORY}")

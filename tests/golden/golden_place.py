@@ -62,7 +62,7 @@ class Place:
             "HOME": str(self.home),
             "PATH": os.defpath,
             "PI_CODING_AGENT_DIR": str(self.agent_dir),
-            "OHM_SUBAGENTS_LOAD_PLUGINS": "none",
+            "OHM_SUBAGENTS_LOAD_PLUGINS": os.environ.get("OHM_TEST_PLUGINS", "none"),
             "OHM_SUBAGENTS_STORE": "memory",
         }
         return {name: value for name, value in {**ours, **patch}.items() if value is not None}

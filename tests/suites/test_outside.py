@@ -1,0 +1,88 @@
+"""The suites that ship need no privilege: copied into another distribution, they pass their recorded cases.
+
+There every private module of ours is unimportable, and the suites that ship are not installed.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+import uv
+
+ROOT = Path(__file__).parents[2]
+ROOM = ROOT / "src" / "ohm_subagents" / "suites"
+SUITES = sorted(one.name for one in ROOM.iterdir() if (one / "__init__.py").is_file())
+PYPROJECT = """
+[build-system]
+requires = ["hatchling>=1.27"]
+build-backend = "hatchling.build"
+
+[project]
+name = "ohm-outside-suites"
+version = "1.0"
+
+[project.entry-points.ohm_subagents]
+{points}
+
+[tool.hatch.build.targets.wheel]
+packages = ["ohm_outside_suites"]
+"""
+CASES = ("tests/golden/test_suites.py", "tests/golden/test_suites_further.py")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Install the copy, and ohm-subagents without its suites, in a directory for PYTHONPATH."""
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
+    copy = shutil.copytree(ROOM, source / "ohm_outside_suites", ignore=shutil.ignore_patterns("__pycache__"))
+    for file in copy.rglob("*.py"):
+        file.write_text(file.read_text(encoding="utf-8").replace("ohm_subagents.suites", copy.name), encoding="utf-8")
+    points = "\n".join(f'outside-{name} = "{copy.name}.{name}"' for name in SUITES)
+    (source / "pyproject.toml").write_text(PYPROJECT.format(points=points))
+    install = [uv.find_uv_bin(), "pip", "install", "--quiet", "--offline", "--no-cache", "--no-deps"]
+    options = ["--no-build-isolation", "--python", sys.executable, "--target", str(target)]
+    subprocess.run([*install, *options, str(source)], check=True, capture_output=True)
+    ours = distribution("ohm-subagents")
+    info = target / f"ohm_subagents-{ours.version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(ours.read_text("METADATA") or "", encoding="utf-8")
+    kept = [one for one in ours.entry_points if not one.value.startswith("ohm_subagents.suites")]
+    lines = [f"[{one.group}]\n{one.name} = {one.value}" for one in kept if one.group == "ohm_subagents"]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+    return target
+
+
+def played(site: Path, *tests: str, suite: str = "") -> tuple[dict[str, int], str]:
+    """Run tests with the copy in place of the suites: how many passed, failed and so on, and the report."""
+    env = {**os.environ, "PYTHONPATH": f"{site}:{ROOT / 'tests' / 'support'}", "OHM_GOLDEN_SUITE": suite}
+    env["OHM_TEST_PLUGINS"] = ",".join(f"outside-{name}" for name in SUITES)
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "outside_suites", "-p", "no:cacheprovider"]
+    done = subprocess.run([*command, *tests], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    counts = re.findall(r"(\d+) (passed|failed|error|skipped)", done.stdout.strip().splitlines()[-1])
+    return {word: int(count) for count, word in counts}, done.stdout
+
+
+def test_todos_pass_their_recorded_cases_as_a_plugin_of_others(site) -> None:
+    counts, report = played(site, CASES[0], suite="todos")
+
+    assert counts["passed"] > 30, report
+    assert counts.keys() <= {"passed", "skipped"}, report
+    assert f"played by ohm_outside_suites: {' '.join(SUITES)}" in report
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_all_suites_pass_their_recorded_cases_as_plugins_of_others(site) -> None:
+    inside = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", *CASES], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    counts, report = played(site, *CASES)
+
+    assert counts.keys() <= {"passed", "skipped"}, report
+    assert f"{counts['passed']} passed, {counts['skipped']} skipped" in inside.stdout.splitlines()[-1]
+    assert f"played by ohm_outside_suites: {' '.join(SUITES)}" in report
