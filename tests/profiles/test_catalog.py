@@ -191,9 +191,9 @@ def test_the_limits_of_a_project_lower_and_its_polling_is_void(load, tmp_path):
     projects = "---\nsummary: S\nlimits: {capMs: 90}\nbudget: {tokens: 7}\npolling: [Wait, bash]\n---\nproject"
     catalog = load(user_files={"own.md": users}, project_files={"own.md": projects, "new.md": projects})
     own, new = catalog.find("own"), catalog.find("new")
-    assert (own.prompt, own.limits, own.limits_at_most) == ("project", Limits(cap_ms=50), Limits(cap_ms=90))
-    assert (own.budget, own.budget_at_most, own.polling) == (Budget(requests=5), Budget(tokens=7), ("wait",))
-    assert (new.limits, new.limits_at_most, new.budget, new.polling) == (None, Limits(cap_ms=90), None, ())
+    assert (own.prompt, own.limits, own.ceiling.limits) == ("project", Limits(cap_ms=50), Limits(cap_ms=90))
+    assert (own.budget, own.ceiling.budget, own.polling) == (Budget(requests=5), Budget(tokens=7), ("wait",))
+    assert (new.limits, new.ceiling.limits, new.budget, new.polling) == (None, Limits(cap_ms=90), None, ())
     folder = tmp_path / "project" / ".pi" / "subagents"
     void = "in 'polling', which has no effect: a project's file cannot exempt a tool from the loop guard."
     assert [str(one) for one in catalog.diagnostics] == [

@@ -7,11 +7,11 @@ import pytest
 from ohm_subagents._profiles.trust import tightened
 from ohm_subagents.contract import Profile
 from ohm_subagents.contract.agent import AgentOptions
-from ohm_subagents.contract.limits import Budget, Limits
+from ohm_subagents.contract.limits import Budget, Ceiling, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import ToolPolicy
 
-TEXT = {"id", "name", "summary", "prompt", "when_to_use", "inputs", "notes", "source", "overrides"}
+TEXT = {"id", "name", "summary", "prompt", "when_to_use", "inputs", "notes", "source"}
 """Fields that a project's file decides, since they are no right, and the record of where the profile is from."""
 MODEL = ModelPattern(provider="evil", model="dear")
 GREEDY = Profile(
@@ -53,11 +53,10 @@ FORMER = Profile(
 
 def test_of_every_field_that_is_a_right_the_one_that_is_overridden_decides():
     held, found = tightened(GREEDY, FORMER, is_trusted=False)
-    rights = {field.name for field in fields(Profile)} - TEXT - {"limits_at_most", "budget_at_most", "agent"}
+    rights = {field.name for field in fields(Profile)} - TEXT - {"ceiling", "agent"}
     assert {name for name in rights if getattr(held, name) != getattr(FORMER, name)} == set()
     assert held.agent == AgentOptions()
-    assert (held.limits_at_most, held.budget_at_most) == (GREEDY.limits, GREEDY.budget)
-    assert held.overrides == "user.md"
+    assert held.ceiling == Ceiling(limits=GREEDY.limits, budget=GREEDY.budget, below="user.md")
     assert {one.source for one in found} == {"project.md"}
 
 

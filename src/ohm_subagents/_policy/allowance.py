@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.limits import LimitSource
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.limits import Budget, Clocks, Limits, LoopPolicy
+from ohm_subagents.contract.limits import Budget, Ceiling, Clocks, Limits, LoopPolicy
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _NO_LIMITS: Final = Limits()
 _NO_BUDGET: Final = Budget()
+_NO_CEILING: Final = Ceiling()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,18 +68,14 @@ def limit_sources(profile: Profile, own: SubagentEntry, config: OhmConfig) -> tu
     """Return the places that bound a profile: of those that are no ceiling, the first that sets a number counts."""
     own_said, own_ceiling = own.sources
     common, common_ceiling = config.limit_sources
+    ceiling = profile.ceiling or _NO_CEILING
     return (
         own_said,
         LimitSource(by="profile", limits=profile.limits or _NO_LIMITS, budget=profile.budget or _NO_BUDGET),
         common,
         common_ceiling,
         own_ceiling,
-        LimitSource(
-            by="profile",
-            limits=profile.limits_at_most or _NO_LIMITS,
-            budget=profile.budget_at_most or _NO_BUDGET,
-            is_ceiling=True,
-        ),
+        LimitSource(by="profile", limits=ceiling.limits, budget=ceiling.budget, is_ceiling=True),
     )
 
 

@@ -85,7 +85,8 @@ def _origin(
         return _FOLLOWS
     match source.by:
         case "profile":
-            file = profile.source if source.is_ceiling else profile.overrides or profile.source
+            below = "" if profile.ceiling is None or source.is_ceiling else profile.ceiling.below
+            file = below or profile.source
             return f"set by the profile {file or profile.id}"
         case "subagent":
             return f"set by subagents.{profile.id}.{key} ({loaded.origin(_own(profile, key))})"

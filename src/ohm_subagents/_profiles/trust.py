@@ -13,6 +13,7 @@ from ohm_subagents._config.trust import COMMAND
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.child_tools import CHILD_TOOLS, READING_TOOLS
 from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.limits import Budget, Ceiling, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import Profile, ToolPolicy
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _NEW: Final = Profile(id="", name="", summary="", prompt="", primary=True)
 """The rights of a profile that overrides none."""
 _NO_OPTIONS: Final = AgentOptions()
+_NO_LIMITS: Final = Limits()
+_NO_BUDGET: Final = Budget()
 _FREE: Final = ModelPattern(provider="local", model="search")
 """A model that costs nothing and reads no file of its own."""
 _VAIN: Final = (
@@ -42,9 +45,8 @@ def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> 
     joined = replace(
         profile,
         limits=base.limits,
-        limits_at_most=profile.limits,
         budget=base.budget,
-        budget_at_most=profile.budget,
+        ceiling=Ceiling(limits=profile.limits or _NO_LIMITS, budget=profile.budget or _NO_BUDGET, below=base.source),
         polling=base.polling,
         env=base.env,
         backend=profile.backend if profile.backend in backend_choices(is_trusted=is_trusted) else base.backend,
@@ -52,7 +54,6 @@ def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> 
         internal=profile.internal or base.internal,
         feature=base.feature or profile.feature,
         agent=profile.agent and _started(profile.agent, base.agent or _NO_OPTIONS),
-        overrides=base.source,
     )
     found = [
         Diagnostic(subject=profile.id, message=message, source=profile.source)

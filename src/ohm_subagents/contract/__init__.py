@@ -72,7 +72,7 @@ from ohm_subagents.contract.events import (
     UsageAdded,
 )
 from ohm_subagents.contract.ids import Clock, SessionId, TaskId
-from ohm_subagents.contract.limits import Budget, ClockName, Clocks, Extension, Limits, LoopPolicy, LoopStep
+from ohm_subagents.contract.limits import Budget, Ceiling, ClockName, Clocks, Extension, Limits, LoopPolicy, LoopStep
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS, ModelPattern, Thinking, parse_model_pattern
 from ohm_subagents.contract.pi_settings import PiSettings
 from ohm_subagents.contract.place import Nesting, Place
@@ -102,6 +102,7 @@ __all__ = [
     "CancelEnvelope",
     "Cancelled",
     "Category",
+    "Ceiling",
     "Checkpointed",
     "Clock",
     "ClockName",

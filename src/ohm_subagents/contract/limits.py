@@ -1,4 +1,4 @@
-"""How much a run and a task may take: four clocks, a budget, and what counts as a loop. Data; the engine obeys it."""
+"""How much a run and a task may take: limits of time, a budget, and what counts as a loop."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Extension = Literal["progress", "messages", "calls"]
 ClockName = Literal["idle", "tool", "soft", "cap"]
 LoopStep = Literal["warn", "finish", "stop"]
 FOREVER_MS: Final = 2**53
-"""A clock that is set to this never strikes: beyond it a number of milliseconds is no exact float any more."""
+"""A limit that is never reached: beyond it a number of milliseconds is no exact float any more."""
 _STEPS: Final = ("warn", "finish", "stop")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Partial:
-    """Values of which each may be left open, to be taken from somewhere else."""
+    """Numbers of which each may be None, to be set by another place."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -30,14 +30,14 @@ class _Partial:
                 raise ValueError(wrong)
 
     def over(self, other: Self | None) -> Self:
-        """What is said here, and `other`'s word for the rest."""
+        """Return these values, and those of `other` where there is None."""
         if other is None:
             return self
         said = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(other, **{name: value for name, value in said.items() if value is not None})
 
     def lowered(self, other: Self | None) -> Self:
-        """The lower number of both, one by one; None is no limit."""
+        """Return the lower number of both, one by one; None is no limit."""
         lower: dict[str, int | Decimal] = {}
         for field in fields(self):
             mine, theirs = getattr(self, field.name), getattr(other, field.name, None)
@@ -51,7 +51,7 @@ def _is_tuple(value: object) -> bool:
 
 
 def _decimal(value: float | str) -> Decimal:
-    """Money is exact: a float is taken as it is written. What is no amount is none that anybody could spend."""
+    """Return an amount of money, exactly as it is written; -1 for a text that is none."""
     try:
         amount = Decimal(str(value))
     except InvalidOperation:
@@ -61,26 +61,28 @@ def _decimal(value: float | str) -> Decimal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(_Partial):
-    """How long one run may take, by four clocks, in milliseconds; None is what is configured.
+    """How long one run may take, in milliseconds; None leaves a number to the configuration.
 
-    Waiting to start counts for no clock, waiting for a provider's turn for the cap alone. `idle_ms`: how long the
-    model may say nothing, once it has said something and no tool is in flight. `tool_ms`: how long one tool call may be
-    in flight. `soft_ms`: how long the run may take without progress at its end; later than that, it goes on for
-    `extend_ms` after each progress. `cap_ms`: how long it may take in any case. `extension`: `progress` is every
-    event, and a tool in flight has its own clock; with `messages` a piece of a message or of what a tool says is none
-    (001); with `calls` the soft deadline starts an extension of its own, and
-    only a new tool call starts another (000).
+    Waiting to start counts for no limit, waiting for a turn at the provider for `cap_ms` alone.
     """
 
     idle_ms: int | None = None
+    """How long the model may say nothing, once it has said something and while no tool call is in flight."""
     tool_ms: int | None = None
+    """How long one tool call may be in flight."""
     soft_ms: int | None = None
+    """How long the run may take before it has to show progress to go on."""
     extend_ms: int | None = None
+    """How long it goes on after each progress once `soft_ms` is over."""
     cap_ms: int | None = None
+    """How long it may take in any case."""
     extension: Extension | None = None
+    """What counts as progress: `progress`, every event (the default; a tool in flight has its own limit); `messages`,
+    every event but a piece of a message or of a tool's output; `calls`, a new tool call alone, and the end of `soft_ms`
+    starts an extension of its own."""
 
     def resolved(self) -> Clocks:
-        """Every clock set. Unless said otherwise an extension is as long as the idle time, and no longer than soft."""
+        """Fill in the defaults; an extension is as long as the idle time, and no longer than `soft_ms`."""
         idle_ms = _DEFAULT.idle_ms if self.idle_ms is None else self.idle_ms
         soft_ms = _DEFAULT.soft_ms if self.soft_ms is None else self.soft_ms
         return Clocks(
@@ -95,14 +97,20 @@ class Limits(_Partial):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clocks:
-    """Limits with nothing left open, so that no run can hang for ever."""
+    """`Limits` with every number set, so that no run can hang for ever; the defaults are those of the product."""
 
     idle_ms: int = 180_000
+    """As in `Limits`."""
     tool_ms: int = 600_000
+    """As in `Limits`."""
     soft_ms: int = 180_000
+    """As in `Limits`."""
     extend_ms: int = 180_000
+    """As in `Limits`."""
     cap_ms: int = 3_600_000
+    """As in `Limits`."""
     extension: Extension = "progress"
+    """As in `Limits`."""
 
 
 _DEFAULT: Final = Clocks()
@@ -110,38 +118,57 @@ _DEFAULT: Final = Clocks()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget(_Partial):
-    """How much may be spent by a task and all that it starts; None is no limit.
-
-    `requests`, `tokens` (input and output) and `cost_usd` are about the model; `tool_calls` are those of the subagents;
-    `spawns` are tasks started by tasks; `depth` is how many levels of tasks there may be, those that the budget is for
-    being the first (1: they start none); `wall_ms` is the time from the first run on.
-    """
+    """How much a task and everything that it starts may spend; None is no limit."""
 
     requests: int | None = None
+    """How many requests to models."""
     tokens: int | None = None
+    """How many tokens, input and output."""
     cost_usd: Decimal | None = None
+    """How many US dollars. A float or a text is taken as it is written."""
     tool_calls: int | None = None
+    """How many tool calls of subagents."""
     spawns: int | None = None
+    """How many tasks may be started by tasks."""
     depth: int | None = None
+    """How many levels of tasks there may be, its own being the first; with 1 it starts none."""
     wall_ms: int | None = None
+    """How long it may take from the first run on, in milliseconds."""
+
+
+_NO_LIMITS: Final = Limits()
+_NO_BUDGET: Final = Budget()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """Numbers that a project's file sets: they only lower what holds without them."""
+
+    limits: Limits = _NO_LIMITS
+    """Limits of each run."""
+    budget: Budget = _NO_BUDGET
+    """The budget of each task, with everything that it starts."""
+    below: str = ""
+    """The file of the profile that the project's overrides; empty for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopPolicy:
-    """When a run goes in circles, and what is done about it. 0 turns a rule off.
-
-    `identical_calls`: the same tool with the same arguments, so often in a row. `alternations`: two different calls
-    that take turns, so many pairs. `same_results`: the same tool with the same result, so often in a row. Tools in
-    `polling` do not count. The first time, the first of `steps` is taken, at each further repetition the next: `warn`
-    tells the model, `finish` asks it to answer now without tools, `stop` ends the run with `message`.
-    """
+    """When a run goes in circles, and what is done then; 0 switches a rule off."""
 
     identical_calls: int = 5
+    """How many times in a row the same tool is called with the same arguments."""
     alternations: int = 4
+    """How many pairs of two calls that take turns."""
     same_results: int = 10
+    """How many times in a row the same tool has the same result."""
     polling: tuple[str, ...] = ()
+    """Tools that may repeat."""
     steps: tuple[LoopStep, ...] = ("warn", "finish", "stop")
+    """The first is taken at the first repetition, the next at each further one: `warn` tells the model, `finish` asks
+    it to answer now without tools, `stop` ends the run."""
     message: str = ""
+    """The error message of a run that is stopped; empty for ours."""
 
     def __post_init__(self) -> None:
         for name in ("identical_calls", "alternations", "same_results"):

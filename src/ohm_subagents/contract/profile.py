@@ -1,4 +1,4 @@
-"""Profile: who does the work. Built-ins and the user's come from the same loader; nothing branches on an id."""
+"""Profiles: built-ins and the user's come from the same loader, and nothing branches on an id."""
 
 from __future__ import annotations
 
@@ -9,71 +9,88 @@ from typing import Literal
 from pydantic import JsonValue
 
 from ohm_subagents.contract.agent import AgentOptions
-from ohm_subagents.contract.limits import Budget, Limits
+from ohm_subagents.contract.limits import Budget, Ceiling, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 
 InputRole = Literal["prompt", "context", "files", "description"]
 
 
 def fold_id(text: str) -> str:
-    """The id of a profile as it is compared: trimmed, without case in any script."""
+    """Return the id of a profile as it is compared: trimmed, without case in any script."""
     return text.strip().casefold()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPolicy:
-    """Which child tools a profile may use. `allowed=None` means every tool that exists; a denied tool always loses."""
+    """The child tools that a profile may use."""
 
     allowed: tuple[str, ...] | None = None
+    """Exactly these; None is every tool that there is."""
     denied: tuple[str, ...] = ()
+    """None of these, whatever is allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSpec:
-    """One field of a direct tool's input: `prompt` is the main text; the other roles become blocks of the prompt."""
+    """One field of a direct tool's input."""
 
     name: str
+    """The name of the field."""
     role: InputRole
+    """`prompt` is the main text; the others become blocks of the prompt."""
     required: bool = False
+    """A call without it is refused."""
     description: str = ""
+    """What the calling model reads about it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Name, prompt, model and tools of a subagent.
-
-    `model` is the profile's own choice; `fallback_model` is used only when nothing else names a model and no provider
-    key is there. `feature` names the `features.*` flag that has to be on. `source` is the file it was read from.
-    `limits` are of each run, `budget` is of each task with all that it starts, `polling` are tools that may repeat.
-    `limits_at_most` and `budget_at_most` are what a project's file says: they only lower what stands without them;
-    `overrides` is then the file that `limits` and `budget` are from. `env` names variables of our environment that a
-    command-line agent which runs the profile may see. `agent` is there for a profile of 000. With `finalize`, an answer
-    only counts if it is handed in by `subagent_finalize` (003); `result_schema` is the JSON schema of its result, which
-    is a text without one. `notes` are what of its file is not done, for each of its tasks.
-    """
+    """A kind of subagent: its prompt, its model, its tools and its bounds."""
 
     id: str
+    """The name that callers use, compared without case."""
     name: str
+    """The name that people read."""
     summary: str
+    """What it is for, in one line of the roster."""
     prompt: str
+    """The system prompt."""
     when_to_use: tuple[str, ...] = ()
+    """Hints for the calling model."""
     primary: bool = False
+    """It is a direct tool besides."""
     internal: bool = False
+    """It is hidden and does not run unless `allowInternalRouting` is set."""
     model: ModelPattern | None = None
+    """Its own choice of a model; None leaves it to the configuration."""
     fallback_model: ModelPattern | None = None
+    """The model where nothing else names one and no provider's key is set."""
     backend: str | None = None
+    """The backend that it runs on; None leaves it to the configuration."""
     tools: ToolPolicy = ToolPolicy()
+    """The child tools that it may use."""
     inputs: tuple[InputSpec, ...] = ()
+    """The fields of its direct tool; empty for a prompt alone."""
     feature: str | None = None
+    """The flag of `features` that has to be on."""
     limits: Limits | None = None
-    limits_at_most: Limits | None = None
+    """Limits of each run."""
     budget: Budget | None = None
-    budget_at_most: Budget | None = None
+    """The budget of each task, with everything that it starts."""
+    ceiling: Ceiling | None = None
+    """What a project's file sets of these; it only lowers them."""
     polling: tuple[str, ...] = ()
+    """Tools that the loop guard lets repeat."""
     env: tuple[str, ...] = ()
+    """Variables of this process that a command-line agent which runs the profile may see."""
     agent: AgentOptions | None = None
+    """How a coding agent is started for it; None for a profile of the roster."""
     finalize: Literal["required"] | None = None
+    """An answer counts only if it is handed in by the tool `subagent_finalize`."""
     result_schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
+    """The JSON schema of the result that is handed in; without one it is a text."""
     notes: tuple[str, ...] = ()
+    """What of its file is not done, for each of its tasks."""
     source: str = ""
-    overrides: str = ""
+    """The file that it was read from."""
