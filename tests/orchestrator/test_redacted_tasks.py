@@ -12,8 +12,8 @@ from made_tasks import with_fields
 from model_server import Drop, ModelServer, Say
 
 from ohm_subagents import Ohm
-from ohm_subagents._orchestrator.held_text import redacted_answer
-from ohm_subagents._orchestrator.redacted import OF_ERRORS, TEXTS
+from ohm_subagents._orchestrator.run.redaction import OF_ERRORS
+from ohm_subagents._orchestrator.run.stream_redactor import redacted_answer
 from ohm_subagents._views.redaction import Redaction
 from ohm_subagents.contract import (
     AgentEnded,
@@ -256,7 +256,7 @@ APART = {
 
 def test_every_text_of_every_event_is_redacted_or_a_name():
     found = {(event, one.name) for event in get_args(Event) for one in fields(event)} - APART
-    told = {(event, name) for event, names in TEXTS.items() for name in names}
+    told = {(event, name) for event in get_args(Event) for name in event.TEXTS}
     assert {(event.__name__, name) for event, name in found - told if name not in NAMES} == {
         ("RunEnded", "outcome"),
         ("RunEnded", "exit_code"),

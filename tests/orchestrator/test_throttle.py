@@ -5,7 +5,7 @@ import pytest
 from acting import ActingBackend
 
 from ohm_subagents import Limits, Ohm
-from ohm_subagents._orchestrator.throttle import Throttle
+from ohm_subagents._orchestrator.run.throttle import Throttle
 from ohm_subagents.contract import TextDelta
 from ohm_subagents.plugin import Ok, RequestNeed
 from ohm_subagents.testing import HERMETIC

@@ -16,8 +16,8 @@ from ohm_subagents._app.mounting import mount_all, settings_of, taken_names
 from ohm_subagents._app.surroundings import Surroundings, place_of
 from ohm_subagents._orchestrator.new_ids import not_kept, trusted
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
+from ohm_subagents._orchestrator.run.throttle import Throttle
 from ohm_subagents._orchestrator.running import RunningTasks
-from ohm_subagents._orchestrator.throttle import Throttle
 from ohm_subagents._orchestrator.warming import warmed_up
 from ohm_subagents._plugins.faults import described
 from ohm_subagents._plugins.interfaces import ToolRowRequest

@@ -6,8 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._orchestrator.account import Account
-from ohm_subagents._orchestrator.purse import Purse
+from ohm_subagents._orchestrator.run.ledger import Ledger
 
 if TYPE_CHECKING:
     from ohm_subagents.contract.ids import TaskId
@@ -19,21 +18,21 @@ class CallContext:
     """The position of a call in the tree of tasks.
 
     Fields:
-        account: the budgets that are charged.
+        ledger: the budgets that are charged.
         level: 0 for a program, one more for each task below it.
         task_id: the task that calls; None for a program.
     """
 
-    account: Account
+    ledger: Ledger
     level: int
     task_id: TaskId | None = None
 
-    def child(self, budget: Budget | None, *, whose: str) -> CallContext:
-        """Return the same context under one more budget."""
+    def child(self, budget: Budget | None, *, owner: str) -> CallContext:
+        """Return the same context under one more budget; `owner` names it in error messages."""
         if budget is None:
             return self
-        account = self.account.under(budget, whose=whose, level=self.level)
-        return CallContext(account=account, level=self.level, task_id=self.task_id)
+        ledger = Ledger(budget, owner=owner, level=self.level, parent=self.ledger)
+        return CallContext(ledger=ledger, level=self.level, task_id=self.task_id)
 
 
 current_context: Final[ContextVar[CallContext | None]] = ContextVar("ohm_call_context", default=None)
@@ -42,4 +41,4 @@ current_context: Final[ContextVar[CallContext | None]] = ContextVar("ohm_call_co
 
 def root_context(budget: Budget, *, level: int) -> CallContext:
     """Return the context of a program, or of a process that is itself a subagent at `level`."""
-    return CallContext(account=Account((Purse(budget, whose="subagents.budget", level=0),)), level=level)
+    return CallContext(ledger=Ledger(budget, owner="subagents.budget", level=0), level=level)

@@ -11,8 +11,8 @@ from ohm_subagents.contract.events import Cancelled, Succeeded, TaskSettled
 from ohm_subagents.contract.task import apply
 
 if TYPE_CHECKING:
-    from ohm_subagents._orchestrator.live import LiveTask
     from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
+    from ohm_subagents._orchestrator.run.live import LiveTask
     from ohm_subagents.contract.events import Recorded
     from ohm_subagents.contract.run import Run
     from ohm_subagents.contract.task import Status, Task
@@ -37,15 +37,15 @@ def follow_up(live: LiveTask, message: QueuedPrompt) -> Sent:
         told = _settled(message, message.run)
         is_its_own = message.run.is_follow_up
         if message.is_follow_up and not is_its_own and isinstance(message.run.outcome, Succeeded):
-            told = replace(told, summary=message.summary(live.told))
+            told = replace(told, summary=message.summary(live.record.redact))
         return Sent(task=told, run=message.run, goes_on=message.is_followed)
     if message.answered.is_set:
         over = live.task.summary if live.task.status == "cancelled" else TOO_LATE
         return Sent(task=_unanswered(live.task, "cancelled", over))
     if message.began is not None:
         return Sent(task=_between(message.began, live.task))
-    if live.current is not None and live.current.began is not None and live.is_taken(message):
-        return Sent(task=_between(live.current.began, live.task))
+    if live.inbox.current is not None and live.inbox.current.began is not None and live.inbox.is_taken(message):
+        return Sent(task=_between(live.inbox.current.began, live.task))
     return Sent(
         task=_unanswered(
             live.task, "queued", f"Queued {live.task.assignment.name} follow-up: {live.task.assignment.description}"
@@ -56,8 +56,8 @@ def follow_up(live: LiveTask, message: QueuedPrompt) -> Sent:
 def abandoned(live: LiveTask, message: QueuedPrompt) -> Sent:
     """A follow-up whose caller stopped waiting before it was answered: it is withdrawn."""
     so_far = follow_up(live, message).task
-    is_taken = live.is_taken(message)
-    live.withdraw(message)
+    is_taken = live.inbox.is_taken(message)
+    live.inbox.withdraw(message)
     if is_taken:
         return Sent(task=replace(so_far, summary=GOES_ON), goes_on=True)
     over = NOT_TAKEN if message.began is None else GIVEN_UP

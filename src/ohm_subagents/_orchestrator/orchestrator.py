@@ -14,10 +14,10 @@ from ohm_subagents._orchestrator.admission.batch import Admitted, Batch
 from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.plan import plan
 from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
-from ohm_subagents._orchestrator.live import LiveTask
 from ohm_subagents._orchestrator.observe.call import Call
 from ohm_subagents._orchestrator.observe.observers import subscribed
 from ohm_subagents._orchestrator.patience import answered, cancelled, seconds, settled_anywhere
+from ohm_subagents._orchestrator.run.live import LiveTask
 from ohm_subagents._plugins.home import Home
 from ohm_subagents._plugins.suites import KeptTask
 from ohm_subagents.contract.commands import (
@@ -127,7 +127,7 @@ class Orchestrator:
             return Started(items=tuple(map(self._reply, admitted)), backend=backend, background=command.background)
 
         observers = call.observers(reply)
-        caller = context.caller(command.max_depth).child(command.budget, whose="the call")
+        caller = context.caller(command.max_depth).child(command.budget, owner="the call")
         admitted += batch.enrolled(
             lambda planned: self._running.enrol(planned, (*context.host.observers(), *observers), caller),
             self._running.keep,
@@ -143,7 +143,7 @@ class Orchestrator:
             for live in started:
                 if not (command.background or live.asked.answered.is_set):
                     live.cancel(CALLER_GONE)
-                live.observers.remove(*observers)  # the call is over; its task need not be
+                live.record.observers.remove(*observers)  # the call is over; its task need not be
         return reply()
 
     async def _wait(self, command: Wait, backend: str, call: Call) -> Reply:
@@ -155,7 +155,7 @@ class Orchestrator:
 
         call.show(reply)
         with (
-            subscribed((one.observers for one in live), call.observers(reply)),
+            subscribed((one.record.observers for one in live), call.observers(reply)),
             anyio.move_on_after(seconds(command.timeout_ms)) as patience,
         ):
             aborted = await call.wait(partial(settled_anywhere, live, command.ids, self._store))
@@ -182,7 +182,7 @@ class Orchestrator:
                     return refused(error=refusals.elsewhere(task), invocation=task.assignment.invocation)
                 if live is None and context.config.subagents.send_to_finished != "resume":
                     return refused(error=refusals.not_resumable(task), invocation=task.assignment.invocation)
-                item = context.continuation(task, command) if live is None else live.item
+                item = context.continuation(task, command) if live is None else live.asked.plan.item
                 match plan(item, context, prompt=command.prompt):
                     case Err(Refused(error=error, profile=profile)):
                         return refused(error=error, invocation=task.assignment.invocation if profile else None)
@@ -193,10 +193,10 @@ class Orchestrator:
 
     async def _follow_up(self, live: LiveTask, prompt: str, admitted: Plan, call: Call) -> Reply:
         """The next run of a task that is not settled."""
-        message = live.send(prompt, admitted)
+        message = live.inbox.send(prompt, admitted)
         reply = partial(follow_up, live, message)
         try:
-            with subscribed([live.observers], call.observers(reply)):
+            with subscribed([live.record.observers], call.observers(reply)):
                 call.show(reply)
                 await call.wait(message.answered.wait)
         finally:
@@ -219,7 +219,7 @@ class Orchestrator:
                 finally:
                     if not live.asked.answered.is_set:
                         live.cancel(CALLER_GONE)
-                    live.observers.remove(*observers)
+                    live.record.observers.remove(*observers)
                 return follow_up(live, live.asked)
 
     async def _cancel(self, command: Cancel, call: Call) -> Reply:
@@ -238,7 +238,7 @@ class Orchestrator:
                     newest = running[0].task if running else task
                     return Stopped(task=newest, applied=bool(running), prior=task.status)
 
-                with subscribed((one.observers for one in running), call.observers(reply)):
+                with subscribed((one.record.observers for one in running), call.observers(reply)):
                     await cancelled(running, ASKED, self._store)
                 call.show(reply)
                 return reply()
@@ -279,7 +279,7 @@ class Orchestrator:
     def watching(self, task_id: TaskId, observer: Observer) -> Generator[Task | None]:
         """Follow one task; gives its state as it is at the start, or None if it is unknown."""
         live = self._running.get(task_id)
-        with subscribed([] if live is None else [live.observers], (observer,)):
+        with subscribed([] if live is None else [live.record.observers], (observer,)):
             found = self._store.get(task_id)
             yield found.ok_value if isinstance(found, Ok) else None
 

@@ -14,7 +14,7 @@ from ohm_subagents.contract.limits import FOREVER_MS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ohm_subagents._orchestrator.live import LiveTask
+    from ohm_subagents._orchestrator.run.live import LiveTask
     from ohm_subagents._store.protocol import Store
 
 STOPPED_WITHIN_S: Final = 0.05
@@ -52,7 +52,7 @@ async def settled_anywhere(tasks: Iterable[LiveTask], ids: Iterable[str], store:
 async def cancelled(tasks: Iterable[LiveTask], reason: str, store: Store) -> None:
     """Cancel tasks, on the record at once. What goes on for them ends when that is safe: to unwind it takes longer."""
     for live in tasks:
-        live.settle(Cancelled(reason=reason))
+        live.record.settle(Cancelled(reason=reason))
     try:
         with anyio.move_on_after(STOPPED_WITHIN_S):  # a disk may hang
             await store.flush()

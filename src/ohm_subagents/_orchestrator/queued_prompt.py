@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents.contract.commands import Preface
-    from ohm_subagents.contract.events import Recorded
+    from ohm_subagents.contract.events import Outcome, Recorded
     from ohm_subagents.contract.run import Run
     from ohm_subagents.contract.task import Task
 
@@ -50,6 +50,7 @@ class QueuedPrompt:
         is_followed: more prompts waited when this one was answered.
         scope: cancels the run that has taken the prompt.
         earlier: the newest fact about tools of the runs before it.
+        outcome: how the first prompt of a task ended, which decides about the task.
     """
 
     __slots__ = (
@@ -60,6 +61,7 @@ class QueuedPrompt:
         "ended",
         "is_follow_up",
         "is_followed",
+        "outcome",
         "plan",
         "preface",
         "run",
@@ -82,6 +84,7 @@ class QueuedPrompt:
         self.run: Run | None = None
         self.scope: anyio.CancelScope | None = None
         self.earlier: Recorded | None = None
+        self.outcome: Outcome | None = None
 
     def correction(self, text: str) -> QueuedPrompt:
         """Return the prompt that asks for what the run of this one left out."""

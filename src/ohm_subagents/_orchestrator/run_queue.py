@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from ohm_subagents._orchestrator.live import LiveTask
+    from ohm_subagents._orchestrator.run.live import LiveTask
 
     Work = Callable[[LiveTask, Callable[[], None]], Awaitable[None]]
 
@@ -73,7 +73,7 @@ class RunQueue:
             live.ticket = next(self._tickets)
             self._line.append(live.ticket)
         for live in tuple(batch.waiting):
-            live.record(TaskQueued())
+            live.record.add(TaskQueued())
         self._offer(batch)
         self._dispatch()
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.plan import new_task, refused_task
-from ohm_subagents._orchestrator.alarm import Alarm
-from ohm_subagents._orchestrator.drive import Driver
 from ohm_subagents._orchestrator.observe.observers import Observers
-from ohm_subagents._orchestrator.redacted import live_task, redacted_event, redacted_task
+from ohm_subagents._orchestrator.run.drive import Driver
+from ohm_subagents._orchestrator.run.live import LiveTask
+from ohm_subagents._orchestrator.run.redaction import EventRedactor, redacted_event, redacted_task
+from ohm_subagents._orchestrator.run.task_record import TaskRecord
+from ohm_subagents._orchestrator.run.timers import Timers
 from ohm_subagents._orchestrator.run_queue import RunQueue
 from ohm_subagents.contract.events import Failed, TaskQueued, TaskSettled
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -25,10 +27,9 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.call_context import CallContext
-    from ohm_subagents._orchestrator.live import LiveTask
     from ohm_subagents._orchestrator.observe.host_faults import HostFaults
     from ohm_subagents._orchestrator.observe.logger import Logger
-    from ohm_subagents._orchestrator.throttle import Throttle
+    from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._store.protocol import Store
@@ -64,8 +65,8 @@ class RunningTasks:
         self._new_id = new_id
         self._logger = logger
         self._faults = faults
-        self._alarm = Alarm(group)
-        self._driver = Driver(pool, alarm=self._alarm, throttle=throttle)
+        self._timers = Timers(group)
+        self._driver = Driver(pool, timers=self._timers, throttle=throttle)
         self._queue = RunQueue(group, self._driver.drive)
         self._live: dict[TaskId, LiveTask] = {}
 
@@ -109,10 +110,10 @@ class RunningTasks:
         parent = None if caller.task_id is None else self._live.get(caller.task_id)
         if caller.task_id is not None and parent is None and self._is_cancelled(caller.task_id):
             return Err(refusals.starter_cancelled(caller.task_id))
-        caller = caller.child(admitted.budget, whose=f"subagent '{admitted.profile.id}'")
-        if caller.account.counts_tokens_or_cost and not admitted.counts_usage:
+        caller = caller.child(admitted.budget, owner=f"subagent '{admitted.profile.id}'")
+        if caller.ledger.counts_tokens_or_cost and not admitted.counts_usage:
             return Err(refusals.uncounted(admitted.backend))
-        leave = caller.account.spawn(caller.level + 1)
+        leave = caller.ledger.spawn(caller.level + 1)
         if leave is not None:
             return Err(leave)
         given = self._new_id()
@@ -127,13 +128,23 @@ class RunningTasks:
             task = continuing(task, former)
         if admitted.item.resumes and admitted.item.checkpoint is not None:
             task = replace(task, activity=replace(task.activity, checkpoint=admitted.item.checkpoint))
-        told = Observers(observers, self._logger, self._faults)
-        live = live_task(task, admitted, clock=self._clock, store=self._store, observers=told, caller=caller)
-        live.on_settled = lambda: self._forget(live)
+        live = LiveTask(self._record(task, admitted, observers), admitted, caller=caller)
         self._live[task_id] = live
-        if parent is not None:
+        if parent is None:
+            live.record.on_settled = lambda: self._forget(live)
+        else:
             self._adopt(parent, live)
         return Ok(live)
+
+    def _record(self, task: Task, plan: Plan, observers: Sequence[Observer]) -> TaskRecord:
+        """Return the record of a new task, which is redacted if its item wants that."""
+        item, redactor = plan.item, None
+        if item.redaction is not None:
+            is_kept = not item.is_one_shot or item.session_id is not None or plan.profile.finalize is not None
+            redactor = EventRedactor(item.redaction, keeps_state=is_kept)
+            task = redacted_task(task, item.redaction)
+        notified = Observers(observers, self._logger, self._faults)
+        return TaskRecord(task, clock=self._clock, store=self._store, observers=notified, redactor=redactor)
 
     def _is_cancelled(self, task_id: TaskId) -> bool:
         found = self._store.get(task_id)
@@ -176,7 +187,7 @@ class RunningTasks:
 
     def close(self, reason: str) -> None:
         """Cancel everything; the owner's task group then waits for it."""
-        self._alarm.close()
+        self._timers.close()
         for live in tuple(self._live.values()):
             live.cancel(reason)
 
@@ -189,23 +200,19 @@ class RunningTasks:
             self._forget(child)
             parent.children.remove(child)
             if guard is not None:
-                guard.returned()
+                guard.resume()
 
-        child.on_settled = over
+        child.record.on_settled = over
         if guard is not None:
-            guard.delegated()
+            guard.pause()
 
     def _forget(self, live: LiveTask) -> None:
         """The task is over: it ran to its end, or was stopped."""
         del self._live[live.task.id]
-        live.on_settled = _nothing  # it knows its task: without the circle both are gone at once
+        live.release()
         self._queue.leave(live)
         for child in tuple(live.children):
             child.cancel(f"Task {live.task.id}, which had started it, is over.")
-
-
-def _nothing() -> None:
-    """Nothing is left to be done."""
 
 
 def continuing(task: Task, former: Task) -> Task:

@@ -7,7 +7,7 @@ default arm: a new member then shows every place that must learn it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
@@ -46,26 +46,35 @@ class Cancelled:
 Outcome = Succeeded | Failed | Cancelled
 
 
+class _Event:
+    __slots__ = ()
+    TEXTS: ClassVar[tuple[str, ...]] = ()
+    """The fields that hold plain text of a model, a tool or a user, from which a redacted task takes the secrets."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextDelta:
+class TextDelta(_Event):
     """The next piece of the assistant's answer, exactly as streamed."""
 
+    TEXTS: ClassVar = ("text",)
     text: str
     kind: Literal["text_delta"] = "text_delta"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ThinkingDelta:
+class ThinkingDelta(_Event):
     """The next piece of the model's reasoning."""
 
+    TEXTS: ClassVar = ("text",)
     text: str
     kind: Literal["thinking_delta"] = "thinking_delta"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolStarted:
+class ToolStarted(_Event):
     """A tool call began; `args` is its arguments as compact text, or empty."""
 
+    TEXTS: ClassVar = ("tool",)
     call_id: str
     tool: str
     args: str = ""
@@ -73,9 +82,10 @@ class ToolStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolUpdated:
+class ToolUpdated(_Event):
     """A running tool call said something."""
 
+    TEXTS: ClassVar = ("tool",)
     call_id: str
     tool: str
     text: str = ""
@@ -83,9 +93,10 @@ class ToolUpdated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolEnded:
+class ToolEnded(_Event):
     """A tool call ended. The engine closes calls that a backend left open as `interrupted`."""
 
+    TEXTS: ClassVar = ("tool", "text")
     call_id: str
     tool: str
     status: ToolStatus
@@ -94,7 +105,7 @@ class ToolEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finalized:
+class Finalized(_Event):
     """The subagent has handed in its answer by a valid call of `subagent_finalize`, which is still open.
 
     `SUCCESS` has a `result`; `ERROR` has an `error`, and in `result` what was found all the same, if anything.
@@ -107,17 +118,19 @@ class Finalized:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileChanged:
+class FileChanged(_Event):
     """A file was written; `path` is relative to the working directory where it lies in it."""
 
+    TEXTS: ClassVar = ("path",)
     path: str
     kind: Literal["file_changed"] = "file_changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RouteResolved:
+class RouteResolved(_Event):
     """Who really does the work; an empty field keeps what is known."""
 
+    TEXTS: ClassVar = ("provider", "model")
     provider: str = ""
     model: str = ""
     runtime: str = ""
@@ -126,7 +139,7 @@ class RouteResolved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UsageAdded:
+class UsageAdded(_Event):
     """What the last model request consumed, to be added to the task's total."""
 
     usage: Usage
@@ -134,7 +147,7 @@ class UsageAdded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpointed:
+class Checkpointed(_Event):
     """The conversation so far, in the backend's own text format, from which a later run of the session continues."""
 
     state: str
@@ -142,7 +155,7 @@ class Checkpointed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiagnosticRaised:
+class DiagnosticRaised(_Event):
     """Something was not honoured as written; the run went on."""
 
     diagnostic: Diagnostic
@@ -150,7 +163,7 @@ class DiagnosticRaised:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentEnded:
+class AgentEnded(_Event):
     """The agent said that it is done; nothing more will be streamed in this run."""
 
     kind: Literal["agent_ended"] = "agent_ended"
@@ -173,28 +186,30 @@ RunEvent = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskQueued:
+class TaskQueued(_Event):
     """The task was admitted and waits for its turn."""
 
     kind: Literal["task_queued"] = "task_queued"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunStarted:
+class RunStarted(_Event):
     """One prompt was given to the backend: that of the task, one that asks for more of it, or a follow-up."""
 
+    TEXTS: ClassVar = ("prompt",)
     prompt: str
     is_follow_up: bool = False
     kind: Literal["run_started"] = "run_started"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunEnded:
+class RunEnded(_Event):
     """The backend returned, failed or was stopped; closes the run, not the task.
 
     `exit_code` is that of the process that answered, if it ended by itself; one that failed has it in its error.
     """
 
+    TEXTS: ClassVar = ("output", "summary")
     outcome: Outcome
     output: str = ""
     summary: str = ""
@@ -203,7 +218,7 @@ class RunEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskSettled:
+class TaskSettled(_Event):
     """Nothing more will happen to this task."""
 
     outcome: Outcome
@@ -211,36 +226,39 @@ class TaskSettled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FollowUpTaken:
+class FollowUpTaken(_Event):
     """The run that goes on has taken a follow-up."""
 
+    TEXTS: ClassVar = ("prompt",)
     prompt: str
     kind: Literal["follow_up_taken"] = "follow_up_taken"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequestHeld:
+class RequestHeld(_Event):
     """The next model request waits: for a slot at its provider, for one that asked to slow down, or for the budget.
 
     While it waits, no clock of the run counts but the cap.
     """
 
+    TEXTS: ClassVar = ("provider",)
     provider: str
     why: Literal["slots", "rate_limit", "budget"]
     kind: Literal["request_held"] = "request_held"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequestReleased:
+class RequestReleased(_Event):
     """The model request goes out."""
 
     kind: Literal["request_released"] = "request_released"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GuardTripped:
+class GuardTripped(_Event):
     """A guard of the engine stepped in: a clock, the loop guard or a budget. After `stop` the run ends."""
 
+    TEXTS: ClassVar = ("message",)
     guard: Guard
     step: LoopStep
     message: str

@@ -57,7 +57,7 @@ async def test_a_budget_of_money_refuses_a_model_of_ohm_json_before_a_pi_asks_it
         task = ohm.task(handle.id)
     assert isinstance(failed, Err)
     assert failed.err_value.code == ErrorCode.BUDGET_UNENFORCEABLE
-    assert failed.err_value.message.endswith("cannot be kept: nobody knows what 'acme/m1' costs.")
+    assert failed.err_value.message.endswith("cannot be kept: the price of 'acme/m1' is unknown.")
     assert task.stopped_by == "cost"
 
 

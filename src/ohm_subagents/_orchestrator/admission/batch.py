@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.plan import Plan, plan
-from ohm_subagents._orchestrator.live import LiveTask
+from ohm_subagents._orchestrator.run.live import LiveTask
 from ohm_subagents.contract.commands import Refused, Start
 from ohm_subagents.contract.result import Err, Ok, Result
 

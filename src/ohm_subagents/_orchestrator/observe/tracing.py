@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from opentelemetry import trace
 
-    from ohm_subagents._orchestrator.live import LiveTask
+    from ohm_subagents._orchestrator.run.live import LiveTask
 
 SPAN = "ohm.task"
 

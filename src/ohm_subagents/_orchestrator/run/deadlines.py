@@ -1,4 +1,4 @@
-"""When a run has to end, and which clock says so (house 9.14). Pure: it is told what happened when."""
+"""The deadlines of a run: when it has to end, and which clock decides. Pure: callers pass the time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ if TYPE_CHECKING:
 
 LEAD: Final = 0.2
 MAX_LEAD_S: Final = 30.0
-"""A run is asked to finish this part of a clock before it runs out, but not earlier than half a minute."""
+"""A run is asked to finish this part of a clock before it runs out, but at most half a minute before."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ring:
-    """The next thing to do, and when, in seconds of the event loop's clock."""
+class Deadline:
+    """The next step against a run.
+
+    Fields:
+        at: seconds of the event loop's clock.
+        clock: the clock that decides.
+        step: ask the run to finish, or stop it.
+    """
 
     at: float
     clock: ClockName | Literal["wall"]
@@ -34,12 +40,20 @@ class Deadlines:
     """
 
     __slots__ = (
-        *("_begun", "_called_at", "_calls", "_clocks", "_held_at", "_holds", "_last", "_soft_at", "_wall_at"),
+        "_begun",
+        "_called_at",
+        "_calls",
+        "_clocks",
+        "_held_at",
+        "_holds",
+        "_last",
+        "_soft_at",
+        "_wall_at",
         "can_finish",
     )
 
     def __init__(self, clocks: Clocks) -> None:
-        """Until `begin`, no clock runs out."""
+        """No clock runs out before `begin`."""
         self._clocks = clocks
         self._begun = self._soft_at = self._wall_at = math.inf
         self._last: float | None = None
@@ -61,11 +75,11 @@ class Deadlines:
 
     @property
     def is_silent(self) -> bool:
-        """Whether nothing was heard yet: a backend that tells nothing until it is done has no idle clock."""
+        """True while nothing was reported: a backend that reports nothing until it is done has no idle clock."""
         return self._last is None
 
     def progress(self, now: float, *, is_piece: bool = False) -> None:
-        """Something was done; `is_piece`: it is a part of a message that goes on."""
+        """Note progress; `is_piece`: it is a part of a message that goes on."""
         match self._clocks.extension:
             case "messages" if is_piece:
                 return
@@ -75,23 +89,23 @@ class Deadlines:
                 self._last = now
 
     def call_started(self, call_id: str, now: float) -> None:
-        """A tool call is in flight."""
+        """Start the clock of a tool call."""
         self._last = self._called_at = now
         self._calls[call_id] = now
 
     def call_ended(self, call_id: str, now: float) -> None:
-        """It is not any more."""
+        """Stop the clock of a tool call."""
         self._calls.pop(call_id, None)
         self.progress(now)
 
     def hold(self, now: float) -> None:
-        """The run waits: for the turn of a request, or for a task that it has started."""
+        """Stop the clocks but `cap` and `wall`: a request waits, or a task that the run has started works."""
         if not self._holds:
             self._held_at = now
         self._holds += 1
 
     def release(self, now: float) -> None:
-        """That is over: what was waited does not count."""
+        """Let the clocks go on: the time of the wait does not count."""
         self._holds -= 1
         if self._holds:
             return
@@ -102,12 +116,12 @@ class Deadlines:
         self._called_at = min(self._called_at + waited, now)
         self._calls = {call_id: min(begun + waited, now) for call_id, begun in self._calls.items()}
 
-    def next(self) -> Ring:
-        """What comes next: the end of the run, or before it the wish to finish.
+    def next(self) -> Deadline:
+        """Return what comes next: the end of the run, or before it the request to finish.
 
         A run is asked to finish by the clocks that count work. A model that says nothing cannot be asked, but where
         silence and the soft limit end together, as they do by default, it is the soft limit that asks. Where calls
-        extend the time (000), whoever makes them is not asked: only who makes none after the soft limit.
+        extend the time, a run that makes them is not asked: only one that makes none after the soft limit.
         """
         ends = self._ends()
         clock = min(ends, key=ends.__getitem__)
@@ -117,8 +131,8 @@ class Deadlines:
             }
             first = min(asks, key=asks.__getitem__)
             if asks[first] < ends[clock]:
-                return Ring(max(asks[first], self._begun), first, "finish")
-        return Ring(ends[clock], clock, "stop")
+                return Deadline(max(asks[first], self._begun), first, "finish")
+        return Deadline(ends[clock], clock, "stop")
 
     def _lead(self, clock: ClockName | Literal["wall"]) -> float:
         match clock:
@@ -135,7 +149,7 @@ class Deadlines:
         return min(whole * LEAD, MAX_LEAD_S)
 
     def _ends(self) -> dict[ClockName | Literal["wall"], float]:
-        """When each clock that counts now runs out; of two that do so together the first one here is told."""
+        """Return when each clock that counts now runs out; of two that do so together, the first here is reported."""
         clocks = self._clocks
         ends: dict[ClockName | Literal["wall"], float] = {
             "cap": self._begun + clocks.cap_ms / 1000,

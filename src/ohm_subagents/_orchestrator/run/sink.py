@@ -1,16 +1,16 @@
-"""The sink of one run."""
+"""The sink of one run: what its backend emits is checked, recorded, and seen by its guard."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._orchestrator.door import MisfitError, admitted
+from ohm_subagents._orchestrator.run.intake import MisfitError, admitted
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised, UsageAdded
 
 if TYPE_CHECKING:
-    from ohm_subagents._orchestrator.guard import RunGuard
-    from ohm_subagents._orchestrator.live import LiveTask
+    from ohm_subagents._orchestrator.run.guard import RunGuard
+    from ohm_subagents._orchestrator.run.task_record import TaskRecord
     from ohm_subagents.contract.events import RunEvent
 
 MAX_NOTES: Final = 100
@@ -25,47 +25,47 @@ BENT: Final = Diagnostic(
 
 
 class RunSink:
-    """Records what a backend emits; deaf once the run has returned."""
+    """Records what a backend emits, until the run has returned."""
 
-    __slots__ = ("_guard", "_is_bent", "_live", "_notes")
+    __slots__ = ("_guard", "_is_bent", "_notes", "_record")
 
-    def __init__(self, live: LiveTask, guard: RunGuard) -> None:
-        self._live: LiveTask | None = live
+    def __init__(self, record: TaskRecord, guard: RunGuard) -> None:
+        self._record: TaskRecord | None = record
         self._guard = guard
         self._notes = 0
         self._is_bent = False
 
     def emit(self, event: RunEvent) -> None:
-        """Record one fact about the run; what is none is refused before it can touch the task."""
-        live = self._live
+        """Record one fact about the run; raise `TypeError` for anything else."""
+        record = self._record
         try:
-            sound = admitted(event, _as_it_is if live is None else live.told)
+            sound = admitted(event, _as_it_is if record is None else record.redact)
         except MisfitError as misfit:
             raise TypeError(*misfit.args) from None
-        if live is None or self._guard.ignores(sound):
+        if record is None or self._guard.ignores(sound):
             return
         match sound:
             case DiagnosticRaised(diagnostic=diagnostic):
-                self._note(live, diagnostic)
+                self._note(record, diagnostic)
                 return
             case UsageAdded() if not self._is_bent and sound != event:
                 self._is_bent = True
-                self._note(live, BENT)
+                self._note(record, BENT)
             case _:
                 pass
-        live.record(sound)
-        self._guard.heard(sound)
+        record.add(sound)
+        self._guard.on_event(sound)
 
     def close(self) -> None:
-        """The run has returned."""
-        self._live = None
+        """Ignore what comes from now on: the run has returned."""
+        self._record = None
 
-    def _note(self, live: LiveTask, diagnostic: Diagnostic) -> None:
+    def _note(self, record: TaskRecord, diagnostic: Diagnostic) -> None:
         self._notes += 1
         if self._notes <= MAX_NOTES:
-            live.record(DiagnosticRaised(diagnostic=diagnostic))
+            record.add(DiagnosticRaised(diagnostic=diagnostic))
         elif self._notes == MAX_NOTES + 1:
-            live.record(DiagnosticRaised(diagnostic=TOO_MANY))
+            record.add(DiagnosticRaised(diagnostic=TOO_MANY))
 
 
 def _as_it_is(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Text that is held back until it is whole, because half a secret cannot be recognised."""
+"""Redaction of streamed text, which is held back until it is whole: half a secret cannot be recognised."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _NAMING: Final = (":", "=", '"', "'", "bearer", "basic", "key", "token", "id", "
 _PARAGRAPH: Final = "\n\n"  # by which a backend sets the texts of two turns apart
 
 
-class HeldText:
-    """What is being said and thought, and what came after it as long as that may go on. Of much, whole lines go on."""
+class StreamRedactor:
+    """Holds streamed text, and the events behind it as long as it may go on. Of a long text, whole lines go on."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
@@ -34,7 +34,7 @@ class HeldText:
         self._chars, self._due = 0, _MOST
 
     def add(self, delta: TextDelta | ThinkingDelta) -> Iterator[Event]:
-        """Hold a piece; what need not be held any longer."""
+        """Hold a piece; yield what need not be held any longer."""
         if self._after and delta.text.startswith(_PARAGRAPH):
             yield from self.whole(is_broken=True)
         (self._said if isinstance(delta, TextDelta) else self._thought).append(delta.text)
@@ -43,13 +43,13 @@ class HeldText:
             yield from self._whole_lines()
 
     def followed_by(self, *events: UsageAdded | AgentEnded | Checkpointed) -> Iterator[Event]:
-        """The events, behind the text; all later if that ends with what may be the beginning of a secret."""
+        """Yield the text, then the events; all later if the text ends in a possible prefix of a secret."""
         self._after += events
         if not any(self._redactor.may_go_on("".join(held)) for held in (self._thought, self._said)):
             yield from self.whole()
 
     def whole(self, *, is_broken: bool = False) -> Iterator[Event]:
-        """Everything that is held; of a text that is broken off, what may be the beginning of a secret goes."""
+        """Yield all that is held; a text that is broken off loses what may be the beginning of a secret."""
         redacted = self._redactor.cut_off if is_broken else self._redactor.text
         thought, said, after = "".join(self._thought), "".join(self._said), tuple(self._after)
         self._thought.clear()
@@ -63,7 +63,7 @@ class HeldText:
         yield from after
 
     def _whole_lines(self) -> Iterator[Event]:
-        """The whole lines; of one endless line, whole words."""
+        """Yield the whole lines; of one endless line, whole words."""
         for held, kind in ((self._thought, ThinkingDelta), (self._said, TextDelta)):
             text = "".join(held)
             end = _end_of_lines(text)
@@ -78,7 +78,7 @@ class HeldText:
 
 
 def _end_of_lines(text: str) -> int:
-    """Where the text may be cut: behind a line that cannot be the name of the secret which the next one begins with."""
+    """Return where the text may be cut: behind a line that cannot name the secret which the next one begins with."""
     end = text.rfind("\n")
     while end > 0 and text[max(0, end - _TAIL) : end].rstrip().lower().endswith(_NAMING):
         end = text.rfind("\n", 0, end)
@@ -86,7 +86,7 @@ def _end_of_lines(text: str) -> int:
 
 
 def redacted_json(text: str, redactor: Redactor) -> str:
-    """A text that is perhaps JSON, without secrets; it is compact then."""
+    """Return a text, JSON or not, without secrets; JSON is compact then."""
     try:
         value: JsonValue = from_json(text)
     except ValueError:
@@ -95,7 +95,7 @@ def redacted_json(text: str, redactor: Redactor) -> str:
 
 
 def redacted_answer(text: str, redactor: Redactor) -> str:
-    """The same; one that holds no secret is as it was written."""
+    """Do the same; a text without secrets stays as it was written."""
     try:
         value: JsonValue = from_json(text)
     except ValueError:

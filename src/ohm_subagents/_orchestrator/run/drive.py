@@ -9,11 +9,11 @@ import anyio
 from anyio import to_thread
 
 from ohm_subagents._orchestrator.call_context import CallContext, current_context
-from ohm_subagents._orchestrator.door import MisfitError, answered, bounded
 from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted
-from ohm_subagents._orchestrator.guard import RunGuard
 from ohm_subagents._orchestrator.observe.tracing import span
-from ohm_subagents._orchestrator.sink import RunSink
+from ohm_subagents._orchestrator.run.guard import RunGuard
+from ohm_subagents._orchestrator.run.intake import MisfitError, answered, bounded
+from ohm_subagents._orchestrator.run.sink import RunSink
 from ohm_subagents._plugins.faults import cry, kept, stop_in
 from ohm_subagents._plugins.finalization import finalize_tool
 from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest, RunSpec
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ohm_subagents._orchestrator.admission.plan import Plan
-    from ohm_subagents._orchestrator.alarm import Alarm
-    from ohm_subagents._orchestrator.live import LiveTask
     from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
-    from ohm_subagents._orchestrator.throttle import Throttle
+    from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents._orchestrator.run.throttle import Throttle
+    from ohm_subagents._orchestrator.run.timers import Timers
     from ohm_subagents._plugins.pool import BackendPool, Lease, Opened
     from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
     from ohm_subagents.contract.events import Outcome
@@ -45,15 +45,16 @@ WITHDRAWN = Cancelled(reason="The caller stopped waiting.")
 class Driver:
     """Runs tasks to their end on the backends of the pool, each run under a guard."""
 
-    def __init__(self, pool: BackendPool, *, alarm: Alarm, throttle: Throttle) -> None:
+    def __init__(self, pool: BackendPool, *, timers: Timers, throttle: Throttle) -> None:
         self._pool = pool
-        self._alarm = alarm
+        self._timers = timers
         self._throttle = throttle
 
     async def drive(self, live: LiveTask, begun: Callable[[], None]) -> None:
         """Run a task to its end; `begun` is called when it runs. The record says how it ended."""
         above = live.caller
-        place = current_context.set(CallContext(account=above.account, task_id=live.task.id, level=above.level + 1))
+        inside = CallContext(ledger=above.ledger, task_id=live.task.id, level=above.level + 1)
+        token = current_context.set(inside)
         try:
             with span(live):
                 if not live.task.is_terminal:  # else it was cancelled at the last moment
@@ -62,10 +63,10 @@ class Driver:
             stop = stop_in(exc)
             if stop is not None:
                 raise stop from None
-            live.settle(Failed(error=_raised(live, exc)))
+            live.record.settle(Failed(error=_raised(live, exc)))
         finally:
-            current_context.reset(place)
-            live.settle(OWNER_CLOSED)
+            current_context.reset(token)
+            live.record.settle(OWNER_CLOSED)
 
     async def _drain(self, live: LiveTask, begun: Callable[[], None]) -> None:
         """One run a message, until the inbox is empty: only then is the task settled.
@@ -74,21 +75,21 @@ class Driver:
         message decides the outcome. A follow-up that fails is the answer of its own `send` and a diagnostic of
         the task: what was found before is not thrown away.
         """
-        while not live.task.is_terminal and (message := live.take()) is not None:
+        while not live.task.is_terminal and (message := live.inbox.take()) is not None:
             ended = await self._tried(live, message, begun)
             lacking = correction(live.task, message, ended)
             if lacking is not None and message.attempt <= message.plan.item.corrections:
-                live.correct(message, lacking)
+                live.inbox.correct(message, lacking)
                 continue
             if lacking is not None:
                 ended = exhausted(message, ended)
-            live.answer(message)
-            if live.outcome is None:
-                live.outcome = ended
+            live.inbox.answer(message)
+            if live.asked.outcome is None:
+                live.asked.outcome = ended
             elif isinstance(ended, Failed):
                 failed = Diagnostic(subject="follow-up", message=f"A follow-up failed: {ended.error.message}")
-                live.record(DiagnosticRaised(diagnostic=failed))
-        live.settle(live.outcome or OWNER_CLOSED)
+                live.record.add(DiagnosticRaised(diagnostic=failed))
+        live.record.settle(live.asked.outcome or OWNER_CLOSED)
 
     async def _tried(self, live: LiveTask, message: QueuedPrompt, begun: Callable[[], None]) -> Outcome:
         """Run a message, and again as long as its item says so."""
@@ -104,72 +105,79 @@ class Driver:
         plan = message.plan
         message.earlier = next(reversed(live.task.activity.calls), None)
         message.began = message.began or live.task
-        live.record(RunStarted(prompt=message.text, is_follow_up=message.is_follow_up))
+        live.record.add(RunStarted(prompt=message.text, is_follow_up=message.is_follow_up))
         for diagnostic in plan.diagnostics:
-            live.record(DiagnosticRaised(diagnostic=diagnostic))
+            live.record.add(DiagnosticRaised(diagnostic=diagnostic))
         begun()
-        guard = RunGuard(live, message, alarm=self._alarm, throttle=self._throttle)
-        result = await self._guarded(live, message, guard)
-        if result is not None or guard.error is not None:  # else whoever sent the message has withdrawn it
-            result = concluded(live.task, message, result, live.told)
+        guard = RunGuard(
+            message,
+            record=live.record,
+            inbox=live.inbox,
+            ledger=live.caller.ledger,
+            timers=self._timers,
+            throttle=self._throttle,
+        )
+        result = await self._ask(live, message, guard)
+        if result is not None or guard.error is not None:  # else the caller has withdrawn the prompt
+            result = concluded(live.task, message, result, live.record.redact)
         match result:
             case Ok(output):
                 if guard.error is not None:  # it answered all the same, before it could be stopped
                     late = Diagnostic(subject="limits", message=guard.error.message)
-                    live.record(DiagnosticRaised(diagnostic=late))
-                live.end_run(Succeeded(), output)
+                    live.record.add(DiagnosticRaised(diagnostic=late))
+                live.record.end_run(Succeeded(), output)
                 return Succeeded()
             case _ if guard.error is not None:
                 outcome = _failure(guard.error, live)
-                live.cut_run(outcome)
+                live.record.cut_run(outcome)
             case Err(error):
                 outcome = _failure(error, live)
-                live.end_run(outcome)
+                live.record.end_run(outcome)
             case None:
                 outcome = WITHDRAWN
-                live.cut_run(outcome)
+                live.record.cut_run(outcome)
         return outcome
 
-    async def _guarded(
-        self, live: LiveTask, message: QueuedPrompt, guard: RunGuard
-    ) -> Result[RunOutput, OhmError] | None:
-        """What the backend returned; None if the guard, or whoever sent the message, stopped it in time."""
+    async def _ask(self, live: LiveTask, message: QueuedPrompt, guard: RunGuard) -> Result[RunOutput, OhmError] | None:
+        """Call the backend once; a raising one fails its own run only. None if the run was stopped in time."""
         refused = guard.begin()
         if refused is not None:
             return Err(refused)
         result: Result[RunOutput, OhmError] | None = None
+        plan, sink = message.plan, RunSink(live.record, guard)
         try:
             with guard.scope:
-                result = await self._ask(live, message, guard)
-        finally:
-            live.guard = None
-            guard.end(is_counted=message.plan.counts_usage)
-        return None if guard.is_deaf else result
-
-    async def _ask(self, live: LiveTask, message: QueuedPrompt, guard: RunGuard) -> Result[RunOutput, OhmError]:
-        """One call of the backend; a raising one fails its own run only."""
-        plan, sink = message.plan, RunSink(live, guard)
-        try:
-            with self._pool.lease(plan.backend) as lease:
-                opened = await self._ready(plan, lease, guard)
-                if isinstance(opened, Err):
-                    return opened
-                guard.start()
-                if live.label != plan.label:
-                    live.moved_to(plan.label)
-                prompt = await _assembled(message)
-                answer: object = await opened.ok_value.run(_request(live, message, prompt, guard, sink), sink)
-                return _checked(live, message, answer)
-        except BaseException as exc:  # noqa: BLE001  the law says never raise; a plugin may break it, siblings may not pay
-            stop = stop_in(exc)
-            if stop is not None:
-                if stop is not exc:  # it broke while it was stopped
-                    live.log_crash(exc)
-                raise stop from None
-            live.close_calls()
-            return Err(_raised(live, exc))
+                try:
+                    with self._pool.lease(plan.backend) as lease:
+                        result = await self._answer(live, message, guard, sink, lease)
+                except BaseException as exc:  # noqa: BLE001  the law says never raise; a plugin may break it
+                    stop = stop_in(exc)
+                    if stop is not None:
+                        if stop is not exc:  # it broke while it was stopped
+                            live.record.log_crash(exc)
+                        raise stop from None
+                    live.record.close_calls()
+                    result = Err(_raised(live, exc))
         finally:
             sink.close()
+            live.guard = None
+            guard.end(is_counted=plan.counts_usage)
+        return None if guard.ignores_output else result
+
+    async def _answer(
+        self, live: LiveTask, message: QueuedPrompt, guard: RunGuard, sink: RunSink, lease: Lease
+    ) -> Result[RunOutput, OhmError]:
+        opened = await self._ready(message.plan, lease, guard)
+        if isinstance(opened, Err):
+            return opened
+        guard.start()
+        live.guard = guard
+        if live.label != message.plan.label:
+            live.label = message.plan.label
+            live.record.reroute(live.label)
+        prompt = await _assembled(message)
+        answer: object = await opened.ok_value.run(_request(live, message, prompt, guard, sink), sink)
+        return _checked(live, message, answer)
 
     async def _ready(self, plan: Plan, lease: Lease, guard: RunGuard) -> Opened:
         """The backend, open and prepared; an `Err` too if that takes too long."""
@@ -206,7 +214,7 @@ def _request(live: LiveTask, message: QueuedPrompt, prompt: str, guard: RunGuard
             Exchange(prompt=run.prompt, output=run.output or "") for run in (*task.assignment.inherited, *earlier)
         ),
         checkpoint=task.activity.checkpoint if plan.label == task.assignment.backend and not is_again else None,
-        inbox=live if plan.can_steer else None,
+        inbox=live.inbox if plan.can_steer else None,
         gate=guard.gate,
         depth=live.caller.level + 1,
     )
@@ -239,12 +247,12 @@ def _used_in(session_id: SessionId, tool: Tool) -> Tool:
 def _checked(live: LiveTask, message: QueuedPrompt, answer: object) -> Result[RunOutput, OhmError]:
     """What the backend answered; of one that cannot be recorded, what it has said is kept."""
     try:
-        result = answered(answer, live.told)
+        result = answered(answer, live.record.redact)
     except MisfitError as misfit:
         detail = f"{misfit}"
         match answer:
             case Ok(RunOutput(text=str(text))) if not live.task.activity.said:
-                live.record(TextDelta(text=encodable(str.__str__(text))))
+                live.record.add(TextDelta(text=encodable(str.__str__(text))))
             case Err(OhmError(message=str(said))):
                 detail = f"{misfit}. It said: {encodable(str.__str__(said))}"
             case _:
@@ -252,7 +260,7 @@ def _checked(live: LiveTask, message: QueuedPrompt, answer: object) -> Result[Ru
         return Err(_crashed(live, detail))
     match result:
         case Ok(output) if not output.summary:
-            summary = message.summary(live.told)
+            summary = message.summary(live.record.redact)
             return Ok(RunOutput(text=output.text, summary=summary, exit_code=output.exit_code))
         case _:
             return result
@@ -261,19 +269,19 @@ def _checked(live: LiveTask, message: QueuedPrompt, answer: object) -> Result[Ru
 def _failure(error: OhmError, live: LiveTask) -> Outcome:
     if error.code == ErrorCode.TASK_ABORTED:
         return Cancelled(reason=error.message)
-    return Failed(error=replace(bounded(error, live.told), task_id=live.task.id))
+    return Failed(error=replace(bounded(error, live.record.redact), task_id=live.task.id))
 
 
 def _raised(live: LiveTask, error: BaseException) -> OhmError:
     """What became of a run, or of a task, in which something was raised."""
     if isinstance(error, anyio.get_cancelled_exc_class()):
         return _crashed(live, "something that it waited for was cancelled")
-    live.log_crash(error)
+    live.record.log_crash(error)
     return _crashed(live, cry(error))
 
 
 def _crashed(live: LiveTask, detail: str) -> OhmError:
-    detail = live.told(detail)
+    detail = live.record.redact(detail)
     cut = detail if len(detail) <= 260 else f"{detail[:259]}…"
     message = f"Task {live.task.id} backend failed: {cut}"
     return OhmError(code=ErrorCode.BACKEND_FAILED, message=message, task_id=live.task.id, cause=cut)

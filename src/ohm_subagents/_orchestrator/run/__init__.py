@@ -1,0 +1,1 @@
+"""One run of a task, from its prompt to its outcome: driving, watching, spending, recording. Commands stay outside."""

@@ -1,0 +1,128 @@
+"""The gate of one run: its model requests wait for the budget, and for a slot at the provider."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+
+from ohm_subagents._orchestrator.run.ledger import BudgetExceeded, Reservation
+from ohm_subagents._plugins.gate import Grant
+from ohm_subagents.contract.events import GuardTripped, RequestHeld
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from ohm_subagents._orchestrator.run.ledger import Ledger
+    from ohm_subagents._orchestrator.run.task_record import TaskRecord
+    from ohm_subagents._orchestrator.run.throttle import Throttle
+    from ohm_subagents._plugins.gate import RequestNeed
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.usage import Usage
+
+
+class RequestGate:
+    """One request of the run at a time (`Gate`), reserved in every budget above the run.
+
+    A run takes at least one request: it is reserved before the run begins, and swapped for the real one when the
+    backend asks. A backend that never asks uses it up with the first usage that it reports.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        throttle: Throttle,
+        record: TaskRecord,
+        *,
+        hold: Callable[[RequestHeld], None],
+        release: Callable[[], None],
+    ) -> None:
+        """`hold` is called when a request has to wait, `release` when it goes out."""
+        self._ledger = ledger
+        self._throttle = throttle
+        self._record = record
+        self._hold = hold
+        self._release = release
+        self._held: Reservation | None = None
+        self._got_through: Callable[[], None] | None = None
+        self._turn: anyio.Semaphore | None = None
+
+    def open(self) -> OhmError | None:
+        """Reserve the first request, or return why the run may not begin."""
+        reserved = self._ledger.reserve()
+        if isinstance(reserved, BudgetExceeded):
+            self._refused(reserved)
+            return reserved.error
+        self._held = reserved
+        return None
+
+    def close(self, *, is_counted: bool) -> None:
+        """End the run. A backend that does not count its requests (not `is_counted`) is charged for one."""
+        held = self._take()
+        if held is not None:
+            give_back = self._ledger.release if is_counted else self._ledger.commit
+            give_back(held)
+
+    def answered(self) -> None:
+        """Note that the model has begun to answer."""
+        if self._got_through is not None:
+            self._got_through()
+            self._got_through = None
+
+    def used(self, usage: Usage) -> BudgetExceeded | None:
+        """Charge usage that the run reports; return the budget that it exceeds."""
+        return self._ledger.spend(usage, self._take() if usage.requests else None)
+
+    @asynccontextmanager
+    async def request(self, need: RequestNeed) -> AsyncGenerator[Result[Grant, OhmError]]:
+        """Wait for a turn, reserve the budget, hold both (`Gate`)."""
+        if self._turn is None:
+            self._turn = anyio.Semaphore(1, fast_acquire=True)
+        async with self._turn:
+            reserved = await self._reserve(need)
+            if isinstance(reserved, BudgetExceeded):
+                self._refused(reserved)
+                yield Err(reserved.error)
+                return
+            try:
+                turn = self._throttle.turn(need.provider, held=self._hold, released=self._release)
+                async with turn as self._got_through:
+                    yield Ok(Grant(max_output_tokens=reserved.max_output_tokens, is_last=reserved.last_of is not None))
+            finally:
+                self._got_through = None
+                if self._held is reserved:  # no usage came: it failed, or was refused
+                    self._held = None
+                    self._ledger.commit(reserved)
+
+    def unpriced(self, need: RequestNeed) -> OhmError | None:
+        """Return an error if a cost budget is set and the price is unknown (`Gate`)."""
+        return self._ledger.unpriced(need)
+
+    def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+        """Note that the provider refused; return whether to ask again (`Gate`)."""
+        return self._throttle.refused(provider, attempt=attempt, retry_after_s=retry_after_s)
+
+    async def _reserve(self, need: RequestNeed) -> Reservation | BudgetExceeded:
+        first = self._take()
+        if first is not None:
+            self._ledger.release(first)
+        while isinstance(reserved := self._ledger.reserve(need), BudgetExceeded) and reserved.may_return:
+            self._hold(RequestHeld(provider=need.provider, why="budget"))
+            await self._ledger.released()
+        if isinstance(reserved, Reservation):
+            self._release()
+            self._held = reserved
+            if reserved.last_of is not None:
+                last = "The budget allows one more model request: the subagent was asked to answer."
+                self._record.add(GuardTripped(guard=reserved.last_of, step="finish", message=last))
+        return reserved
+
+    def _refused(self, exceeded: BudgetExceeded) -> None:
+        """Record that a budget does not allow the request; the backend is told, and ends the run itself."""
+        self._record.add(GuardTripped(guard=exceeded.guard, step="stop", message=exceeded.error.message))
+
+    def _take(self) -> Reservation | None:
+        held, self._held = self._held, None
+        return held
