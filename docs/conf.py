@@ -22,7 +22,7 @@ copyright = author
 release = installed_version("ohm-subagents")
 version = release
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinxcontrib.mermaid"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinxcontrib.mermaid"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = "ohm-subagents"
@@ -38,10 +38,12 @@ default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
-autodoc_default_options = {"members": True, "undoc-members": True}
-napoleon_google_docstring = True
-napoleon_numpy_docstring = False
-napoleon_custom_sections = [("Fields", "params_style")]
+autodoc_default_options = {
+    "members": True,
+    "undoc-members": True,
+    "inherited-members": "BaseModel,Enum,Exception,Protocol,object,str,tuple",
+    "exclude-members": "model_config",
+}
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 
@@ -55,27 +57,31 @@ DOORS = (
     *(f"ohm_subagents.{name}" for name in ("config", "shell", "testing")),
 )
 FENCE = re.compile(r"^( *)```(\w+)$")
+FIELD = re.compile(r"^([\w, ]+):")
+LIST = re.compile(r" *(- .*|  .*)?$")  # an item, more of one, or an empty line
 
 
 def as_restructured_text(
     _app: Sphinx, _kind: str, _name: str, _object: object, _options: object, lines: list[str]
 ) -> None:
-    """Make directives of the fences in a docstring, and give each list the empty line that it needs before it."""
+    """Make directives of fences and a list of `Fields:`, and give each list the empty line that it needs before it."""
     made: list[str] = []
-    is_code = False
+    is_code = is_fields = False
     for line in lines:
         fence = FENCE.match(line)
-        if fence and not is_code:
+        is_fields = line == "Fields:" or (is_fields and line.startswith("    "))
+        if line == "Fields:":
+            made.append("")
+        elif is_fields:
+            made.append(FIELD.sub(r"- **\1**:", line[4:]) if FIELD.match(line[4:]) else f"  {line.strip()}")
+        elif fence and not is_code:
             made += ["", f"{fence[1]}.. code-block:: {fence[2]}", ""]
             is_code = True
-        elif is_code and line.strip() == "```":
-            made.append("")
-            is_code = False
         elif is_code:
-            made.append(f"    {line}")
+            is_code = line.strip() != "```"
+            made.append(f"    {line}" if is_code else "")
         else:
-            is_item = line.lstrip().startswith("- ")
-            if is_item and made and made[-1].strip() and not made[-1].lstrip().startswith(("- ", "  ")):
+            if line.lstrip().startswith("- ") and made and not LIST.match(made[-1]):
                 made.append("")
             made.append(line)
     lines[:] = made

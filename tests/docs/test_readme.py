@@ -15,6 +15,17 @@ def test_the_readme_has_at_most_180_lines():
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 180
 
 
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
+OUTSIDE = [README, ROOT / "CHANGELOG.md", ROOT / "tests" / "benchmarks" / "README.md", *ROOT.glob("plugins/*/README.md")]
+
+
+def test_every_link_to_a_file_leads_to_one():
+    """In those pages that the site does not hold; its own links are checked by its build."""
+    links = [(page, link) for page in OUTSIDE for link in LINK.findall(page.read_text(encoding="utf-8"))]
+
+    assert [(str(page), link) for page, link in links if not (page.parent / link).exists()] == []
+
+
 def test_the_first_command_prints_the_file_that_truncates_output():
     ohm_command = block(README, "command", "first-run").strip().rpartition("&& ")[2]
     arguments = ohm_command.removeprefix(".venv/bin/ohm ")
