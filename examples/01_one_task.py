@@ -1,4 +1,4 @@
-"""One task, one answer: the echo backend says what a subagent would have been asked."""
+"""Run one task and print its answer. The echo backend answers with what a subagent would have been asked."""
 
 from ohm_subagents import Err, Ok, run_sync
 

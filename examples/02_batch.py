@@ -1,4 +1,4 @@
-"""Several tasks at once: input order, bounded parallelism, and one that fails alone."""
+"""Run several tasks at once: results in input order, and one failure that stops no other."""
 
 import anyio
 
@@ -6,7 +6,7 @@ from ohm_subagents import Ohm
 
 TASKS = [
     {"subagent_type": "finder", "description": "Auth scan", "prompt": "Trace token validation"},
-    {"subagent_type": "nobody", "description": "A typo", "prompt": "This one is refused"},
+    {"subagent_type": "no-such-profile", "description": "A typo", "prompt": "This one is refused"},
     {"subagent_type": "oracle", "description": "Retry review", "prompt": "Is the backoff right?"},
 ]
 

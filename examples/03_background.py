@@ -1,4 +1,4 @@
-"""A task in the background, and a follow-up to it, through its handle."""
+"""Start a task in the background, send a follow-up while it runs, and wait for both answers."""
 
 import anyio
 

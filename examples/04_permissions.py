@@ -1,4 +1,4 @@
-"""A rule and a plugin that denies: whoever denies wins, and the answer names it."""
+"""Deny subagents by a rule and by a plugin. A deny wins, and the error names its source."""
 
 import anyio
 

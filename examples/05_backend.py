@@ -1,4 +1,4 @@
-"""A backend of your own, tested with the conformance kit: `pytest examples/05_backend.py`."""
+"""Write a backend, and test it with the conformance kit: `pytest examples/05_backend.py`."""
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager

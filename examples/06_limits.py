@@ -1,4 +1,4 @@
-"""What stops a run that hangs, and what is left of its work."""
+"""Stop a run that hangs, and keep the work that it has done."""
 
 import anyio
 

@@ -1,4 +1,4 @@
-"""A command-line agent as a backend: a `Dialect` says how it is called, and how its words are read."""
+"""Make a backend of a command-line agent: a `Dialect` says how to call it and how to read its output."""
 
 import sys
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ CLI = "import json, sys; print(json.dumps({'say': f'{sys.argv[1][:15]}… was as
 
 
 class ParrotReader:
-    is_over, text = False, ""  # it ends by itself, so nothing in its output has to tell when
+    is_over, text = False, ""  # the command ends by itself
 
     def read(self, line: bytes) -> Iterable[RunEvent]:
         said = (records(line) or {}).get("say")
@@ -35,7 +35,7 @@ PARROT = Dialect(
     summary="Repeats what it is asked.",
     command=(sys.executable, "-c", CLI),
     install="pip install parrot",
-    arguments=lambda invocation: [invocation.request.instructions],  # who it is; the model and the tools likewise
+    arguments=lambda invocation: [invocation.request.instructions],  # pass the model and the tools likewise
     prompt=lambda invocation: full_prompt(invocation.request),
     reader=lambda _invocation: ParrotReader(),
 )

@@ -1,4 +1,4 @@
-"""Parallel sub-agents with a profile, a file before the prompt, and a session that goes on."""
+"""Run parallel subagents: with an agent profile, with a file before the prompt, and in a session that goes on."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +22,7 @@ async def main(folder: Path) -> None:
     env = {"PI_CODING_AGENT_DIR": str(folder)}
     async with Ohm.open(cwd=folder, env=env, config={"subagentBackend": "none"}, suites=["delegate"]) as ohm:
         review = {"name": "routes", "prompt": "Review the routes.", "profile": "reviewer", "files": ["routes.py"]}
-        lost = {"name": "lost", "prompt": "Anything.", "profile": "nobody"}
+        lost = {"name": "lost", "prompt": "Anything.", "profile": "no-such-profile"}
         done = await ohm.call("delegate_to_subagents", {"tasks": [review, lost]})
         for line in done.text.splitlines():
             print(line.partition(" (session")[0])
@@ -40,6 +40,6 @@ with TemporaryDirectory() as folder:
 
 # Prints:
 # ✓ routes: completed
-# ✗ lost: error — Unknown profile: "nobody". Available profiles: reviewer
+# ✗ lost: error — Unknown profile: "no-such-profile". Available profiles: reviewer
 # 2 completed
 # profile: reviewer, custom-system-prompt, tools=[read,grep]

@@ -1,4 +1,4 @@
-"""A todo list for a parent agent, and what its host is told: status, context, and to go on until it is done."""
+"""Keep a todo list for a parent agent: status line, context for the model, and the next action after each turn."""
 
 import anyio
 
@@ -7,15 +7,15 @@ from ohm_subagents.testing import MemoryHost
 
 
 class Desk(MemoryHost):
-    """A host whose agent begins a turn when the user says something, which here is never the user."""
+    """A host whose agent begins a turn for each message of the user; here the suite sends it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.spoken = anyio.Event()
+        self.messaged = anyio.Event()
 
     def send_user_message(self, text: str, *, follow_up: bool = False) -> None:
         print(text.rpartition("\n")[2])
-        self.spoken.set()
+        self.messaged.set()
 
 
 async def main() -> None:
@@ -31,7 +31,7 @@ async def main() -> None:
             print(*answer, "for the model alone")
         await ohm.emit("agent_end", {"messages": [{"role": "assistant", "stopReason": "stop"}]})
         print(*desk.widgets["til-done-countdown"])
-        await desk.spoken.wait()
+        await desk.messaged.wait()
 
 
 anyio.run(main)

@@ -1,4 +1,4 @@
-"""One task for one agent: a project's own agent that only reads, and an answer without secrets."""
+"""Run one agent of a project, which may only read; the answer and the record hold no secrets."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ async def main(folder: Path) -> None:
         print(messages[0]["message"]["content"][0]["text"])
         print(done.render().count(env["ACME_TOKEN"]))
 
-        lost = await ohm.call("subagent", {"agent": "nobody", "task": "Anything."})
+        lost = await ohm.call("subagent", {"agent": "no-such-agent", "task": "Anything."})
         print(lost.render())
 
 
@@ -46,4 +46,4 @@ with TemporaryDirectory() as folder:
 # ['user', 'assistant']
 # Is [REDACTED] in a file?
 # 0
-# ✗ Unknown agent: nobody. Available agents: explorer, researcher, reviewer, implementer, tester, auditor
+# ✗ Unknown agent: no-such-agent. Available agents: explorer, researcher, reviewer, implementer, tester, auditor

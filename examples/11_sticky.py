@@ -1,4 +1,4 @@
-"""An agent that has to hand in its answer, and keeps its context over a restart of the program."""
+"""Run an agent that has to hand in its answer and keeps its context over a restart of the program."""
 
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -12,7 +12,7 @@ from ohm_subagents.testing import ScriptedBackend, Step
 
 
 def handing_in(result: str) -> Step:
-    """Stands for a model that calls `subagent_finalize`; with a real one, its whole conversation is the state."""
+    """Take the place of a model that calls `subagent_finalize`; a real one keeps its conversation as the state."""
     final = Finalized(status="SUCCESS", result=result)
     return Step(events=(final, Checkpointed(state=f"said: {result}")), text="Bye.")
 

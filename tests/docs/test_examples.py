@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pages import Reader
 
 from ohm_subagents.testing import HERMETIC
 
@@ -14,20 +15,12 @@ MARK = "# Prints:\n"
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_prints_what_it_says(example):
+def test_an_example_prints_what_it_says(example, tmp_path, capfd):
     program, _, tail = example.read_text(encoding="utf-8").partition(MARK)
     expected = "".join(f"{line.removeprefix('# ')}\n" for line in tail.splitlines())
 
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(example)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | HERMETIC,
-        cwd=example.parent,
-    )
-
-    assert (done.stdout, done.stderr) == (expected, "")
+    assert Reader(tmp_path, env=dict(HERMETIC)).run(program) == expected
+    assert capfd.readouterr() == ("", "")
     assert program.startswith('"""')
 
 

@@ -16,7 +16,12 @@ def test_the_readme_has_at_most_180_lines():
 
 
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
-OUTSIDE = [README, ROOT / "CHANGELOG.md", ROOT / "tests" / "benchmarks" / "README.md", *ROOT.glob("plugins/*/README.md")]
+OUTSIDE = [
+    README,
+    ROOT / "CHANGELOG.md",
+    ROOT / "tests" / "benchmarks" / "README.md",
+    *ROOT.glob("plugins/*/README.md"),
+]
 
 
 def test_every_link_to_a_file_leads_to_one():
