@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.env import config_dir, process_env
 from ohm_subagents._config.load import FILE_NAME
-from ohm_subagents.backends.in_process.tools.ripgrep import WITHOUT_RIPGREP, find_ripgrep
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED
 from ohm_subagents.cli.model_choice import told_model
 from ohm_subagents.cli.plugins import plugin_line
@@ -18,7 +17,7 @@ from ohm_subagents.cli.trust import trust_line
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from ohm_subagents import Ohm
@@ -36,8 +35,9 @@ async def doctor(*, cwd: Path, config: Path | None) -> int:
     from ohm_subagents import Ohm
 
     async with Ohm.open(cwd=cwd, config=config) as ohm:
+        checks = _checks(ohm)
         sections = {
-            "Installation": _installation(),
+            "Installation": _installation(checks),
             "Configuration": _configuration(ohm, cwd, config),
             "Keys": _keys(ohm),
             "Default models, first match wins": _defaults(ohm),
@@ -45,7 +45,7 @@ async def doctor(*, cwd: Path, config: Path | None) -> int:
             "Backends": _backends(ohm),
             "Plugins": _plugins(ohm),
             "Tasks": _tasks(ohm),
-            "Diagnostics": _diagnostics(ohm),
+            "Diagnostics": _diagnostics(ohm, checks),
         }
         found = {name: [*lines] for name, lines in sections.items()}
         print_text("\n\n".join("\n".join([f"{name}:", *lines]) for name, lines in found.items()))
@@ -55,10 +55,10 @@ async def doctor(*, cwd: Path, config: Path | None) -> int:
         return FAULTY if is_wrong else SUCCESS
 
 
-def _installation() -> Iterator[str]:
+def _installation(checks: Iterable[Diagnostic]) -> Iterator[str]:
+    """Our own release, and what plugins say that works."""
     yield f"  {_OK} ohm-subagents {version('ohm-subagents')} on Python {platform.python_version()}"
-    ripgrep = find_ripgrep()
-    yield f"  {_OK} ripgrep: {ripgrep}" if ripgrep else f"  {_MISSING} {WITHOUT_RIPGREP}"
+    yield from (f"  {_OK} {one}" for one in checks if one.severity == "info")
 
 
 def _configuration(ohm: Ohm, cwd: Path, config: Path | None) -> Iterator[str]:
@@ -121,11 +121,11 @@ def _plugins(ohm: Ohm) -> Iterator[str]:
         yield f"  {_WRONG if plugin.state == 'failed' else _OK} {plugin_line(plugin)}"
 
 
-def _diagnostics(ohm: Ohm) -> Iterator[str]:
+def _diagnostics(ohm: Ohm, checks: Iterable[Diagnostic]) -> Iterator[str]:
     """A warning is about something that is left out; an error about something that cannot work."""
     if isinstance(ohm.assembly.loaded, Err):
         yield f"  {_WRONG} {ohm.assembly.loaded.err_value}"
-    found = dict.fromkeys((*ohm.diagnostics, *_checks(ohm)))
+    found = dict.fromkeys((*ohm.diagnostics, *(one for one in checks if one.severity != "info")))
     if isinstance(ohm.assembly.loaded, Ok) and not found:
         yield f"  {_OK} none"
     for one in found:

@@ -7,7 +7,7 @@ from importlib import import_module
 import anyio
 import pytest
 
-from ohm_subagents.backends.in_process.tools.ripgrep import find_ripgrep
+from ohm_subagents.backends.in_process.programs import find_ripgrep
 
 pytestmark = pytest.mark.anyio
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ohm_subagents.backends.in_process.programs import find_ripgrep
 from ohm_subagents.backends.in_process.tools import tree as tree_module
 from ohm_subagents.backends.in_process.tools import walk
 from ohm_subagents.backends.in_process.tools.globs import glob
 from ohm_subagents.backends.in_process.tools.ignore_rules import IgnoreRules
-from ohm_subagents.backends.in_process.tools.ripgrep import find_ripgrep
 from ohm_subagents.backends.in_process.tools.tree import TreeSearch
 
 pytestmark = pytest.mark.anyio
@@ -316,7 +316,7 @@ LIMITED_SEARCH = """
 import resource, sys
 from pathlib import Path
 import anyio, psutil
-from ohm_subagents.backends.in_process.tools.ripgrep import find_ripgrep
+from ohm_subagents.backends.in_process.programs import find_ripgrep
 from ohm_subagents.backends.in_process.tools.ripgrep import Ripgrep
 from ohm_subagents.backends.in_process.tools.hits import Hits, Query
 

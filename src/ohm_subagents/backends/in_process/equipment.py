@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ohm_subagents.backends.in_process.tools.ripgrep import WITHOUT_RIPGREP
-from ohm_subagents.backends.in_process.tools.ripgrep import find_ripgrep as find_on_disk
+from ohm_subagents.backends.in_process.programs import WITHOUT_RIPGREP
+from ohm_subagents.backends.in_process.programs import find_ripgrep as find_on_disk
 from ohm_subagents.backends.in_process.toolset import child_toolset, child_workspace
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.plugin import RunRequest

