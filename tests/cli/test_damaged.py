@@ -21,7 +21,7 @@ def damaged(ohm) -> tuple[str, str]:
         ids.append(json.loads(done.stdout)["task_id"])
     file = ohm.root / "config" / "ohm.subagents.tasks.sqlite3"
     with closing(sqlite3.connect(file, isolation_level=None)) as held:
-        held.execute("UPDATE tasks SET large_outputs = '' WHERE id = ?", (ids[1],))
+        held.execute("UPDATE tasks SET status = '' WHERE id = ?", (ids[1],))
     return ids[0], ids[1]
 
 

@@ -6,6 +6,8 @@ import errno
 import json
 import os
 
+import anyio
+
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents.cli.export import Export, export_tasks
 from ohm_subagents.contract import Envelope
@@ -66,21 +68,21 @@ def test_a_file_is_private_whole_and_not_replaced_unless_forced(ohm) -> None:
 
 
 class Slow:
-    """A registry in which something happens while it is read."""
+    """A store in which something happens while it is read."""
 
     place = "somewhere"
 
     def __init__(self, happens) -> None:
         self._happens = happens
 
-    def whole(self, _session):
+    def tasks(self):
         self._happens()
         return iter(())
 
 
 def export_to(file, happens, *, force=False) -> int:
     wanted = Export(session=None, file=file, force=force, with_checkpoints=False)
-    return export_tasks(wanted, Slow(happens), OhmConfig())
+    return anyio.run(export_tasks, wanted, Slow(happens), OhmConfig())
 
 
 def test_a_file_that_somebody_makes_meanwhile_is_not_replaced_unless_forced(tmp_path, capsys) -> None:

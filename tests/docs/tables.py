@@ -12,7 +12,7 @@ from typing import get_args
 from ohm_subagents import ErrorCode
 from ohm_subagents._config.tables import config_table, env_table
 from ohm_subagents._orchestrator.observe.log import log_table
-from ohm_subagents._plugins.hookspecs import Hooks
+from ohm_subagents._plugins.hookspecs import HOOKS_BY_NAME
 from ohm_subagents._plugins.interfaces import Capability
 from ohm_subagents.contract import LifecycleEvent, RunEvent
 
@@ -26,10 +26,9 @@ def error_table():
 
 
 def hook_table():
-    hooks = ((name, hook) for name, hook in vars(Hooks).items() if name.startswith("ohm_"))
     rows = (
         (f"`{name}({', '.join(list(inspect.signature(hook).parameters)[1:])})`", hook.__doc__.splitlines()[0])
-        for name, hook in hooks
+        for name, hook in HOOKS_BY_NAME.items()
     )
     return table(("hook", "what it does"), rows)
 

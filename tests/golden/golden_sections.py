@@ -23,8 +23,8 @@ from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.trust import everything
 from ohm_subagents._profiles.catalog import Catalog
-from ohm_subagents._store.snapshot_reading import parsed
-from ohm_subagents._store.snapshot_text import printed
+from ohm_subagents._store.snapshot.reading import parsed
+from ohm_subagents._store.snapshot.text import printed
 from ohm_subagents._surfaces.task.inputs import TaskInput, parse
 from ohm_subagents._views.tree import SPINNER_FRAME_MS, TreeEntry, TreeLimits, tree_lines
 from ohm_subagents.cli.roster import profile_text, roster_text

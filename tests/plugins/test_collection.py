@@ -23,6 +23,7 @@ from ohm_subagents.plugin import (
     ToolSuiteSpec,
     hookimpl,
 )
+from ohm_subagents.store import StoreSpec
 
 REQUEST = PermissionRequest(
     profile=Profile(id="finder", name="Finder", summary="", prompt=""),
@@ -49,6 +50,10 @@ def model(provider: str) -> ModelSpec:
 
 def suite(name: str) -> ToolSuiteSpec:
     return ToolSuiteSpec(name=name, summary="", build=lambda context: ())
+
+
+def store(id: str) -> StoreSpec:
+    return StoreSpec(id=id, summary="", open=nothing)
 
 
 def profile(id: str, name: str = "") -> Profile:
@@ -84,6 +89,7 @@ def messages(host: PluginHost) -> list[str]:
 OFFERS: list[tuple[str, str, Callable[[str], object], Callable[[PluginHost], Iterable[str]]]] = [
     ("ohm_backends", "backend", backend, lambda host: host.backends()),
     ("ohm_models", "model provider", model, lambda host: host.models()),
+    ("ohm_stores", "store", store, lambda host: host.stores()),
     ("ohm_tool_suites", "tool suite", suite, lambda host: host.tool_suites()),
     ("ohm_profiles", "profile", profile, lambda host: [one.id for one in host.profiles({})]),
 ]

@@ -13,7 +13,7 @@ from ohm_subagents.plugin import Decision, ErrorCode, PermissionRequest, ToolRow
 
 HOOK_LIST = (
     "Hooks: ohm_backends, ohm_checks, ohm_models, ohm_observers, ohm_permission, ohm_profiles, ohm_secrets, "
-    "ohm_tool_row, ohm_tool_suites."
+    "ohm_stores, ohm_tool_row, ohm_tool_suites."
 )
 
 
@@ -190,6 +190,7 @@ def test_the_list_of_hooks_is_the_specs() -> None:
         "ohm_backends": ("context",),
         "ohm_models": ("context",),
         "ohm_profiles": ("config",),
+        "ohm_stores": (),
         "ohm_tool_suites": (),
         "ohm_permission": ("request",),
         "ohm_observers": (),
@@ -244,4 +245,4 @@ async def test_what_ships_is_declared_as_the_hooks_demand(tmp_path: Path) -> Non
         ours = {one.name for one in plugins if one.origin == "builtin" or one.distribution == "ohm-subagents"}
         refusals = {name: refusal(plugin, name) for name, plugin in manager.list_name_plugin() if name in ours}
     backends = {"interactive-sdk", "interactive-shell", "local-search", "scaffold"}
-    assert refusals == dict.fromkeys((*backends, "single", "sticky", "todos", "suites", "log"))
+    assert refusals == dict.fromkeys((*backends, "single", "sticky", "todos", "suites", "stores", "log"))

@@ -27,6 +27,7 @@ from ohm_subagents.plugin import (
     ToolCall,
     ToolRowRequest,
 )
+from ohm_subagents.store import RetentionPolicy, StoreRequest
 
 PROFILE = Profile(id="finder", name="Finder", summary="Finds.", prompt="Find.")
 
@@ -68,6 +69,15 @@ def profiles(host: PluginHost, _: ModuleType) -> None:
     assert host.profiles({}) == ()
     (profile,) = host.profiles({"reviewer": {}})
     assert profile.tools.allowed == ("read", "grep")
+
+
+def stores(host: PluginHost, _: ModuleType) -> None:
+    async def opened() -> tuple[str | None, int]:
+        request = StoreRequest(directory=Path("nowhere"), clock=lambda: 0, policy=RetentionPolicy())
+        async with host.stores()["scratch"].open(request) as store:
+            return store.place, store.count()
+
+    assert anyio.run(opened) == (None, 0)
 
 
 def tool_suites(host: PluginHost, _: ModuleType) -> None:
@@ -124,6 +134,7 @@ CHECKS: dict[str, Callable[[PluginHost, ModuleType], None]] = {
     "ohm_backends": backends,
     "ohm_models": models,
     "ohm_profiles": profiles,
+    "ohm_stores": stores,
     "ohm_tool_suites": tool_suites,
     "ohm_permission": permission,
     "ohm_observers": observers,

@@ -1,7 +1,7 @@
 """A process that runs tasks on a scripted backend until somebody kills it; prints the id and answer of each.
 
 `python kill_child.py <directory> [<step> <count>]`: at the count-th time that the writer reaches a step (`before
-transcript`, `after transcript`, `before commit`, `after commit`) the process kills itself.
+transaction`, `before commit`, `after commit`) the process kills itself.
 """
 
 import os
@@ -14,10 +14,10 @@ import anyio
 
 from ohm_subagents import Ohm
 from ohm_subagents._app.assembly import system_clock
-from ohm_subagents._store.opening import open_store
-from ohm_subagents._store.retention import RetentionPolicy
+from ohm_subagents._store.sqlite.opening import open_sqlite
 from ohm_subagents.contract import Checkpointed, RouteResolved, TextDelta, ToolEnded, ToolStarted, UsageAdded
 from ohm_subagents.contract.usage import Usage
+from ohm_subagents.store import RetentionPolicy, StoreRequest
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step
 
 POLICY = RetentionPolicy(max_entries=1_000_000)
@@ -60,9 +60,11 @@ def say(word, task_id):
     os.write(1, f"{word} {task_id}\n".encode())
 
 
-async def main(directory, seam):
+async def main(directory, fault_point):
     async with (
-        open_store("sqlite", directory, clock=system_clock, policy=POLICY, seam=seam) as store,
+        open_sqlite(
+            StoreRequest(directory=directory, clock=system_clock, policy=POLICY), fault_point=fault_point
+        ) as store,
         Ohm.open(
             env=HERMETIC, config=CONFIG, plugins=[Answering(default=Step(events=WORK, delay_s=0.001))], store=store
         ) as ohm,

@@ -23,10 +23,11 @@ sys.path.insert(0, str(HERE))
 from kill_child import POLICY, answer  # noqa: E402  a program beside this one
 
 from ohm_subagents._app.assembly import system_clock  # noqa: E402  after the path above
-from ohm_subagents._store.opening import open_store  # noqa: E402  after the path above
+from ohm_subagents._store.sqlite.opening import open_sqlite  # noqa: E402  after the path above
 from ohm_subagents.contract import Err  # noqa: E402  after the path above
+from ohm_subagents.store import StoreRequest  # noqa: E402  after the path above
 
-STEPS = ("before transcript", "after transcript", "before commit", "after commit")
+STEPS = ("before transaction", "before commit", "after commit")
 
 
 @dataclass
@@ -60,7 +61,7 @@ def killed(directory, *, when=(), after_s=None):
 
 async def left(directory, accepted, answered, report):
     """Open what is left, and compare it with what was said."""
-    async with open_store("sqlite", directory, clock=system_clock, policy=POLICY) as store:
+    async with open_sqlite(StoreRequest(directory=directory, clock=system_clock, policy=POLICY)) as store:
         report.recovered += len(store.diagnostics)
         for task_id in accepted:
             found = store.get(task_id)

@@ -7,8 +7,9 @@ import sqlite3
 import pytest
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents._store import database, salvage
-from ohm_subagents.contract import Checkpointed, Ok, TextDelta
+from ohm_subagents._store.sqlite import opening, salvage
+from ohm_subagents.contract import Checkpointed, Ok, RunEnded, Succeeded, TaskSettled, TextDelta
+from ohm_subagents.store import TaskQuery
 
 pytestmark = pytest.mark.anyio
 FILE = "ohm.subagents.tasks.sqlite3"
@@ -38,18 +39,18 @@ def everything_told(store):
     return " ".join(each.message for each in store.diagnostics)
 
 
+LINES = "UPDATE events SET lines = {} WHERE task = (SELECT seq FROM tasks WHERE id = 'task_1')"
 DAMAGE = {
-    "large outputs": "UPDATE tasks SET large_outputs = '' WHERE id = 'task_1'",
-    "large outputs of an earlier version": "UPDATE tasks SET large_outputs = '', checksum = NULL WHERE id = 'task_1'",
-    "large outputs elsewhere": """UPDATE tasks SET large_outputs = '["/../x"]', checksum = NULL WHERE id = 'task_1'""",
-    "record": "UPDATE tasks SET record = x'7b7d' WHERE id = 'task_1'",
-    "record of an earlier version": "UPDATE tasks SET record = x'7b', checksum = NULL WHERE id = 'task_1'",
-    "record that is no text": "UPDATE tasks SET record = x'fffe00' WHERE id = 'task_1'",
-    "record of another type": "UPDATE tasks SET record = 7 WHERE id = 'task_1'",
-    "a letter of the answer": "UPDATE tasks SET record = replace(record, 'done', 'dome') WHERE id = 'task_1'",
+    "the log": LINES.format("x'7b7d'"),
+    "a log that is no text": LINES.format("x'fffe00'"),
+    "a log of another type": LINES.format("7"),
+    "a letter of the answer": LINES.format("CAST(replace(CAST(lines AS TEXT), 'done', 'dome') AS BLOB)"),
+    "a part of the log": "UPDATE events SET n = 2 WHERE task = (SELECT seq FROM tasks WHERE id = 'task_1')",
+    "all of the log": "DELETE FROM events WHERE task = (SELECT seq FROM tasks WHERE id = 'task_1')",
     "status": "UPDATE tasks SET status = 'runnimg' WHERE id = 'task_1'",
     "end": "UPDATE tasks SET ended_ms = ended_ms + 1024 WHERE id = 'task_1'",
     "session": "UPDATE tasks SET session_id = x'c3' WHERE id = 'task_1'",
+    "profile": "UPDATE tasks SET profile = 'fimder' WHERE id = 'task_1'",
 }
 
 
@@ -77,7 +78,7 @@ async def test_a_damaged_row_is_put_aside_and_told_and_its_neighbours_go_on(regi
     async with registry() as store:
         assert store.diagnostics == ()
         assert store.count() == 3
-        assert [found.ok_value.id for found in store.outlines()] == ["task_3", "task_2", "task_0"]
+        assert [found.ok_value.id for found in store.list(TaskQuery())] == ["task_3", "task_2", "task_0"]
         assert str(aside) in store.get("task_1").err_value.message
         Hand(store, clock).settled("task_1", output="anew")
     async with registry() as store:
@@ -85,13 +86,13 @@ async def test_a_damaged_row_is_put_aside_and_told_and_its_neighbours_go_on(regi
 
 
 async def test_lists_and_sessions_meet_the_damaged_row_too(registry, clock, tmp_path):
-    for look in ("outlines", "session"):
+    for look in ("list", "session"):
         async with registry() as store:
             for number in range(3):
                 Hand(store, clock).settled(f"{look}_{number}", session=look)
-        changed(tmp_path, f"UPDATE tasks SET record = x'00' WHERE id = '{look}_1'")
+        changed(tmp_path, f"UPDATE tasks SET status = x'00' WHERE id = '{look}_1'")
         async with registry() as store:
-            listed = [*store.outlines()] if look == "outlines" else [Ok(task) for task in store.session(look)]
+            listed = [*store.list(TaskQuery())] if look == "list" else [Ok(task) for task in store.session(look)]
             assert [each.ok_value.id for each in listed if isinstance(each, Ok)][:2] in (
                 [f"{look}_2", f"{look}_0"],
                 [f"{look}_0", f"{look}_2"],
@@ -104,7 +105,7 @@ async def test_a_damaged_row_of_a_dead_owner_does_not_keep_anybody_out(registry,
         Hand(store, clock).started("task_0")
         Hand(store, clock).started("task_1")
         await store.flush()
-        changed(tmp_path, DEAD, "UPDATE tasks SET large_outputs = '' WHERE id = 'task_0'")
+        changed(tmp_path, DEAD, "UPDATE events SET lines = x'00' WHERE task = 1")
         async with registry() as other:
             assert [(task.id, task.status) for task in other.tasks()] == [("task_1", "failed")]
             assert "Task 'task_0' cannot be read" in everything_told(other)
@@ -114,21 +115,21 @@ async def test_a_damaged_row_that_a_living_process_works_on_is_left_to_it(regist
     async with registry() as store:
         task = Hand(store, clock).started("task_1")
         await store.flush()
-        changed(tmp_path, "UPDATE tasks SET record = x'00'")
+        changed(tmp_path, "UPDATE tasks SET status = x'00'")
         async with registry() as other:
             assert "cannot be read" in other.get("task_1").err_value.message
         assert not (tmp_path / "ohm.subagents.tasks" / "task_1.damaged.json").exists()
-        Hand(store, clock).settled("task_2")
-        Hand(store, clock).tell(task, Checkpointed(state="{}"))
+        outcome = Succeeded()
+        Hand(store, clock).tell(task, RunEnded(outcome=outcome, output="done"), TaskSettled(outcome=outcome))
         await store.flush()
         async with registry() as other:
-            assert other.get("task_1").ok_value.status == "running"
+            assert other.get("task_1").ok_value.output == "done"
 
 
 async def test_a_row_that_cannot_be_put_aside_stays_where_it_is(registry, clock, tmp_path):
     async with registry() as store:
         Hand(store, clock).settled("task_1")
-    changed(tmp_path, "UPDATE tasks SET record = x'00'")
+    changed(tmp_path, "UPDATE events SET lines = x'00'")
     (tmp_path / "ohm.subagents.tasks").mkdir(exist_ok=True)
     (tmp_path / "ohm.subagents.tasks" / "task_1.damaged.json").mkdir()
     async with registry() as store:
@@ -210,7 +211,7 @@ async def test_wherever_a_file_is_damaged_the_rest_of_it_is_there_and_what_is_lo
                         assert "cannot be" in everything_told(store) or "corrupt-" in everything_told(store)
             Hand(store, clock).settled("task_new")
             await store.flush()
-            assert len([*store.outlines()]) >= len(listed)
+            assert len([*store.list(TaskQuery())]) >= len(listed)
             assert store.place is not None
         async with registry(directory) as store:
             assert store.get("task_new").ok_value.output == "done"
@@ -219,14 +220,14 @@ async def test_wherever_a_file_is_damaged_the_rest_of_it_is_there_and_what_is_lo
 
 
 async def test_what_a_damaged_file_does_not_take_is_written_into_the_one_that_is_made_of_it(registry, clock, tmp_path):
-    def seam(step):
+    def fault_point(step):
         if step == "before commit" and is_damaged and not [*tmp_path.glob("*.corrupt-*")]:
             error = sqlite3.DatabaseError("database disk image is malformed")
             error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
             raise error
 
     is_damaged = False
-    async with opened("sqlite", tmp_path, clock, seam=seam) as store:
+    async with opened("sqlite", tmp_path, clock, fault_point=fault_point) as store:
         Hand(store, clock).settled("task_old")
         await store.flush()
         is_damaged = True
@@ -270,16 +271,16 @@ def free(connection):
 async def test_what_could_not_be_written_into_the_new_file_is_not_told_as_kept(
     registry, clock, tmp_path, monkeypatch, trouble
 ):
-    def copied_in_trouble(kept, connection, *, fact):
+    def copied_in_trouble(kept, connection, **options):
         trouble(connection)
         try:
-            return salvage.copied(kept, connection, fact=fact)
+            return salvage.copied(kept, connection, **options)
         finally:
             free(connection)
 
     await filled(tmp_path, clock)
     (tmp_path / f"{FILE}.damaged").touch()
-    monkeypatch.setattr(database, "copied", copied_in_trouble)
+    monkeypatch.setattr(opening, "copied", copied_in_trouble)
     async with registry() as store:
         (kept,) = tmp_path.glob(f"{FILE}.corrupt-*")
         (told,) = (each.message for each in store.diagnostics if "corrupt-" in each.message)

@@ -1,15 +1,10 @@
-"""What happened to a task, from a transcript that leaves things out and a row that has them."""
+"""What happened to a task: from its log, and from its state where there is none."""
 
 from __future__ import annotations
 
 import pytest
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents._store.files import TaskFiles
-from ohm_subagents._store.history import event_fields, history
-from ohm_subagents._store.sqlite import FOLDER
-from ohm_subagents._store.transcript import Streamed, parsed
-from ohm_subagents._views.transcript import Gap
 from ohm_subagents.contract import (
     Cancelled,
     FollowUpTaken,
@@ -21,6 +16,7 @@ from ohm_subagents.contract import (
     ToolEnded,
     ToolStarted,
 )
+from ohm_subagents.store import events_of
 
 pytestmark = pytest.mark.anyio
 CALL = (ToolStarted(call_id="1", tool="read"), ToolEnded(call_id="1", tool="read", status="success"))
@@ -35,7 +31,7 @@ def anyio_backend():
 
 
 async def lived(folder, *steps):
-    """The task of a row and its transcript after `steps`, each of which is in the file before the next begins."""
+    """The history after `steps`, each of which is in the file before the next begins."""
     clock = Clock()
     async with opened("sqlite", folder, clock) as store:
         hand = Hand(store, clock)
@@ -45,12 +41,11 @@ async def lived(folder, *steps):
             clock.now += 1_000
             task = hand.tell(task, *step)
     async with opened("sqlite", folder, clock) as store:
-        task = store.get(task.id).ok_value
-        return task, [*parsed(TaskFiles(folder / FOLDER).streamed(task.id))]
+        return await store.history(store.get(task.id).ok_value)
 
 
 def kinds(entries):
-    return [event_fields(entry)["kind"] for entry in entries]
+    return [entry.event.kind for entry in entries]
 
 
 WHOLE = {
@@ -80,21 +75,20 @@ WHOLE = {
 
 @pytest.mark.parametrize("steps", WHOLE.values(), ids=WHOLE.keys())
 async def test_nothing_is_missing_whenever_the_first_event_was_streamed(tmp_path, steps) -> None:
-    task, transcript = await lived(tmp_path, *steps)
-    entries = history(task, transcript)
+    entries = await lived(tmp_path, *steps)
     assert [entry.event for entry in entries][1:-1] == [event for step in steps for event in step][:-1]
     assert kinds(entries) == ["task_queued", *(event.kind for step in steps for event in step)]
     assert [entry.at_ms for entry in entries] == sorted(entry.at_ms for entry in entries)
 
 
 async def test_the_task_of_a_dead_process_has_the_end_that_it_was_given(tmp_path) -> None:
-    task, transcript = await lived(tmp_path, (RunStarted(prompt="p"),), CALL[:1])
+    told = await lived(tmp_path, (RunStarted(prompt="p"),), CALL[:1])
     ended = ["tool_ended", "run_ended", "task_settled"]
-    assert kinds(history(task, transcript)) == ["task_queued", "run_started", "tool_started", *ended]
+    assert kinds(told) == ["task_queued", "run_started", "tool_started", *ended]
 
 
 def streamed(*events, max_events=3):
-    """A running task that saw `events`, and what they add up to."""
+    """A running task that saw `events`."""
     hand = Hand(_Nowhere(), Clock())
     task = hand.tell(hand.new(max_events=max_events), RunStarted(prompt="p"))
     return hand.tell(task, *events)
@@ -109,24 +103,16 @@ def words(text):
     return tuple(TextDelta(text=word) for word in text)
 
 
-def told(entries):
-    """A text for each event: a word as it is, a gap as its count and text."""
-    return [f"{one.missing}:{one.text}" if isinstance(one, Gap) else one.event.text for one in entries]
+def test_without_a_log_older_text_is_one_event_and_the_newest_events_are_single() -> None:
+    told = events_of(streamed(*words("abcdefgh")))
+    assert [one.event.text for one in told[2:]] == ["abcde", "f", "g", "h"]
 
 
-def test_events_that_were_too_fast_for_the_disk_are_a_gap_with_their_text() -> None:
-    task = streamed(*words("abcdefgh"))
-    kept = [*((0, word) for word in words("ab")), Streamed.of(task), *((0, word) for word in words("ij"))]
-    assert told(history(task, kept)[2:]) == ["a", "b", "3:cde", "f", "g", "h", "i", "j"]
+def test_without_a_log_tool_calls_outlast_the_words_around_them() -> None:
+    told = [one.event for one in events_of(streamed(*words("ab"), *CALL, *words("cdef")))]
+    assert [event.kind for event in told[2:4]] == ["tool_started", "tool_ended"]
+    assert "".join(event.text for event in told[4:]) == "ab\n\ncdef"
 
 
-def test_a_second_gap_counts_from_the_first() -> None:
-    first, second = streamed(*words("abcd")), streamed(*words("abcdefghijk"))
-    kept = [Streamed.of(first), (0, TextDelta(text="e")), Streamed.of(second)]
-    assert told(history(second, kept)[2:]) == ["1:a", "b", "c", "d", "e", "3:fgh", "i", "j", "k"]
-
-
-def test_there_is_no_gap_where_all_the_events_are_known() -> None:
-    task = streamed(*words("abc"))
-    assert told(history(task, [Streamed.of(task)])[2:]) == ["a", "b", "c"]
-    assert event_fields(Gap(at_ms=5, missing=2, text="x")) == {"at_ms": 5, "kind": "gap", "missing": 2, "text": "x"}
+def test_without_a_log_nothing_is_merged_where_all_the_events_are_known() -> None:
+    assert [one.event.text for one in events_of(streamed(*words("abc")))[2:]] == ["a", "b", "c"]

@@ -4,6 +4,7 @@ import anyio
 import pytest
 from store_tasks import Clock, Hand, opened
 
+from ohm_subagents._store.sqlite import store as sqlite_store
 from ohm_subagents.contract import (
     RunEnded,
     RunStarted,
@@ -92,7 +93,7 @@ async def test_the_history_of_a_settled_task_is_whole_also_after_a_restart(tmp_p
     assert before == after == [TaskQueued(), RunStarted(prompt="p"), *WORK, *END]
 
 
-async def test_of_a_long_task_a_store_without_transcripts_tells_the_newest_all_calls_and_all_words(tmp_path):
+async def test_of_a_long_task_a_store_without_a_log_tells_the_newest_all_calls_and_all_words(tmp_path):
     clock = Clock()
     words = tuple(TextDelta(text=f"{n} ") for n in range(200))
     async with opened("memory", tmp_path, clock) as store:
@@ -126,11 +127,12 @@ async def test_each_run_has_its_own_events(tmp_path):
 
 async def test_what_a_disk_cannot_take_is_told_from_memory(tmp_path):
     def full(step):
-        if step == "before transcript":
+        if step == "before commit" and is_full:
             raise OSError(28, "No space left on device")
 
-    clock = Clock()
-    async with opened("sqlite", tmp_path, clock, seam=full) as store:
+    is_full, clock = False, Clock()
+    async with opened("sqlite", tmp_path, clock, fault_point=full) as store:
+        is_full = True
         task = Hand(store, clock).started("task_1", *WORK)
         told = await events(store, task)
 
@@ -141,15 +143,15 @@ async def test_a_history_is_read_in_a_thread_while_the_event_loop_goes_on(tmp_pa
     clock = Clock()
     async with opened("sqlite", tmp_path, clock) as store:
         task = Hand(store, clock).settled("task_1", *WORK)
-        steps, read = [], store._files.streamed
+        steps, read = [], sqlite_store.history
         went_on = anyio.Event()
 
-        def slow(task_id):
+        def slow(log):
             anyio.from_thread.run(went_on.wait)
             steps.append("read")
-            return read(task_id)
+            return read(log)
 
-        monkeypatch.setattr(store._files, "streamed", slow)
+        monkeypatch.setattr(sqlite_store, "history", slow)
         async with anyio.create_task_group() as group:
             group.start_soon(store.history, task)
             await anyio.wait_all_tasks_blocked()

@@ -5,8 +5,8 @@ import json
 import pytest
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents._store.retention import RetentionPolicy
 from ohm_subagents.contract import FollowUpTaken, Ok, RunEnded, RunStarted, Succeeded, TextDelta
+from ohm_subagents.store import RetentionPolicy
 
 pytestmark = pytest.mark.anyio
 FILE = "ohm.subagents.tasks.json"

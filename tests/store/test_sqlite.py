@@ -8,12 +8,11 @@ from contextlib import AsyncExitStack
 import pytest
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents._store.eviction import MANY
-from ohm_subagents._store.owner import Process
-from ohm_subagents._store.place import network_file_system
-from ohm_subagents._store.retention import RetentionPolicy
-from ohm_subagents._store.stored import Listing
-from ohm_subagents._store.transcript import parsed
+from ohm_subagents._store.sqlite.eviction import MANY
+from ohm_subagents._store.sqlite.log import history
+from ohm_subagents._store.sqlite.owners import Process
+from ohm_subagents._store.sqlite.place import network_file_system
+from ohm_subagents._store.sqlite.stored import chunk_checksum
 from ohm_subagents.contract import (
     Checkpointed,
     FileChanged,
@@ -28,6 +27,7 @@ from ohm_subagents.contract import (
     UsageAdded,
 )
 from ohm_subagents.contract.usage import Usage
+from ohm_subagents.store import RetentionPolicy, TaskQuery
 
 pytestmark = pytest.mark.anyio
 FILE = "ohm.subagents.tasks.sqlite3"
@@ -43,8 +43,8 @@ def clock():
 def registry(tmp_path, clock):
     """Opens the store in this test's directory."""
 
-    def open_it(*, seam=lambda _step: None, **policy):
-        return opened("sqlite", tmp_path, clock, policy=RetentionPolicy(**policy), seam=seam)
+    def open_it(*, fault_point=lambda _step: None, **policy):
+        return opened("sqlite", tmp_path, clock, policy=RetentionPolicy(**policy), fault_point=fault_point)
 
     return open_it
 
@@ -79,7 +79,7 @@ async def test_a_whole_task_comes_back_as_it_was(registry, clock):
         assert after == before
 
 
-async def test_streamed_events_are_in_the_transcript_and_not_in_the_tables(registry, clock, tmp_path):
+async def test_streamed_events_are_in_the_log_and_do_not_touch_the_index(registry, clock, tmp_path):
     async with registry() as store:
         task = Hand(store, clock).started("task_1")
         await store.flush()
@@ -87,34 +87,31 @@ async def test_streamed_events_are_in_the_transcript_and_not_in_the_tables(regis
         Hand(store, clock).tell(task, *(TextDelta(text=f"{number} ") for number in range(1000)))
         await store.flush()
         assert tables(tmp_path, "SELECT * FROM tasks") == before
-        transcript = (tmp_path / "ohm.subagents.tasks" / "task_1.jsonl").read_bytes()
-        assert transcript.count(b"\n") < 100
-        assert [event.text for _, event in parsed(transcript)] == [f"{number} " for number in range(1000)]
+        log = b"".join(lines for (lines,) in tables(tmp_path, "SELECT lines FROM events ORDER BY n"))
+        assert log.count(b"\n") < 100
+        assert [one.event.text for one in history(log)[2:]] == [f"{number} " for number in range(1000)]
 
 
-async def test_a_line_that_was_torn_or_comes_from_the_future_costs_itself_only(registry, clock, tmp_path):
+async def test_lines_of_a_later_version_cost_themselves_only(registry, clock, tmp_path):
     async with registry() as store:
         Hand(store, clock).settled("task_1", TextDelta(text="whole"))
-    file = tmp_path / "ohm.subagents.tasks" / "task_1.jsonl"
-    file.write_bytes(b'{"at_ms":1,"kind":"telepathy"}\n' + file.read_bytes() + b'{"at_ms":1,"kind":"text_del')
+    ((seq, lines),) = tables(tmp_path, "SELECT task, lines FROM events")
+    lines = lines.replace(b'{"at_ms"', b'{"at_ms":1,"kind":"telepathy"}\n{"at_ms"', 1)
+    lines = lines.replace(b'"status":"queued"', b'"status":"queued","mood":"fine"')
+    tables(tmp_path, "UPDATE events SET lines = ?, checksum = ?", lines, chunk_checksum(seq, 1, lines))
     async with registry() as store:
         assert store.get("task_1").ok_value.text == "whole"
 
 
-async def test_an_output_too_large_for_a_row_is_a_file_that_goes_with_its_task(registry, clock, tmp_path):
+async def test_a_large_output_leaves_with_its_task_and_lies_in_no_other_file(registry, clock, tmp_path):
     large = "ä" * 300_000
     async with registry(max_entries=1) as store:
-        hand = Hand(store, clock)
-        hand.settled("task_1", TextDelta(text="t"), output=large)
-        await store.flush()
-        folder = tmp_path / "ohm.subagents.tasks"
-        assert sorted(path.name for path in folder.iterdir()) == ["task_1.0.txt", "task_1.jsonl"]
-        ((record,),) = tables(tmp_path, "SELECT length(record) FROM tasks")
-        assert record < 2000
+        Hand(store, clock).settled("task_1", TextDelta(text="t"), output=large)
     async with registry(max_entries=1) as store:
         assert store.get("task_1").ok_value.output == large
         Hand(store, clock).new("task_2")
-    assert [*folder.iterdir()] == []
+    assert tables(tmp_path, "SELECT count(*) FROM events") == [(1,)]
+    assert not (tmp_path / "ohm.subagents.tasks").exists()
 
 
 async def test_a_conversation_that_is_too_long_is_not_kept_and_that_is_told(registry, clock):
@@ -179,7 +176,7 @@ async def test_the_last_word_of_an_owner_that_leaves_while_we_look_counts(regist
 
 @pytest.mark.parametrize(("age_s", "status"), [(20, "running"), (40, "failed")])
 async def test_an_owner_on_another_machine_is_dead_when_it_is_silent(registry, clock, tmp_path, age_s, status):
-    from ohm_subagents._store.owner import wall_clock_ms
+    from ohm_subagents._store.sqlite.owners import wall_clock_ms
 
     async with registry() as store:
         Hand(store, clock).started("task_1")
@@ -203,7 +200,7 @@ def test_a_process_that_its_parent_has_not_collected_is_dead():
     import sys
 
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        from ohm_subagents._store.owner import _started
+        from ohm_subagents._store.sqlite.owners import _started
 
         process = Process.current()
         living = Process(pid=child.pid, started=_started(child.pid), boot=process.boot, namespace=process.namespace)
@@ -214,17 +211,17 @@ def test_a_process_that_its_parent_has_not_collected_is_dead():
 
 
 async def test_an_idle_store_says_that_it_lives(registry, tmp_path, monkeypatch):
-    from ohm_subagents._store import writer
+    from ohm_subagents._store.sqlite import writer
 
     monkeypatch.setattr(writer, "HEARTBEAT_S", 0.01)
     beats, beaten = [], threading.Event()
 
-    def seam(step):
+    def fault_point(step):
         beats.append(step)
         if beats.count("after commit") == 3:
             beaten.set()
 
-    async with registry(seam=seam):
+    async with registry(fault_point=fault_point):
         ((before,),) = tables(tmp_path, "SELECT heartbeat_ms FROM owners")
         assert beaten.wait(10)
         ((after,),) = tables(tmp_path, "SELECT heartbeat_ms FROM owners")
@@ -232,16 +229,16 @@ async def test_an_idle_store_says_that_it_lives(registry, tmp_path, monkeypatch)
 
 
 async def test_an_owner_that_was_taken_for_dead_comes_back(registry, tmp_path, monkeypatch):
-    from ohm_subagents._store import writer
+    from ohm_subagents._store.sqlite import writer
 
     monkeypatch.setattr(writer, "HEARTBEAT_S", 0.01)
     forgotten, beaten = threading.Event(), threading.Event()
 
-    def seam(step):
+    def fault_point(step):
         if step == "after commit" and forgotten.is_set():
             beaten.set()
 
-    async with registry(seam=seam):
+    async with registry(fault_point=fault_point):
         tables(tmp_path, "DELETE FROM owners")
         forgotten.set()
         assert beaten.wait(10)
@@ -249,24 +246,25 @@ async def test_an_owner_that_was_taken_for_dead_comes_back(registry, tmp_path, m
     assert tables(tmp_path, "SELECT count(*) FROM owners") == [(0,)]
 
 
-async def test_a_disk_that_is_too_slow_costs_no_memory_and_no_text(registry, clock, monkeypatch):
-    from ohm_subagents._store import writer_queue
+async def test_a_disk_that_is_too_slow_costs_little_memory_and_no_event(registry, clock, monkeypatch):
+    from ohm_subagents._store.sqlite import writer_queue
 
-    monkeypatch.setattr(writer_queue, "MAX_STREAMED", 50)
+    monkeypatch.setattr(writer_queue, "MANY", 50)
     stuck, released = threading.Event(), threading.Event()
 
-    def seam(step):
-        if step == "before transcript":
+    def fault_point(step):
+        if step == "before commit" and is_slow:
             stuck.set()
             assert released.wait(10)
 
-    pieces = [f"{number} " for number in range(2000)]
-    async with registry(seam=seam) as store:
+    is_slow, pieces = False, [f"{number} " for number in range(2000)]
+    async with registry(fault_point=fault_point) as store:
+        is_slow = True
         hand = Hand(store, clock)
         task = hand.started("task_1", TextDelta(text="first "))
         assert stuck.wait(10)
         task = hand.tell(task, *(TextDelta(text=piece) for piece in pieces))
-        assert len(store._queue._entries) <= 50
+        assert len(store._queue._batch.changes["task_1"].entries) <= 100
         released.set()
         await store.flush()
         task = hand.tell(task, TextDelta(text="last"), *DONE)
@@ -275,16 +273,17 @@ async def test_a_disk_that_is_too_slow_costs_no_memory_and_no_text(registry, clo
         assert after.text == "first " + "".join(pieces) + "last"
         assert after.activity.events == task.activity.events
         assert after.activity.event_total == task.activity.event_total == 2002
+        assert len(await store.history(after)) == 2 + 2002 + 2
 
 
 async def test_a_write_that_fails_is_told_and_made_good_later(registry, clock, tmp_path):
     failing = threading.Event()
 
-    def seam(step):
+    def fault_point(step):
         if step == "before commit" and failing.is_set():
             raise sqlite3.OperationalError("database or disk is full")
 
-    async with registry(seam=seam) as store:
+    async with registry(fault_point=fault_point) as store:
         failing.set()
         Hand(store, clock).settled("task_1")
         await store.flush()
@@ -302,11 +301,11 @@ async def test_a_write_that_fails_is_told_and_made_good_later(registry, clock, t
 async def test_what_is_never_written_is_told_by_its_name_at_the_end(registry, clock):
     failing = threading.Event()
 
-    def seam(step):
+    def fault_point(step):
         if step == "before commit" and failing.is_set():
             raise sqlite3.OperationalError("database or disk is full")
 
-    async with registry(seam=seam) as store:
+    async with registry(fault_point=fault_point) as store:
         failing.set()
         Hand(store, clock).settled("task_1")
         Hand(store, clock).settled("task_2")
@@ -323,13 +322,13 @@ async def test_a_list_reads_as_many_rows_as_it_shows(registry, clock):
         await store.flush()
         read = []
         store._reading.set_progress_handler(lambda: read.append(1), 20)
-        shown = [found.ok_value.id for found, _ in zip(store.outlines(), range(2), strict=False)]
+        shown = [found.ok_value.id for found, _ in zip(store.list(TaskQuery()), range(2), strict=False)]
         few = len(read)
         assert shown == ["task_49", "task_48"]
-        assert store.number(Listing(status="succeeded", profile="Finder", session="session_1")) == 50
-        assert store.number(Listing(profile="oracle")) == 0
-        assert [found.ok_value.id for found in store.outlines(Listing(beginning="task_4"))][-1] == "task_4"
-        assert len([*store.outlines()]) == 50
+        assert store.count(TaskQuery(status="succeeded", profile="Finder", session="session_1")) == 50
+        assert store.count(TaskQuery(profile="oracle")) == 0
+        assert [found.ok_value.id for found in store.list(TaskQuery(id_prefix="task_4"))][-1] == "task_4"
+        assert len([*store.list(TaskQuery())]) == 50
         assert few < len(read) / 20
 
 
@@ -349,22 +348,20 @@ async def test_a_file_of_a_later_version_is_left_alone(registry, tmp_path):
     tables(tmp_path, "PRAGMA user_version = 99")
     async with registry() as store:
         (told,) = store.diagnostics
-        assert "it has version 99, and this version of the library knows 3" in told.message
+        assert "it has version 99, and this version of the library knows 4" in told.message
         assert store.place is None
 
 
-async def test_fields_of_a_later_version_are_ignored_and_a_row_that_nobody_can_read_costs_itself(
-    registry, clock, tmp_path
-):
+async def test_a_task_of_which_this_version_understands_nothing_costs_itself(registry, clock, tmp_path):
     async with registry() as store:
         for number in range(3):
             Hand(store, clock).settled(f"task_{number}")
-    tables(
-        tmp_path, "UPDATE tasks SET record = json_set(record, '$.mood', 'fine'), checksum = NULL WHERE id = 'task_0'"
+    ((seq, lines),) = tables(
+        tmp_path, "SELECT seq, lines FROM events JOIN tasks ON task = seq WHERE tasks.id = 'task_1'"
     )
+    lines = lines.replace(b'"task-routed"', b'"telepathy"')
     tables(
-        tmp_path,
-        "UPDATE tasks SET record = json_set(record, '$.invocation', 'telepathy'), checksum = NULL WHERE id = 'task_1'",
+        tmp_path, "UPDATE events SET lines = ?, checksum = ? WHERE task = ?", lines, chunk_checksum(seq, 1, lines), seq
     )
     async with registry() as store:
         assert [task.id for task in store.tasks()] == ["task_0", "task_2"]
@@ -429,9 +426,9 @@ def test_a_network_file_system_is_seen(tmp_path, path, kind):
 
 
 async def test_on_a_network_file_system_no_shared_memory_is_used(registry, clock, tmp_path, monkeypatch):
-    from ohm_subagents._store import database
+    from ohm_subagents._store.sqlite import opening
 
-    monkeypatch.setattr(database, "network_file_system", lambda _path: "nfs4")
+    monkeypatch.setattr(opening, "network_file_system", lambda _path: "nfs4")
     async with registry() as store, registry() as other:
         Hand(store, clock).settled("task_1")
         await store.flush()
@@ -482,7 +479,7 @@ async def test_what_makes_room_is_gone_at_once_and_leaves_the_file_many_at_a_tim
         await store.flush()
         assert store.count() == 2
     assert tables(tmp_path, rows) == [(2,)]
-    assert tables(tmp_path, "SELECT count(*) FROM gone") == [(MANY,)]
+    assert tables(tmp_path, "SELECT count(*) FROM tombstones") == [(MANY,)]
 
 
 async def test_a_task_that_made_room_may_come_back_under_its_id(registry, clock):

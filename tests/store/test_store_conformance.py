@@ -3,7 +3,6 @@
 import pytest
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents._store.retention import RetentionPolicy
 from ohm_subagents.contract import (
     Cancelled,
     ErrorCode,
@@ -20,6 +19,7 @@ from ohm_subagents.contract import (
     ToolStarted,
     ToolUpdated,
 )
+from ohm_subagents.store import RetentionPolicy
 
 pytestmark = pytest.mark.anyio
 ALL, DURABLE = ("sqlite", "snapshot", "memory"), ("sqlite", "snapshot")

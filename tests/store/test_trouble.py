@@ -8,9 +8,10 @@ import pytest
 from made_tasks import with_fields
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents._store.files import TaskFiles
-from ohm_subagents._store.writer_queue import WriterQueue
+from ohm_subagents._store.sqlite.log import history, lines
+from ohm_subagents._store.sqlite.writer_queue import WriterQueue
 from ohm_subagents.contract import RunEnded, Succeeded, TaskSettled, TextDelta, apply
+from ohm_subagents.store import TaskQuery
 
 pytestmark = pytest.mark.anyio
 DONE = (RunEnded(outcome=Succeeded(), output="done"), TaskSettled(outcome=Succeeded()))
@@ -23,8 +24,8 @@ def clock():
 
 @pytest.fixture
 def registry(tmp_path, clock):
-    def open_it(*, seam=lambda _step: None):
-        return opened("sqlite", tmp_path, clock, seam=seam)
+    def open_it(*, fault_point=lambda _step: None):
+        return opened("sqlite", tmp_path, clock, fault_point=fault_point)
 
     return open_it
 
@@ -66,11 +67,11 @@ async def test_a_task_that_makes_no_row_costs_itself_only(registry, clock, wrong
 async def test_a_batch_that_breaks_the_writer_is_named_and_the_next_is_written(registry, clock):
     breaks = threading.Event()
 
-    def seam(step):
+    def fault_point(step):
         if step == "before commit" and breaks.is_set():
             raise RuntimeError("unheard of")
 
-    async with registry(seam=seam) as store:
+    async with registry(fault_point=fault_point) as store:
         breaks.set()
         Hand(store, clock).settled("task_1")
         await store.flush()
@@ -88,11 +89,11 @@ async def test_a_batch_that_breaks_the_writer_is_named_and_the_next_is_written(r
 async def test_a_flush_without_a_writer_says_so_and_does_not_wait(registry, clock):
     ends = threading.Event()
 
-    def seam(step):
+    def fault_point(step):
         if step == "before commit" and ends.is_set():
             raise SystemExit
 
-    async with registry(seam=seam) as store:
+    async with registry(fault_point=fault_point) as store:
         ends.set()
         Hand(store, clock).settled("task_1")
         await store.flush()
@@ -107,17 +108,17 @@ async def test_a_flush_without_a_writer_says_so_and_does_not_wait(registry, cloc
 
 
 async def test_a_full_disk_is_told_once_and_is_tried_again_with_each_heartbeat_only(registry, clock, monkeypatch):
-    from ohm_subagents._store import writer
+    from ohm_subagents._store.sqlite import writer
 
     monkeypatch.setattr(writer, "HEARTBEAT_S", 0.2)
     tries, full = [], threading.Event()
 
-    def seam(step):
+    def fault_point(step):
         if step == "before commit" and full.is_set():
             tries.append(step)
             raise OSError(28, "No space left on device")
 
-    async with registry(seam=seam) as store:
+    async with registry(fault_point=fault_point) as store:
         full.set()
         Hand(store, clock).settled("task_1")
         await store.flush()
@@ -133,11 +134,11 @@ async def test_a_full_disk_is_told_once_and_is_tried_again_with_each_heartbeat_o
 async def test_what_could_not_be_appended_is_made_good_when_the_disk_has_healed(registry, clock):
     full = threading.Event()
 
-    def seam(step):
-        if step == "before transcript" and full.is_set():
+    def fault_point(step):
+        if step == "before transaction" and full.is_set():
             raise OSError(28, "No space left on device")
 
-    async with registry(seam=seam) as store:
+    async with registry(fault_point=fault_point) as store:
         hand = Hand(store, clock)
         task = hand.started("task_1", TextDelta(text="one "))
         await store.flush()
@@ -158,11 +159,11 @@ async def test_what_could_not_be_appended_is_made_good_when_the_disk_has_healed(
 async def test_what_was_streamed_last_before_the_disk_healed_needs_no_further_event(registry, clock):
     full = threading.Event()
 
-    def seam(step):
-        if step == "before transcript" and full.is_set():
+    def fault_point(step):
+        if step == "before transaction" and full.is_set():
             raise OSError(28, "No space left on device")
 
-    async with registry(seam=seam) as store:
+    async with registry(fault_point=fault_point) as store:
         full.set()
         Hand(store, clock).settled("task_1", TextDelta(text="all of it"))
         await store.flush()
@@ -171,30 +172,10 @@ async def test_what_was_streamed_last_before_the_disk_healed_needs_no_further_ev
         assert store.get("task_1").ok_value.text == "all of it"
 
 
-def test_a_line_that_was_torn_does_not_swallow_the_next(tmp_path, monkeypatch):
-    import os
+def test_no_event_is_lost_or_taken_twice_however_often_it_is_taken(clock, monkeypatch):
+    from ohm_subagents._store.sqlite import writer_queue
 
-    files, write, left = TaskFiles(tmp_path), os.write, [7]
-
-    def short(descriptor, content):
-        if not left:
-            raise OSError(28, "No space left on device")
-        return write(descriptor, content[: left.pop()])
-
-    monkeypatch.setattr(os, "write", short)
-    with pytest.raises(OSError, match="No space"):
-        files.append("task_1", b'{"one": 1}\n')
-    monkeypatch.setattr(os, "write", write)
-    files.append("task_1", b'{"two": 2}\n')
-    files.append("task_1", b'{"three": 3}\n')
-    files.close_all()
-    assert files.streamed("task_1") == b'{"one":\n{"two": 2}\n{"three": 3}\n'
-
-
-def test_no_event_is_both_queued_and_in_the_state_that_replaces_it(clock, monkeypatch):
-    from ohm_subagents._store import writer_queue
-
-    monkeypatch.setattr(writer_queue, "MAX_STREAMED", 3)
+    monkeypatch.setattr(writer_queue, "MANY", 3)
     queue, batches, is_over = WriterQueue(), [], threading.Event()
 
     class Nowhere:
@@ -208,33 +189,26 @@ def test_no_event_is_both_queued_and_in_the_state_that_replaces_it(clock, monkey
     taker = threading.Thread(target=take)
     taker.start()
     task = Hand(Nowhere(), clock).started("task_1")
-    for _ in range(20_000):
-        event = TextDelta(text="x")
+    for number in range(20_000):
+        event = TextDelta(text=f"{number} ")
         task = apply(task, event, at_ms=clock())
         queue.save(task, event)
     is_over.set()
     taker.join()
-    total = 0
-    for batch in batches:
-        for after, _ in batch.saved:
-            assert after.activity.event_total == total + 1
-            total += 1
-        for after in batch.behind.values():
-            assert after.activity.event_total > total
-            total = after.activity.event_total
-    assert total == 20_000
+    log = b"".join(lines(changes.entries, lambda _: None) for batch in batches for changes in batch.changes.values())
+    assert [one.event.text for one in history(log)] == [f"{number} " for number in range(20_000)]
 
 
 async def test_a_snapshot_whose_import_is_not_written_is_taken_in_the_next_time(registry, clock, tmp_path):
     async with opened("snapshot", tmp_path, clock) as snapshot:
         Hand(snapshot, clock).settled("task_1", TextDelta(text="told"))
 
-    def seam(step):
+    def fault_point(step):
         if step == "before commit":
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        async with registry(seam=seam):
+        async with registry(fault_point=fault_point):
             pass
     async with registry() as store:
         assert store.get("task_1").ok_value.text == "told"
@@ -256,8 +230,8 @@ async def test_a_file_that_is_damaged_while_it_is_open_leaves_what_is_in_memory(
         assert [task.id for task in store.recent()] == ["task_1"]
         assert [task.id for task in store.tasks()] == ["task_1"]
         assert not store.is_foreign("task_0")
-        assert store.owner_pid("task_0") is None
-        assert [*store.outlines()] == []
+        assert store.owner("task_0") == "elsewhere"
+        assert [*store.list(TaskQuery())] == []
         assert store.count() >= 1
         assert sum("cannot be read" in told.message for told in store.diagnostics) == 1
 
@@ -283,7 +257,6 @@ async def test_a_directory_that_vanishes_is_told_once_and_nothing_is_called_writ
             await store.flush()
         (told,) = store.diagnostics
         assert "was removed or replaced while it was open" in told.message
-        assert (tmp_path / "ohm.subagents.tasks" / "task_3.jsonl").exists()
         assert not store._writer.has_all
         assert store.get("task_1").ok_value.text == "here"
 

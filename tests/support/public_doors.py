@@ -9,6 +9,7 @@ DOORS = (
     "ohm_subagents.plugin",
     "ohm_subagents.redaction",
     "ohm_subagents.shell",
+    "ohm_subagents.store",
     "ohm_subagents.suite",
     "ohm_subagents.testing",
     "ohm_subagents.views",

@@ -1,9 +1,12 @@
 """Tasks as an engine would save them, for tests of stores."""
 
+from functools import partial
+
 from made_tasks import queued_task
 
+from ohm_subagents._store.hooks import ohm_stores
 from ohm_subagents._store.opening import open_store
-from ohm_subagents._store.retention import RetentionPolicy
+from ohm_subagents._store.sqlite.opening import open_sqlite
 from ohm_subagents.contract import (
     Cancelled,
     Checkpointed,
@@ -15,6 +18,7 @@ from ohm_subagents.contract import (
     TextDelta,
     apply,
 )
+from ohm_subagents.store import RetentionPolicy, StoreRequest, StoreSpec
 
 SETTLED = {"succeeded": Succeeded(), "cancelled": Cancelled(reason="asked")}
 
@@ -58,8 +62,13 @@ class Hand:
         return self.tell(task, RunEnded(outcome=outcome, output=output), TaskSettled(outcome=outcome))
 
 
-def opened(kind, directory, clock, *, policy=None, **options):
-    return open_store(kind, directory, clock=clock, policy=policy or RetentionPolicy(), **options)
+def opened(kind, directory, clock, *, policy=None, fault_point=None, **options):
+    specs = {spec.id: spec for spec in ohm_stores()}
+    if fault_point is not None:
+        open_it = partial(open_sqlite, fault_point=fault_point)
+        specs["sqlite"] = StoreSpec(id="sqlite", summary="It breaks.", open=open_it)
+    request = StoreRequest(directory=directory, clock=clock, policy=policy or RetentionPolicy(), **options)
+    return open_store(kind, specs, request)
 
 
 __all__ = ["SETTLED", "Checkpointed", "Clock", "Hand", "TextDelta", "opened"]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from made_tasks import with_fields
 
-from ohm_subagents._views.transcript import Gap, transcript_lines
+from ohm_subagents._views.transcript import transcript_lines
 from ohm_subagents.contract import (
     AgentEnded,
     Cancelled,
@@ -33,7 +33,7 @@ ASKED = RunStarted(prompt="Where?\nSay it.")
 
 def told(task, *events) -> list[str]:
     """The blocks after the heading."""
-    history = [e if isinstance(e, Gap) else Recorded(at_ms=1_000 * at, event=e) for at, e in enumerate(events)]
+    history = [Recorded(at_ms=1_000 * at, event=e) for at, e in enumerate(events)]
     return "\n".join(transcript_lines(task, history)).split("\n\n")[1:]
 
 
@@ -96,12 +96,6 @@ def test_how_a_run_ended_is_told_with_its_reason(succeeded) -> None:
     error = OhmError(code=ErrorCode.BACKEND_FAILED, message="It broke.", advice="Repair it.")
     assert told(succeeded(), RunEnded(outcome=Failed(error=error))) == ["✕ failed · +0.0s\n  It broke. Repair it."]
     assert told(succeeded(), RunEnded(outcome=Cancelled(reason="Enough."))) == ["○ cancelled · +0.0s\n  Enough."]
-
-
-def test_what_is_not_kept_one_by_one_is_counted_and_its_text_told(succeeded) -> None:
-    assert told(succeeded(), Gap(at_ms=2_000, missing=7, text="meanwhile")) == [
-        "… 7 event(s) that are not kept one by one · +2.0s\n  meanwhile"
-    ]
 
 
 def test_nothing_is_cut_and_nothing_drives_the_terminal(succeeded) -> None:

@@ -29,14 +29,15 @@ from ohm_subagents._plugins.fallback import with_fallback
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.host import PluginHost
 from ohm_subagents._plugins.model_choice import ModelChoice
+from ohm_subagents._plugins.stores import RetentionPolicy, StoreRequest
 from ohm_subagents._policy.entries import unmatched_agents, unmatched_backends, unmatched_entries, unmatched_suites
 from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._policy.sources import void_ceilings
 from ohm_subagents._profiles.agents import WISHLESS, AgentShelf, chosen_agents
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._profiles.fresh import Fresh
+from ohm_subagents._store import hooks as builtin_stores
 from ohm_subagents._store.opening import open_store
-from ohm_subagents._store.retention import RetentionPolicy
 from ohm_subagents._surfaces import hooks as builtin_suites
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -53,8 +54,8 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.embedding import Host
     from ohm_subagents._plugins.interfaces import BackendSpec
     from ohm_subagents._plugins.observer import Observer
+    from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites import Tool
-    from ohm_subagents._store.protocol import Store
     from ohm_subagents._surfaces.live_ui import LiveUi
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.ids import Clock
@@ -203,14 +204,14 @@ class Assembly:
             return nullcontext(given)
         names = {profile.id: profile.name for profile in self.catalog.profiles}
         settings = self.config.subagents
-        return open_store(
-            settings.store if isinstance(self.loaded, Ok) else "memory",
-            config_dir(self.sources.env),
+        request = StoreRequest(
+            directory=config_dir(self.sources.env),
             clock=clock,
             policy=self.retention,
             sync=settings.store_sync,
             name_of=lambda profile_id: names.get(profile_id, profile_id),
         )
+        return open_store(settings.store if isinstance(self.loaded, Ok) else "memory", self.host.stores(), request)
 
     def backends(self) -> Mapping[str, BackendSpec]:
         """Return the backends by id, one of them with the switch to another if `sdkFallbackToCli` says so."""
@@ -251,14 +252,15 @@ def assemble(sources: Sources) -> Assembly:
     services = services_of(config.providers, sources.env)
     cache, log = cache_dir(sources.env), sources.logger
     host = PluginHost(BackendContext(env=sources.env, providers=services.providers, cache_directory=cache, log=log))
-    block = _listed(config.block_plugins)
+    block = listed(config.block_plugins)
     host.register_own(block=block)
     host.register(builtin_suites, BUILTIN_SUITES, origin="builtin")
+    host.register(builtin_stores, "stores", origin="builtin")
     host.register(_BuiltinObservers(LogObserver(sources.logger), sources.live_ui), "log", origin="builtin")
     for plugin in sources.plugins:
         host.register(plugin)
     if isinstance(loaded, Ok):  # while it cannot be read, nobody knows which plugins it blocks
-        host.register_installed(load=_listed(config.load_plugins), block=block)
+        host.register_installed(load=listed(config.load_plugins), block=block)
     agents = AgentShelf(cwd=sources.cwd, agent_dir=agent_dir(sources.env), now=sources.clock, trust=trust)
     catalog = (
         _catalog(sources, host, config, agents, trust()) if sources.profiles is None else Catalog.of(sources.profiles)
@@ -286,7 +288,7 @@ def _catalog(sources: Sources, host: PluginHost, config: OhmConfig, agents: Agen
     )
 
 
-def _listed(names: tuple[str, ...] | None) -> str | None:
+def listed(names: tuple[str, ...] | None) -> str | None:
     return None if names is None else ",".join(names)
 
 

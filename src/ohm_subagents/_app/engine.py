@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from ohm_subagents._app.background import Background
     from ohm_subagents._plugins.embedding import Host
     from ohm_subagents._plugins.pool import BackendPool
+    from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites import DiagnosticSource, Settings
-    from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.pi_settings import PiSettings

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from ohm_subagents._app.assembly import Assembly
-    from ohm_subagents._store.protocol import Store
+    from ohm_subagents._plugins.stores import Store
 
 NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 

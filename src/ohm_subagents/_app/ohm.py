@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents._plugins.embedding import Host
     from ohm_subagents._plugins.observer import Observer
+    from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites import JsonObject, OnUpdate, Tool
-    from ohm_subagents._store.protocol import Store
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.envelope import Envelope

@@ -95,9 +95,11 @@ class Subagents(Section):
     async_start: Annotated[Literal["refuse", "allow"], earlier("refuse", "allow")] = Field(
         default="refuse", description="Whether `async: true` starts in the background."
     )
-    store: Annotated[Literal["sqlite", "snapshot", "memory"], USER_ONLY] = Field(
+    store: Annotated[str, USER_ONLY] = Field(
         default="sqlite",
-        description="Where tasks are kept: a database that processes share, the JSON file of one process, or nowhere.",
+        min_length=1,
+        description="Where tasks are kept: `sqlite` (a database that processes share), `snapshot` (the JSON file of one"
+        " process), `memory` (nowhere), or a store of a plugin.",
     )
     store_sync: Annotated[Literal["normal", "full"], USER_ONLY] = Field(
         default="normal", description="Whether `sqlite` waits for the disk, so that a power cut loses nothing either."

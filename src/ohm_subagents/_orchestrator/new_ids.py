@@ -11,7 +11,7 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ohm_subagents._store.protocol import Store
+    from ohm_subagents._plugins.stores import Store
     from ohm_subagents.contract.errors import OhmError
 
 

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.running import RunningTasks
     from ohm_subagents._plugins.observer import Observer
+    from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites import Progress
-    from ohm_subagents._store.protocol import Store
     from ohm_subagents.contract.commands import Command, WaitStatus
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import SessionId

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ohm_subagents._orchestrator.run.live import LiveTask
-    from ohm_subagents._store.protocol import Store
+    from ohm_subagents._plugins.stores import Store
 
 STOPPED_WITHIN_S: Final = 0.05
 """So long a cancelled task may go on while it is written down that it is cancelled."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.pool import BackendPool
-    from ohm_subagents._store.protocol import Store
+    from ohm_subagents._plugins.stores import Store
     from ohm_subagents.contract.commands import Refused, StartItem
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event

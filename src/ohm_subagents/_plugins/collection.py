@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar, cast,
 from ohm_subagents._plugins.faults import described
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, ToolRowRequest
+from ohm_subagents._plugins.stores import StoreSpec
 from ohm_subagents._plugins.suites import ToolSuiteSpec
 from ohm_subagents.contract.diagnostics import Diagnostic, Severity
 from ohm_subagents.contract.policy import Decision, PermissionRequest, Verdict
@@ -63,6 +64,7 @@ BACKENDS: Final[_Kind[BackendSpec]] = _Kind(
 )
 MODELS: Final = _Kind(hook="ohm_models", noun="model provider", type=ModelSpec, key=lambda spec: spec.provider)
 PROFILES: Final = _Kind(hook="ohm_profiles", noun="profile", type=Profile, key=lambda profile: profile.id)
+STORES: Final = _Kind(hook="ohm_stores", noun="store", type=StoreSpec, key=lambda spec: spec.id)
 SUITES: Final = _Kind(hook="ohm_tool_suites", noun="tool suite", type=ToolSuiteSpec, key=lambda spec: spec.name)
 
 
@@ -89,6 +91,10 @@ class Collection:
 
     def _surroundings(self) -> Mapping[str, object]:
         return {"context": self._context}
+
+    @cached_property
+    def stores(self) -> Mapping[str, StoreSpec]:
+        return self._keyed(STORES, dict).items
 
     @cached_property
     def tool_suites(self) -> Mapping[str, ToolSuiteSpec]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pluggy
 
-from ohm_subagents._plugins.hookspecs import PROJECT, Hooks
+from ohm_subagents._plugins.hookspecs import HOOKS_BY_NAME, PROJECT
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 HOOKS: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(inspect.signature(spec).parameters)[1:]  # without `self`
-    for name, spec in vars(Hooks).items()
-    if name.startswith("ohm_")
+    for name, spec in HOOKS_BY_NAME.items()
 }
 """Every hook and the arguments it passes, in the order of the specs."""
 

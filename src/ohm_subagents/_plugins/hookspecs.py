@@ -1,4 +1,4 @@
-"""The hooks: markers and specs, nothing else.
+"""The hooks: specs, nothing else.
 
 A plugin is a module or an object with some of these functions, each marked with `ohm_subagents.plugin.hookimpl`, and
 named by an entry point of the group `ohm_subagents`. Hooks are synchronous and only hand over objects; the objects own
@@ -12,173 +12,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-import pluggy
+from ohm_subagents._plugins.offers import PROJECT, Offers, hookimpl, hookspec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.context import BackendContext
-    from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, ToolRowRequest
+    from ohm_subagents._plugins.interfaces import ToolRowRequest
     from ohm_subagents._plugins.observer import Observer
-    from ohm_subagents._plugins.suites import ToolSuiteSpec
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.place import Place
     from ohm_subagents.contract.policy import Decision, PermissionRequest
-    from ohm_subagents.contract.profile import Profile
 
-PROJECT: Final = "ohm_subagents"
-hookspec = pluggy.HookspecMarker(PROJECT)
-hookimpl = pluggy.HookimplMarker(PROJECT)
+__all__ = ["HOOKS_BY_NAME", "PROJECT", "Hooks", "hookimpl", "hookspec"]
 
 
-class Hooks(Protocol):
+class Hooks(Offers, Protocol):
     """Everything a plugin may implement."""
-
-    @hookspec
-    def ohm_backends(self, context: BackendContext) -> Iterable[BackendSpec]:
-        """Offer backends.
-
-        **Called** once, before the first task; again if a plugin is registered later, and at each reconfiguration.
-        Nothing is opened yet: a spec's `open` is entered by the first task that needs it. **Arguments**: `context` is
-        what a backend may use of the `Ohm`: its environment, the user's services, a directory for caches, the log, the
-        model providers. **None** is no backend. **Errors**: one diagnostic, and the plugin brings no backend. An id
-        that is taken stays with its first owner; a diagnostic names both.
-
-        ```python
-        from collections.abc import AsyncGenerator, Iterable
-        from contextlib import asynccontextmanager
-
-        from anyio.lowlevel import checkpoint
-
-        from ohm_subagents.plugin import (
-            Backend, BackendSpec, OhmError, Ok, Options, Result, RunOutput, RunRequest, Sink, TextDelta, hookimpl,
-        )
-
-
-        class ShoutBackend:
-            async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
-                await checkpoint()
-                answer = request.prompt.upper()
-                sink.emit(TextDelta(text=answer))
-                return Ok(RunOutput(text=answer))
-
-
-        @asynccontextmanager
-        async def open_shout(options: Options) -> AsyncGenerator[Backend, None]:
-            yield ShoutBackend()
-
-
-        @hookimpl
-        def ohm_backends() -> Iterable[BackendSpec]:
-            yield BackendSpec(id="shout", summary="Says it louder.", options=Options, open=open_shout)
-        ```
-        """
-        ...
-
-    @hookspec
-    def ohm_models(self, context: BackendContext) -> Iterable[ModelSpec]:
-        """Offer model providers to the in-process backend.
-
-        **Called** once, before the first task; again if a plugin is registered later, and at each reconfiguration. A
-        spec's `open` is called for the first task that names a model of its provider; import heavy things there.
-        **Arguments**: `context`, as for `ohm_backends`. **None** is no provider. **Errors**: one diagnostic, and the
-        plugin brings no provider. A provider that is taken stays with its first owner; a diagnostic names both.
-
-        ```python
-        from __future__ import annotations
-
-        from collections.abc import Iterable
-        from typing import TYPE_CHECKING
-
-        from ohm_subagents.plugin import ModelPattern, ModelSpec, OhmError, Ok, Result, hookimpl
-
-        if TYPE_CHECKING:
-            from pydantic_ai.models import Model
-
-
-        def open_canned(pattern: ModelPattern) -> Result[Model, OhmError]:
-            from pydantic_ai.models.test import TestModel
-
-            return Ok(TestModel(custom_output_text=f"You asked {pattern.model}."))
-
-
-        @hookimpl
-        def ohm_models() -> Iterable[ModelSpec]:
-            yield ModelSpec(provider="canned", summary="Answers without thinking.", open=open_canned)
-        ```
-        """
-        ...
-
-    @hookspec
-    def ohm_profiles(self, config: Mapping[str, JsonValue]) -> Iterable[Profile]:
-        """Offer profiles, below the user's and the project's own files.
-
-        **Called** when the profiles are read: at the start and at each reconfiguration. **Arguments**: `config` is what
-        ohm.json has under `subagents`, as written; each plugin gets its own copy. **None** is no profile.
-        **Errors**: one diagnostic, and the plugin brings no profile. An id that another plugin has taken stays with it;
-        a diagnostic names both.
-
-        ```python
-        from collections.abc import Iterable, Mapping
-
-        from pydantic import JsonValue
-
-        from ohm_subagents.plugin import Profile, ToolPolicy, hookimpl
-
-
-        @hookimpl
-        def ohm_profiles(config: Mapping[str, JsonValue]) -> Iterable[Profile]:
-            if "reviewer" in config:
-                yield Profile(
-                    id="reviewer",
-                    name="Reviewer",
-                    summary="Reads a change and says what is wrong with it.",
-                    prompt="Review the change. Name the file and line of every finding.",
-                    tools=ToolPolicy(allowed=("read", "grep")),
-                )
-        ```
-        """
-        ...
-
-    @hookspec
-    def ohm_tool_suites(self) -> Iterable[ToolSuiteSpec]:
-        """Offer tool suites: `parent` tools delegate work, `child` tools are given to subagents, `both` are either.
-
-        **Called** once, before the first suite is mounted; again if a plugin is registered later. A spec's `build` is
-        called only for a suite that is mounted. **Arguments**: none. **None** is no suite. **Errors**: one diagnostic,
-        and the plugin brings no suite. A name that is taken stays with its first owner; a diagnostic names both.
-
-        ```python
-        from collections.abc import Iterable
-
-        from ohm_subagents.plugin import SuiteContext, Tool, ToolCall, ToolResult, ToolSuiteSpec, hookimpl
-
-
-        def build_roster(context: SuiteContext) -> tuple[Tool, ...]:
-            async def execute(call: ToolCall) -> ToolResult:
-                ids = [profile.id for profile in context.profiles()]
-                return ToolResult(text=", ".join(ids), details={"ids": [*ids]})
-
-            return (
-                Tool(
-                    name="roster",
-                    label="Roster",
-                    description="Lists the subagents that can be started.",
-                    input_schema={"type": "object", "properties": {}},
-                    execute=execute,
-                    call_view=lambda arguments, theme: "roster",
-                ),
-            )
-
-
-        @hookimpl
-        def ohm_tool_suites() -> Iterable[ToolSuiteSpec]:
-            yield ToolSuiteSpec(name="roster", summary="One tool that lists subagents.", build=build_roster)
-        ```
-        """
-        ...
 
     @hookspec
     def ohm_permission(self, request: PermissionRequest) -> Decision | None:
@@ -294,3 +145,9 @@ class Hooks(Protocol):
         ```
         """
         ...
+
+
+HOOKS_BY_NAME: Final = {
+    name: hook for kind in (Offers, Hooks) for name, hook in vars(kind).items() if name.startswith("ohm_")
+}
+"""The specs, those of `Offers` first."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, ToolRowRequest
     from ohm_subagents._plugins.observer import Observer
+    from ohm_subagents._plugins.stores import StoreSpec
     from ohm_subagents._plugins.suites import ToolSuiteSpec
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.place import Place
@@ -143,6 +144,10 @@ class PluginHost:
     def models(self) -> Mapping[str, ModelSpec]:
         """Model providers by name."""
         return self._collection.models
+
+    def stores(self) -> Mapping[str, StoreSpec]:
+        """Stores by id."""
+        return self._collection.stores
 
     def tool_suites(self) -> Mapping[str, ToolSuiteSpec]:
         """Tool suites by name."""

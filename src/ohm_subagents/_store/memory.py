@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._store.history import recorded
-from ohm_subagents._store.retention import Hidden, Retention, RetentionPolicy
-from ohm_subagents._store.transcript import Streamed
+from ohm_subagents._plugins.stores import RetentionPolicy, TaskQuery
+from ohm_subagents._store.history import events_of
+from ohm_subagents._store.retention import Hidden, Retention
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 
+    from ohm_subagents._plugins.stores import Store, StoreRequest
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event, Recorded
@@ -24,12 +26,18 @@ if TYPE_CHECKING:
 
 
 _NOTHING: Final[Mapping[TaskId, Hidden]] = MappingProxyType({})
+_EVERY: Final = TaskQuery()
+
+
+@asynccontextmanager
+async def open_memory(request: StoreRequest) -> AsyncGenerator[Store]:
+    """Open an empty store."""
+    yield MemoryStore(request.clock, request.policy)
 
 
 class MemoryStore:
     """A dictionary of tasks by id, in order of creation."""
 
-    place = None
     first_sequence = 1
 
     def __init__(
@@ -41,8 +49,7 @@ class MemoryStore:
         self._retention = Retention(policy or RetentionPolicy())
         self._diagnostics = diagnostics
 
-    def count(self) -> int:
-        return len(self._tasks)
+    # Writing
 
     def save(self, task: Task, event: Event) -> None:
         del event
@@ -59,7 +66,7 @@ class MemoryStore:
     def restore(
         self, tasks: Iterable[Task], expired: Mapping[TaskId, str], hidden: Mapping[TaskId, Hidden] = _NOTHING
     ) -> None:
-        """Tasks of an earlier process, and what is known of those that are gone."""
+        """Take in tasks of an earlier process, and what is known of those that are gone."""
         self._hidden.update(hidden)
         for task_id, why in expired.items():
             self._retention.remember(task_id, why)
@@ -72,51 +79,9 @@ class MemoryStore:
         self._drop_expired()
         self._evict()
 
-    @property
-    def kept(self) -> tuple[Task, ...]:
-        """Every task as it is, whatever its time; from any thread."""
-        return tuple(self._tasks.values())
-
-    @property
-    def hidden(self) -> dict[TaskId, Hidden]:
-        """What is past its time; from any thread."""
-        return dict(tuple(self._hidden.items()))
-
-    @property
-    def reasons(self) -> dict[TaskId, str]:
-        """Why tasks are gone; from any thread."""
-        return dict(tuple(self._retention.reasons.items()))
-
-    def get(self, task_id: TaskId) -> Result[Task, OhmError]:
-        self._drop_expired()
-        task = self._tasks.get(task_id)
-        return Err(self._retention.reason(task_id)) if task is None else Ok(task)
-
     def retain(self, policy: RetentionPolicy) -> None:
         self._retention.policy = policy
         self._evict()
-
-    def tasks(self) -> Iterator[Task]:
-        self._drop_expired()
-        return iter(tuple(self._tasks.values()))
-
-    @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        return self._diagnostics
-
-    def recent(self) -> tuple[Task, ...]:
-        return tuple(self.tasks())
-
-    def session(self, session_id: SessionId) -> tuple[Task, ...]:
-        return tuple(task for task in self.tasks() if task.session_id == session_id)
-
-    async def history(self, task: Task) -> tuple[Recorded, ...]:
-        await checkpoint()
-        return recorded(task, (Streamed.of(task),))
-
-    def is_foreign(self, task_id: TaskId) -> bool:
-        del task_id
-        return False
 
     async def flush(self) -> None:
         """Nothing survives this process."""
@@ -136,3 +101,46 @@ class MemoryStore:
             self._retention.returned(hidden.task)
         for task_id in self._retention.expired(now_ms):
             self._hidden[task_id] = Hidden(task=self._tasks.pop(task_id), at_ms=now_ms)
+
+    # Reading
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        return self._diagnostics
+
+    @property
+    def place(self) -> str | None:
+        return None
+
+    def count(self, query: TaskQuery | None = None) -> int:
+        return len(self._tasks) if query is None else sum(1 for _ in self.list(query))
+
+    def get(self, task_id: TaskId) -> Result[Task, OhmError]:
+        self._drop_expired()
+        task = self._tasks.get(task_id)
+        return Err(self._retention.reason(task_id)) if task is None else Ok(task)
+
+    def tasks(self) -> Iterator[Task]:
+        self._drop_expired()
+        return iter(tuple(self._tasks.values()))
+
+    def list(self, query: TaskQuery = _EVERY) -> Iterator[Result[Task, OhmError]]:
+        return (Ok(task) for task in reversed([*self.tasks()]) if query.matches(task))
+
+    def recent(self) -> tuple[Task, ...]:
+        return tuple(self.tasks())
+
+    def session(self, session_id: SessionId) -> tuple[Task, ...]:
+        return tuple(task for task in self.tasks() if task.session_id == session_id)
+
+    async def history(self, task: Task) -> tuple[Recorded, ...]:
+        await checkpoint()
+        return events_of(task)
+
+    def is_foreign(self, task_id: TaskId) -> bool:
+        del task_id
+        return False
+
+    def owner(self, task_id: TaskId) -> str:
+        del task_id
+        return "elsewhere"

@@ -1,95 +1,39 @@
-"""Which store, where; and that it is closed."""
+"""Opens the store that was chosen; where there can be none, one in memory that says why."""
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Literal
-
-import anyio
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
 
 from ohm_subagents._store.memory import MemoryStore
 from ohm_subagents.contract.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-    from pathlib import Path
+    from collections.abc import AsyncGenerator, Mapping
 
-    from ohm_subagents._store.protocol import Store
-    from ohm_subagents._store.retention import RetentionPolicy
-    from ohm_subagents._store.schema import Sync
-    from ohm_subagents._store.snapshot import SnapshotStore
-    from ohm_subagents._store.sqlite import SqliteStore
-    from ohm_subagents.contract.ids import Clock
-
-StoreKind = Literal["sqlite", "snapshot", "memory"]
-
-
-def no_seam(_step: str) -> None:
-    """Nothing happens there."""
+    from ohm_subagents._plugins.stores import Store, StoreRequest, StoreSpec
+    from ohm_subagents.contract.diagnostics import Severity
 
 
 @asynccontextmanager
-async def open_store(
-    kind: StoreKind,
-    directory: Path,
-    *,
-    clock: Clock,
-    policy: RetentionPolicy,
-    sync: Sync = "normal",
-    name_of: Callable[[str], str] = str,
-    seam: Callable[[str], None] = no_seam,
-) -> AsyncGenerator[Store]:
-    """A store in `directory`, flushed and closed at the end; where none can be, one in memory that says why.
-
-    `sync`: with `full` not even a power cut loses what was flushed. `name_of` gives the name of a profile, which the
-    snapshot file does not hold. `seam` is for tests of `sqlite`: see `Writer`.
-    """
-    if kind == "memory":
-        yield MemoryStore(clock, policy)
-        return
-    opened: SqliteStore | SnapshotStore | str
-    if kind == "sqlite":
-        opened = _sqlite(directory, clock=clock, policy=policy, sync=sync, name_of=name_of, seam=seam)
-    else:
-        opened = _snapshot(directory, clock=clock, policy=policy, name_of=name_of)
-    if isinstance(opened, str):
-        told = Diagnostic(subject="subagents.store", message=f"Tasks are kept in memory only: {opened}.")
-        yield MemoryStore(clock, policy, diagnostics=(told,))
-        return
-    try:
-        yield opened
-    finally:
-        with anyio.CancelScope(shield=True):
-            await opened.flush()
-        opened.close()
+async def open_store(chosen: str, specs: Mapping[str, StoreSpec], request: StoreRequest) -> AsyncGenerator[Store]:
+    """Open the store of this id, which is flushed and closed at the end."""
+    async with AsyncExitStack() as stack:
+        store: Store
+        try:
+            store = await stack.enter_async_context(spec_of(chosen, specs).open(request))
+        except OSError as exc:
+            severity: Severity = "warning" if chosen in specs else "error"
+            message = f"Tasks are kept in memory only: {exc}."
+            told = Diagnostic(subject="subagents.store", message=message, severity=severity)
+            store = MemoryStore(request.clock, request.policy, diagnostics=(told,))
+        yield store
 
 
-def _sqlite(
-    directory: Path,
-    *,
-    clock: Clock,
-    policy: RetentionPolicy,
-    sync: Sync,
-    name_of: Callable[[str], str],
-    seam: Callable[[str], None],
-) -> SqliteStore | str:
-    """The store, or why there is none."""
-    from ohm_subagents._store.database import UNUSABLE, open_database  # noqa: PLC0415  only who keeps tasks needs it
-
-    try:
-        return open_database(directory, clock=clock, policy=policy, sync=sync, name_of=name_of, seam=seam)
-    except UNUSABLE as exc:
-        return f"the registry in '{directory}' cannot be used, {exc}"
-
-
-def _snapshot(
-    directory: Path, *, clock: Clock, policy: RetentionPolicy, name_of: Callable[[str], str]
-) -> SnapshotStore | str:
-    from ohm_subagents._store.snapshot import SnapshotStore  # noqa: PLC0415  only who keeps tasks needs it
-
-    try:
-        return SnapshotStore(directory, clock=clock, policy=policy, name_of=name_of)
-    except BlockingIOError:
-        return f"another process uses the snapshot in '{directory}'"
-    except OSError as exc:
-        return f"the snapshot in '{directory}' cannot be used, {exc}"
+def spec_of(chosen: str, specs: Mapping[str, StoreSpec]) -> StoreSpec:
+    """Return the store of this id; raises OSError where no plugin offers it."""
+    if chosen not in specs:
+        offered = ", ".join(f"'{store_id}'" for store_id in specs)
+        unknown = f"there is no store '{chosen}'; set subagents.store to one of {offered}"
+        raise OSError(unknown)
+    return specs[chosen]

@@ -1,4 +1,4 @@
-"""What becomes of a task whose process died: it fails, and keeps what it had."""
+"""A task whose process died has failed, and keeps what it had."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def recovered(task: Task, *, now_ms: int) -> tuple[Task, tuple[Event, ...]]:
-    """The task as failed with `task_rehydrated_incomplete` (task-v1, 13), and the events that made it so."""
+    """Return the task as failed with `task_rehydrated_incomplete`, and the events that made it so."""
     outcome = Failed(
         error=OhmError(
             code=ErrorCode.REHYDRATED_INCOMPLETE,
@@ -40,7 +40,7 @@ def recovered(task: Task, *, now_ms: int) -> tuple[Task, tuple[Event, ...]]:
     return task, tuple(events)
 
 
-def told(task: Task) -> Diagnostic:
-    """What the user reads of it; `task` is as it was found."""
+def recovery_note(task: Task) -> Diagnostic:
+    """Return what the user reads of it; `task` is as it was found."""
     message = f"Task '{task.id}' restored from non-terminal '{task.status}' state and marked failed"
     return Diagnostic(subject="subagents.store", message=message)

@@ -1,4 +1,4 @@
-"""What expires, what is evicted, and why (004, Persistence details). Costs the same however many tasks are kept."""
+"""What expires, what is evicted, and why. Costs the same however many tasks are kept."""
 
 from __future__ import annotations
 
@@ -6,52 +6,39 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ohm_subagents.contract.activity import MAX_EVENTS
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ohm_subagents._plugins.stores import RetentionPolicy
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Task
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetentionPolicy:
-    """A settled task can be looked up for `retention_ms`; beyond `max_entries` tasks the settled ones go, oldest first.
-
-    A task of a file that says nothing of it is read with its newest `max_events` events.
-    """
-
-    retention_ms: int = 86_400_000
-    max_entries: int = 200
-    max_reasons: int = 500
-    max_events: int = MAX_EVENTS
-
-
 def expired_why(policy: RetentionPolicy) -> str:
-    """Why a task is gone that was kept long enough."""
+    """Return why a task is gone that was kept long enough."""
     return f"expired by retention policy after {policy.retention_ms}ms"
 
 
 def evicted_why(policy: RetentionPolicy) -> str:
-    """Why a task is gone that made room for others."""
+    """Return why a task is gone that made room for others."""
     return f"evicted by capacity policy after reaching max {policy.max_entries} tasks"
 
 
 def expired(task_id: TaskId, why: str) -> OhmError:
-    """What is said of a task that is gone."""
+    """Return the error for a task that is gone."""
     return OhmError(code=ErrorCode.TASK_EXPIRED, message=f"Task id '{task_id}' {why}")
 
 
 def unknown(task_id: TaskId) -> OhmError:
-    """What is said of a task that was never there, or so long ago that nobody remembers."""
+    """Return the error for a task that was never there, or so long ago that its reason is forgotten."""
     return OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=f"Unknown task id '{task_id}'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hidden:
-    """A task that was found to be past its time: nothing that a clock says removes one."""
+    """A task that was found to be past its time; nothing that a clock says removes one."""
 
     task: Task
     at_ms: int
@@ -66,15 +53,15 @@ class Retention:
         self.reasons: OrderedDict[TaskId, str] = OrderedDict()
 
     def created(self, task_id: TaskId) -> None:
-        """A new task may have the id of one that is gone."""
+        """Forget why an earlier task of this id is gone."""
         self.reasons.pop(task_id, None)
 
     def ended(self, task_id: TaskId, at_ms: int) -> None:
-        """A task has settled; its time runs from now on."""
+        """Record that a task has settled; its time runs from now on."""
         self._ended[task_id] = at_ms
 
     def expired(self, now_ms: int) -> Iterator[TaskId]:
-        """Forget what has been kept long enough; the caller hides it."""
+        """Yield what has been kept long enough, for the caller to hide."""
         while self._ended:
             task_id, ended_ms = next(iter(self._ended.items()))
             if now_ms - ended_ms < self.policy.retention_ms:
@@ -82,18 +69,18 @@ class Retention:
             yield self._forget(task_id, expired_why(self.policy))
 
     def evicted(self, count: int) -> Iterator[TaskId]:
-        """Forget the oldest settled tasks until `count` fits; tasks that are not settled are never evicted."""
+        """Yield the oldest settled tasks until `count` fits; tasks that are not settled are never evicted."""
         for _ in range(min(count - self.policy.max_entries, len(self._ended))):
             yield self._forget(next(iter(self._ended)), evicted_why(self.policy))
 
     def returned(self, task: Task) -> None:
-        """It was hidden by a clock that has gone back since."""
+        """Show a task again that was hidden by a clock that has been set back since."""
         self.reasons.pop(task.id, None)
         self._ended[task.id] = task.ended_ms or 0
         self._ended = OrderedDict(sorted(self._ended.items(), key=lambda entry: entry[1]))
 
     def reason(self, task_id: TaskId) -> OhmError:
-        """Why there is no such task."""
+        """Return why there is no such task."""
         why = self.reasons.get(task_id)
         return unknown(task_id) if why is None else expired(task_id, why)
 
@@ -103,7 +90,7 @@ class Retention:
         return task_id
 
     def remember(self, task_id: TaskId, why: str) -> None:
-        """So many reasons, then the oldest is forgotten."""
+        """Remember why a task is gone; beyond `max_reasons` the oldest reason is forgotten."""
         self.reasons[task_id] = why
         if len(self.reasons) > self.policy.max_reasons:
             self.reasons.popitem(last=False)

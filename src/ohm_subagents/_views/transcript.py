@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -48,16 +47,7 @@ if TYPE_CHECKING:
 _STREAMS: Final[Mapping[type, str]] = MappingProxyType({TextDelta: "assistant", ThinkingDelta: "thinking"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
-    """So many events are not kept one by one; `text` is what the assistant said in them."""
-
-    at_ms: int
-    missing: int
-    text: str
-
-
-def transcript_lines(task: Task, history: Iterable[Recorded | Gap]) -> Iterator[str]:
+def transcript_lines(task: Task, history: Iterable[Recorded]) -> Iterator[str]:
     """Prompts, what the assistant said, tool calls and results, how each run ended; times count from the start.
 
     An answer that was streamed is not told twice.
@@ -72,22 +62,19 @@ def transcript_lines(task: Task, history: Iterable[Recorded | Gap]) -> Iterator[
         yield from (f"  {line}" if line else "" for line in printable(body).split("\n") if body)
 
 
-def _blocks(history: Iterable[Recorded | Gap]) -> Iterator[tuple[int, str, str]]:
+def _blocks(history: Iterable[Recorded]) -> Iterator[tuple[int, str, str]]:
     """When, what, and its text."""
     said = ""
     for stream, entries in groupby(history, key=_stream):
         if stream is not None:
-            pieces = [entry for entry in entries if isinstance(entry, Recorded)]
+            pieces = [*entries]
             text = "".join(one.event.text for one in pieces if isinstance(one.event, TextDelta | ThinkingDelta))
             said = text if stream == "assistant" else said
             if text.strip():
                 yield pieces[0].at_ms, stream, text.strip("\n")
             continue
         for entry in entries:
-            if isinstance(entry, Gap):
-                said = entry.text
-                yield entry.at_ms, f"{UPDATED} {entry.missing} event(s) that are not kept one by one", said.strip("\n")
-            elif isinstance(entry.event, RunEnded):
+            if isinstance(entry.event, RunEnded):
                 if entry.event.output.strip() not in {"", said.strip()}:
                     yield entry.at_ms, "answer", entry.event.output.strip("\n")
                 said = ""
@@ -96,8 +83,8 @@ def _blocks(history: Iterable[Recorded | Gap]) -> Iterator[tuple[int, str, str]]
                 yield entry.at_ms, *told
 
 
-def _stream(entry: Recorded | Gap) -> str | None:
-    return None if isinstance(entry, Gap) else _STREAMS.get(type(entry.event))
+def _stream(entry: Recorded) -> str | None:
+    return _STREAMS.get(type(entry.event))
 
 
 def _ending(outcome: Outcome) -> tuple[str, str]:

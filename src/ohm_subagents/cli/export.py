@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
@@ -14,24 +13,22 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
-from ohm_subagents._store.history import event_fields, history
-from ohm_subagents._store.record import encoded
 from ohm_subagents._views.projection import project_task
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
-from ohm_subagents.cli.reading import NOTHING_KEPT
+from ohm_subagents.cli.reading import NOTHING_KEPT, event_fields
 from ohm_subagents.cli.terminal import json_line, print_json_lines, print_text
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.run import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import AsyncGenerator, Generator
     from typing import BinaryIO
 
     from pydantic import JsonValue
 
     from ohm_subagents._config.schema import OhmConfig
-    from ohm_subagents.cli.registry import Registry
     from ohm_subagents.contract import Task
+    from ohm_subagents.store import Store
 
 VERSION: Final = "ohm.tasks.v1"
 """Of a line. A reader ignores keys that it does not know, so additions need no new number."""
@@ -47,17 +44,18 @@ class Export:
     with_checkpoints: bool
 
 
-def export_tasks(wanted: Export, registry: Registry, _config: OhmConfig) -> int:
+async def export_tasks(wanted: Export, store: Store, _config: OhmConfig) -> int:
     """Write all of it to standard output, or whole or not at all to a file; the exit code."""
-    if registry.place is None:
+    if store.place is None:
         complain(NOTHING_KEPT)
     if wanted.file is None:
-        print_json_lines(_exported(wanted, registry))
+        async for fields in _exported(wanted, store):
+            print_json_lines([fields])
         return SUCCESS
     count = 0
     try:
         with _new_file(wanted.file, force=wanted.force) as stream:
-            for fields in _exported(wanted, registry):
+            async for fields in _exported(wanted, store):
                 stream.write(f"{json_line(fields)}\n".encode(errors="backslashreplace"))
                 count += 1
     except FileExistsError:
@@ -86,17 +84,16 @@ def _new_file(file: Path, *, force: bool) -> Generator[BinaryIO]:
         Path(drafted).unlink(missing_ok=True)
 
 
-def _exported(wanted: Export, registry: Registry) -> Iterator[dict[str, JsonValue]]:
-    session = None if wanted.session is None else SessionId(wanted.session)
-    for task in registry.whole(session):
-        fields = _fields(task, [event_fields(entry) for entry in history(task, registry.transcript(task))])
+async def _exported(wanted: Export, store: Store) -> AsyncGenerator[dict[str, JsonValue]]:
+    for task in store.tasks() if wanted.session is None else store.session(SessionId(wanted.session)):
+        fields = task_fields(task, [event_fields(one) for one in await store.history(task)])
         if wanted.with_checkpoints:
             fields["checkpoint"] = task.activity.checkpoint
         yield {name: value for name, value in fields.items() if value is not None}
 
 
-def _fields(task: Task, events: list[dict[str, JsonValue]]) -> dict[str, JsonValue]:
-    """The envelope of the task, uncut, then what it leaves out."""
+def task_fields(task: Task, events: list[dict[str, JsonValue]]) -> dict[str, JsonValue]:
+    """Return the envelope of a task, uncut, then what it leaves out."""
     return {
         "export_version": VERSION,
         **project_task(task, output_max_chars=sys.maxsize).payload(),
@@ -117,5 +114,5 @@ def _adapter() -> TypeAdapter[tuple[Run, ...]]:
 
 
 def _runs(runs: tuple[Run, ...]) -> JsonValue:
-    written: JsonValue = json.loads(encoded(_adapter(), runs))
+    written: JsonValue = _adapter().dump_python(runs, mode="json")
     return written

@@ -15,10 +15,10 @@ from typing import Annotated, Final
 import typer
 
 from ohm_subagents.cli.exits import BAD_USAGE, TASK_FAILED, complain, finish
-from ohm_subagents.cli.kept import task, tasks_app
 from ohm_subagents.cli.parameters import HERE, AsJson, Config, Cwd
 from ohm_subagents.cli.plugin_commands import PluginCommands
 from ohm_subagents.cli.profile import profile_app, profiles
+from ohm_subagents.cli.task_commands import task, tasks_app
 from ohm_subagents.cli.terminal import OutputLost, harmless, print_text
 
 _EXAMPLES: Final = """Examples:

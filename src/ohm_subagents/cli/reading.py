@@ -1,42 +1,71 @@
-"""Commands that read what is kept: no event loop, no plugin, no model."""
+"""Commands that read what is kept: no model, no suite."""
 
 from __future__ import annotations
 
+import time
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, TypeAlias
+
+import anyio
 
 from ohm_subagents._config.env import process_env
 from ohm_subagents._config.load import load_config
 from ohm_subagents.cli.exits import BAD_USAGE, TASK_FAILED, complain, report
-from ohm_subagents.cli.registry import open_registry
 from ohm_subagents.contract.result import Err, Ok
+from ohm_subagents.store import event_to_json, stored_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from ohm_subagents._config.schema import OhmConfig
-    from ohm_subagents.cli.registry import Registry
+    from pydantic import JsonValue
 
-Look: TypeAlias = "Callable[[Registry, OhmConfig], int]"
+    from ohm_subagents._config.schema import OhmConfig
+    from ohm_subagents.contract import Recorded, Task
+    from ohm_subagents.store import Store
+
+Show: TypeAlias = "Callable[[Store, OhmConfig], Awaitable[int]]"
 NOTHING_KEPT = 'Nothing is kept: subagents.store is "memory", so tasks are gone with the process that ran them.'
 
 
-def read(look: Look, *, cwd: Path, config: Path | None) -> int:
-    """The exit code of `look`; 2 when the configuration cannot be read, 1 when the registry cannot."""
+def read(show: Show, *, cwd: Path, config: Path | None) -> int:
+    """Return the exit code of `show`; 2 when the configuration cannot be read, 1 when the store cannot."""
     match load_config(cwd=cwd, config=config, env=process_env()):
         case Err(error):
             complain(error)
             return BAD_USAGE
         case Ok(loaded):
             report(loaded.diagnostics)
-    with open_registry(loaded.config, cwd) as opened:
-        match opened:
-            case Err(why):
-                complain(why)
-                return TASK_FAILED
-            case Ok(registry):
-                told = registry.diagnostics
-                report(told)
-                code = look(registry, loaded.config)
-                report(each for each in registry.diagnostics if each not in told)  # what was found on the way
-                return code
+            return anyio.run(_shown, show, loaded.config, cwd)
+
+
+async def _shown(show: Show, config: OhmConfig, cwd: Path) -> int:
+    async with AsyncExitStack() as stack:
+        try:
+            store = await stack.enter_async_context(stored_tasks(config, cwd=cwd))
+        except OSError as exc:
+            why = str(exc)
+            complain(f"{why[:1].upper()}{why[1:]}.")
+            return TASK_FAILED
+        told = store.diagnostics
+        report(told)
+        code = await show(store, config)
+        report(each for each in store.diagnostics if each not in told)  # what was found on the way
+        return code
+
+
+def owner_of(task: Task, store: Store) -> str:
+    """Return who runs a task, for people; empty for a settled one."""
+    return "" if task.is_terminal else store.owner(task.id)
+
+
+def now_ms() -> int:
+    """Return the time in epoch milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+def event_fields(recorded: Recorded) -> dict[str, JsonValue]:
+    """Return an event as it is printed: its time, its kind, then its fields."""
+    written = event_to_json(recorded.event)
+    fields = {name: value for name, value in written.items() if name not in {"version", "kind"}}
+    return {"at_ms": recorded.at_ms, "kind": written["kind"], **fields}

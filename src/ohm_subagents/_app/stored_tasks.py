@@ -1,0 +1,62 @@
+"""The configured store, opened by a program that only reads what is kept."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ohm_subagents._app.assembly import listed, system_clock
+from ohm_subagents._config.env import config_dir, process_env
+from ohm_subagents._plugins.host import PluginHost
+from ohm_subagents._plugins.stores import RetentionPolicy, Store, StoreRequest
+from ohm_subagents._profiles.catalog import load_catalog
+from ohm_subagents._store import hooks as builtin_stores
+from ohm_subagents._store.opening import spec_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+    from pathlib import Path
+
+    from ohm_subagents._config.schema import OhmConfig
+    from ohm_subagents._plugins.stores import StoreSpec
+
+
+@asynccontextmanager
+async def stored_tasks(config: OhmConfig, *, cwd: Path) -> AsyncGenerator[Store]:
+    """Open the store that a configuration names, to read from it: nothing is made, and nothing but the dead is changed.
+
+    Tasks whose process has died are failed on the way, as the next `Ohm` would. Raises OSError where the store cannot
+    be used; its text says why.
+    """
+    directory = config_dir(process_env())
+
+    @cache
+    def names() -> Mapping[str, str]:
+        catalog = load_catalog(cwd=cwd, config_dir=directory, plugin_profiles=())
+        return {profile.id: profile.name for profile in catalog.profiles}
+
+    request = StoreRequest(
+        directory=directory,
+        clock=system_clock,
+        policy=RetentionPolicy(
+            retention_ms=config.subagents.task_retention_ms,
+            max_entries=config.task_max_entries,
+            max_reasons=config.task_max_expired_entries,
+            max_events=config.task_max_events,
+        ),
+        sync=config.subagents.store_sync,
+        name_of=lambda profile_id: names().get(profile_id, profile_id),
+        is_reader=True,
+    )
+    async with spec_of(config.subagents.store, _specs(config)).open(request) as store:
+        yield store
+
+
+def _specs(config: OhmConfig) -> Mapping[str, StoreSpec]:
+    """The stores that are built in; those of plugins only if one of them is wanted, since importing them takes long."""
+    host = PluginHost()
+    host.register(builtin_stores, "stores", origin="builtin")
+    if config.subagents.store not in host.stores():
+        host.register_installed(load=listed(config.load_plugins), block=listed(config.block_plugins))
+    return host.stores()

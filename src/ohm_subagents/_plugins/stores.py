@@ -1,0 +1,158 @@
+"""What a store of tasks promises, and how a plugin offers one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from ohm_subagents.contract.activity import MAX_EVENTS
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.errors import OhmError
+from ohm_subagents.contract.events import Event, Recorded
+from ohm_subagents.contract.ids import Clock, SessionId, TaskId
+from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.result import Result
+from ohm_subagents.contract.task import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionPolicy:
+    """How long and how many tasks are kept."""
+
+    retention_ms: int = 86_400_000
+    """A settled task can be looked up for so many milliseconds."""
+    max_entries: int = 200
+    """Beyond so many tasks the settled ones are removed, oldest first."""
+    max_reasons: int = 500
+    """Of so many tasks that are gone the store remembers why."""
+    max_events: int = MAX_EVENTS
+    """A task of a file that does not say it is read with so many of its newest events."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskQuery:
+    """Which tasks to list; what is None or empty does not choose."""
+
+    status: str | None = None
+    """Only tasks of this status."""
+    session: str | None = None
+    """Only tasks of this session."""
+    profile: str | None = None
+    """Only tasks of this profile; upper and lower case are the same."""
+    id_prefix: str = ""
+    """Only tasks whose id begins with it."""
+
+    def matches(self, task: Task) -> bool:
+        """Return True for a task that the query chooses."""
+        return (
+            self.status in {None, task.status}
+            and self.session in {None, task.session_id}
+            and (self.profile is None or fold_id(self.profile) == fold_id(task.assignment.profile))
+            and task.id.startswith(self.id_prefix)
+        )
+
+
+class Store(Protocol):
+    """Keeps the newest state of every task. Saving is synchronous: state never changes half-way.
+
+    A store that several processes share shows the tasks of all of them; only the owner of a task changes it.
+    """
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What was found since the store was opened: tasks that were salvaged, recovered or lost."""
+        ...
+
+    @property
+    def place(self) -> str | None:
+        """Where the tasks are kept; None if they are gone with the process."""
+        ...
+
+    @property
+    def first_sequence(self) -> int:
+        """Where the numbers of new task ids begin, so that processes that share a store never give the same."""
+        ...
+
+    def count(self, query: TaskQuery | None = None) -> int:
+        """Return how many tasks are kept, or how many of them a query chooses."""
+        ...
+
+    def save(self, task: Task, event: Event) -> None:
+        """Keep an event that was just applied; `task` is the state after it. Costs the same however many are kept."""
+        ...
+
+    def get(self, task_id: TaskId) -> Result[Task, OhmError]:
+        """Return the newest state; else `unknown_task_id`, or `task_expired` with the policy that removed it."""
+        ...
+
+    def retain(self, policy: RetentionPolicy) -> None:
+        """Keep settled tasks by this policy from now on."""
+        ...
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield every task, oldest first."""
+        ...
+
+    def list(self, query: TaskQuery) -> Iterator[Result[Task, OhmError]]:
+        """Yield the tasks that a query chooses, newest first, or why one cannot be read; read as many as are taken."""
+        ...
+
+    def recent(self) -> tuple[Task, ...]:
+        """Return the tasks that this process runs or has lately run, from memory: for displays."""
+        ...
+
+    def session(self, session_id: SessionId) -> tuple[Task, ...]:
+        """Return the tasks that share a context, oldest first."""
+        ...
+
+    async def history(self, task: Task) -> tuple[Recorded, ...]:
+        """Return what happened in a task of this store, oldest first, without keeping the event loop waiting.
+
+        A store that keeps no log tells what the task itself holds; one text may then stand for several pieces.
+        """
+        ...
+
+    def is_foreign(self, task_id: TaskId) -> bool:
+        """Return True if another living process runs the task."""
+        ...
+
+    def owner(self, task_id: TaskId) -> str:
+        """Return who runs an unsettled task, for people: `pid 123`, or `elsewhere` where no number means anything."""
+        ...
+
+    async def flush(self) -> None:
+        """Wait until everything saved so far would survive the death of this process."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreRequest:
+    """What a store is opened with."""
+
+    directory: Path
+    """The user's directory, in which the store may make files of its own."""
+    clock: Clock
+    """Gives the time in epoch milliseconds."""
+    policy: RetentionPolicy
+    """How long tasks are kept; it may change later by `Store.retain`."""
+    sync: Literal["normal", "full"] = "normal"
+    """With `full`, what was flushed survives a power cut too."""
+    name_of: Callable[[str], str] = str
+    """Gives the name of a profile by its id."""
+    is_reader: bool = False
+    """Nothing will be saved: show what is kept, and neither make nor remove anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSpec:
+    """A store that a plugin offers; `subagents.store` names it by its id."""
+
+    id: str
+    """What `subagents.store` says to choose it."""
+    summary: str
+    """One sentence for people."""
+    open: Callable[[StoreRequest], AbstractAsyncContextManager[Store]]
+    """Open the store; on leaving, flush and close it. Raise OSError where it cannot be used: its text is told."""

@@ -1,0 +1,98 @@
+"""The documented JSON file of tasks as text."""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.contract.events import TextDelta, ToolEnded, ToolStarted, ToolUpdated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._store.retention import Hidden
+    from ohm_subagents.contract.events import Recorded
+    from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.task import Task
+
+FILE: Final = "ohm.subagents.tasks.json"
+SCHEMA: Final = 1
+_NOTHING: Final[Mapping[TaskId, Hidden]] = MappingProxyType({})
+
+
+def printed(
+    tasks: Iterable[Task], expired: Mapping[TaskId, str], hidden: Mapping[TaskId, Hidden] = _NOTHING, *, now_ms: int
+) -> bytes:
+    """The whole file. What the documented schema has no place for is left out, but for `expired`.
+
+    There a task that is gone has the reason, and one that is only hidden also its entry and when that was found.
+    """
+    root: dict[str, JsonValue] = {
+        "schemaVersion": SCHEMA,
+        "savedAtEpochMs": now_ms,
+        "entries": [_printed(task) for task in tasks],
+    }
+    gone: dict[str, JsonValue] = {str(task_id): why for task_id, why in expired.items()}
+    for task_id, each in hidden.items():
+        gone[task_id] = {"why": expired.get(task_id), "atEpochMs": each.at_ms, "entry": _printed(each.task)}
+    if gone:
+        root["expired"] = gone
+    return (json.dumps(root, indent=2, ensure_ascii=False) + "\n").encode(errors="replace")
+
+
+def _printed(task: Task) -> JsonValue:
+    record: dict[str, JsonValue] = {
+        "id": task.id,
+        "subagentType": task.assignment.profile,
+        "description": task.assignment.description,
+        "prompt": task.assignment.prompt,
+        "state": task.status,
+        "totalToolCalls": len(task.runs),  # it counts runs (Q44)
+        "activeToolCalls": sum(run.outcome is None for run in task.runs),
+        "startedAtEpochMs": task.assignment.created_ms,
+        "updatedAtEpochMs": task.updated_ms,
+    }
+    entry: dict[str, JsonValue] = {"record": record, "summary": task.summary}
+    if task.output:
+        entry["output"] = task.output
+    entry |= {
+        "backend": task.assignment.backend,
+        "provider": task.route.provider,
+        "model": task.route.model,
+        "runtime": task.route.runtime,
+        "route": task.route.route,
+        "invocation": task.assignment.invocation,
+        "followUpPrompts": [*_follow_ups(task)],
+    }
+    if task.ended_ms is not None:
+        record["endedAtEpochMs"] = task.ended_ms
+    if task.error is not None:
+        record |= {"lastErrorCode": str(task.error.code), "lastErrorMessage": task.error.message}
+        entry |= {"errorCode": str(task.error.code), "errorMessage": task.error.message}
+    entry["events"] = [_printed_event(recorded) for recorded in task.activity.events]
+    return entry
+
+
+def _follow_ups(task: Task) -> Iterator[str]:
+    for number, run in enumerate(task.runs):
+        asked = (run.prompt, *run.follow_ups) if number else run.follow_ups
+        yield from (prompt.strip() for prompt in asked)
+
+
+def _printed_event(recorded: Recorded) -> JsonValue:
+    match recorded.event:
+        case TextDelta(text=text):
+            fields: dict[str, JsonValue] = {"type": "assistant_text_delta", "delta": text}
+        case ToolStarted(call_id=call_id, tool=tool, args=args):
+            fields = {"type": "tool_start", "toolCallId": call_id, "toolName": tool, "argsText": args}
+        case ToolUpdated(call_id=call_id, tool=tool, text=text):
+            fields = {"type": "tool_update", "toolCallId": call_id, "toolName": tool, "partialText": text}
+        case ToolEnded(call_id=call_id, tool=tool, status=status, text=text):
+            ended = "success" if status == "success" else "error"
+            fields = {"type": "tool_end", "toolCallId": call_id, "toolName": tool, "resultText": text, "status": ended}
+        case _:
+            fields = {"type": "task_terminal", "terminal": "agent_end"}
+    return {**{key: value for key, value in fields.items() if value != ""}, "atEpochMs": recorded.at_ms}

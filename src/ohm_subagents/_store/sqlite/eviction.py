@@ -1,0 +1,135 @@
+"""What is past its time is hidden; what there is no room for is removed, many at a time, while nobody waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._store.retention import evicted_why, expired, expired_why
+from ohm_subagents._store.sqlite import rows
+from ohm_subagents._store.sqlite.schema import transaction
+from ohm_subagents._store.sqlite.writer_queue import Expired
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Set as AbstractSet
+
+    from ohm_subagents._plugins.stores import RetentionPolicy
+    from ohm_subagents._store.sqlite.stored import Row
+    from ohm_subagents._store.sqlite.writer_queue import WriterQueue
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.ids import Clock, TaskId
+    from ohm_subagents.contract.task import Task
+
+MANY: Final = 32
+"""So many tasks that leave are removed without waiting for the next heartbeat."""
+
+
+class Expiry:
+    """Hides what is past its time by the clock, which may be wrong: nothing is removed because of what it says.
+
+    A task that was found to be past its time stays hidden, whatever policy comes, until the clock is set back before
+    the moment in which that was found.
+    """
+
+    def __init__(self, clock: Clock, policy: RetentionPolicy, queue: WriterQueue, *, is_reader: bool) -> None:
+        self._clock = clock
+        self._policy = policy
+        self._queue = queue
+        self._is_queued = is_reader
+        self._is_reader = is_reader
+
+    def retain(self, policy: RetentionPolicy) -> None:
+        """Go by this policy from now on."""
+        self._policy = policy
+        self._queue_it()
+
+    @property
+    def settled_after_ms(self) -> int:
+        """What settled later than this is not past its time."""
+        return self._clock() - self._policy.retention_ms
+
+    def is_recorded(self, row: Row) -> bool:
+        """Return True if the task of a row was found to be past its time."""
+        return row.expired_ms is not None and row.expired_ms <= self._clock()
+
+    def within(self, task: Task) -> Result[Task, OhmError]:
+        """Return the task, or why it is gone."""
+        if task.ended_ms is None or task.ended_ms > self.settled_after_ms:
+            return Ok(task)
+        if not self._is_queued:
+            self._queue_it()
+        return Err(expired(task.id, expired_why(self._policy)))
+
+    def is_written(self) -> None:
+        """What was found so far is in the file; what is found from now on is not."""
+        self._is_queued = self._is_reader
+
+    def _queue_it(self) -> None:
+        self._is_queued = True
+        self._queue.put(Expired(policy=self._policy, now_ms=self._clock()))
+
+
+class Eviction:
+    """Chooses what makes room with the write that needs the room, and removes it later.
+
+    Changed in the thread of the writer; another thread reads `leaving`. A reader removes nothing.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, policy: RetentionPolicy, *, is_reader: bool) -> None:
+        self.policy = policy
+        self.leaving: dict[TaskId, str] = {}
+        """Why each of these tasks is gone, though its row may still be there."""
+        self.is_overdue = not is_reader
+        """The file may hold more than the policy allows: at the beginning, and after a change of the policy."""
+        self._connection = connection
+        self._is_reader = is_reader
+        self._has_failed = False
+
+    @property
+    def is_due(self) -> bool:
+        """True if it is worth a transaction now; after a failure the next heartbeat is soon enough."""
+        return not self._has_failed and (self.is_overdue or len(self.leaving) >= min(MANY, self.policy.max_reasons + 1))
+
+    @property
+    def is_urgent(self) -> bool:
+        """True if more tasks leave than reasons may be remembered."""
+        return len(self.leaving) > self.policy.max_reasons
+
+    def after(self, created: AbstractSet[TaskId], now_ms: int) -> dict[TaskId, str]:
+        """Choose what leaves once these have come in, perhaps under an old id; in the transaction that adds them."""
+        leaving = self.leaving
+        if self.is_overdue or not created:
+            return leaving
+        if leaving and not leaving.keys().isdisjoint(created):
+            leaving = {task_id: why for task_id, why in leaving.items() if task_id not in created}
+        over = self._kept() - len(leaving) - self.policy.max_entries
+        if over > len(created):  # more than they can have brought
+            rows.recount(self._connection)
+            over = self._kept() - len(leaving) - self.policy.max_entries
+        if over <= 0:
+            return leaving
+        oldest = [each for each in rows.ends(self._connection, over + len(leaving)) if each[0] not in leaving]
+        return {**leaving, **{task_id: self._why(now_ms - ended_ms) for task_id, ended_ms in oldest[:over]}}
+
+    def _why(self, age_ms: int) -> str:
+        return expired_why(self.policy) if age_ms >= self.policy.retention_ms else evicted_why(self.policy)
+
+    def _kept(self) -> int:
+        return rows.count(self._connection, "tasks") - rows.count(self._connection, "expired")
+
+    def remove(self, now_ms: int) -> list[TaskId]:
+        """Remove what leaves and what is too much, hide what is past its time, and return all of that.
+
+        Raises sqlite3.Error, and then nothing is removed.
+        """
+        if self._is_reader:
+            return []
+        self._has_failed = True
+        with transaction(self._connection):
+            if self.is_overdue:  # the time has just been read
+                rows.bring_back(self._connection, now_ms)
+            gone, is_all = rows.remove_old(self._connection, self.policy, now_ms, self.leaving)
+        self._has_failed = False
+        self.leaving, self.is_overdue = {}, not is_all
+        return gone

@@ -1,0 +1,243 @@
+"""The log of a task as lines of JSON, oldest first. A task is the fold of its log.
+
+A `state` line holds a whole task: one that was created, or one that was kept somewhere else before. The events after
+the last of them change it.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from ohm_subagents._store.history import COUNTED
+from ohm_subagents.contract.activity import Activity
+from ohm_subagents.contract.errors import as_declared
+from ohm_subagents.contract.event_json import events
+from ohm_subagents.contract.events import (
+    Checkpointed,
+    Event,
+    Failed,
+    Recorded,
+    RunEnded,
+    TaskSettled,
+    TextDelta,
+    ThinkingDelta,
+)
+from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.task import Assignment, Task, apply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.run import Run
+
+    Stamped = tuple[int, Event]
+    Entry = Stamped | Task | bytes
+
+_STATE: Final = "state"
+_KINDS: Final = {"text_delta": TextDelta, "thinking_delta": ThinkingDelta}
+_ELSEWHERE: Final = frozenset({"assignment", "activity", "checkpoint"})
+"""The records of a task, whose fields a state has beside its own, and what has a table of its own."""
+Value = TypeVar("Value")
+
+
+@cache
+def _adapters() -> tuple[TypeAdapter[Task], TypeAdapter[Assignment], TypeAdapter[Activity]]:
+    """What reads and writes tasks; made on first use, since it takes longer than all of our imports."""
+    return TypeAdapter(Task), TypeAdapter(Assignment), TypeAdapter(Activity)
+
+
+def as_json(adapter: TypeAdapter[Value], value: Value, *, exclude: Collection[str] = ()) -> bytes:
+    """Write a value as JSON; text that is no Unicode is replaced, so that the rest is kept."""
+    skipped = {*exclude}
+    try:
+        return adapter.dump_json(value, exclude=skipped)
+    except (PydanticSerializationError, UnicodeEncodeError):
+        plain = adapter.dump_python(value, exclude=skipped)
+        return json.dumps(plain, default=str, ensure_ascii=False).encode(errors="replace")
+
+
+# Writing
+
+
+def lines(entries: Sequence[Entry], failed: Callable[[Exception], None]) -> bytes:
+    """Write entries: a `Task` as a state, bytes as they are. Neighbouring texts of one stream share a line.
+
+    An entry that cannot be written is left out; `failed` gets the reason.
+    """
+    text = bytearray()
+    for group in _groups(entries):
+        try:
+            text += _line(group)
+        except Exception as exc:  # noqa: BLE001  a backend's event may hold anything; it costs itself only
+            failed(exc)
+            for entry in group:
+                with suppress(Exception):
+                    text += _line([entry])
+    return bytes(text)
+
+
+def merged(entries: Sequence[Entry]) -> list[Entry]:
+    """Return the same entries in less memory: neighbouring texts of one stream as the line that they will be."""
+    short: list[Entry] = []
+    for group in _groups(entries):
+        try:
+            short += [_text_line(group)] if len(group) > 1 else group
+        except TypeError:  # a text that is none: the writer tells it
+            short += group
+    return short
+
+
+def _groups(entries: Sequence[Entry]) -> Iterator[list[Any]]:
+    group: list[Entry] = []
+    stream: type | None = None
+    for entry in entries:
+        kind = type(entry[1]) if isinstance(entry, tuple) else None
+        if kind is not stream or kind not in {TextDelta, ThinkingDelta}:
+            if group:
+                yield group
+            group, stream = [], kind
+        group.append(entry)
+    if group:
+        yield group
+
+
+def _line(group: list[Any]) -> bytes:
+    entry = group[0]
+    if isinstance(entry, bytes):
+        return entry
+    if isinstance(entry, Task):
+        return b'{"kind":"state","task":%b}\n' % _state(entry)
+    if isinstance(entry[1], TextDelta | ThinkingDelta):
+        return _text_line(group)
+    if isinstance(entry[1], Checkpointed):  # the newest one has a table of its own
+        return b""
+    return b'{"at_ms":%d,%b\n' % (entry[0], as_json(events(), entry[1])[1:])
+
+
+def _state(task: Task) -> bytes:
+    """A task as one flat record, whatever it is divided into; what is empty is left out."""
+    tasks, assignments, activities = _adapters()
+    own, asked, reported = (
+        _fields(tasks, task),
+        _fields(assignments, task.assignment),
+        _fields(activities, task.activity),
+    )
+    return b"{%b,%b,%b}" % (own, asked, reported)
+
+
+def _fields(adapter: TypeAdapter[Value], part: Value) -> bytes:
+    empty = {name for name, value in vars(part).items() if value is None or value == ()}
+    return as_json(adapter, part, exclude=empty | _ELSEWHERE)[1:-1]
+
+
+def _text_line(group: list[Any]) -> bytes:
+    began_ms, first = group[0]
+    pieces = [event.text for _, event in group]
+    line: dict[str, object] = {"at_ms": began_ms, "kind": first.kind, "text": "".join(pieces)}
+    if len(pieces) > 1:
+        line |= {"lengths": [len(piece) for piece in pieces], "after_ms": [at_ms - began_ms for at_ms, _ in group]}
+    return json.dumps(line, separators=(",", ":"), ensure_ascii=False).encode(errors="replace") + b"\n"
+
+
+# Reading
+
+
+def folded(content: bytes) -> Result[Task, str]:
+    """Return the task of a log, without its checkpoint, or why there is none."""
+    state: dict[str, Any] | None = None
+    after: list[list[Stamped]] = []
+    for entry in parsed(content):
+        if isinstance(entry, dict):
+            state, after = entry, []
+        else:
+            after.append(entry)
+    if state is None:
+        return Err("it says nothing of a task")
+    made = task_of(state)
+    if isinstance(made, Err):
+        return made
+    task = made.ok_value
+    left = sum(len(group) for group in after if isinstance(group[0][1], COUNTED))
+    event_total, newest = task.activity.event_total + left, task.activity.max_events
+    for group in after:
+        left -= len(group) if isinstance(group[0][1], COUNTED) else 0
+        for at_ms, event in group if left < newest else _as_one(group):
+            task = apply(task, event, at_ms=at_ms)
+    return Ok(replace(task, activity=replace(task.activity, event_total=event_total)))
+
+
+def task_of(state: dict[str, Any]) -> Result[Task, str]:
+    """Return the task of a flat record, or why there is none."""
+    try:
+        task = _adapters()[0].validate_python({**state, "assignment": state, "activity": state})
+    except (ValidationError, TypeError) as exc:
+        fault = exc.errors()[0]["msg"] if isinstance(exc, ValidationError) else str(exc)
+        return Err(f"it holds no task of this version: {fault}")
+    assignment = replace(task.assignment, inherited=_declared_runs(task.assignment.inherited))
+    error = None if task.error is None else _declared_error(task.error)
+    return Ok(replace(task, assignment=assignment, runs=_declared_runs(task.runs), error=error))
+
+
+def history(content: bytes) -> tuple[Recorded, ...]:
+    """Return all events of a log."""
+    groups = (entry for entry in parsed(content) if not isinstance(entry, dict))
+    return tuple(Recorded(at_ms=at_ms, event=event) for group in groups for at_ms, event in group)
+
+
+def parsed(content: bytes) -> Iterator[dict[str, Any] | list[Stamped]]:
+    """Yield the states of a log, and its events in groups; a line that another version wrote is left out."""
+    for line in content.split(b"\n"):
+        try:
+            fields = json.loads(line)
+            if fields["kind"] == _STATE:
+                yield fields["task"]
+            elif "lengths" in fields:
+                yield _pieces(fields)
+            else:
+                yield [(int(fields.pop("at_ms")), _declared_event(events().validate_python(fields)))]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+
+
+def _pieces(fields: dict[str, Any]) -> list[Stamped]:
+    text, ends, make = str(fields["text"]), [*accumulate(fields["lengths"])], _KINDS[fields["kind"]]
+    return [
+        (fields["at_ms"] + after_ms, make(text=text[start:end]))
+        for start, end, after_ms in zip([0, *ends[:-1]], ends, fields["after_ms"], strict=True)
+    ]
+
+
+def _as_one(group: list[Stamped]) -> list[Stamped]:
+    """Texts that were streamed one after the other, as one: only the newest events are kept one by one."""
+    made = type(group[0][1])
+    if len(group) == 1 or not issubclass(made, TextDelta | ThinkingDelta):
+        return group
+    return [(group[-1][0], made(text="".join(getattr(event, "text", "") for _, event in group)))]
+
+
+def _declared_error(error: OhmError) -> OhmError:
+    """Return the error with one of our own codes as the member that knows its category."""
+    return replace(error, code=as_declared(error.code))
+
+
+def _declared_runs(runs: tuple[Run, ...]) -> tuple[Run, ...]:
+    return tuple(replace(run, outcome=_declared_outcome(run.outcome)) for run in runs)
+
+
+def _declared_outcome(outcome: Any) -> Any:  # noqa: ANN401  an outcome or None; what comes in goes out
+    return Failed(error=_declared_error(outcome.error)) if isinstance(outcome, Failed) else outcome
+
+
+def _declared_event(event: Event) -> Event:
+    if isinstance(event, RunEnded | TaskSettled) and isinstance(event.outcome, Failed):
+        return replace(event, outcome=_declared_outcome(event.outcome))
+    return event

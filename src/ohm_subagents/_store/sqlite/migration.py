@@ -1,0 +1,149 @@
+"""Brings a file of version 3 or before up to date: a row of JSON a task, and a folder of files beside it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._store.sqlite import rows
+from ohm_subagents._store.sqlite.damage import Asides
+from ohm_subagents._store.sqlite.former import FormerRow, former_task
+from ohm_subagents._store.sqlite.log import lines
+from ohm_subagents._store.sqlite.owners import is_in_use
+from ohm_subagents._store.sqlite.place import file_name
+from ohm_subagents._store.sqlite.reader import numbered
+from ohm_subagents._store.sqlite.schema import VERSION, UnusableVersionError, create, transaction, version
+from ohm_subagents._store.sqlite.stored import damaged
+from ohm_subagents._store.sqlite.writer import MAX_CHECKPOINT
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+_UPGRADES: Final = (
+    (),
+    ("ALTER TABLE tasks ADD COLUMN checksum INTEGER", "ALTER TABLE checkpoints ADD COLUMN checksum INTEGER"),
+    ("ALTER TABLE tasks ADD COLUMN expired_ms INTEGER",),
+)
+_TABLES: Final = ("checkpoints", "tasks", "owners", "gone", "facts", "counts")
+_COLUMNS: Final = "seq, id, session_id, owner, status, ended_ms, record, large_outputs, checksum, expired_ms"
+_STATE: Final = "SELECT state, checksum FROM {}checkpoints WHERE task_id = ?"
+
+
+def migrate(connection: sqlite3.Connection, directory: Path) -> tuple[str, ...]:
+    """Make the tables, or bring them up to date; return what the user should know. Raises sqlite3.Error.
+
+    Raises `UnusableVersionError` for a file of a later version, and where a process of an earlier version is at work.
+    `directory` holds what such a version kept beside the file.
+    """
+    if version(connection) == VERSION:
+        return ()
+    former: list[FormerRow] = []
+    told: list[str] = []
+    with transaction(connection):
+        found = version(connection)  # another process may have been faster
+        if found > VERSION:
+            newer = f"it has version {found}, and this version of the library knows {VERSION}"
+            raise UnusableVersionError(newer)
+        if not found:
+            create(connection)
+        elif found < VERSION:
+            if is_in_use(connection):
+                used = "a process with an earlier version of the library works with it; end that process first"
+                raise UnusableVersionError(used)
+            former = _set_former_aside(connection, found)
+            told = _copied(connection, former, directory)
+            for table in _TABLES:
+                connection.execute(f"DROP TABLE former_{table}")
+    if former:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # what is removed now must be safe there
+        for row in former:
+            _remove_files(directory, str(row.id))
+        with suppress(OSError):
+            directory.rmdir()
+    return tuple(told)
+
+
+def _set_former_aside(connection: sqlite3.Connection, found: int) -> list[FormerRow]:
+    for statements in _UPGRADES[found:]:
+        for statement in statements:
+            connection.execute(statement)
+    named = connection.execute("SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'index')").fetchall()
+    for kind, name in named:
+        if not name.startswith("sqlite_"):
+            connection.execute(f"DROP {kind} {name}")
+    for table in _TABLES:
+        connection.execute(f"ALTER TABLE {table} RENAME TO former_{table}")
+    create(connection)
+    connection.execute("INSERT INTO owners SELECT * FROM former_owners")
+    connection.execute("INSERT INTO tombstones SELECT * FROM former_gone")
+    connection.execute("INSERT INTO meta SELECT * FROM former_facts")
+    (numbers,) = connection.execute("SELECT max(seq) FROM sqlite_sequence WHERE name LIKE '%owners'").fetchone()
+    if numbers is not None:
+        go_on_behind(connection, numbers)
+    factory, connection.text_factory = connection.text_factory, _text
+    try:
+        found_rows = connection.execute(f"SELECT {_COLUMNS} FROM former_tasks ORDER BY seq").fetchall()  # noqa: S608  names of ours
+        state = _STATE.format("former_")
+        return [
+            FormerRow._make((*row, *(connection.execute(state, (row[1],)).fetchone() or (None, None))))
+            for row in found_rows
+        ]
+    finally:
+        connection.text_factory = factory
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="surrogateescape")
+
+
+def go_on_behind(connection: sqlite3.Connection, owner: int) -> None:
+    """Let no new owner have the number of one whose tasks are here."""
+    connection.execute("INSERT OR IGNORE INTO owners VALUES (?, 0, 0, '', '', '', 0)", (owner,))
+    connection.execute("DELETE FROM owners WHERE id = ? AND pid = 0", (owner,))
+
+
+def former_survivors(connection: sqlite3.Connection) -> Iterator[FormerRow]:
+    """Yield every row that can be read of a damaged file of version 3."""
+    for row in numbered(connection, f"SELECT {_COLUMNS} FROM tasks NOT INDEXED", "seq"):  # noqa: S608  names of ours
+        try:
+            state = connection.execute(_STATE.format(""), (row[1],)).fetchone()
+        except (sqlite3.Error, UnicodeEncodeError):
+            state = None
+        yield FormerRow._make((*row, *(state or (None, None))))
+
+
+def _copied(connection: sqlite3.Connection, former: Iterable[FormerRow], directory: Path) -> list[str]:
+    told: list[str] = []
+    for row in former:
+        match copied_row(connection, row, directory):
+            case Ok():
+                pass
+            case Err(wrong):
+                place = Asides(directory).put_columns(str(row.id), row._asdict())
+                told.append(damaged(str(row.id), wrong, place).message)
+    return told
+
+
+def copied_row(connection: sqlite3.Connection, row: FormerRow, directory: Path) -> Result[None, str]:
+    """Write a task of version 3 into tables of today, or say why it cannot be read."""
+    match former_task(row, directory):
+        case Err() as unreadable:
+            return unreadable
+        case Ok((task, events)):
+            log = lines([*((one.at_ms, one.event) for one in events), task], lambda _: None)
+            rows.insert(connection, task, row.owner, log)
+            if task.activity.checkpoint is not None:
+                rows.save_checkpoint(connection, task, max_chars=MAX_CHECKPOINT)
+            if row.expired_ms is not None:
+                connection.execute("UPDATE tasks SET expired_ms = ? WHERE id = ?", (row.expired_ms, row.id))
+            return Ok(None)
+
+
+def _remove_files(directory: Path, task_id: str) -> None:
+    name = file_name(task_id)
+    for file in (directory / f"{name}.jsonl", *directory.glob(f"{name}.*.txt")):
+        with suppress(OSError):
+            file.unlink()

@@ -1,0 +1,51 @@
+"""What the user should know of a file of tasks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ohm_subagents._store.sqlite.place import mark_damaged
+from ohm_subagents.contract.diagnostics import Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+    from typing import Literal
+
+
+class Notes:
+    """Taken from any thread."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._noted: list[Diagnostic] = []
+        self._failure: tuple[Diagnostic, ...] = ()
+
+    @property
+    def all(self) -> tuple[Diagnostic, ...]:
+        """What was noted, and what cannot be written now."""
+        return (*self._noted, *self._failure)
+
+    def tell(self, message: str, severity: Literal["warning", "info"] = "warning") -> None:
+        """Note a message."""
+        self._noted.append(self._diagnostic(message, severity))
+
+    def tell_once(self, message: str) -> None:
+        """Note a message unless it was noted."""
+        if all(each.message != message for each in tuple(self._noted)):
+            self.tell(message)
+
+    def take(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Add diagnostics."""
+        self._noted += diagnostics
+
+    def fail(self, message: str | None) -> None:
+        """Say why nothing can be written, as long as it is so."""
+        self._failure = () if message is None else (self._diagnostic(message),)
+
+    def mark_damaged(self) -> None:
+        """Let the next process that opens the file alone make it anew."""
+        mark_damaged(self._file)
+
+    def _diagnostic(self, message: str, severity: Literal["warning", "info"] = "warning") -> Diagnostic:
+        return Diagnostic(subject="subagents.store", message=message, severity=severity, source=str(self._file))

@@ -1,0 +1,213 @@
+"""Reads the tables, however damaged they are: a damaged task costs itself, a damaged page what is on it."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Any, Final
+
+from ohm_subagents._store.sqlite.schema import is_damage
+from ohm_subagents._store.sqlite.stored import ALL, COLUMNS, Chunk, Row, Selection, StoredTask, damaged
+from ohm_subagents._store.sqlite.writer_queue import Discard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ohm_subagents._store.sqlite.damage import Asides
+    from ohm_subagents._store.sqlite.notes import Notes
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.ids import TaskId
+
+_ROWS: Final = f"SELECT {COLUMNS} FROM tasks"  # noqa: S608  names of ours
+_WIDTH: Final = len(Row._fields)
+_TASK: Final = (
+    f"SELECT {COLUMNS}, n, lines, events.checksum FROM tasks LEFT JOIN events ON task = seq"  # noqa: S608  names of ours
+    " WHERE tasks.id = ? ORDER BY n"
+)
+_CHUNKS: Final = "SELECT events.id, task, n, lines, checksum FROM events NOT INDEXED"
+_STATE: Final = "SELECT state, checksum FROM checkpoints WHERE task = ?"
+_FAR: Final = 1 << 20
+"""So many numbers of rows that cannot be read are passed over."""
+
+
+def tolerant(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """Let texts that are none be read as they are, instead of raising."""
+    connection.text_factory = _text
+    return connection
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="surrogateescape")
+
+
+class Reader:
+    """Reads in the thread of the caller; `discard` gets what was put aside, for the writer to remove."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        asides: Asides,
+        *,
+        notes: Notes,
+        discard: Callable[[Discard], None],
+        is_sound: bool | None,
+    ) -> None:
+        self.is_unreadable = False
+        """True once nothing could be read."""
+        self._connection = tolerant(connection)
+        self._asides = asides
+        self._notes = notes
+        self._discard = discard
+        self._is_sound = is_sound
+
+    def found(self, statement: str, *values: object) -> list[Any] | None:
+        """Return what the file answers; None, which is told, if it cannot be read."""
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except UnicodeEncodeError:  # no text, so nothing that was ever kept
+            return []
+        except sqlite3.Error as exc:
+            if is_damage(exc):
+                self._notes.mark_damaged()
+            self._tell_unreadable(exc)
+            return None
+
+    def rows(self, selection: Selection, *, is_newest_first: bool = False) -> Iterator[Row]:
+        """Yield the chosen rows; as many as are taken are read."""
+        seen: set[int] = set()
+        statement = f"{_ROWS} {selection.where} ORDER BY seq {'DESC' if is_newest_first else 'ASC'}"
+        try:
+            for row in self._connection.execute(statement, selection.values):
+                seen.add(row[0])
+                yield Row._make(row)
+            is_short = len(seen) < self._count() if selection == ALL else not seen
+            is_torn = is_short and not self._is_whole()
+        except UnicodeEncodeError:
+            return
+        except sqlite3.Error as exc:
+            is_torn = is_damage(exc)
+            if not is_torn:
+                self._tell_unreadable(exc)
+        if is_torn:
+            rest = [each.row for each in self._survivors() if each.row.seq not in seen and selection.fits(each.row)]
+            yield from reversed(rest) if is_newest_first else rest
+
+    def number(self, selection: Selection) -> int:
+        """Return how many rows are chosen."""
+        found = self.found(f"SELECT count(*) FROM tasks {selection.where}", *selection.values)  # noqa: S608  names of ours
+        return int(found[0][0]) if found else sum(1 for _ in self.rows(selection))
+
+    def task(self, task_id: TaskId) -> StoredTask | None:
+        """Return all that there is of a task, as it is at one moment."""
+        try:
+            found = self._connection.execute(_TASK, (task_id,)).fetchall()
+            if found:
+                row, state = Row._make(found[0][:_WIDTH]), self._connection.execute(_STATE, (found[0][0],)).fetchone()
+                chunks = tuple(Chunk._make(each[_WIDTH:]) for each in found if each[_WIDTH] is not None)
+                return StoredTask(row=row, chunks=chunks, state=state and state[0], state_checksum=state and state[1])
+            is_torn = not self._is_whole()
+        except UnicodeEncodeError:
+            return None
+        except sqlite3.Error as exc:
+            is_torn = is_damage(exc)
+            if not is_torn:
+                self._tell_unreadable(exc)
+        return next((each for each in self._survivors() if each.row.id == task_id), None) if is_torn else None
+
+    def checkpoint(self, stored: StoredTask) -> str | None:
+        """Return the conversation state of a task; a damaged one is told and left out."""
+        if stored.state is not None and stored.checkpoint is None:
+            self._notes.tell_once(
+                f"The conversation of task '{stored.row.id}' is damaged and left out; what continues it starts from its"
+                " prompts and answers."
+            )
+        return stored.checkpoint
+
+    def put_aside(self, stored: StoredTask, wrong: str) -> OhmError:
+        """Keep a damaged task as a file of its own, have it removed from the tables, and return what is said of it."""
+        task_id = stored.row.id
+        try:
+            place = self._asides.put(stored)
+        except OSError as exc:
+            self._notes.tell_once(
+                f"{damaged(task_id, wrong).message} It stays there, for it cannot be put aside: {exc}."
+            )
+            return damaged(task_id, wrong)
+        self._discard(Discard(number=stored.row.seq, task_id=task_id))
+        error = damaged(task_id, wrong, place)
+        self._notes.tell_once(error.message)
+        return error
+
+    def _count(self) -> int:
+        found = self.found("SELECT n FROM counts WHERE what = 'tasks'")
+        return int(found[0][0]) if found else 0
+
+    def _is_whole(self) -> bool:
+        """Whether what an index does not know is not there: looked at once, when something is first missed."""
+        if self._is_sound is None:
+            answer = self.found("PRAGMA integrity_check")
+            self._is_sound = answer is None or answer == [("ok",)]
+        return self._is_sound
+
+    def _survivors(self) -> list[StoredTask]:
+        self._is_sound = False
+        self._notes.mark_damaged()
+        every = [*survivors(self._connection)]
+        if not every:
+            self._tell_unreadable("it is damaged")
+        return every
+
+    def _tell_unreadable(self, why: object) -> None:
+        if not self.is_unreadable:
+            self._notes.tell_once(f"The registry of tasks cannot be read, and only tasks in memory are known: {why}.")
+        self.is_unreadable = True
+
+
+def survivors(connection: sqlite3.Connection) -> Iterator[StoredTask]:
+    """Yield every task that can be read of damaged tables, oldest first."""
+    chunks: dict[int, list[Chunk]] = {}
+    for _, task, *chunk in numbered(connection, _CHUNKS, "events.id"):
+        chunks.setdefault(task, []).append(Chunk._make(chunk))
+    for columns in numbered(connection, f"{_ROWS} NOT INDEXED", "seq"):
+        row = Row._make(columns)
+        state = _asked(connection, _STATE, row.seq) or (None, None)
+        of_task = tuple(sorted(chunks.get(row.seq, ()), key=lambda chunk: (type(chunk.n) is int and chunk.n) or 0))
+        yield StoredTask(row=row, chunks=of_task, state=state[0], state_checksum=state[1])
+
+
+def numbered(connection: sqlite3.Connection, select: str, number: str) -> Iterator[tuple[Any, ...]]:
+    """Yield rows in the order of their number, which is their first column; after an unreadable page from the next."""
+    after = 0
+    while True:
+        row, reached = _next(connection, select, number, after)
+        for each in range(after + 1, reached + 1):  # these are on the page or right behind it
+            one = _asked(connection, f"{select} WHERE {number} = ?", each)
+            if one is not None and one[0] == each:
+                yield one
+        if row is None or row[0] <= after:
+            return
+        yield row
+        after = row[0]
+
+
+def _next(connection: sqlite3.Connection, select: str, number: str, after: int) -> tuple[tuple[Any, ...] | None, int]:
+    """The first row behind a number that can be reached, and behind which number that is."""
+    step = 0
+    while step < _FAR:
+        try:
+            statement = f"{select} WHERE {number} > ? ORDER BY {number} LIMIT 1"
+            return _first(connection, statement, after + step), after + step
+        except sqlite3.Error:
+            step = step * 2 or 1
+    return None, after
+
+
+def _asked(connection: sqlite3.Connection, statement: str, value: int) -> tuple[Any, ...] | None:
+    try:
+        return _first(connection, statement, value)
+    except (sqlite3.Error, UnicodeEncodeError):
+        return None
+
+
+def _first(connection: sqlite3.Connection, statement: str, value: int) -> tuple[Any, ...] | None:
+    found: tuple[Any, ...] | None = connection.execute(statement, (value,)).fetchone()
+    return found

@@ -1,0 +1,189 @@
+"""What is written in the tables, a statement or two each; the caller holds the transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._store.retention import evicted_why, expired_why
+from ohm_subagents._store.sqlite.stored import COLUMNS, Row, chunk_checksum, row_checksum, state_checksum
+from ohm_subagents.contract.profile import fold_id
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable, Mapping
+
+    from ohm_subagents._plugins.stores import RetentionPolicy
+    from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.task import Task
+
+STEP: Final = 500
+"""How many tasks are removed in one transaction."""
+_OLDEST: Final = "FROM tasks WHERE ended_ms IS NOT NULL AND expired_ms IS NULL ORDER BY ended_ms, seq LIMIT ?"
+_INSERT: Final = (
+    "INSERT INTO tasks (id, session_id, owner, status, ended_ms, profile, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (id) DO NOTHING"
+)
+_UPDATE: Final = (
+    "UPDATE tasks SET owner = ?, status = ?, ended_ms = ?, checksum = ? WHERE id = ? AND owner = ? AND ended_ms IS NULL"
+)
+_NEXT: Final = (
+    "SELECT seq, (SELECT ifnull(max(n), 0) + 1 FROM events WHERE task = seq) FROM tasks"
+    " WHERE id = ? AND owner = ? AND ended_ms IS NULL"
+)
+
+
+def _columns(task: Task, owner: int) -> tuple[TaskId, str, int, str, int | None, str]:
+    return task.id, task.session_id, owner, task.status, task.ended_ms, fold_id(task.assignment.profile)
+
+
+def insert(connection: sqlite3.Connection, task: Task, owner: int, lines: bytes) -> bool:
+    """Add a task with its log; False if one that is not settled has its id. One that is settled makes room."""
+    columns = _columns(task, owner)
+    values = (*columns, row_checksum(*columns))
+    found = connection.execute(_INSERT, values)
+    if not found.rowcount:
+        connection.execute("DELETE FROM tasks WHERE id = ? AND ended_ms IS NOT NULL", (task.id,))
+        found = connection.execute(_INSERT, values)
+    if not found.rowcount:
+        return False
+    _add_chunk(connection, int(found.lastrowid or 0), 1, lines)
+    return True
+
+
+def append(connection: sqlite3.Connection, task_id: TaskId, owner: int, lines: bytes) -> bool:
+    """Add lines to the log of a task; False if `owner` does not work on it any more."""
+    found = connection.execute(_NEXT, (task_id, owner)).fetchone()
+    if found is None:
+        return False
+    if lines:
+        _add_chunk(connection, found[0], found[1], lines)
+    return True
+
+
+def _add_chunk(connection: sqlite3.Connection, seq: int, n: int, lines: bytes) -> None:
+    values = (seq, n, lines, chunk_checksum(seq, n, lines))
+    connection.execute("INSERT INTO events (task, n, lines, checksum) VALUES (?, ?, ?, ?)", values)
+
+
+def update(connection: sqlite3.Connection, task: Task, owner: int, *, former: int | None = None) -> bool:
+    """Bring the index up to date; False if the task does not belong to `former` (or `owner`) any more."""
+    columns = _columns(task, owner)
+    whose = owner if former is None else former
+    values = (owner, task.status, task.ended_ms, row_checksum(*columns), task.id, whose)
+    return connection.execute(_UPDATE, values).rowcount == 1
+
+
+def save_checkpoint(connection: sqlite3.Connection, task: Task, *, max_chars: int) -> bool:
+    """Keep the newest conversation state; False if it is too long, and then there is none."""
+    state = (task.activity.checkpoint or "").encode(errors="replace").decode()
+    of_task = "(SELECT seq FROM tasks WHERE id = ?)"
+    if len(state) > max_chars:
+        connection.execute(f"DELETE FROM checkpoints WHERE task = {of_task}", (task.id,))  # noqa: S608  our own text
+        return False
+    connection.execute(
+        f"INSERT OR REPLACE INTO checkpoints (task, state, checksum) VALUES ({of_task}, ?, ?)",  # noqa: S608  our own text
+        (task.id, state, state_checksum(state)),
+    )
+    return True
+
+
+def discard(connection: sqlite3.Connection, number: int, task_id: str) -> None:
+    """Remove a damaged task, which is kept elsewhere."""
+    connection.execute("DELETE FROM tasks WHERE seq = ? AND id = ?", (number, task_id))
+
+
+def remove_old(
+    connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int, leaving: Mapping[TaskId, str]
+) -> tuple[list[TaskId], bool]:
+    """Remove what leaves, or is too much, and hide what is past its time.
+
+    Return what was removed or hidden, and True if that was all.
+    """
+    removed = [*leaving]
+    _remove(connection, removed, leaving.__getitem__)
+    expired = _expire(connection, policy, now_ms)
+    recount(connection)
+    kept = count(connection, "tasks") - count(connection, "expired")
+    too_many = min(kept - policy.max_entries, STEP - len(expired))
+    if too_many > 0:
+        oldest = [task_id for task_id, _ in ends(connection, too_many)]
+        _remove(connection, oldest, lambda _: evicted_why(policy))
+        removed += oldest
+    removed += _remove_expired(connection, policy, now_ms)
+    connection.execute(
+        "DELETE FROM tombstones WHERE seq IN (SELECT seq FROM tombstones ORDER BY seq LIMIT ?)",
+        (max(0, count(connection, "tombstones") - policy.max_reasons),),
+    )
+    return [*removed, *expired], max(len(expired), too_many) < STEP
+
+
+def bring_back(connection: sqlite3.Connection, now_ms: int) -> None:
+    """Show again what was hidden by a clock that has been set back since."""
+    back = connection.execute("SELECT id FROM tasks WHERE expired_ms > ?", (now_ms,)).fetchall()
+    connection.executemany("UPDATE tasks SET expired_ms = NULL WHERE id = ?", back)
+    connection.executemany("DELETE FROM tombstones WHERE id = ?", back)
+
+
+def _expire(connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int) -> list[TaskId]:
+    """Hide what is past its time."""
+    found = connection.execute(
+        f"SELECT {COLUMNS} FROM tasks WHERE ended_ms <= ? AND expired_ms IS NULL"  # noqa: S608  names of ours
+        " ORDER BY ended_ms, seq LIMIT ?",
+        (now_ms - policy.retention_ms, STEP),
+    )
+    past = [row.id for row in map(Row._make, found.fetchall()) if row.wrong is None]  # else its end is a guess
+    connection.executemany("UPDATE tasks SET expired_ms = ? WHERE id = ?", [(now_ms, each) for each in past])
+    _bury(connection, past, lambda _: expired_why(policy))
+    return past
+
+
+def _remove_expired(connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int) -> list[TaskId]:
+    """Remove as much of what is hidden as there is no room for: nothing is removed because of what a clock says."""
+    over = min(count(connection, "tasks") - policy.max_entries, STEP)
+    if over <= 0:
+        return []
+    found = connection.execute(
+        "SELECT id FROM tasks WHERE expired_ms <= ? ORDER BY expired_ms, ended_ms, seq LIMIT ?", (now_ms, over)
+    ).fetchall()
+    connection.executemany("DELETE FROM tasks WHERE id = ?", found)
+    return [task_id for (task_id,) in found]
+
+
+def ends(connection: sqlite3.Connection, number: int) -> list[tuple[TaskId, int]]:
+    """Return so many settled tasks, the first to end first, with their ends."""
+    return connection.execute(f"SELECT id, ended_ms {_OLDEST}", (number,)).fetchall()
+
+
+def _remove(connection: sqlite3.Connection, task_ids: Iterable[TaskId], why: Callable[[TaskId], str]) -> None:
+    _bury(connection, task_ids, why)
+    connection.executemany("DELETE FROM tasks WHERE id = ?", [(each,) for each in task_ids])
+
+
+def _bury(connection: sqlite3.Connection, task_ids: Iterable[TaskId], why: Callable[[TaskId], str]) -> None:
+    connection.executemany(  # REPLACE would not fire the trigger that counts
+        "INSERT INTO tombstones (id, why) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET why = excluded.why",
+        [(each, why(each)) for each in task_ids],
+    )
+
+
+def count(connection: sqlite3.Connection, what: str) -> int:
+    """Return how many rows there are, without reading them."""
+    return int(connection.execute("SELECT n FROM counts WHERE what = ?", (what,)).fetchone()[0])
+
+
+def recount(connection: sqlite3.Connection) -> None:
+    """Count by reading: a number that is damaged must not remove tasks."""
+    connection.execute("UPDATE counts SET n = (SELECT count(*) FROM tasks) WHERE what = 'tasks'")
+    connection.execute(
+        "UPDATE counts SET n = (SELECT count(*) FROM tasks WHERE expired_ms IS NOT NULL) WHERE what = 'expired'"
+    )
+
+
+def mark(connection: sqlite3.Connection, name: str) -> None:
+    """Record that something was done that is done once for a file."""
+    connection.execute("INSERT OR IGNORE INTO meta VALUES (?, '')", (name,))
+
+
+def is_marked(connection: sqlite3.Connection, name: str) -> bool:
+    """Return True if it was done."""
+    return connection.execute("SELECT 1 FROM meta WHERE name = ?", (name,)).fetchone() is not None

@@ -1,0 +1,136 @@
+"""A damaged database: it is kept beside a new one, which has every task that can be read of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._store.sqlite import rows
+from ohm_subagents._store.sqlite.migration import copied_row, former_survivors, go_on_behind
+from ohm_subagents._store.sqlite.place import damage_mark
+from ohm_subagents._store.sqlite.reader import survivors, tolerant
+from ohm_subagents._store.sqlite.schema import VERSION, connect, transaction, version
+from ohm_subagents._store.sqlite.stored import Row
+from ohm_subagents.contract.result import Ok
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from ohm_subagents._store.sqlite.stored import StoredTask
+
+_SIDES: Final = ("", "-wal", "-shm", "-journal")
+_CHECKED: Final = 500
+"""A file of so many pages is checked in half a millisecond, and so whenever it is opened."""
+_OTHERS: Final = (
+    ("owners", "owners", ("id", "slot", "pid", "started", "boot", "namespace", "heartbeat_ms")),
+    ("tombstones", "gone", ("seq", "id", "why")),
+    ("meta", "facts", ("name", "value")),
+)
+"""A table, its name of version 3, and its columns."""
+
+
+def is_sound(file: Path, connection: sqlite3.Connection) -> bool | None:
+    """Return True if the tables can be relied on; None if that was not checked. Raises sqlite3.Error."""
+    if damage_mark(file).exists():
+        return False
+    if connection.execute("PRAGMA page_count").fetchone()[0] > _CHECKED:
+        return None
+    return connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]
+
+
+def set_aside(file: Path, now_ms: int) -> Path:
+    """Move the file out of the way; return where it is then."""
+    kept = file.with_name(f"{file.name}.corrupt-{now_ms}")
+    for side in _SIDES:
+        part = file.with_name(f"{file.name}{side}")
+        if part.exists():
+            part.replace(f"{kept}{side}")
+    damage_mark(file).unlink(missing_ok=True)
+    return kept
+
+
+def copied(kept: Path, connection: sqlite3.Connection, *, folder: Path, mark: str) -> str:
+    """Write what can be read of a damaged file into a new one, with `mark`; return what the user is told of it."""
+    told = f"Recovered corrupt task registry: {kept}"
+    try:
+        damaged = tolerant(connect(kept))
+    except sqlite3.Error:
+        return told
+    with closing(damaged):
+        try:
+            with transaction(connection):
+                saved, lost = _copied(damaged, connection, folder, mark)
+        except sqlite3.Error as error:  # all or nothing: what was saved is not
+            return f"{told}. Kept no task, since the new registry could not be written: {error}."
+    if not saved:
+        return told
+    left_out = sorted(lost - saved)
+    names = f": {', '.join(map(repr, left_out))}" if left_out else ""
+    return f"{told}. Kept {len(saved)} task(s). Left out {len(left_out)}{names}."
+
+
+def _copied(
+    damaged: sqlite3.Connection, connection: sqlite3.Connection, folder: Path, mark: str
+) -> tuple[set[str], set[str]]:
+    """The ids of what was copied, and of everything that was there. Raises only where it cannot be written."""
+    saved: set[str] = set()
+    found = {str(each) for (each,) in _found(damaged, "SELECT id FROM tasks INDEXED BY sqlite_autoindex_tasks_1")}
+    newest_owner = 0
+    is_former = _is_former(damaged)
+    for each in former_survivors(damaged) if is_former else survivors(damaged):
+        row = each.row if not isinstance(each, tuple) else each
+        found.add(str(row.id))
+        is_kept = (
+            isinstance(copied_row(connection, each, folder), Ok)
+            if isinstance(each, tuple)
+            else _copy_task(each, connection)
+        )
+        if is_kept:
+            saved.add(row.id)
+            newest_owner = max(newest_owner, row.owner)
+    for name, former, columns in _OTHERS:
+        for values in _found(damaged, f"SELECT * FROM {former if is_former else name}"):  # noqa: S608  names of ours
+            _insert(connection, name, columns, values)
+    if saved:
+        rows.mark(connection, mark)
+        go_on_behind(connection, newest_owner)
+    return saved, found
+
+
+def _is_former(connection: sqlite3.Connection) -> bool:
+    try:
+        return 0 < version(connection) < VERSION
+    except sqlite3.Error:
+        return False
+
+
+def _copy_task(stored: StoredTask, connection: sqlite3.Connection) -> bool:
+    folded = stored.task()
+    if stored.wrong is not None or not isinstance(folded, Ok):
+        return False
+    if stored.row.ended_ms is not None and not folded.ok_value.is_terminal:  # its end is missing
+        return False
+    if not _insert(connection, "tasks", Row._fields, stored.row):
+        return False
+    for chunk in stored.chunks:
+        _insert(connection, "events", ("task", "n", "lines", "checksum"), (stored.row.seq, *chunk))
+    if stored.checkpoint is not None:
+        state = (stored.row.seq, stored.state, stored.state_checksum)
+        _insert(connection, "checkpoints", ("task", "state", "checksum"), state)
+    return True
+
+
+def _found(connection: sqlite3.Connection, statement: str) -> Iterator[tuple[Any, ...]]:
+    with suppress(sqlite3.Error, UnicodeEncodeError):
+        yield from connection.execute(statement)
+
+
+def _insert(connection: sqlite3.Connection, table: str, columns: Sequence[str], values: Sequence[object]) -> bool:
+    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+    with suppress(sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.ProgrammingError, UnicodeEncodeError):
+        found = connection.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", values)  # noqa: S608  names of ours
+        return found.rowcount == 1
+    return False

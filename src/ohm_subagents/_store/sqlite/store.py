@@ -1,0 +1,293 @@
+"""Tasks in a SQLite file that several processes share: the default."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio import to_thread
+from anyio.lowlevel import current_token
+
+from ohm_subagents._store.history import events_of
+from ohm_subagents._store.recovery import recovered, recovery_note
+from ohm_subagents._store.retention import expired, unknown
+from ohm_subagents._store.sqlite.damage import Asides
+from ohm_subagents._store.sqlite.eviction import Expiry
+from ohm_subagents._store.sqlite.log import history
+from ohm_subagents._store.sqlite.notes import Notes
+from ohm_subagents._store.sqlite.owners import Neighbours, registered
+from ohm_subagents._store.sqlite.place import Fixed, damage_mark
+from ohm_subagents._store.sqlite.reader import Reader
+from ohm_subagents._store.sqlite.stored import ALL, NOT_AS_WRITTEN, Selection, damaged
+from ohm_subagents._store.sqlite.writer import Writer
+from ohm_subagents._store.sqlite.writer_queue import Takeover
+from ohm_subagents.contract.events import TaskSettled
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from ohm_subagents._plugins.stores import RetentionPolicy, StoreRequest, TaskQuery
+    from ohm_subagents._store.sqlite.stored import Row, StoredTask
+    from ohm_subagents.contract.diagnostics import Diagnostic
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.events import Event, Recorded
+    from ohm_subagents.contract.ids import SessionId, TaskId
+    from ohm_subagents.contract.task import Task
+
+FILE: Final = "ohm.subagents.tasks.sqlite3"
+FOLDER: Final = "ohm.subagents.tasks"
+RECENT: Final = 128
+"""So many settled tasks are answered from memory."""
+RECENT_CHARS: Final = 16_000_000
+"""And so many characters of what they said."""
+SEQUENCES: Final = 1_000_000
+"""How many ids a store may give before they could meet those of its neighbour."""
+
+
+class SqliteStore:
+    """Reads in the caller's thread, writes in a thread of its own. `open_database` makes one, and `close` ends it."""
+
+    def __init__(
+        self,
+        request: StoreRequest,
+        *,
+        file: Path,
+        reading: sqlite3.Connection,
+        writing: sqlite3.Connection,
+        fault_point: Callable[[str], None],
+        is_sound: bool | None,
+        made_anew: Callable[[int], SqliteStore],
+    ) -> None:
+        self._file = file
+        self._made_anew = made_anew
+        self._clock = request.clock
+        self._notes = Notes(file)
+        self.tell = self._notes.tell
+        # The thread that writes takes out of it: go through a copy, which other threads see as one step.
+        self._newest: dict[TaskId, Task] = {}
+        self._settled: OrderedDict[TaskId, tuple[int, int]] = OrderedDict()
+        self._settled_chars = 0
+        self._asides = Asides(file.parent / FOLDER)
+        self._owner = registered(writing)
+        self._writer = Writer(
+            connection=writing,
+            file=Fixed(file),
+            owner=self._owner,
+            policy=request.policy,
+            is_reader=request.is_reader,
+            notes=self._notes,
+            forget=self._forget,
+            fault_point=fault_point,
+        )
+        self._queue = self._writer.queue
+        self._expiry = Expiry(self._clock, request.policy, self._queue, is_reader=request.is_reader)
+        self._reading = reading
+        self._reader = Reader(reading, self._asides, notes=self._notes, discard=self._queue.put, is_sound=is_sound)
+        self._neighbours = Neighbours(self._reader, self._owner)
+
+    def begin(self, mark: str) -> None:
+        """Recover what dead owners left, write it with what was taken in and `mark`, then let the thread work."""
+        for owner in self._neighbours.dead():
+            for row in self._reader.rows(Selection(equal={"owner": owner, "ended_ms": None})):
+                if isinstance(loaded := self._loaded(row), Err):
+                    self._notes.tell_once(loaded.err_value.message)
+        self._writer.write_now(self._clock(), mark)
+        self._reading.execute("PRAGMA query_only = ON")
+        self._writer.start()
+
+    # Writing
+
+    def save(self, task: Task, event: Event) -> None:
+        self._newest[task.id] = task
+        self._queue.save(task, event)
+        if type(event) is TaskSettled:
+            self._remember_settled(task)
+
+    def take_in(self, task: Task) -> None:
+        """Keep a settled task that was kept somewhere else."""
+        self._newest[task.id] = task
+        self._queue.put_whole(task, [(one.at_ms, one.event) for one in events_of(task)])
+        self._remember_settled(task)
+
+    def _remember_settled(self, task: Task) -> None:
+        """Keep it at hand, and drop the oldest that are safely in the file."""
+        streamed = sum(map(len, task.activity.said)) + len(task.activity.checkpoint or "")
+        size = streamed + sum(len(run.output or "") for run in task.runs)
+        self._settled[task.id] = (self._queue.put_count, size)
+        self._settled_chars += size
+        while len(self._settled) > RECENT or self._settled_chars > RECENT_CHARS:
+            oldest, (number, chars) = next(iter(self._settled.items()))
+            if number > self._writer.written_count:
+                break
+            del self._settled[oldest]
+            self._settled_chars -= chars
+            self._newest.pop(oldest, None)
+
+    def _forget(self, task_ids: Iterable[TaskId]) -> None:
+        self._expiry.is_written()
+        for task_id in task_ids:
+            self._newest.pop(task_id, None)
+
+    def retain(self, policy: RetentionPolicy) -> None:
+        self._expiry.retain(policy)
+
+    async def flush(self) -> None:
+        if self._writer.has_all:
+            return
+        written, native = anyio.Event(), current_token().native_token
+        soon = getattr(native, "run_sync_soon", None) or getattr(native, "call_soon_threadsafe")  # noqa: B009  trio, asyncio
+
+        def wake() -> None:
+            try:
+                soon(written.set)
+            except RuntimeError:  # the event loop is closed: no one waits any more
+                return
+
+        self._queue.hurry(wake)
+        await written.wait()
+        if self._queue.is_ended:
+            self._notes.tell_once("Tasks are kept in memory only: the thread that wrote them has ended.")
+
+    def close(self) -> None:
+        """Write everything and let go of the file; what a damaged one does not take goes into the one made of it."""
+        self._writer.close()
+        self._reading.close()
+        left = self._writer.unwritten
+        if left and damage_mark(self._file).exists():
+            with suppress(Exception):  # it is told below
+                anew = self._made_anew(self._owner.id)
+                for task_id in left:
+                    anew.take_in(self._newest[task_id])
+                anew.close()
+                self._notes.take(anew.diagnostics)
+                left = anew._writer.unwritten  # noqa: SLF001  one of us
+        if left:
+            self.tell(f"{len(left)} task(s) were never written and are gone with this process: {', '.join(left)}.")
+
+    # Reading
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        return self._notes.all
+
+    @property
+    def place(self) -> str:
+        return str(self._file)
+
+    @property
+    def first_sequence(self) -> int:
+        return self._owner.slot * SEQUENCES + 1
+
+    def count(self, query: TaskQuery | None = None) -> int:
+        if query is not None:
+            return self._reader.number(self._selection(query))
+        found = dict(self._reader.found("SELECT what, n FROM counts") or ())
+        return found["tasks"] - found["expired"] - len(self._writer.eviction.leaving) if found else len(self._newest)
+
+    def get(self, task_id: TaskId) -> Result[Task, OhmError]:
+        if (task := self._newest.get(task_id)) is not None:
+            return self._within_retention(task)
+        stored = self._reader.task(task_id)
+        if stored is not None and not self._expiry.is_recorded(stored.row):
+            loaded = self._loaded(stored.row, stored)
+            return self._within_retention(loaded.ok_value) if isinstance(loaded, Ok) else loaded
+        if why := self._reader.found("SELECT why FROM tombstones WHERE id = ?", task_id):
+            return Err(expired(task_id, why[0][0]))
+        aside = self._asides.file(task_id)
+        return Err(damaged(task_id, "and was taken out of the table", aside) if aside.exists() else unknown(task_id))
+
+    def _within_retention(self, task: Task) -> Result[Task, OhmError]:
+        """What is past its time, or made room, is gone, whether it was removed yet or not."""
+        if (why := self._writer.eviction.leaving.get(task.id)) is not None:
+            return Err(expired(task.id, why))
+        return self._expiry.within(task)
+
+    def tasks(self) -> Iterator[Task]:
+        return self._oldest_first(ALL)
+
+    def recent(self) -> tuple[Task, ...]:
+        newest = self._newest.copy().values()
+        return tuple(task for task in newest if isinstance(self._within_retention(task), Ok))
+
+    def session(self, session_id: SessionId) -> tuple[Task, ...]:
+        return tuple(self._oldest_first(Selection(equal={"session_id": session_id})))
+
+    def list(self, query: TaskQuery) -> Iterator[Result[Task, OhmError]]:
+        for row in self._reader.rows(self._selection(query), is_newest_first=True):
+            if row.id not in self._writer.eviction.leaving and not self._expiry.is_recorded(row):
+                known = self._newest.get(row.id)
+                yield self._loaded(row) if known is None else Ok(known)
+
+    def _selection(self, query: TaskQuery) -> Selection:
+        return Selection.of(query, now_ms=self._clock(), ended_after_ms=self._expiry.settled_after_ms)
+
+    async def history(self, task: Task) -> tuple[Recorded, ...]:
+        """From the log; of what the file cannot take, from memory."""
+        await self.flush()
+        if self._writer.is_behind(task.id):
+            return events_of(self._newest.get(task.id, task))
+        stored = self._reader.task(task.id)
+        if stored is None or stored.wrong is not None:
+            return events_of(task)
+        return await to_thread.run_sync(history, stored.log)
+
+    def _oldest_first(self, selection: Selection) -> Iterator[Task]:
+        """From memory where it is newer; what is not in the file yet comes last."""
+        mine = self._newest.copy().values()
+        wanted = selection.equal.get("session_id")
+        newest = {task.id: task for task in mine if wanted in {None, task.session_id}}
+        unwritten = {task_id for task_id in newest if not self._is_written(task_id)}  # asked before the file is read
+        for row in self._reader.rows(selection):
+            if self._expiry.is_recorded(row):
+                continue
+            unwritten.discard(row.id)
+            known = newest.pop(row.id, None)
+            loaded = self._loaded(row) if known is None else Ok(known)
+            if isinstance(loaded, Ok) and isinstance(self._within_retention(loaded.ok_value), Ok):
+                yield loaded.ok_value
+        yield from (task for task_id, task in newest.items() if task_id in unwritten or self._reader.is_unreadable)
+
+    def _is_written(self, task_id: TaskId) -> bool:
+        """True if it has settled and is in the file, where another process may have removed it."""
+        return task_id in self._settled and self._settled[task_id][0] <= self._writer.written_count
+
+    def is_foreign(self, task_id: TaskId) -> bool:
+        return task_id not in self._newest and self._neighbours.work_on(task_id)
+
+    def owner(self, task_id: TaskId) -> str:
+        return self._neighbours.name_of(task_id)
+
+    def _loaded(self, row: Row, known: StoredTask | None = None) -> Result[Task, OhmError]:
+        """Return the task of a row; one whose owner has died is failed on the way.
+
+        The owner comes first, then the log: what he wrote last is in there.
+        """
+        is_live = row.ended_ms is None and (row.owner == self._owner.id or self._neighbours.is_alive(row.owner))
+        stored = known if known is not None and (is_live or row.ended_ms is not None) else self._reader.task(row.id)
+        if stored is None:
+            return Err(unknown(row.id))
+        if stored.row.seq != row.seq or (stored.row.ended_ms is None and stored.row.owner != row.owner):
+            return self._loaded(stored.row, stored)  # it is another one by now, or another process has it
+        folded = Err(stored.wrong) if stored.wrong is not None else stored.task()
+        if isinstance(folded, Ok) and stored.row.ended_ms is not None and not folded.ok_value.is_terminal:
+            folded = Err(NOT_AS_WRITTEN)
+        if isinstance(folded, Err):  # where its owner lives, it is his
+            wrong = folded.err_value
+            return Err(damaged(row.id, wrong) if is_live else self._reader.put_aside(stored, wrong))
+        activity = replace(folded.ok_value.activity, checkpoint=self._reader.checkpoint(stored))
+        task = replace(folded.ok_value, activity=activity)
+        return Ok(task) if task.is_terminal or is_live else Ok(self._recovered(task, stored.row.owner))
+
+    def _recovered(self, task: Task, former: int) -> Task:
+        settled, events = recovered(task, now_ms=self._clock())
+        self._notes.take((recovery_note(task),))
+        self._newest[task.id] = settled
+        self._queue.put(Takeover(task=settled, events=events, former=former))
+        self._remember_settled(settled)
+        return settled

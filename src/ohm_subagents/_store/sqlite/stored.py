@@ -1,0 +1,160 @@
+"""What is read of a task: its row in the index, its log, its checkpoint; and which rows to read."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ohm_subagents._store.sqlite.log import folded
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.profile import fold_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from ohm_subagents._plugins.stores import TaskQuery
+    from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.result import Result
+    from ohm_subagents.contract.task import Task
+
+COLUMNS: Final = "seq, tasks.id, session_id, owner, status, ended_ms, profile, tasks.checksum, expired_ms"
+OTHER_TYPES: Final = "it has values of other types than it was written with"
+NOT_AS_WRITTEN: Final = "it is not what was written"
+
+
+class Row(NamedTuple):
+    """A row of `tasks` as it is in the file; where that is damaged, of any types."""
+
+    seq: int
+    id: TaskId
+    session_id: str
+    owner: int
+    status: str
+    ended_ms: int | None
+    profile: str
+    checksum: int
+    expired_ms: int | None
+
+    @property
+    def wrong(self) -> str | None:
+        """Why this is not what was written."""
+        if type(self.id) is not str:
+            return OTHER_TYPES
+        return None if self.checksum == row_checksum(*self[1:7]) else NOT_AS_WRITTEN
+
+
+class Chunk(NamedTuple):
+    """A row of `events`: some lines of a log, the `n`-th of them."""
+
+    n: int
+    lines: bytes
+    checksum: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredTask:
+    """All that the file holds of one task."""
+
+    row: Row
+    chunks: tuple[Chunk, ...]
+    state: str | None = None
+    state_checksum: int | None = None
+
+    @property
+    def wrong(self) -> str | None:
+        """Why this is not what was written."""
+        if self.row.wrong is not None:
+            return self.row.wrong
+        for n, chunk in enumerate(self.chunks, 1):
+            if type(chunk.lines) is not bytes:
+                return OTHER_TYPES
+            if chunk.n != n or chunk.checksum != chunk_checksum(self.row.seq, n, chunk.lines):
+                return NOT_AS_WRITTEN
+        return None if self.chunks else "its log is gone"
+
+    @property
+    def log(self) -> bytes:
+        """All lines of its log."""
+        return b"".join(chunk.lines for chunk in self.chunks)
+
+    @property
+    def checkpoint(self) -> str | None:
+        """The conversation state; None if there is none, or a damaged one."""
+        return self.state if self.state is not None and self.state_checksum == state_checksum(self.state) else None
+
+    def task(self) -> Result[Task, str]:
+        """Fold the log, or say why that is impossible."""
+        return folded(self.log)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Some rows of `tasks`: for SQLite as a clause, and for a damaged file row by row."""
+
+    equal: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    """Columns and their values; None is NULL."""
+    id_prefix: str = ""
+    ended_after_ms: int | None = None
+    """Only what has not ended, or later than this."""
+    now_ms: int | None = None
+    """Without what was found to be past its time by now."""
+
+    @classmethod
+    def of(cls, query: TaskQuery, *, now_ms: int, ended_after_ms: int) -> Selection:
+        """Return the rows that a query chooses, without those past their time."""
+        profile = None if query.profile is None else fold_id(query.profile)
+        named = {"status": query.status, "session_id": query.session, "profile": profile}
+        equal = {column: value for column, value in named.items() if value is not None}
+        return cls(equal=equal, id_prefix=query.id_prefix, ended_after_ms=ended_after_ms, now_ms=now_ms)
+
+    @property
+    def where(self) -> str:
+        """The clause, with a `?` for each of `values`."""
+        clauses = [f"tasks.{column} {'IS NULL' if value is None else '= ?'}" for column, value in self.equal.items()]
+        clauses += ["instr(tasks.id, ?) = 1"] if self.id_prefix else []
+        clauses += ["ifnull(ended_ms > ?, 1)"] if self.ended_after_ms is not None else []
+        clauses += ["ifnull(expired_ms > ?, 1)"] if self.now_ms is not None else []
+        return f"WHERE {' AND '.join(clauses)}" if clauses else ""
+
+    @property
+    def values(self) -> tuple[object, ...]:
+        """What to compare with."""
+        values = (*self.equal.values(), self.id_prefix or None, self.ended_after_ms, self.now_ms)
+        return tuple(value for value in values if value is not None)
+
+    def fits(self, row: Row) -> bool:
+        """Return True for one of these rows."""
+        return (
+            all(getattr(row, column) == value for column, value in self.equal.items())
+            and str(row.id).startswith(self.id_prefix)
+            and (self.ended_after_ms is None or row.ended_ms is None or row.ended_ms > self.ended_after_ms)
+            and (self.now_ms is None or row.expired_ms is None or row.expired_ms > self.now_ms)
+        )
+
+
+ALL: Final = Selection()
+
+
+def row_checksum(*columns: object) -> int:
+    """Sum up what a row of `tasks` says, so that a reader knows if it still says so."""
+    return zlib.crc32("\0".join(map(str, columns)).encode(errors="replace"))
+
+
+def chunk_checksum(task: int, n: int, lines: bytes) -> int:
+    """Sum up a chunk of the log of a task."""
+    return zlib.crc32(lines, zlib.crc32(b"%d:%d" % (task, n)))
+
+
+def state_checksum(state: str) -> int:
+    """Sum up a checkpoint."""
+    return zlib.crc32(state.encode(errors="replace"))
+
+
+def damaged(task_id: str, wrong: str, place: Path | None = None) -> OhmError:
+    """Return what is said of a task that cannot be read; `place` is the file that keeps what there is of it."""
+    kept = "" if place is None else f" It was put aside: '{place}'."
+    message = f"Task '{task_id}' cannot be read: its row is damaged, {wrong}.{kept}"
+    return OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=message, advice="Start a new task.")

@@ -1,0 +1,58 @@
+"""The door for stores of tasks: what a store promises, how a plugin offers one, and how to read what is kept.
+
+A store is a `StoreSpec`, offered by the hook `ohm_stores`; `subagents.store` in ohm.json chooses it by its id. Its
+`open(request)` gives a `Store`. A task is the fold of its events: a store may keep the events and fold them with
+`apply`, or the newest state. `MemoryStore` is one to begin with: a store that writes itself down may inherit from it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ohm_subagents._plugins.hookspecs import hookimpl
+from ohm_subagents._plugins.stores import RetentionPolicy, Store, StoreRequest, StoreSpec, TaskQuery
+from ohm_subagents._store.history import events_of
+from ohm_subagents._store.memory import MemoryStore
+from ohm_subagents._store.recovery import recovered
+from ohm_subagents._store.retention import Hidden
+from ohm_subagents.contract import Diagnostic, Err, Event, OhmError, Ok, Recorded, Result, Task, apply, event_to_json
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    from ohm_subagents._config.schema import OhmConfig
+
+__all__ = [
+    "Diagnostic",
+    "Err",
+    "Event",
+    "Hidden",
+    "MemoryStore",
+    "OhmError",
+    "Ok",
+    "Recorded",
+    "Result",
+    "RetentionPolicy",
+    "Store",
+    "StoreRequest",
+    "StoreSpec",
+    "Task",
+    "TaskQuery",
+    "apply",
+    "event_to_json",
+    "events_of",
+    "hookimpl",
+    "recovered",
+    "stored_tasks",
+]
+
+
+def stored_tasks(config: OhmConfig, *, cwd: Path) -> AbstractAsyncContextManager[Store]:
+    """Open the store that a configuration names, to read from it; raises OSError, with the reason, if that cannot be.
+
+    Nothing is made or removed. Tasks whose process has died are failed on the way, as the next `Ohm` would.
+    """
+    from ohm_subagents._app import stored_tasks as reading  # noqa: PLC0415  a plugin that offers a store needs none of it
+
+    return reading.stored_tasks(config, cwd=cwd)
