@@ -1,4 +1,4 @@
-"""Keep what the schema accepts of raw values, name the rest."""
+"""Keep the values that a schema accepts, and name the others."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _errors(schema: type[BaseModel], values: dict[str, JsonValue], *, complete: 
 
 
 def _existing(values: dict[str, JsonValue], location: Sequence[int | str]) -> tuple[int | str, ...]:
-    """The part of an error's location that the values really have; a missing key is a fault of what lacks it.
+    """Return the part of an error's location that the values have; a missing key is a fault of the object around it.
 
     Short forms are skipped: `tools.allow.0` is `tools.0` where `tools` is a list.
     """
@@ -103,7 +103,7 @@ def _order(part: int | str) -> tuple[int, str]:
 
 
 def known_keys(schema: type[BaseModel], location: Sequence[int | str]) -> tuple[str, ...]:
-    """The keys of the object that holds the last part of `location`, as they are written in a file."""
+    """Return the keys of the object that holds the last part of `location`, as a file has them."""
     inside_collection = False
     for part in location[:-1]:
         if inside_collection:
@@ -116,7 +116,7 @@ def known_keys(schema: type[BaseModel], location: Sequence[int | str]) -> tuple[
 
 
 def meant_key(written: str, known: Sequence[str], shown_by: str = "") -> str:
-    """Advice for a key that is not known: the one that is spelt nearly so, else all of them, or what shows them."""
+    """Advise on an unknown key: the one that is spelt nearly so, else all of them, or the command that shows them."""
     plain = {_plain(name): name for name in known}
     match get_close_matches(_plain(written), plain, n=1, cutoff=_LIKENESS):
         case [near]:
@@ -128,7 +128,7 @@ def meant_key(written: str, known: Sequence[str], shown_by: str = "") -> str:
 
 
 def _plain(key: str) -> str:
-    """A key without what only its spelling is: `output_max_chars` is `outputMaxChars`."""
+    """Strip a key of its style: `output_max_chars` is `outputMaxChars`."""
     return key.replace("_", "").replace("-", "").casefold()
 
 

@@ -1,4 +1,4 @@
-"""`subagents.<id>` and `subagents.profiles.<id>` as one map by folded id; provider names folded as well."""
+"""One map of the entries of subagents, whose long and short forms are joined by folded id; providers likewise."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FIELDS: Final = frozenset(to_camel(name) for name in Subagents.model_fields)
 
 
 def unified(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
-    """The layer with every entry under `subagents.profiles.<folded id>`, places included; the short form wins."""
+    """Put every entry of a layer, with its places, under `subagents.profiles.<folded id>`; the short form wins."""
     wrong: list[Diagnostic] = []
     values = dict(layer.values)
     places = dict(layer.places)
@@ -82,7 +82,7 @@ def _refusal(path: KeyPath, value: JsonValue) -> str:
 
 
 def _meant(profile_id: str) -> str | None:
-    """The setting that holds objects, as a subagent's entry does, and is spelt nearly like this."""
+    """Return the setting that is an object, as an entry is, and is spelt nearly like this."""
     near = get_close_matches(profile_id, _SECTIONS, n=1, cutoff=_LIKENESS)
     return _exact(near[0]) if near else None
 
@@ -92,7 +92,7 @@ def _exact(profile_id: str) -> str:
 
 
 def _by_beginning(places: Iterable[KeyPath]) -> Mapping[KeyPath, list[KeyPath]]:
-    """The paths below each entry: looked for one by one, many entries would take the square of their number."""
+    """Group the paths by entry: searched one by one, many entries would take the square of their number."""
     found: defaultdict[KeyPath, list[KeyPath]] = defaultdict(list)
     for path in places:
         for length in range(2, 1 + min(len(path), 3)):
@@ -101,7 +101,7 @@ def _by_beginning(places: Iterable[KeyPath]) -> Mapping[KeyPath, list[KeyPath]]:
 
 
 def _move(places: dict[KeyPath, Place], old: KeyPath, new: KeyPath, below: Mapping[KeyPath, list[KeyPath]]) -> None:
-    """Make the places of everything below `old` known below `new`, with the keys as they were written."""
+    """Add the places of everything below `old` below `new`, with the keys as they are written."""
     if old != new:
         places.update({(*new, *path[len(old) :]): places[path] for path in below.get(old, ())})
 

@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable:
-    """An environment variable and the field of the configuration that it sets; what it may hold is the field's rule."""
+    """An environment variable that sets a field of the configuration."""
 
     name: str
+    """Its name."""
     path: KeyPath
+    """The field that it sets, whose rule its value has to follow."""
     kind: Literal["integer", "text", "list"] = "integer"
+    """How its text is read; the items of a list are parted by commas."""
     blank_counts: bool = False
+    """A blank one is set, and not unset."""
 
 
 DELEGATE_BACKEND: Final = "OHM_SUBAGENTS_DELEGATE_BACKEND"
@@ -69,17 +73,17 @@ _DEPTH: Final = re.compile(r"[0-9]{1,6}")
 
 
 def process_env() -> Mapping[str, str]:
-    """A copy of the process's environment."""
+    """Return a copy of the process's environment."""
     return dict(os.environ)  # noqa: TID251  this is the one place
 
 
 def config_dir(env: Mapping[str, str]) -> Path:
-    """Where the user's ohm.json, profiles and task records are: the first variable that is set, else the default."""
+    """Return the directory of the user's ohm.json, profiles and tasks: the first variable that is set, or a default."""
     return _first(DIRECTORY_VARIABLES, env)
 
 
 def agent_dir(env: Mapping[str, str]) -> Path:
-    """Where the coding agent keeps its settings, agent profiles and skills, as far as its own variables say."""
+    """Return the directory of the coding agent's settings, agent profiles and skills."""
     return _first(AGENT_DIRECTORY_VARIABLES, env)
 
 
@@ -101,20 +105,20 @@ def _first(names: tuple[str, ...], env: Mapping[str, str]) -> Path:
 
 
 def expanded(path: str, env: Mapping[str, str]) -> Path:
-    """The path with a leading `~` replaced by the home directory of `env`."""
+    """Replace a leading `~` by the home directory of `env`."""
     if path != "~" and not path.startswith("~/"):
         return Path(path)
     return home_dir(env) / path[2:]
 
 
 def home_dir(env: Mapping[str, str]) -> Path:
-    """The home directory of `env`, else of the process."""
+    """Return the home directory of `env`, else of the process."""
     home = env.get("HOME", "").strip()
     return Path(home) if home else Path.home()
 
 
 def nesting_depth(env: Mapping[str, str]) -> int | None:
-    """How many subagents this process is inside of; None if that cannot be read: then no task may be started."""
+    """Return how many subagents this process is inside of; None, if that cannot be read, forbids every start."""
     text = env.get(DEPTH_VARIABLE, "").strip() or "0"
     return int(text) if _DEPTH.fullmatch(text) else None
 
@@ -130,7 +134,7 @@ def nesting(env: Mapping[str, str]) -> Nesting:
 
 
 def environment(env: Mapping[str, str]) -> tuple[Layer, tuple[Diagnostic, ...]]:
-    """The variables as a layer of raw values, and what is wrong with the depth.
+    """Return the variables as a layer of raw values, and what is wrong with the depth.
 
     A blank variable is an unset one, but a blank list of the plugins to load has none in it.
     """
@@ -148,12 +152,12 @@ def environment(env: Mapping[str, str]) -> tuple[Layer, tuple[Diagnostic, ...]]:
         section[variable.path[-1]] = _read(text, variable.kind)
         places[variable.path] = Place(source=f"env {variable.name}", key=variable.name)
     if nesting_depth(env) is None:
-        told = (
+        message = (
             f"'{DEPTH_VARIABLE}' is {shown(env[DEPTH_VARIABLE])}, but has to be an integer, 0 or more; it counts as "
             "the depth limit reached, so no task may be started."
         )
         place = Place(source=f"env {DEPTH_VARIABLE}", key=DEPTH_VARIABLE)
-        wrong.append(place.diagnostic(told, severity="error"))
+        wrong.append(place.diagnostic(message, severity="error"))
     return Layer(kind="environment", source="env", values=values, places=places), tuple(wrong)
 
 

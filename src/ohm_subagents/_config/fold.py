@@ -46,10 +46,10 @@ class Folded:
         refused: dict[KeyPath, Diagnostic] = {}
         met: dict[KeyPath, JsonValue] = {}
         ceilings = set(self.ceilings)
-        stands = merged(_defaults(self.schema), self.values)
+        current = merged(_defaults(self.schema), self.values)
         for path, merge in _policies(self.schema, layer) if layer.kind == "project" else ():
-            given, said = value_at(layer.values, path), value_at(stands, path)
-            in_force = _follows(stands, path) if said is None else said
+            given, said = value_at(layer.values, path), value_at(current, path)
+            in_force = _follows(current, path) if said is None else said
             if merge.is_ceiling and said is None:
                 ceilings.add(path)
                 if in_force is None:
@@ -76,11 +76,11 @@ def _general(path: KeyPath) -> KeyPath:
     return (path[0], *path[3:]) if path[:2] == _ENTRIES and path[3:4] == ("loop",) else path
 
 
-def _follows(stands: Mapping[str, JsonValue], path: KeyPath) -> JsonValue:
+def _follows(current: Mapping[str, JsonValue], path: KeyPath) -> JsonValue:
     """Return the value that holds where none is said: the one of every subagent, or what follows from other limits."""
     if path == _EXTENSION:
-        return min(one for one in (value_at(stands, _IDLE), value_at(stands, _SOFT)) if isinstance(one, int))
-    return value_at(stands, _general(path)) if _general(path) != path else None
+        return min(one for one in (value_at(current, _IDLE), value_at(current, _SOFT)) if isinstance(one, int))
+    return value_at(current, _general(path)) if _general(path) != path else None
 
 
 def _policies(schema: type[BaseModel], layer: Layer) -> Iterator[tuple[KeyPath, Merge]]:

@@ -37,27 +37,29 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A parsed text. `spots` gives, for each key path, where it begins: several times if it is repeated.
-
-    Elements of a list are path parts too: `("suites", "0")`.
-    """
+    """A parsed text."""
 
     value: JsonValue
+    """Its value."""
     spots: Mapping[KeyPath, tuple[Spot, ...]]
+    """Where each key path begins, several times if it is repeated. An item of a list is a path too: `("a", "0")`."""
 
     @property
     def repeated(self) -> tuple[KeyPath, ...]:
-        """The keys that an object gives twice."""
+        """The paths of the keys that an object gives twice."""
         return tuple(path for path, spots in self.spots.items() if len(spots) > 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntaxFault:
-    """Why a text is not JSONC, and where (1-based); line 0 means the text as a whole."""
+    """Why a text is not JSONC."""
 
     problem: str
+    """In the words of a sentence."""
     line: int
+    """1-based; 0 for the text as a whole."""
     column: int
+    """1-based."""
 
 
 def parse_jsonc(text: str) -> Result[Document, SyntaxFault]:
@@ -88,7 +90,7 @@ def parse_jsonc(text: str) -> Result[Document, SyntaxFault]:
 
 
 def _plain(text: str, tokens: list[re.Match[str]]) -> str:
-    """The same text with blanks in place of comments and trailing commas."""
+    """Put blanks in place of comments and trailing commas."""
     characters = list(text)
     for match in _TOKEN.finditer(text):
         if match.lastgroup == "comment":

@@ -1,4 +1,4 @@
-"""One source of configuration, its raw values, and the place of each."""
+"""One source of configuration: its raw values, and where each is written."""
 
 from __future__ import annotations
 
@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a value was written, and its key as it was written there. `str` is `file:line`, as origins are told."""
+    """Where a value is written; as text `file:line`."""
 
     source: str
+    """The file, `config` for a mapping, or `env NAME`."""
     key: str
+    """Its dotted key as it is written there."""
     line: int | None = None
+    """1-based; None in no file."""
     column: int | None = None
+    """1-based; None in no file."""
 
     def __str__(self) -> str:
         return self.source if self.line is None else f"{self.source}:{self.line}"
@@ -43,17 +47,23 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """The values of one source. `repeated` are the keys that it gives twice; the user may trust a project's file."""
+    """The values of one source."""
 
     kind: Literal["user", "project", "given", "environment"]
+    """Whose it is."""
     source: str
+    """The file, or the name of another source."""
     values: Mapping[str, JsonValue]
+    """The values as they are written."""
     places: Mapping[KeyPath, Place]
+    """Where each is written."""
     repeated: tuple[KeyPath, ...] = ()
+    """The keys that it gives twice."""
     is_trusted: bool = False
+    """True for a project's file that its user trusts."""
 
     def place(self, path: KeyPath) -> Place:
-        """The place of a value, or of the nearest value around it."""
+        """Return the place of a value, or of the nearest value around it."""
         if path in self.places:
             return self.places[path]
         around = next((self.places[path[:n]] for n in range(len(path) - 1, 0, -1) if path[:n] in self.places), None)
@@ -63,7 +73,7 @@ class Layer:
 
 
 def leaves(values: Mapping[str, JsonValue], path: KeyPath = ()) -> Iterator[KeyPath]:
-    """The paths of everything that is not an object."""
+    """Yield the paths of everything that is not an object."""
     for key, value in values.items():
         if isinstance(value, dict):
             yield from leaves(value, (*path, key))
@@ -124,7 +134,7 @@ def without_values(layer: Layer, void: Collection[KeyPath]) -> Layer:
 def read_file(
     path: Path, kind: Literal["user", "project", "given"], *, trusts: Covers = nothing
 ) -> Result[Layer | None, OhmError]:
-    """The layer of a file, None if there is no such file; of a project's, the user may be one who `trusts` it.
+    """Read the layer of a file; None if there is no such file. `trusts` is asked about a project's.
 
     A file that cannot be read whole is an error: what it denies must not vanish with it.
     """
@@ -146,7 +156,7 @@ def read_file(
 
 
 def read_mapping(values: Mapping[str, JsonValue]) -> Result[Layer, OhmError]:
-    """The layer of a mapping that a program gives: a copy, so that later changes do not reach it."""
+    """Return the layer of a mapping that a program gives: a copy, so that later changes do not reach it."""
     try:
         text = json.dumps(values, default=_as_dict, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

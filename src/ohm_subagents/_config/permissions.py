@@ -1,7 +1,7 @@
-"""`subagents.permissions`: what each file says, and what they say together.
+"""`subagents.permissions`: the rules of each file, joined.
 
 A later file can tighten, never loosen: a profile runs only if every file that has an opinion on it agrees. A file's
-opinion is its rule for the profile, else its own default. Whatever cannot be understood is a deny (house 9.10, 9.11).
+opinion is its rule for the profile, else its own default. A rule that cannot be understood denies.
 """
 
 from __future__ import annotations
@@ -25,16 +25,20 @@ class Permissions:
     """The rules in force. Every decision names the `file:line` and the key that it comes from."""
 
     default: Decision = NO_RULE
+    """For a profile without a rule of its own."""
     subagents: Mapping[str, Decision] = field(default_factory=dict[str, Decision])
+    """For one profile, by folded id."""
     allow_internal_routing: bool = False
+    """Internal profiles are shown and may run."""
     routing_source: str = "default"
+    """Where that is written: `file:line`."""
 
     def decision(self, profile_id: str) -> Decision:
-        """The rule for a profile; ids are trimmed and folded."""
+        """Return the rule for a profile; ids are trimmed and folded."""
         return self.subagents.get(fold_id(profile_id), self.default)
 
     def as_json(self) -> dict[str, JsonValue]:
-        """The form that ohm.json has."""
+        """Return the rules in the form of ohm.json."""
         return {
             "default": self.default.verdict,
             "subagents": {name: rule.verdict for name, rule in self.subagents.items()},
@@ -43,7 +47,7 @@ class Permissions:
 
     @staticmethod
     def json_schema() -> dict[str, JsonValue]:
-        """JSON Schema of that form."""
+        """Return the JSON Schema of that form."""
         verdict: dict[str, JsonValue] = {"enum": ["allow", "deny"]}
         return {
             "type": "object",
@@ -68,20 +72,25 @@ OPEN: Final = Permissions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What one file says; None where it says nothing. A project's file `may_only_tighten`."""
+    """The rules of one file."""
 
     default: Decision | None = None
+    """For a profile without a rule of its own; None leaves it to the other files."""
     subagents: Mapping[str, Decision] = field(default_factory=dict[str, Decision])
+    """For one profile, by folded id."""
     routing: bool | None = None
+    """`allowInternalRouting`; None leaves it to the other files."""
     routing_source: str = ""
+    """Where that is written: `file:line`."""
     may_only_tighten: bool = False
+    """True for a project's file, which cannot allow internal routing."""
 
     def opinion(self, profile_id: str) -> Decision | None:
         return self.subagents.get(profile_id, self.default)
 
 
 def merge(layers: Iterable[Rules]) -> Permissions:
-    """The rules of several files, in reading order, as one."""
+    """Join the rules of several files, in reading order."""
     layers = tuple(layers)
     ids = dict.fromkeys(profile_id for rules in layers for profile_id in rules.subagents)
     routing = [one for one in layers if one.routing is False or (one.routing and not one.may_only_tighten)]
@@ -101,7 +110,7 @@ def merge(layers: Iterable[Rules]) -> Permissions:
 
 
 def _strictest(opinions: Iterable[Decision | None]) -> Decision:
-    """The first deny, else the last allow."""
+    """Return the first deny, else the last allow."""
     given = [opinion for opinion in opinions if opinion is not None]
     denies = [opinion for opinion in given if opinion.verdict == "deny"]
     return denies[0] if denies else given[-1] if given else NO_RULE

@@ -1,4 +1,4 @@
-"""Reading files that somebody else may have put there."""
+"""Reading files of strangers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_BYTES: Final = 1024 * 1024
 
 
 def read_regular(path: Path) -> bytes:
-    """The bytes of a regular file of at most 1 MiB; anything else is an `OSError`, and never waits for a writer."""
+    """Read a regular file of at most 1 MiB. Raises `OSError` for anything else, and never waits for a writer."""
     with open(path, "rb", opener=_without_waiting) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "It is not a regular file")
@@ -28,7 +28,7 @@ class _Readable(Protocol):
 
 
 def whole(file: _Readable) -> bytes:
-    """What is in an open file; an `OSError` for more than 1 MiB, or where there would only be something to wait for."""
+    """Read an open file. Raises `OSError` for more than 1 MiB, and for a file that has nothing to read yet."""
     content = file.read(MAX_BYTES + 1)
     if content is None:
         raise OSError(errno.EAGAIN, "It has nothing to read yet")
@@ -38,7 +38,7 @@ def whole(file: _Readable) -> bytes:
 
 
 def is_one_place(first: Path, second: Path) -> bool:
-    """Whether two paths lead to the same place; a path that goes in circles leads to none but itself."""
+    """Return True if two paths lead to the same place; a path that goes in circles leads to itself alone."""
     return os.path.realpath(first) == os.path.realpath(second)
 
 

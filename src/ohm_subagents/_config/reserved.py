@@ -1,4 +1,4 @@
-"""Fields that nothing obeys yet: marked in the schema, told in the tables, and to whoever sets one."""
+"""Reserved fields: accepted and documented, but without effect; setting one is reported."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 NOTE: Final = "Reserved: read and checked, without effect yet."
 RESERVED: Final[dict[str, JsonValue]] = {"$comment": NOTE}
-"""`json_schema_extra` of a reserved field; of a section, all that is in it is reserved."""
+"""`json_schema_extra` of a reserved field, or of a section all of whose fields are."""
 
 
 def reserved_fields(schema: type[BaseModel], path: KeyPath = ()) -> Iterator[KeyPath]:
-    """The marked fields, as they are written in a file."""
+    """Yield the reserved fields, as they are written in a file."""
     for name, field in schema.model_fields.items():
         at = (*path, field.alias or name)
         if field.json_schema_extra == RESERVED:
@@ -34,7 +34,7 @@ def reserved_fields(schema: type[BaseModel], path: KeyPath = ()) -> Iterator[Key
 
 
 def without_effect(layer: Layer, schema: type[BaseModel]) -> Iterator[Diagnostic]:
-    """Names each reserved value of the layer that is not the default: somebody hopes for something."""
+    """Name each reserved value of the layer that is not the default."""
     reserved, defaults = _reserved(schema)
     for path in leaves(layer.values):
         is_reserved = any(path[: len(one)] == one for one in reserved)
@@ -46,7 +46,7 @@ def without_effect(layer: Layer, schema: type[BaseModel]) -> Iterator[Diagnostic
 
 @cache  # the schema never changes, and its defaults cost more than reading a small file
 def _reserved(schema: type[BaseModel]) -> tuple[tuple[KeyPath, ...], Mapping[str, JsonValue]]:
-    """The marked fields, and what every field is by default."""
+    """Return the reserved fields, and the defaults of all fields."""
     return tuple(reserved_fields(schema)), schema().model_dump(mode="json", by_alias=True)
 
 

@@ -138,10 +138,12 @@ def overruled(layer: Layer, rules: Rules, merged: Permissions) -> tuple[Diagnost
     allows: list[tuple[KeyPath, Decision | None, Decision]] = [((*PATH, "default"), rules.default, merged.default)]
     allows += [((*entries, name), rule, merged.subagents[name]) for name, rule in rules.subagents.items()]
     found: list[Diagnostic] = []
-    for path, rule, stands in allows:
-        if rule is not None and rule.verdict == "allow" and stands.verdict == "deny":
+    for path, rule, in_force in allows:
+        if rule is not None and rule.verdict == "allow" and in_force.verdict == "deny":
             place = layer.place(written.get(path, path))
-            found.append(place.diagnostic(f"'{place.key}' is 'allow', which has no effect: {stands.source} denies it."))
+            found.append(
+                place.diagnostic(f"'{place.key}' is 'allow', which has no effect: {in_force.source} denies it.")
+            )
     if rules.routing and not merged.allow_internal_routing:
         place = layer.place((*PATH, "allowInternalRouting"))
         says = merged.routing_source

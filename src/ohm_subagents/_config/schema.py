@@ -1,4 +1,4 @@
-"""ohm.json as frozen models: snake_case inside, the documented camelCase as aliases (004; house 9.9 to 9.11)."""
+"""ohm.json as frozen models: snake_case inside, the documented camelCase as aliases."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -62,7 +62,7 @@ class Features(Section):
     painter_imagegen: Switch = Field(default=True, description="Whether the `painter` subagent is available.")
 
     def is_on(self, name: str) -> bool:
-        """Whether the flag that a profile names as its `feature` is on; a flag that does not exist is off."""
+        """Return True if the flag that a profile names as its `feature` is on; a flag that does not exist is off."""
         return any(bool(getattr(self, field)) for field in type(self).model_fields if to_camel(field) == name)
 
 

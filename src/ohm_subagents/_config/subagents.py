@@ -73,7 +73,7 @@ class SubagentEntry(Section):
 
 
 EVERY: Final = ""
-"""Stands for every subagent, where others are named by their folded id."""
+"""Every subagent, where others are named by their folded id."""
 
 
 class Subagents(Section):

@@ -1,4 +1,4 @@
-"""The README's tables and the JSON Schema of ohm.json, made from the schema and the table of variables."""
+"""The reference tables and the JSON Schema of ohm.json, made from the schema and the table of variables."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Row:
 
 
 def config_schema() -> dict[str, JsonValue]:
-    """JSON Schema of ohm.json, short forms included."""
+    """Return the JSON Schema of ohm.json, short forms included."""
     written = OhmConfig.model_json_schema()
     schema: dict[str, JsonValue] = {"$schema": _DIALECT, "title": "ohm.json", **_untitled(written)}
     definitions = _object(schema["$defs"])
@@ -64,13 +64,13 @@ def config_schema() -> dict[str, JsonValue]:
 
 
 def _untitled(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Without the titles that pydantic makes of names: an editor would show `Taskmaxevents` for `taskMaxEvents`."""
+    """Drop the titles that pydantic makes of names: an editor would show `Taskmaxevents` for `taskMaxEvents`."""
     kept = {key: value for key, value in schema.items() if key != "title" or not isinstance(value, str)}
     return {key: _untitled(value) if isinstance(value, dict) else value for key, value in kept.items()}
 
 
 def config_table() -> str:
-    """Markdown: every field of ohm.json, what it accepts, its default, its meaning."""
+    """Return a Markdown table of every field of ohm.json: what it accepts, its default, its meaning."""
     rows = (f"| `{'.'.join(row.path)}` | {row.accepted} | {row.default} | {row.meaning} |" for row in _rows())
     return "\n".join(("| field | accepts | default | meaning |", "| --- | --- | --- | --- |", *rows))
 
@@ -84,7 +84,7 @@ _DELEGATED: Final = _Row(
 
 
 def env_table() -> str:
-    """Markdown: every variable, the field that it sets, its default, its meaning."""
+    """Return a Markdown table of every variable: the field that it sets, its default, its meaning."""
     fields = {row.path: row for row in (*_rows(), _DELEGATED)}
     rows = [
         f"| `{one.name}` | `{'.'.join(one.path)}` | {fields[one.path].default} | {fields[one.path].meaning} |"
@@ -132,7 +132,7 @@ def _walk(
 
 
 def _resolved(schema: Mapping[str, JsonValue], definitions: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """The schema behind a reference or an `X or null`, with its own description and default kept."""
+    """Return the schema behind a reference or an `X or null`, with its own description and default."""
     options = schema.get("anyOf")
     if isinstance(options, list):
         some = next(_object(one) for one in options if _object(one).get("type") != "null")

@@ -42,11 +42,13 @@ def read_tools(layer: Layer) -> tuple[Layer, Mapping[str, ToolRules], tuple[Diag
 def not_granted(layer: Layer, rules: Mapping[str, ToolRules], merged: Mapping[str, ToolRules]) -> Iterator[Diagnostic]:
     """Name the tools that a project lists and that the user's file withholds."""
     for path, _ in of_entries(layer, _LIKE_TOOLS):
-        own, stands = rules[fold_id(path[-2])], merged[fold_id(path[-2])]
+        own, in_force = rules[fold_id(path[-2])], merged[fold_id(path[-2])]
         if own.at_most is None or own.unclear:
             continue
         names = [
-            f"'{name}'" for name in own.at_most if not has_tool(stands.allowed, name) or has_tool(stands.denied, name)
+            f"'{name}'"
+            for name in own.at_most
+            if not has_tool(in_force.allowed, name) or has_tool(in_force.denied, name)
         ]
         if names:
             place = layer.place(path)

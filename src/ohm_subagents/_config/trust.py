@@ -1,4 +1,4 @@
-"""Which files of a project its user trusts: a record of what was in them, in the user's own directory."""
+"""Trust in the files of a project: a record of their contents, in the user's own directory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FOLDER: Final = "trusted-projects"
 COMMAND: Final = "ohm trust"
 Covers: TypeAlias = Callable[[Path, str], bool]
-"""Whether a file of a project may say this."""
+"""Return True if the user trusts this file of a project with this text in it."""
 
 
 def nothing(_path: Path, _text: str) -> bool:
@@ -37,33 +37,40 @@ def everything(_path: Path, _text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustRecord:
-    """A project as its user has trusted it: its real path, when, and the digest of each file by its path from there."""
+    """A project as its user has trusted it."""
 
     project: str
+    """Its real path."""
     trusted_ms: int
+    """When it was trusted, in epoch milliseconds."""
     files: Mapping[str, str]
+    """The digest of each file, by its path from there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Project:
-    """A directory with files for subagents, and what the user's record of it says: whether they are as they were."""
+    """A directory that may have files for subagents."""
 
     folder: str
+    """Its path, as it was given."""
     record: TrustRecord | None = None
+    """The user's record of it; None for a project that is not trusted."""
     changed: str = ""
+    """A file of the record that is not as it was; empty if all are."""
     damaged: str = ""
+    """Why the record cannot be read; empty if it can."""
 
     def trusts(self, key: str, digest: str) -> bool:
-        """Whether the record has this file with this digest, and all of its files are as they were."""
+        """Return True if the record has this file with this digest, and no file of it has changed."""
         return self.record is not None and not self.changed and self.record.files.get(key) == digest
 
 
 class Trust:
-    """What the user trusts of the projects that an `Ohm` reads: files that a record has, as they were then.
+    """The user's trust in the projects that an `Ohm` reads.
 
     A file belongs to the directory where it was looked for: the working directory, or the one above it that has the
-    nearest folder of agents. Each has a record of its own, and is trusted if all files of that are as they were. All of
-    it where trust `is_given` by a program. `asked` has the digest of each file that somebody asked about, by directory.
+    nearest folder of agents. Each has a record of its own, and is trusted if no file of that has changed. Where trust
+    `is_given` by a program, every file is trusted. `asked` has the digest of each file that was looked up, by project.
     """
 
     def __init__(self, projects: tuple[Project, ...], *, is_given: bool = False) -> None:
@@ -72,14 +79,14 @@ class Trust:
         self.asked: dict[Project, dict[str, str]] = {}
 
     def covers(self, path: Path, text: str) -> bool:
-        """Whether the user trusts this file with this text in it."""
+        """Return True if the user trusts this file with this text in it."""
         project = self._project(Path(os.path.abspath(path)))  # noqa: PTH100  links count as where they stand
         key, digest = os.path.relpath(path, project.folder), _digest(text)
         self.asked.setdefault(project, {})[key] = digest
         return self._is_given or project.trusts(key, digest)
 
     def _project(self, path: Path) -> Project:
-        """The one that has the file in `.pi/agents` or `.agents`, if it is above; else the working directory."""
+        """Return the project above that has the file in `.pi/agents` or `.agents`, else the working directory."""
         here, *above = self._projects
         if path.is_relative_to(here.folder):
             return here
@@ -87,11 +94,11 @@ class Trust:
         return next((one for one in above if one.folder in places), here)
 
     def is_whole(self) -> bool:
-        """Whether everything that somebody asked about is trusted."""
+        """Return True if every file that was looked up is trusted."""
         return all(project.trusts(*file) for project, files in self.asked.items() for file in files.items())
 
     def diagnostics(self) -> Iterator[Diagnostic]:
-        """What the user relies on and does not have any more."""
+        """Name each project whose trust has lapsed."""
         here = self._projects[0]
         for project in self._projects:
             name = "The project" if project is here else f"The project '{project.folder}'"
@@ -107,7 +114,7 @@ class Trust:
 
 
 def read_trust(cwd: Path, directory: Path, *, is_given: bool = False) -> Trust:
-    """What the user's records in their `directory` say now of `cwd` and what is above; an unreadable one is none."""
+    """Read the records in the user's `directory` for `cwd` and above; one that cannot be read counts as none."""
     here = Path(os.path.abspath(cwd))  # noqa: PTH100  links count as where they stand
     folders = [str(one) for one in (here, *here.parents)]
     if is_given or not (directory / FOLDER).is_dir():
@@ -140,7 +147,7 @@ def _changes(folder: str, record: TrustRecord) -> Iterator[str]:
 
 
 def trust_records(directory: Path) -> tuple[TrustRecord, ...]:
-    """Every project that the user has trusted, by path."""
+    """Return every project that the user has trusted, by path."""
     found: list[TrustRecord] = []
     with suppress(OSError):
         for path in (directory / FOLDER).iterdir():
@@ -150,7 +157,7 @@ def trust_records(directory: Path) -> tuple[TrustRecord, ...]:
 
 
 def write_trust(record: TrustRecord, directory: Path) -> Path:
-    """Keep a record, whole or not at all, for its user alone. Raises `OSError`."""
+    """Write a record, whole or not at all, readable for its user alone. Raises `OSError`."""
     path = _record_file(directory, record.project)
     content = json.dumps({"project": record.project, "trustedMs": record.trusted_ms, "files": {**record.files}})
     if len(content) > MAX_BYTES:
@@ -167,7 +174,7 @@ def write_trust(record: TrustRecord, directory: Path) -> Path:
 
 
 def forget_trust(cwd: Path, directory: Path) -> bool:
-    """Remove the record of a project; whether there was one. Raises `OSError`."""
+    """Remove the record of a project; return True if there was one. Raises `OSError`."""
     try:
         _record_file(directory, os.path.realpath(cwd)).unlink()
     except (FileNotFoundError, NotADirectoryError):
@@ -180,7 +187,7 @@ def _record_file(directory: Path, project: str) -> Path:
 
 
 def _record(path: Path) -> TrustRecord:
-    """The record of a file; `ValueError` for one that is none."""
+    """Read the record of a file. Raises `ValueError` for one that is none."""
     match json.loads(read_regular(path)):
         case {"project": str(project), "trustedMs": int(trusted_ms), "files": dict()} as record:
             files = cast("dict[str, object]", record["files"])

@@ -1,4 +1,4 @@
-"""Field types of ohm.json: each says what it accepts, in the words of a diagnostic."""
+"""The field types of ohm.json: each says in the words of a diagnostic what it accepts."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _OFF: Final = frozenset({"0", "false", "no", "off", "disabled"})
 
 
 def expected(what: str, *, kind: str = "ohm") -> PydanticCustomError:
-    """The error of a value that should have been `what`."""
+    """Return the error of a value that should have been `what`."""
     return PydanticCustomError(kind, "{what}", {"what": what})  # pyright: ignore[reportArgumentType] it wants a literal
 
 
 def switch(value: object) -> bool | None:
-    """The meaning of true, false, and the words for them; None for anything else."""
+    """Return what true, false and the words for them mean; None for anything else."""
     if isinstance(value, bool):
         return value
     word = value.strip().lower() if isinstance(value, str) else ""
@@ -47,7 +47,7 @@ def _switch(value: object) -> bool:
 
 
 def _short_switch(value: object) -> bool:
-    """A switch for which the document knows 1, true, yes and on, but not `enabled` (task-v1, 20.4)."""
+    """Read a switch for which the contract knows 1, true, yes and on, but not `enabled`."""
     word = value.strip().lower() if isinstance(value, str) else value
     if word in {"enabled", "disabled"}:
         raise expected("true or false")
@@ -55,7 +55,7 @@ def _short_switch(value: object) -> bool:
 
 
 def _flag(value: object) -> bool:
-    """A switch for which the document knows these words only (task-v1, 17.3)."""
+    """Read a switch for which the contract knows these words only."""
     words = {"1": True, "true": True, "0": False, "false": False}
     meaning = words.get(value.strip().lower()) if isinstance(value, str) else value
     if not isinstance(meaning, bool):
@@ -79,7 +79,7 @@ def _integer(value: object, *, least: int, what: str) -> int:
 
 
 def _amount(value: object) -> Decimal:
-    """A number, or a decimal text, which says exactly what it says."""
+    """Read a number or a decimal text, which is exact."""
     if isinstance(value, Decimal):
         return value
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -117,7 +117,7 @@ def _all_or_names(value: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class UnclearModel:
-    """What is no model where one has to be: whoever was to run on it does not run on another one."""
+    """A text in place of a model: a subagent that it is for does not run on another one."""
 
     written: str
 
@@ -173,7 +173,7 @@ Amount: TypeAlias = Annotated[
 """An amount of money, kept exactly and shown as text."""
 Line: TypeAlias = Annotated[str, BeforeValidator(_line)]
 Key: TypeAlias = Annotated[str, BeforeValidator(_key)]
-"""A key itself, or where one is: no part of it is ever shown."""
+"""A key, or the place of one; no part of it is ever shown."""
 Names: TypeAlias = Annotated[tuple[Line, ...], BeforeValidator(_one_or_more)]
 """A list of texts; a text is a list of one."""
 AllOrNames: TypeAlias = Annotated[
@@ -191,7 +191,7 @@ ConfiguredModel: TypeAlias = Annotated[
     PlainSerializer(str),
     _MODEL_SCHEMA,
 ]
-"""A model, or what is none: whoever is to run on it has to know."""
+"""A model, or a text that is none, which keeps a subagent from running on another one."""
 WebAddress: TypeAlias = Annotated[str, BeforeValidator(_web_address)]
 VariableName: TypeAlias = Annotated[str, BeforeValidator(_variable_name)]
 
@@ -204,13 +204,13 @@ _ALLOWED: Final[Mapping[str, str]] = {
 
 
 def allowed(error: ErrorDetails) -> str:
-    """What a field accepts, from the error it gave."""
+    """Return what a field accepts, by the error that it gave."""
     expected = error.get("ctx", {}).get("expected")
     return f"one of {expected}" if expected else _ALLOWED.get(error["type"], error["msg"])
 
 
 def shown(value: object) -> str:
-    """A bad value as a message quotes it: short, on one line. However large it is, only its beginning is looked at."""
+    """Quote a bad value in a message: short, on one line. Only its beginning is read, however large it is."""
     try:
         text = repr(value[:_SHOWN]) if isinstance(value, str) else _beginning(value)
     except (TypeError, ValueError, RecursionError):  # YAML has keys and cycles that JSON has not

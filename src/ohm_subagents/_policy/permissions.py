@@ -1,4 +1,4 @@
-"""May this profile run? The most restrictive opinion wins (004, Task permission policy; house 9.11)."""
+"""May this profile run? The most restrictive opinion wins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def standing(*, profile: Profile, permissions: Permissions, opinions: Iterable[Decision]) -> Decision:
-    """The decision that stands: the configuration's, unless it or any of the `opinions` of plugins denies.
+    """Return the decision in force: the configuration's, unless it or any of the `opinions` of plugins denies.
 
     An internal profile is denied while routing to those is off, even if a rule allows it.
     """
@@ -30,10 +30,10 @@ def standing(*, profile: Profile, permissions: Permissions, opinions: Iterable[D
 
 
 def decide(*, profile: Profile, permissions: Permissions, opinions: Iterable[Decision]) -> Result[Decision, OhmError]:
-    """The decision that stands, as the engine needs it.
+    """Return the decision in force, or the error that refuses a start.
 
     Returns `task_internal_subagent_hidden` for a hidden profile, and `task_permission_denied` for any other deny; the
-    advice names who denied. The words are 004's.
+    advice names the rule. The messages are fixed by the contract of `task`.
     """
     decision = standing(profile=profile, permissions=permissions, opinions=opinions)
     if decision.verdict == "allow":
@@ -58,17 +58,17 @@ def decide(*, profile: Profile, permissions: Permissions, opinions: Iterable[Dec
 
 
 def is_hidden(profile: Profile, permissions: Permissions) -> bool:
-    """Whether the profile is internal, and routing to such is off."""
+    """Return True if the profile is internal, and routing to such is off."""
     return profile.internal and not permissions.allow_internal_routing
 
 
 def visible(profiles: Iterable[Profile], permissions: Permissions) -> tuple[Profile, ...]:
-    """The roster: internal profiles are in it only while routing to them is allowed."""
+    """Return the profiles that may be shown: internal ones only while routing to them is allowed."""
     return tuple(profile for profile in profiles if not is_hidden(profile, permissions))
 
 
 def unmatched(permissions: Permissions, profile_ids: Iterable[str], *, unlisted: str = "") -> tuple[Diagnostic, ...]:
-    """Rules that name no profile: a misspelt id in a deny would otherwise pass unseen.
+    """Name the rules that are for no profile: a misspelt id in a deny would otherwise pass unseen.
 
     `unlisted` is a name that may be ruled and is no subagent.
     """

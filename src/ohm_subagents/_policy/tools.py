@@ -1,4 +1,4 @@
-"""Which child tools does a profile get? (house 9.7)"""
+"""Which child tools does a profile get?"""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedTools:
-    """The names in canonical order, and the names asked for that do not exist.
-
-    `are_bounded`: the profile or the configuration says something about tools, so nobody gets more than these.
-    """
+    """The child tools of a profile."""
 
     names: tuple[str, ...]
+    """Their names, in canonical order."""
     are_bounded: bool
+    """True if the profile or the configuration limits the tools: then a backend gives no others."""
     diagnostics: tuple[Diagnostic, ...] = ()
+    """The tools that were asked for and are not given."""
 
 
 def resolve_tools(
@@ -36,15 +36,14 @@ def resolve_tools(
     only_if_named: Iterable[str] = (),
     is_agent: bool = False,
 ) -> Result[ResolvedTools, OhmError]:
-    """The tools of a profile's policy under the configuration's rules; `offered` are those that plugins bring.
+    """Resolve the tools of a profile's policy under the configuration's rules; `offered` are those of plugins.
 
-    Of these, `only_if_named` are given where a list has them: no list has every other tool.
-    Of a profile that `is_agent`, names that only a command-line agent knows stay, and the order is the profile's own.
-    Nobody here can say that such a name does not exist. The configuration only takes tools away from it: what it says
-    may be meant for a subagent of the same name.
+    Of these, `only_if_named` are given only where a list has them; a profile without a list has every other tool. A
+    profile that `is_agent` keeps its order, and names that only a command-line agent may know. The configuration only
+    takes tools away from it: its rules may be meant for a subagent of the same name.
 
     Returns `profile_invalid` for a tool that the profile both allows and denies, and `task_config_load_failed` for
-    rules that nobody can understand.
+    rules that cannot be understood.
     """
     both = [name for name in policy.allowed or () if has_tool(policy.denied, name)]
     if both:
@@ -83,19 +82,19 @@ def resolve_tools(
 
 
 def _with_its_own(known: tuple[str, ...], policy: ToolPolicy, rules: ToolRules) -> tuple[str, ...]:
-    """The tools that an agent profile lists, ours, and those that the configuration leaves to one without a list."""
+    """Return the tools that an agent profile lists, ours, and those that the configuration leaves to it."""
     own = tuple(_as_known(name, known) for name in policy.allowed or ())
     names = (*own, *known)
     return tuple(dict.fromkeys((*names, *(_as_known(name, names) for name in rules.at_most or ()))))
 
 
 def _as_known(name: str, known: tuple[str, ...]) -> str:
-    """The name as it is spelt where the tool is ours."""
+    """Return the name as it is spelt where the tool is ours."""
     return next((one for one in known if has_tool((one,), name)), name)
 
 
 def _gives(allowed: tuple[str, ...] | None, name: str, only_if_named: tuple[str, ...]) -> bool:
-    """Whether a list, or no list, gives the tool."""
+    """Return True if a list, or no list, gives the tool."""
     return has_tool(allowed, name) and (allowed is not None or not has_tool(only_if_named, name))
 
 
@@ -107,7 +106,7 @@ def _not_granted(
     only_if_named: tuple[str, ...],
     is_agent: bool,
 ) -> Iterator[Diagnostic]:
-    """Names what is listed beyond the profile in vain; beyond the user's file it was named when that was read."""
+    """Name the tools that are listed beyond the profile; those beyond the user's file were named when it was read."""
     if rules.allowed is not None:
         return
     denied = tuple(name for name in policy.denied if not has_tool(rules.denied, name))

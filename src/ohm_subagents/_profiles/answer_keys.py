@@ -1,4 +1,4 @@
-"""`finalize` and `resultSchema`: keys of any profile's file, about how its answer is handed in."""
+"""`finalize` and `resultSchema`: the keys of any profile's file on how its answer is handed in."""
 
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -10,7 +10,7 @@ FINALIZE_KEY: Final = "finalize"
 
 
 def _of_what_is_handed_in(schema: dict[str, JsonValue] | None, info: ValidationInfo) -> dict[str, JsonValue] | None:
-    """It stands below `finalize`, as a field too: fields are read in their order."""
+    """Check the schema of a result; `finalize` has to be a field before it, for fields are read in their order."""
     if schema is None:
         return None
     fault = schema_fault(schema)

@@ -1,4 +1,4 @@
-"""The catalogue: built-ins ← plugins ← agent profiles, if asked for ← the user's files ← the project's files."""
+"""The catalogue of profiles: built-ins, plugins, agent profiles if asked for, the user's files, the project's files."""
 
 from __future__ import annotations
 
@@ -31,42 +31,42 @@ BUILTIN: Final = ("librarian", "oracle", "finder", "task", "painter")
 
 @dataclass(frozen=True, kw_only=True)
 class Catalog:
-    """Every profile there is, in order, and what was wrong with the files.
-
-    `brought` are the folded ids that a project gives to profiles, and that are no direct tool without it.
-    """
+    """Every profile there is."""
 
     profiles: tuple[Profile, ...]
+    """In catalogue order."""
     diagnostics: tuple[Diagnostic, ...] = ()
+    """What is wrong with their files."""
     brought: frozenset[str] = frozenset()
+    """The folded ids of profiles of a project that are no direct tool without it."""
 
     @classmethod
     def of(cls, profiles: Iterable[Profile]) -> Self:
-        """Exactly these profiles; of two with one id the first stays, and a reserved id is refused."""
-        shelf = _Shelf()
-        shelf.put(profiles)
-        return cls(profiles=tuple(shelf.profiles.values()), diagnostics=tuple(shelf.diagnostics))
+        """Make a catalogue of exactly these; of two with one id the first counts, and a reserved id is refused."""
+        builder = _CatalogBuilder()
+        builder.put(profiles)
+        return cls(profiles=tuple(builder.profiles.values()), diagnostics=tuple(builder.diagnostics))
 
     def marked(self, is_primary: Callable[[str], bool | None]) -> Self:
-        """The catalogue with the configuration's word, by id, on what is a direct tool; None leaves it as it is."""
+        """Set by id which profiles are direct tools; None leaves one as it is."""
         said = ((profile, is_primary(profile.id)) for profile in self.profiles)
         return replace(self, profiles=tuple(_as_said(profile, primary=primary) for profile, primary in said))
 
     @property
     def new_tools(self) -> tuple[str, ...]:
-        """The names of direct tools that there are because of a project."""
+        """The names of the direct tools that a project brings."""
         return tuple(profile.id for profile in self.profiles if profile.primary and fold_id(profile.id) in self.brought)
 
     def without_tools(self, taken: Iterable[str]) -> Self:
-        """The catalogue without those of `new_tools` that have a name of `taken`: the profiles stay subagents."""
+        """Drop those of `new_tools` whose name is `taken`: the profiles stay subagents."""
         names = frozenset(map(fold_tool, taken))
         void = [profile for profile in self.profiles if profile.id in self.new_tools and fold_tool(profile.id) in names]
-        told = tuple(_taken(profile) for profile in void)
+        lost = tuple(_taken(profile) for profile in void)
         kept = (replace(profile, primary=False) if profile in void else profile for profile in self.profiles)
-        return replace(self, profiles=tuple(kept), diagnostics=(*self.diagnostics, *told))
+        return replace(self, profiles=tuple(kept), diagnostics=(*self.diagnostics, *lost))
 
     def find(self, text: str) -> Profile | None:
-        """The profile of an id as a caller types it: trimmed and folded."""
+        """Return the profile of an id as a caller types it: trimmed and folded."""
         return self._by_id.get(fold_id(text))
 
     @cached_property
@@ -74,7 +74,7 @@ class Catalog:
         return {fold_id(profile.id): profile for profile in reversed(self.profiles)}
 
     def available(self) -> tuple[str, ...]:
-        """All ids, sorted."""
+        """Return all ids, sorted."""
         return tuple(sorted(profile.id for profile in self.profiles))
 
 
@@ -90,26 +90,26 @@ def load_catalog(
 
     A project's profile that overrides another gets no tool that the other had not, and none but those that read unless
     the user `trusts` its file. `agents` are agent profiles in the order in which they were read: of those with one
-    name, the last stands.
+    name, the last counts.
     """
-    shelf = _Shelf()
-    shelf.put(builtin_profiles())
-    shelf.put(plugin_profiles)
+    builder = _CatalogBuilder()
+    builder.put(builtin_profiles())
+    builder.put(plugin_profiles)
     for profile in agents:
-        shelf.put([shelf.tightened(profile) if profile.agent and profile.agent.is_local else profile])
+        builder.put([builder.tightened(profile) if profile.agent and profile.agent.is_local else profile])
     user, project = config_dir / "subagents", cwd / ".pi" / "subagents"
-    shelf.put(profile for profile, _ in _read(user, shelf.diagnostics, nothing))
+    builder.put(profile for profile, _ in _read(user, builder.diagnostics, nothing))
     brought: frozenset[str] = frozenset()
     if not is_one_place(project, user):
-        theirs = tuple(_read(project, shelf.diagnostics, trusts))
-        brought = frozenset(fold_id(one.id) for one, _ in theirs if not shelf.is_tool(one))
-        shelf.put([shelf.tightened(one, is_trusted=is_trusted) for one, is_trusted in theirs])
-    return Catalog(profiles=tuple(shelf.profiles.values()), diagnostics=tuple(shelf.diagnostics), brought=brought)
+        theirs = tuple(_read(project, builder.diagnostics, trusts))
+        brought = frozenset(fold_id(one.id) for one, _ in theirs if not builder.is_tool(one))
+        builder.put([builder.tightened(one, is_trusted=is_trusted) for one, is_trusted in theirs])
+    return Catalog(profiles=tuple(builder.profiles.values()), diagnostics=tuple(builder.diagnostics), brought=brought)
 
 
 @cache
 def builtin_profiles() -> tuple[Profile, ...]:
-    """The profiles that ship, in catalogue order."""
+    """Return the profiles that ship, in catalogue order."""
     folder = files("ohm_subagents._profiles").joinpath("builtin")
     found: list[Profile] = []
     for name in BUILTIN:
@@ -133,15 +133,15 @@ def _taken(profile: Profile) -> Diagnostic:
     return Diagnostic(subject=profile.id, message=message, source=profile.source or None)
 
 
-class _Shelf:
-    """Profiles by folded id while the sources are read, lowest first."""
+class _CatalogBuilder:
+    """Collects the profiles of the sources by folded id, lowest first."""
 
     def __init__(self) -> None:
         self.profiles: dict[str, Profile] = {}
         self.diagnostics: list[Diagnostic] = []
 
     def put(self, source: Iterable[Profile]) -> None:
-        """Add one source; within it the first of two equal ids stays."""
+        """Add one source; within it the first of two equal ids counts."""
         seen: dict[str, Profile] = {}
         for profile in source:
             key = fold_id(profile.id)
@@ -155,12 +155,12 @@ class _Shelf:
         self.profiles |= seen
 
     def is_tool(self, profile: Profile) -> bool:
-        """Whether there is a direct tool of this name already."""
+        """Return True if there is a direct tool of this name already."""
         former = self.profiles.get(fold_id(profile.id))
         return former is not None and former.primary
 
     def tightened(self, profile: Profile, *, is_trusted: bool = True) -> Profile:
-        """A project's profile with no more rights than the one it overrides; what it does not get is named."""
+        """Return a project's profile with no more rights than the one it overrides; name what it does not get."""
         both, lost = tightened(profile, self.profiles.get(fold_id(profile.id)), is_trusted=is_trusted)
         self.diagnostics += lost
         return both
@@ -177,7 +177,7 @@ class _Shelf:
 
 
 def _read(folder: Path, diagnostics: list[Diagnostic], trusts: Covers) -> Iterable[tuple[Profile, bool]]:
-    """The profiles of a folder's Markdown files, by file name, each with whether it is trusted. No folder, none."""
+    """Yield the profiles of a folder's Markdown files by file name, with True for one of a trusted file."""
     for path, text in read_folder(folder):
         if isinstance(text, Err):
             message = f"Cannot read profiles from '{path}': {text.err_value}."

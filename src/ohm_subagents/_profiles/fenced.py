@@ -1,4 +1,4 @@
-"""Markdown with YAML front matter, and folders of such files: profiles, agent profiles and skills read alike."""
+"""Markdown with YAML front matter, and folders of such files."""
 
 from __future__ import annotations
 
@@ -20,40 +20,46 @@ if TYPE_CHECKING:
 MAX_FILES: Final = 200
 MAX_ENTRIES: Final = 2000
 MAX_MATTER: Final = 256 * 1024
-"""How many files of a folder are read, how many names, and how much of keys in all of them."""
+"""How many files of a folder are read, how many names, and how many characters of front matter in all of them."""
 _FENCED: Final = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fenced:
-    """What stands between the fences, key by key, and the trimmed text below them."""
+    """A text with front matter."""
 
     values: dict[str, object]
+    """The front matter, key by key."""
     body: str
+    """The trimmed text below it."""
     matter: YamlText
+    """The front matter as it was read."""
 
     def line(self, location: Sequence[int | str]) -> int:
-        """The line of the file (1-based) where a key or an item of a list stands, or what is around it."""
+        """Return the line of the file (1-based) of a key or an item of a list, or of what is around it."""
         return self.matter.line(location) + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What is wrong with a file, in the words of a sentence, and what to do. Line 0: with the file as a whole."""
+    """Why a file cannot be read."""
 
     line: int
+    """1-based; 0 for the file as a whole."""
     fact: str
+    """The fault, as the predicate of a sentence."""
     advice: str = ""
+    """A sentence on what to do."""
 
 
 def split(text: str) -> tuple[str, str] | None:
-    """What stands between the first two lines `---`, and the trimmed text below; None without them."""
+    """Part the text between the first two lines `---` from the trimmed text below; None without them."""
     fenced = _FENCED.fullmatch(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     return None if fenced is None else (fenced[1], fenced[2].strip())
 
 
 def read_fenced(text: str) -> Result[Fenced, Fault]:
-    """Split a text at its fences and read what is between them; a key without a value is a key that is not there."""
+    """Read a text with front matter; a key without a value counts as absent."""
     parts = split(text)
     if parts is None:
         advice = "Begin the file with '---', the keys, and '---'."
@@ -77,7 +83,7 @@ def _by_text(values: object) -> dict[str, object] | None:
 
 
 def read_folder(folder: Path, suffixes: Sequence[str] = (".md",)) -> Iterator[tuple[Path, Result[str, str]]]:
-    """The texts of a folder's Markdown files by file name, or why one, or the folder, cannot be read.
+    """Yield the texts of a folder's Markdown files by file name, or why one, or the folder, cannot be read.
 
     No folder, no files. Of more than a person keeps in a folder, the rest is not read.
     """
@@ -104,7 +110,7 @@ def read_folder(folder: Path, suffixes: Sequence[str] = (".md",)) -> Iterator[tu
 
 
 def read_text(path: Path) -> Result[str, str]:
-    """The text of a regular file, or why it cannot be read."""
+    """Return the text of a regular file, or why it cannot be read."""
     try:
         return Ok(read_regular(path).decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -114,6 +120,6 @@ def read_text(path: Path) -> Result[str, str]:
 
 
 def problem(error: OSError) -> str:
-    """What the system says, as part of a sentence."""
+    """Return the system's message, as part of a sentence."""
     problem = error.strerror or type(error).__name__
     return f"{problem[:1].lower()}{problem[1:]}"

@@ -1,4 +1,4 @@
-"""What was read, for as long as it is fresh."""
+"""A value that is read again after five seconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Fresh(Generic[T]):
-    """Calling it gives what `read` gave, at most five seconds ago; a clock that was put back counts as later."""
+    """Call it for what `read` returned at most five seconds ago; a clock that was put back counts as later."""
 
     def __init__(self, read: Callable[[], T], now: Clock) -> None:
         self._read = read

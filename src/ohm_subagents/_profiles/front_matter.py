@@ -77,7 +77,7 @@ class InputMatter(_Matter):
 
 
 class FrontMatter(BaseModel):
-    """What may stand between the fences."""
+    """The front matter of a profile file."""
 
     model_config = ConfigDict(defer_build=True, frozen=True, extra="allow", alias_generator=to_camel)
 

@@ -1,4 +1,4 @@
-"""A profile from Markdown with YAML front matter: built-ins, the user's and the project's read alike."""
+"""A profile from Markdown with YAML front matter; built-ins, the user's and the project's are read alike."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedProfile:
-    """The profile, and what in its file was ignored."""
+    """A profile that was read."""
 
     profile: Profile
+    """The profile."""
     diagnostics: tuple[Diagnostic, ...] = ()
+    """The keys of its file that were ignored."""
 
 
 def parse_profile(text: str, *, source: str, stem: str) -> Result[ParsedProfile, OhmError]:
@@ -53,7 +55,7 @@ def parse_profile(text: str, *, source: str, stem: str) -> Result[ParsedProfile,
 
 
 def _faults(error: ValidationError, fenced: Fenced) -> list[tuple[int, str, str]]:
-    """Line, fact and advice of everything that is wrong, unknown keys included: one of them may be what is lacking."""
+    """Return line, fact and advice of each fault, unknown keys included: one of them may be a missing key, misspelt."""
     found = [(fenced.line(one["loc"]), *_sentence(one)) for one in error.errors(include_url=False)]
     known = FrontMatter.keys()
     for key in fenced.values:

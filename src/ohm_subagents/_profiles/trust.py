@@ -78,8 +78,8 @@ def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> 
         f"The profile '{profile.name}' of a project that is not trusted does not get {', '.join(lost)}. To allow it, "
         f"trust the project ('{COMMAND}')."
     )
-    told = Diagnostic(subject=profile.id, message=message, source=profile.source or None)
-    return replace(held, notes=(*held.notes, message)), (*found, told)
+    lapsed = Diagnostic(subject=profile.id, message=message, source=profile.source or None)
+    return replace(held, notes=(*held.notes, message)), (*found, lapsed)
 
 
 def untrusted(profile: Profile, former: Profile | None) -> tuple[Profile, tuple[Diagnostic, ...]]:

@@ -1,4 +1,4 @@
-"""What a coding agent is started with beyond prompt, model and tools: the fields of 000's profiles, and its files."""
+"""How a coding agent is started, beyond its prompt, model and tools."""
 
 from __future__ import annotations
 
@@ -9,42 +9,57 @@ from ohm_subagents.contract.model_pattern import Thinking
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillText:
-    """A skill that was found: its name, what it is for, its file, and the text in it."""
+    """A skill that was found."""
 
     name: str
+    """Its name."""
     description: str
+    """What it is for."""
     path: str
+    """Its file."""
     body: str = field(repr=False)
+    """The text in the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOptions:
-    """How a profile of 000 wants its agent. A profile that has them speaks for itself: its prompt is used as it is.
-
-    `provider`, `model` and `thinking` are as the file writes them. `appended_prompt` follows the system prompt.
-    `suggested_skills` and `load_skills` are names; once they are found, `skill_paths` has the files of the former and
-    `skills` what is in them, and the text of the latter is in `appended_prompt`. `is_local`: it is from a project's
-    file. `is_readonly`: it changes nothing (001). `has_task_argument`: a command-line agent is given the task as an
-    argument, as 001 has it, in place of standard input. `variables` are set in the environment of such an agent.
-    `actions`: of a tool of ours by its name, the only values that its argument `action` may have.
-    """
+    """How a coding agent is started for a profile, whose prompt is then used as it is."""
 
     provider: str | None = None
+    """The provider, as the file writes it."""
     model: str | None = None
+    """The model, as the file writes it."""
     thinking: Thinking | None = None
+    """The thinking level, as the file writes it."""
     appended_prompt: str = ""
+    """A text that follows the system prompt; of `load_skills` too, once they are found."""
     api_key: str | None = field(default=None, repr=False)
+    """The key of the provider."""
     no_extensions: bool = False
+    """It loads no extension."""
     extensions: tuple[str, ...] = ()
+    """The extensions that it loads."""
     no_skills: bool = False
+    """It is given no skill."""
     suggested_skills: tuple[str, ...] = ()
+    """Names of skills that it may read."""
     skill_paths: tuple[str, ...] = ()
+    """The files of `suggested_skills`, once they are found."""
     skills: tuple[SkillText, ...] = ()
+    """What is in them."""
     load_skills: tuple[str, ...] = ()
+    """Names of skills whose text is in its prompt."""
     no_context_files: bool = False
+    """It reads no context file of the project."""
     extra_args: tuple[str, ...] = ()
+    """More arguments of its command line."""
     is_local: bool = False
+    """It is from a project's file."""
     is_readonly: bool = False
+    """It changes nothing."""
     has_task_argument: bool = False
+    """A command-line agent is given the task as an argument, and not on standard input."""
     variables: tuple[tuple[str, str], ...] = ()
+    """Variables of its environment, by name."""
     actions: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """By the name of a tool of ours: the only values of its argument `action`."""

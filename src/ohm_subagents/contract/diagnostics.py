@@ -1,4 +1,4 @@
-"""A diagnostic: something the user should know that did not stop the work."""
+"""Diagnostics: what the user should know, though it did not stop the work."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ Severity = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """One clear sentence about a file, a key, a plugin or a model that could not be honoured as written.
-
-    `subject` is what it is about (a plugin name, a config key); `source` is the file, with `line` and `column` (from 1)
-    when known.
-    """
+    """One sentence about a file, a key, a plugin or a model that could not be honoured as written."""
 
     subject: str
+    """What it is about: the name of a plugin, a key of the configuration."""
     message: str
+    """The sentence."""
     severity: Severity = "warning"
+    """How bad it is; none of them stopped the work."""
     source: str | None = None
+    """The file; None for none."""
     line: int | None = None
+    """The line of the file (1-based), where it is known."""
     column: int | None = None
+    """The column (1-based), where it is known."""
 
     def __str__(self) -> str:
-        """`file:line:column: message`, as far as these are known."""
+        """Return `file:line:column: message`, as far as these are known."""
         place = ":".join(str(part) for part in (self.source, self.line, self.column) if part)
         return f"{place}: {self.message}" if self.source else self.message
 
@@ -34,8 +36,8 @@ UNREADABLE_SESSION: Final = Diagnostic(
     message="The stored conversation of this session cannot be read; "
     "the run continues from its prompts and answers alone.",
 )
-"""What a backend says of a checkpoint that it cannot continue from."""
+"""The diagnostic of a backend that cannot continue from a checkpoint."""
 CUT_OFF: Final = "The answer was cut off"
-"""How a backend begins a diagnostic of an answer that is there, and not all of it."""
+"""The beginning of a backend's diagnostic on an answer that is not complete."""
 TOOLLESS: Final = "no tools"
-"""The subject of what a backend says of a subagent that has none of the tools it is to have."""
+"""The subject of a backend's diagnostic on a subagent that gets none of its tools."""

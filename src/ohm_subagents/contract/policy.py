@@ -1,4 +1,4 @@
-"""What a permission rule is asked, and what it may answer."""
+"""Requests to permission rules, and their decisions."""
 
 from __future__ import annotations
 
@@ -13,19 +13,27 @@ Verdict = Literal["allow", "deny"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionRequest:
-    """May this profile run this prompt here, with these tools?"""
+    """The start of a task, which a rule may deny."""
 
     profile: Profile
+    """The profile that is to run."""
     description: str
+    """What the task is called."""
     prompt: str
+    """What it is asked."""
     cwd: Path
+    """Where it is to work."""
     tools: tuple[str, ...]
+    """The child tools that it is to have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """A verdict and who gave it: `source` names the file and key, or the plugin. The most restrictive one wins."""
+    """A verdict; the most restrictive one wins."""
 
     verdict: Verdict
+    """Allow or deny."""
     source: str
+    """Where it comes from: the file and the key, or the plugin."""
     reason: str = ""
+    """Why, for people."""
