@@ -13,9 +13,9 @@ from ohm_subagents.contract import Err, Finalized, ToolPolicy
 from ohm_subagents.plugin import ToolCall
 from ohm_subagents.suites.sticky.agents import parse_prompt
 from ohm_subagents.suites.sticky.inputs import parse_session_id
+from ohm_subagents.suites.sticky.item import tools_of
 from ohm_subagents.suites.sticky.options import SESSIONS, expanded
 from ohm_subagents.suites.sticky.sessions import StickySession
-from ohm_subagents.suites.sticky.tools import tools_of
 
 FINALIZE = "subagent_finalize"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.suite import ToolSuiteSpec, hookimpl
+from ohm_subagents.suite import ToolSuiteSpec, WrongOptionError, hookimpl, suite_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,11 +26,13 @@ def ohm_tool_suites() -> Iterable[ToolSuiteSpec]:
 @hookimpl
 def ohm_checks(place: Place, suites: Mapping[str, Mapping[str, JsonValue]]) -> Iterable[Diagnostic]:
     """Say what is wrong with the files of agents."""
-    from ohm_subagents.suites.sticky.agents import load_agents  # noqa: PLC0415  only a check needs it here
-    from ohm_subagents.suites.sticky.options import prompt_folders  # noqa: PLC0415
+    from ohm_subagents.suites.sticky.agents import load_agents  # noqa: PLC0415  only a check needs these here
+    from ohm_subagents.suites.sticky.options import StickyOptions, prompt_folders  # noqa: PLC0415
 
     if NAME in suites:
-        yield from load_agents(place, prompt_folders(suites[NAME], place.home)).diagnostics
+        with suppress(WrongOptionError):  # which mounting reports
+            options = suite_options(StickyOptions, suites[NAME], suite=NAME)
+            yield from load_agents(place, prompt_folders(options, place.home)).diagnostics
 
 
 def _build(context: SuiteContext) -> tuple[Tool, ...]:

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from ohm_subagents.files import (
+    TimedCache,
     quoted_value,
     read_document,
     read_folder,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents.files import Covers
-    from ohm_subagents.suite import Place
+    from ohm_subagents.suite import Place, SuiteContext
 
 FOLDER: Final = "prompts"
 CHILD_VARIABLE: Final = "PI_STICKY_SUBAGENT_CHILD"
@@ -38,7 +39,7 @@ Prompt: TypeAlias = Result[Profile, OhmError]
 
 
 def parse_prompt(text: str, *, source: str, stem: str, is_local: bool) -> tuple[str, Prompt] | None:
-    """The name and the agent of a file; None for one without front matter, which is no agent.
+    """Return the name and the agent of a file; None for a file without front matter, which is no agent.
 
     A whitelist is `ToolPolicy.allowed`; a blacklist, or nothing, is `denied`. Returns `profile_invalid` for a file that
     has both, a name that is not safe in a path, or a list that is none.
@@ -53,18 +54,18 @@ def parse_prompt(text: str, *, source: str, stem: str, is_local: bool) -> tuple[
     name = fenced.values.get("name", stem)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         allowed = "letters, digits, '.', '_' and '-', beginning with one of the former"
-        told = f"has the name {quoted_value(name)}. Allowed: {allowed}."
-        return stem, _rejected(stem, source, told)
+        fact = f"has the name {quoted_value(name)}. Allowed: {allowed}."
+        return stem, _rejected(stem, source, fact)
     given = cast("Mapping[str, object]", fenced.matter.values)  # here a key is there even if it has no value
     approved = [key for key in _WHITELIST if key in given]
     if approved and _BLACKLIST in given:
-        told = f"has both '{approved[0]}' and '{_BLACKLIST}'. Give one of them."
-        return name, _rejected(name, source, told)
+        fact = f"has both '{approved[0]}' and '{_BLACKLIST}'. Give one of them."
+        return name, _rejected(name, source, fact)
     lists = {key: _listed(given[key]) for key in (*_WHITELIST, _BLACKLIST) if key in given}
     wrong = next((key for key, names in lists.items() if names is None), None)
     if wrong is not None:
-        told = f"has {quoted_value(given[wrong])} as '{wrong}'. Allowed: a list of names, or names with commas between."
-        return name, _rejected(name, source, told)
+        fact = f"has {quoted_value(given[wrong])} as '{wrong}'. Allowed: a list of names, or names with commas between."
+        return name, _rejected(name, source, fact)
     named = tuple(dict.fromkeys(one for names in lists.values() for one in names or ()))
     summary = fenced.values.get("description")
     profile = Profile(
@@ -117,7 +118,7 @@ def load_agents(place: Place, folders: Iterable[Path] = ()) -> Agents:
     diagnostics: list[Diagnostic] = []
     for folder in (cwd / FOLDER, *(cwd / one for one in folders)):
         read, trusted = _read(folder, place.trusts if _is_projects(folder, cwd) else trust_everything, is_local=True)
-        diagnostics += (_told(name, one.err_value) for name, one in read.items() if isinstance(one, Err))
+        diagnostics += (_left_out(name, one.err_value) for name, one in read.items() if isinstance(one, Err))
         formers = {name: one.ok_value for name, one in found.items() if isinstance(one, Ok)}
         for name, one in read.items():
             if isinstance(one, Ok) and name not in trusted:
@@ -130,17 +131,17 @@ def load_agents(place: Place, folders: Iterable[Path] = ()) -> Agents:
 
 
 def _is_projects(folder: Path, cwd: Path) -> bool:
-    """Whether a folder is within the working directory, as it is written or as its links lead."""
+    """Return True for a folder within the working directory, as it is written or as its links lead."""
     ways = (os.path.normpath, os.path.realpath)
     return any(PurePath(way(folder.absolute())).is_relative_to(way(cwd.absolute())) for way in ways)
 
 
-def _told(name: str, why: OhmError) -> Diagnostic:
+def _left_out(name: str, why: OhmError) -> Diagnostic:
     return Diagnostic(subject=name, message=f"{why.message} No agent '{name}' is there.", severity="error")
 
 
 def _read(folder: Path, trusts: Covers, *, is_local: bool) -> tuple[Mapping[str, Prompt], frozenset[str]]:
-    """The agents of a folder, and the names of those whose files are trusted."""
+    """Read the agents of a folder; return also the names of those whose files are trusted."""
     found: dict[str, Prompt] = {}
     trusted: set[str] = set()
     for path, text in read_folder(folder):
@@ -152,3 +153,22 @@ def _read(folder: Path, trusts: Covers, *, is_local: bool) -> tuple[Mapping[str,
             found |= (parsed,)
             (trusted.add if trusts(path, text.ok_value) else trusted.discard)(parsed[0])
     return found, frozenset(trusted)
+
+
+class AgentFiles:
+    """The agents as one mounting of the suite reads them, at most five seconds old."""
+
+    def __init__(self, context: SuiteContext, folders: tuple[Path, ...]) -> None:
+        self._visible = context.visible
+        self._agents = TimedCache(lambda: load_agents(context.place, folders), context.clock)
+
+    def agents(self) -> Mapping[str, Prompt]:
+        """Return the agents that may be seen, by name, and the error of each file that is rejected."""
+        found = self._agents().by_name
+        usable = (one.ok_value for one in found.values() if isinstance(one, Ok))
+        seen = {profile.name for profile in self._visible(usable)}
+        return {name: one for name, one in found.items() if isinstance(one, Err) or name in seen}
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Say what is wrong with the files now."""
+        return self._agents().diagnostics

@@ -1,4 +1,4 @@
-"""Arguments of `subagent` → data: the only validation of a payload (003)."""
+"""Arguments of `subagent` → data: the only validation of a payload."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ _REQUIRED: Final = ("agent", "task")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """Who is to do what, and in which session, None for a new one."""
+class SubagentInput:
+    """A valid call; `session_id` is None for a new session."""
 
     agent: str
     task: str
     session_id: str | None = None
 
 
-def parse_asked(arguments: JsonValue) -> Result[Asked, str]:
-    """Understand a call, or say in one sentence what is wrong with it."""
+def parse_input(arguments: JsonValue) -> Result[SubagentInput, str]:
+    """Read the arguments, or return one sentence about the first fault."""
     given = arguments if isinstance(arguments, dict) else {}
     unknown = next((key for key in given if key not in _NAMES), None)
     if unknown is not None:
@@ -60,11 +60,11 @@ def parse_asked(arguments: JsonValue) -> Result[Asked, str]:
         case Err(wrong):
             return Err(wrong)
         case Ok(session_id):
-            return Ok(Asked(agent=texts["agent"], task=texts["task"], session_id=session_id))
+            return Ok(SubagentInput(agent=texts["agent"], task=texts["task"], session_id=session_id))
 
 
 def parse_session_id(value: JsonValue) -> Result[str | None, str]:
-    """The id as it may be part of a file name, or what is wrong with it."""
+    """Return the id, which is safe in a file name, or one sentence about its fault."""
     if value is None or (isinstance(value, str) and re.fullmatch(SESSION_ID, value)):
         return Ok(value)
     allowed = "letters, digits, '_' and '-', at most 128, beginning with a letter or digit"

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
-from pydantic import AfterValidator, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from ohm_subagents.suite import FOREVER_MS, Options
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SESSIONS: Final = "~/.pi/subagent-sessions"
 
@@ -27,30 +24,27 @@ Folder = Annotated[str, AfterValidator(_folder)]
 
 
 class StickyOptions(Options):
-    """`promptDirs`: more folders of agents. `sessionsDir`: where sessions are kept, both
-    from the folder of the project on. `backend`: whom to run on.
-
-    `finalizeRetries`: how often an agent that has not handed in its answer is told so. `timeoutMs`: of a run, if any.
-    """
+    """The options. Paths are relative to the project's folder; a leading `~` is the user's home."""
 
     model_config = ConfigDict(defer_build=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
 
     prompt_dirs: tuple[Folder, ...] = ()
+    """More folders of agents."""
     sessions_dir: Folder = SESSIONS
+    """The folder that keeps the sessions."""
     finalize_retries: int = Field(default=2, ge=0, le=5)
+    """How often an agent that has not handed in its answer is asked for it."""
     timeout_ms: int | None = Field(default=None, ge=1, le=FOREVER_MS)
+    """The time of a run; None for no limit."""
     backend: str | None = None
+    """The backend that runs the agents; None for the configured one."""
 
 
 def expanded(path: str, home: Path) -> Path:
-    """The path with a leading `~` replaced."""
+    """Replace a leading `~`."""
     return home / path[2:] if path.startswith("~/") else home if path == "~" else Path(path)
 
 
-def prompt_folders(given: Mapping[str, JsonValue], home: Path) -> tuple[Path, ...]:
-    """Return the user's folders of agents; none where the options are wrong, which mounting reports."""
-    try:
-        options = StickyOptions.model_validate(given)
-    except ValidationError:
-        return ()
+def prompt_folders(options: StickyOptions, home: Path) -> tuple[Path, ...]:
+    """Return the user's folders of agents."""
     return tuple(expanded(one, home) for one in options.prompt_dirs)

@@ -1,4 +1,4 @@
-"""What became of a call, in the words of 003: a header with status and session, and what the agent handed in."""
+"""The result of a call: a header with status and session, and the answer that the agent handed in."""
 
 from __future__ import annotations
 
@@ -15,17 +15,22 @@ from ohm_subagents.suite import (
     finalized_payload,
     plain_failure,
 )
-from ohm_subagents.suites.sticky.limits import LATE
 
 if TYPE_CHECKING:
     from ohm_subagents.suite import JsonObject, Reply, Task
 
+LATE: Final = "The subagent took longer than suiteOptions.sticky.timeoutMs of ohm.json"
 CANCELLED: Final = "The subagent was cancelled."
 PARTIAL: Final = "## Partial result"
 
 
+def late(timeout_ms: int | None) -> str:
+    """Word the end of the option's time; the engine words every other clock."""
+    return "" if timeout_ms is None else f"{LATE}: {timeout_ms} ms."
+
+
 def final_of(reply: Reply) -> Finalized:
-    """What was handed in; for a task that came to nothing, the reason as an error."""
+    """Return the answer; for a task without one, the reason as an error."""
     match reply:
         case Started(items=(Accepted(task=task),)):
             return _final_of_task(task)
@@ -45,12 +50,12 @@ def _final_of_task(task: Task) -> Finalized:
 
 
 def failed(error: str, *, said: str = "") -> Finalized:
-    """An error of our own, in the place of one that was handed in; what was `said` until then is not lost."""
+    """Make an error in the place of an answer; the text `said` so far is kept as its result."""
     return Finalized(status="ERROR", error=error, result=said.strip() or None)
 
 
 def result_of(final: Finalized, session_id: str | None = None) -> ToolResult:
-    """The text for the model, and the same for machines."""
+    """Make the result: a text for the model, and the same for machines."""
     header = [f"**Status:** {final.status}", *(() if session_id is None else (f"**Session ID:** `{session_id}`",))]
     details: JsonObject = {} if session_id is None else {"sessionId": session_id}
     details["finalized"] = finalized_payload(final)
@@ -59,7 +64,7 @@ def result_of(final: Finalized, session_id: str | None = None) -> ToolResult:
 
 
 def noted(result: ToolResult, *, resumed: bool | None, notes: tuple[str, ...]) -> ToolResult:
-    """With `resumed`, where the caller has named a session, and with `notes`, where there is something to know."""
+    """Add `resumed` if the caller named a session, and `notes` if there are any."""
     known: JsonObject = {} if resumed is None else {"resumed": resumed}
     if notes:
         known["notes"] = [*notes]

@@ -24,24 +24,24 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StickySession:
-    """Where a session is kept; another directory, another agent or another id is another file."""
+    """The file of a session: another directory, agent or id is another file."""
 
     path: Path
 
     @classmethod
     def of(cls, folder: Path, *, cwd: Path, agent: str, session_id: str) -> StickySession:
-        """The session of an agent in a directory. The id is one that may be part of a file name. Touches no file."""
+        """Name the session of an agent in a directory; touches no file. The id has to be safe in a file name."""
         return cls(path=folder / cwd_key(cwd) / f"{_stem(agent, session_id)}.jsonl")
 
     @property
     def id(self) -> SessionId:
-        """What the engine knows it by."""
+        """The id of the session in the engine."""
         return SessionId(f"{self.path.parent.name}/{self.path.stem}")
 
     async def read(self) -> Result[str | None, str]:
-        """What the backend wrote down of it, empty if that was nothing; None for a session that is new.
+        """Return the state that the backend kept, empty if it kept none; None for a new session.
 
-        Returns one sentence if there is something that cannot be read, or a name that is too long for a file.
+        Returns one sentence if the file cannot be read, or its name is too long.
         """
         try:
             written = await to_thread.run_sync(self.path.read_bytes)
@@ -52,7 +52,7 @@ class StickySession:
         return Ok(written.decode("utf-8", "replace"))
 
     async def write(self, state: str) -> str | None:
-        """Keep this as the session, for the owner alone; what a disk that does not take it has against it."""
+        """Keep the state, readable for its owner alone; return one sentence if the disk refuses it."""
         try:
             await to_thread.run_sync(self._replace, state)
         except OSError as error:
@@ -60,7 +60,7 @@ class StickySession:
         return None
 
     async def put_aside(self, state: str, now_ms: int) -> Result[Path, str]:
-        """Keep what this backend cannot read under another name, which tells a sound file of another from a damaged."""
+        """Rename a file that this backend cannot read; the new name tells another backend's file from a damaged one."""
         kept = self.path.with_name(f"{self.path.name}.{'other-backend' if _is_sound(state) else 'corrupt'}-{now_ms}")
         try:
             await to_thread.run_sync(self.path.replace, kept)
@@ -81,7 +81,7 @@ class StickySession:
 
 
 def _is_sound(state: str) -> bool:
-    """Whether it is lines of JSON objects, the last of which may be cut."""
+    """Return True for lines of JSON objects, the last of which may be cut."""
     first, _, _ = state.partition("\n")
     try:
         return isinstance(from_json(first), dict)
@@ -90,7 +90,7 @@ def _is_sound(state: str) -> bool:
 
 
 def problem(error: OSError) -> str:
-    """What is wrong, in words that can go on a sentence."""
+    """Word an error as the end of a sentence."""
     problem = error.strerror or type(error).__name__
     return f"{problem[:1].lower()}{problem[1:]}"
 
@@ -105,7 +105,7 @@ def _stem(agent: str, session_id: str) -> str:
 
 
 def cwd_key(cwd: Path) -> str:
-    """A name for a directory that people can read and no other directory has."""
+    """Return a name of a directory that people can read and no other directory has."""
     whole = os.path.abspath(cwd)  # noqa: PTH100  `resolve` would read the disk
     slug = _UNSAFE.sub("-", whole).strip("-")[-_SLUG_CHARS:]
     return f"{slug}-{hashlib.sha256(os.fsencode(whole)).hexdigest()[:8]}"

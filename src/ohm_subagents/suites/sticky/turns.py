@@ -1,4 +1,4 @@
-"""Who may use a session: one call at a time, of all the processes that keep their sessions in one place."""
+"""One call at a time in a session, of all processes that keep their sessions in one place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Turns:
-    """Lets one call at a time into a session; those of this `Ohm` wait in the order in which they came."""
+    """Lets one call at a time into a session; those of this `Ohm` wait in order."""
 
     def __init__(self) -> None:
         self._locks: dict[Path, anyio.Lock] = {}
@@ -26,9 +26,9 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, session: Path, abort: anyio.Event | None) -> AsyncGenerator[tuple[str, ...] | None]:
-        """The session in this file is ours until this is left; gives what there is to know about that.
+        """Hold the session in this file while this is open; gives notes for the caller.
 
-        None if `abort` was set before it was ours.
+        Gives None if `abort` was set before the session was free.
         """
         lock = self._locks.setdefault(session, anyio.Lock())
         self._users[session] += 1
