@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ohm_subagents.suite import Place
 
 BUILTIN: Final = ("explorer", "researcher", "reviewer", "implementer", "tester")
-"""In the order in which a caller is told of them."""
+"""In the order in which a caller reads them."""
 FOLDER: Final = "agents"
 PROJECT_FOLDERS: Final = (".pi/agents", ".agents")
 SUFFIXES: Final = (".md", ".markdown")
@@ -42,7 +42,7 @@ _WRITING: Final = frozenset({"", "false", "0", "no", "off"})
 
 
 def parse_agent(text: str, *, source: str, is_local: bool) -> Profile | None:
-    """The profile of a file: lines `key: value` between the first fences, and the prompt below. None without a name.
+    """Read a file: lines `key: value` between the first fences, and the prompt below. Return None without a name.
 
     Keys other than `name`, `description`, `readonly`, `tools` and `model` are ignored.
     """
@@ -73,16 +73,16 @@ def parse_agent(text: str, *, source: str, is_local: bool) -> Profile | None:
 
 
 def _values(matter: str) -> dict[str, str]:
-    """Key by key; a line that is indented belongs to something else than this file's own keys."""
+    """Read the keys; an indented line is part of a value, not a key."""
     lines = (_LINE.fullmatch(line) for line in matter.split("\n"))
     found = ((line[1], line[2].strip()) for line in lines if line is not None)
     return {key: inner[2] if (inner := _QUOTED.fullmatch(value)) else value for key, value in found}
 
 
 def _names(listed: str) -> tuple[str, ...] | None:
-    """The names of a list in brackets, or with commas between, each once; None if nothing is said about tools.
+    """Split a list in brackets, or with commas between, into names, each once; return None for an empty text.
 
-    Whoever lists tools wants no others: of a list that cannot be read, there are none.
+    A list that cannot be read gives no name, since an author who lists tools wants no others.
     """
     bracketed = _LIST.fullmatch(listed)
     parts = (bracketed[1] if bracketed else listed).split(",")
@@ -94,7 +94,7 @@ def _names(listed: str) -> tuple[str, ...] | None:
 
 
 def _careful(profile: Profile, text: str) -> Profile:
-    """The agent with less where its file asks for less in unknown words; `notes` say what is not read.
+    """Give the agent less where its file asks for less in unknown words; `notes` name what is not read.
 
     As in the other files of agents, each tool may have a line of its own.
     """
@@ -119,7 +119,7 @@ def _careful(profile: Profile, text: str) -> Profile:
 
 @cache
 def builtin_agents() -> tuple[Profile, ...]:
-    """The agents that ship."""
+    """Return the agents that ship."""
     folder = files("ohm_subagents.suites.single").joinpath("builtin")
     found: list[Profile] = []
     for name in BUILTIN:
@@ -158,7 +158,7 @@ def load_agents(place: Place) -> Agents:
 
 
 def _project_folder(cwd: Path, diagnostics: list[Diagnostic]) -> Path | None:
-    """The nearest folder of agents, from the working directory upward; one that nobody can look at is told."""
+    """Find the nearest folder of agents, from the working directory upward; an unreadable one is a diagnostic."""
     for place in (above / name for above in (cwd, *cwd.parents) for name in PROJECT_FOLDERS):
         try:
             is_folder = stat.S_ISDIR(place.stat().st_mode)

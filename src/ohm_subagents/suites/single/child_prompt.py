@@ -1,4 +1,4 @@
-"""What the agent is told: its place, its role, what it may do, the task, and how to answer (001)."""
+"""The system prompt of an agent: its place, role, constraints, tools, task, and how to answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def child_prompt(
     depth: int,
     max_depth: int,
 ) -> str:
-    """The system prompt of a subagent at this depth. `tools` is None where nothing restricts them."""
+    """Write the prompt of a subagent at this depth; `tools` is None where nothing restricts them."""
     listed = "- all that the runtime has" if tools is None else "\n".join(f"- {tool}" for tool in tools) or "- none"
     return "\n\n".join(
         (

@@ -1,4 +1,4 @@
-"""One task of `subagent` from its first attempt to its end: what is seen of it, and what is kept."""
+"""One task of `subagent` from its first attempt to its end: its messages, usage, limits and records."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 MAX_STDOUT_BYTES: Final = 8 * 1024 * 1024
 MAX_LINES: Final = 10_000
-"""So many model requests, tool calls and results together: more is not kept of an attempt."""
+"""Model requests, tool calls and results of an attempt together; more stops it."""
 RUNNING: Final = "(running...)"
 
 logger = logging.getLogger(__name__)
 
 
 class ChildRun:
-    """An observer of the task that a call starts; `prompt` is the task without secrets.
+    """Observes the task that a call starts; `prompt` is the task without secrets.
 
-    Attempts are told apart: messages are those of the newest, usage is that of all. The engine tells of nothing before
+    Messages are those of the newest attempt, usage is that of all. The engine tells of nothing before
     it is redacted. `stop` ends a subagent that says more than any answer needs; `flooded` then tells which limit that
     was.
     """
@@ -62,7 +62,7 @@ class ChildRun:
         self._told_bytes = self._lines = 0
 
     def notify(self, task: Task, event: Event) -> None:
-        """What happened to the task."""
+        """Add an event of the task."""
         self.task = task
         if isinstance(event, RunStarted):
             self._begin()
@@ -103,7 +103,7 @@ class ChildRun:
             self._stop()
 
     def _keep(self) -> None:
-        """The record of the attempt; a disk that does not take it costs the record only."""
+        """Write the record of the attempt; a disk that refuses it costs the record only."""
         try:
             self.session_file = self._files.write(self.attempts, self._log.messages)
         except OSError as error:
@@ -111,12 +111,12 @@ class ChildRun:
 
     @property
     def last_said(self) -> str:
-        """What the assistant said last, or empty."""
+        """The newest text of the assistant, or empty."""
         return next(self._said(), "")
 
     @property
     def last_text(self) -> str:
-        """The same without the words of a provider that failed."""
+        """The newest text that is not the error of a provider, or empty."""
         return next((text for text in self._said() if not is_provider_error(text)), "")
 
     def _said(self) -> Iterator[str]:
@@ -125,7 +125,7 @@ class ChildRun:
 
     @property
     def items(self) -> tuple[JsonObject, ...]:
-        """What the assistant said and called, in order."""
+        """Texts and tool calls of the assistant, in order."""
         found: list[JsonObject] = []
         for message in self._log.messages:
             if message.get("role") == "assistant":
@@ -137,22 +137,22 @@ class ChildRun:
 
     @property
     def usage(self) -> UsageCounts:
-        """What all attempts used."""
+        """Usage of all attempts."""
         return UsageCounts.of(self._usage)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was not done as asked, each thing once, however many attempts there were."""
+        """Messages of the task's diagnostics, each once, however many attempts there were."""
         return () if self.task is None else tuple(dict.fromkeys(one.message for one in self.task.diagnostics))
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Those of them that the caller has to know to judge the answer: it came about without any tool."""
+        """The notes that the caller needs to judge the answer: it came about without any tool."""
         found = () if self.task is None else self.task.diagnostics
         return tuple(dict.fromkeys(one.message for one in found if one.subject == TOOLLESS))
 
     def streaming(self) -> Streaming:
-        """How far it is."""
+        """The state for a progress frame."""
         return Streaming(display_items=self.items, usage=self.usage, turn_count=self._usage.requests)
 
 

@@ -1,4 +1,4 @@
-"""What `subagent` gives to machines (001), and what its error codes are for ours."""
+"""The details of a result for machines, and the suite's error code for each of the engine's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SubagentErrorCode(StrEnum):
-    """Why a call gave no result, or not all of it."""
+    """The reason why a call gave no result, or not all of it."""
 
     INVALID_INPUT = "INVALID_INPUT"
     SUBAGENTS_DISABLED = "SUBAGENTS_DISABLED"
@@ -50,29 +50,29 @@ CODES: Final[Mapping[str, SubagentErrorCode]] = {
     **dict.fromkeys(ErrorCode, SubagentErrorCode.SUBAGENT_FAILED),
     **{ours: theirs for theirs, codes in _OTHERS.items() for ours in codes},
 }
-"""Our codes in the words of 001: whatever else goes wrong, the subagent has failed."""
+"""The suite's code of each code of the engine; any other fault is SUBAGENT_FAILED."""
 
 
 def code_of(code: str) -> SubagentErrorCode:
-    """The code of 001 for one of ours, or of a plugin's."""
+    """Return the suite's code for one of the engine or of a plugin."""
     return CODES.get(code, SubagentErrorCode.SUBAGENT_FAILED)
 
 
 class _Wire(BaseModel):
-    """Written in camelCase, without the fields that say nothing."""
+    """Written in camelCase, without fields that are None."""
 
     model_config = ConfigDict(
         defer_build=True, frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
     )
 
     def payload(self) -> JsonObject:
-        """As plain JSON."""
+        """Return plain JSON."""
         plain: JsonObject = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         return plain
 
 
 class UsageCounts(_Wire):
-    """What the subagent used in all of its attempts: tokens, USD, model requests. Cached tokens are apart."""
+    """Usage of all attempts: tokens, USD, model requests. `input` does not count cached tokens."""
 
     input: int = 0
     output: int = 0
@@ -83,7 +83,7 @@ class UsageCounts(_Wire):
 
     @classmethod
     def of(cls, usage: Usage) -> UsageCounts:
-        """Our counts, in which the input holds what was read from a cache or written to it."""
+        """Convert the engine's counts, whose input tokens include those read from a cache or written to it."""
         return cls(
             input=max(0, usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens),
             output=usage.output_tokens,
@@ -95,7 +95,7 @@ class UsageCounts(_Wire):
 
 
 class SingleResult(_Wire):
-    """What became of the task. `notes` say what was not done as the agent's file asks for."""
+    """The result of the task. `notes` name what was not done as the agent's file asks."""
 
     agent: str
     task: str
@@ -109,15 +109,15 @@ class SingleResult(_Wire):
     notes: tuple[str, ...] | None = None
 
 
-class Wrong(_Wire):
-    """What went wrong with the call."""
+class ErrorInfo(_Wire):
+    """The fault of a call."""
 
     code: SubagentErrorCode
     message: str
 
 
 class Streaming(_Wire):
-    """How far the subagent is."""
+    """The progress of the subagent."""
 
     display_items: tuple[dict[str, JsonValue], ...]
     usage: UsageCounts
@@ -125,10 +125,10 @@ class Streaming(_Wire):
 
 
 class Details(_Wire):
-    """`mode` is `management` where the call was refused before anything was looked at."""
+    """All of it. `mode` is `management` for a call that was refused before its arguments were read."""
 
     mode: Literal["single", "management"] = "single"
     run_id: str | None = None
     results: tuple[SingleResult, ...] = ()
-    error: Wrong | None = None
+    error: ErrorInfo | None = None
     streaming: Streaming | None = None

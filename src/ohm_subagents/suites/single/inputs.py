@@ -1,4 +1,4 @@
-"""Arguments of `subagent` → data: the only validation of a payload (001)."""
+"""Arguments of `subagent` → data: the only validation of a payload."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _NAMES: Final = ("agent", "task")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """Who is to do what."""
+class SubagentInput:
+    """A valid call."""
 
     agent: str
     task: str
 
 
-def parse_asked(arguments: JsonValue) -> Result[Asked, str]:
-    """Understand a call, or say in the words of 001 which parameter is missing, or which there is not.
+def parse_input(arguments: JsonValue) -> Result[SubagentInput, str]:
+    """Read the arguments, or name the first parameter that is missing or unknown.
 
     A blank text is missing too, although the published schema, which only counts characters, lets it pass.
     """
@@ -49,7 +49,7 @@ def parse_asked(arguments: JsonValue) -> Result[Asked, str]:
     unknown = next((key for key in given if key not in _NAMES), None)
     if unknown is not None:
         return Err(f"Unsupported parameter: {unknown}. Supported parameters: {', '.join(_NAMES)}")
-    return Ok(Asked(agent=texts["agent"], task=texts["task"]))
+    return Ok(SubagentInput(agent=texts["agent"], task=texts["task"]))
 
 
 def _missing(name: str, value: JsonValue) -> str:

@@ -1,4 +1,4 @@
-"""How long an attempt may take, and what is said of one that took longer (001)."""
+"""The time limits of an attempt, and the messages of those that were reached."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DAY_MS: Final = 86_400_000
 
 
 def limits_of(settings: SingleSettings) -> Limits:
-    """The time of an attempt, and where one is set, the time without a whole message or result, whatever goes on."""
+    """Return the time of an attempt, and if it is set, the time without a whole message or tool result."""
     total_ms, idle_ms = settings.timeout_ms, settings.idle_timeout_ms
     if idle_ms is None:
         long_ms = max(_DAY_MS, total_ms)
@@ -26,7 +26,7 @@ def limits_of(settings: SingleSettings) -> Limits:
 
 
 def timeout_of(guard: Guard | None, settings: SingleSettings) -> TimeoutReason | None:
-    """Which limit of 001 a guard of the engine stands for; None for one that is no limit of time."""
+    """Return the suite's limit for a guard of the engine; None for a guard that is no limit of time."""
     match guard:
         case "soft" | "idle" | "tool" if settings.idle_timeout_ms is not None:
             return "idle"
@@ -37,7 +37,7 @@ def timeout_of(guard: Guard | None, settings: SingleSettings) -> TimeoutReason |
 
 
 def timed_out(reason: TimeoutReason, settings: SingleSettings) -> str:
-    """That the limit was reached."""
+    """Say that the limit was reached."""
     if reason == "idle":
         return f"Subagent timed out after {settings.idle_timeout_ms}ms without activity."
     return f"Subagent exceeded maximum runtime after {settings.timeout_ms}ms."

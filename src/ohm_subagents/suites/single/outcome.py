@@ -1,11 +1,11 @@
-"""What became of a task, in the words of 001."""
+"""The result of a call, put together from texts without secrets."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.suite import ToolResult
-from ohm_subagents.suites.single.details import Details, SingleResult, SubagentErrorCode, Wrong, code_of
+from ohm_subagents.suites.single.details import Details, ErrorInfo, SingleResult, SubagentErrorCode, code_of
 from ohm_subagents.suites.single.truncation import cut
 from ohm_subagents.suites.single.verdict import Failure, failure_of, newest_run
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents.suite import OhmError
     from ohm_subagents.suites.single.child_run import ChildRun
-    from ohm_subagents.suites.single.inputs import Asked
+    from ohm_subagents.suites.single.inputs import SubagentInput
     from ohm_subagents.suites.single.limits import TimeoutReason
     from ohm_subagents.suites.single.settings import SingleSettings
 
@@ -23,25 +23,25 @@ UNEXTRACTED: Final = "Subagent produced JSONL events but no final assistant text
 
 
 def refused(code: SubagentErrorCode, message: str, *, mode: Literal["single", "management"] = "single") -> ToolResult:
-    """The result of a call that starts nothing."""
-    details = Details(mode=mode, error=Wrong(code=code, message=message))
+    """Make the result of a call that starts nothing."""
+    details = Details(mode=mode, error=ErrorInfo(code=code, message=message))
     return ToolResult(text=message, details=details.payload())
 
 
 def not_begun(error: OhmError, *, max_depth: int) -> ToolResult:
-    """The result of a task that the engine did not admit."""
+    """Make the result of a task that the engine did not admit."""
     match code_of(error.code):
         case SubagentErrorCode.SUBAGENTS_DISABLED as code:
             return refused(code, DISABLED)
         case SubagentErrorCode.SUBAGENT_DEPTH_EXCEEDED as code:
-            told = f"Maximum subagent depth ({max_depth}) exceeded. Subagents cannot call other subagents."
-            return refused(code, told)
+            message = f"Maximum subagent depth ({max_depth}) exceeded. Subagents cannot call other subagents."
+            return refused(code, message)
         case code:
             return refused(code, str(error))
 
 
-def result_of(run: ChildRun, asked: Asked, settings: SingleSettings) -> ToolResult:
-    """The result of a task that has ended, put together from texts without secrets, of which `asked` is one."""
+def result_of(run: ChildRun, asked: SubagentInput, settings: SingleSettings) -> ToolResult:
+    """Make the result of a task that has ended; `asked` is free of secrets too."""
     failure = _failure(run, settings)
     if failure is not None:
         return _failed(run, asked, failure)
@@ -49,8 +49,8 @@ def result_of(run: ChildRun, asked: Asked, settings: SingleSettings) -> ToolResu
     shown = cut(output)
     error = None
     if shown is not None:
-        told = f"Output truncated: showing {shown.lines} of {shown.of_lines} lines"
-        error = Wrong(code=SubagentErrorCode.SUBAGENT_OUTPUT_TRUNCATED, message=told)
+        message = f"Output truncated: showing {shown.lines} of {shown.of_lines} lines"
+        error = ErrorInfo(code=SubagentErrorCode.SUBAGENT_OUTPUT_TRUNCATED, message=message)
     one = _single(run, asked, exit_code=0, output=output)
     details = Details(run_id=run.run_id, results=(one,), error=error)
     text = "\n\n".join((output if shown is None else shown.text, *_warnings(run)))
@@ -63,7 +63,7 @@ def _failure(run: ChildRun, settings: SingleSettings) -> Failure | None:
     return failure_of(run.task, settings, said=run.last_said)
 
 
-def _failed(run: ChildRun, asked: Asked, failure: Failure) -> ToolResult:
+def _failed(run: ChildRun, asked: SubagentInput, failure: Failure) -> ToolResult:
     captured, error = run.last_text, failure.error
     sections = [f"Subagent failed with exit code {failure.exit_code}."]
     if run.attempts > 1:
@@ -84,7 +84,7 @@ def _failed(run: ChildRun, asked: Asked, failure: Failure) -> ToolResult:
         error=error or sections[0],
         timeout=failure.timeout,
     )
-    details = Details(run_id=run.run_id, results=(one,), error=Wrong(code=failure.code, message=text))
+    details = Details(run_id=run.run_id, results=(one,), error=ErrorInfo(code=failure.code, message=text))
     return ToolResult(text=text, details=details.payload())
 
 
@@ -94,7 +94,7 @@ def _warnings(run: ChildRun) -> list[str]:
 
 def _single(
     run: ChildRun,
-    asked: Asked,
+    asked: SubagentInput,
     *,
     exit_code: int,
     output: str | None,
@@ -116,7 +116,7 @@ def _single(
 
 
 def _answer(run: ChildRun) -> str:
-    """The answer of the task, else what was said last, else what there was instead; empty if there was nothing."""
+    """Return the answer, else the newest text, else a count of the work done; empty if there was none."""
     newest = newest_run(run.task)
     answer = (newest and newest.output) or run.last_text
     if answer or not run.items:

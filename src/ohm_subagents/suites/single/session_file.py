@@ -34,19 +34,19 @@ class SessionFiles:
 
     @classmethod
     def create(cls, context: SuiteContext, redaction: Redaction) -> SessionFiles:
-        """Those of a new run. Raises `OSError`, and `ValueError` for a path that cannot be one."""
+        """Make the folder of a new run. Raises `OSError`, and `ValueError` for an impossible path."""
         folder, text = _session_folder(context), redaction.text
         return cls(folder=folder, shown_as=text(str(folder)), cwd=text(str(context.place.cwd)), clock=context.clock)
 
     @property
     def run_id(self) -> str:
-        """The id of the run."""
+        """The id of the run: the name of its folder."""
         return self.folder.name
 
     def write(self, attempt: int, messages: Iterable[JsonObject]) -> str:
-        """Write what was said and done in an attempt, from 1, for the owner alone. Raises `OSError`.
+        """Write the messages of an attempt (the first is 1), readable for the owner alone. Raises `OSError`.
 
-        Returns the path without secrets. The messages have none: they are made of what the engine tells.
+        Returns the path without secrets. The messages have none: they are made of the engine's redacted events.
         """
         name = "session.jsonl" if attempt <= 1 else f"session-attempt-{attempt}.jsonl"
         stamp = datetime.fromtimestamp(self.clock() / 1000, tz=UTC).isoformat(timespec="milliseconds")
@@ -58,7 +58,7 @@ class SessionFiles:
 
 
 def _session_folder(context: SuiteContext) -> Path:
-    """A new folder: beside the parent's session, else among the temporary results."""
+    """Make a new folder: beside the parent's session, else among the temporary results."""
     parent = context.host.session_file()
     if parent is None:
         results = context.memory.get(_RESULTS)

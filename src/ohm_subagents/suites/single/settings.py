@@ -112,7 +112,7 @@ class _Section:
         if isinstance(value, bool):
             return value
         if value is not None:
-            if path == _ENABLED:  # whoever wrote it may have meant to switch the suite off
+            if path == _ENABLED:  # it may be meant to switch the suite off
                 default = switch(value) is True
             self._note(path, value, f"true or false; it counts as {quoted_value(default)}")
         return default

@@ -1,4 +1,4 @@
-"""The tool of 001."""
+"""The tool `subagent`: one agent, one task."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ohm_subagents.suites.single.child_prompt import child_prompt
 from ohm_subagents.suites.single.child_run import RUNNING, ChildRun
 from ohm_subagents.suites.single.details import Details, SubagentErrorCode
 from ohm_subagents.suites.single.files import SuiteFiles
-from ohm_subagents.suites.single.inputs import SUBAGENT_SCHEMA, Asked, parse_asked
+from ohm_subagents.suites.single.inputs import SUBAGENT_SCHEMA, SubagentInput, parse_input
 from ohm_subagents.suites.single.limits import limits_of
 from ohm_subagents.suites.single.outcome import DISABLED, not_begun, refused, result_of
 from ohm_subagents.suites.single.session_file import SessionFiles
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 TOOL: Final = "subagent"
 _LOOP: Final = LoopPolicy(same_results=0)
-"""001 ends nobody whose searches find nothing, and bounds a run by time and size."""
+"""Searches that find nothing end no run: it is limited by time and size."""
 SNIPPET: Final = "Delegate one focused task to a specialised subagent"
 GUIDELINES: Final = (
     "Use subagent for a focused task that needs much reading and a short answer: exploring, reviewing, researching, "
@@ -58,7 +58,7 @@ GUIDELINES: Final = (
 
 
 def build(context: SuiteContext) -> tuple[Tool, ...]:
-    """Nothing for a subagent, and nothing where subagents are switched off."""
+    """Make the tool; none for a subagent, and none where subagents are switched off."""
     files = SuiteFiles(context)
     context.report(files.diagnostics)
     settings = files.settings()
@@ -84,9 +84,9 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Order:
-    """A call that may be carried out: who does what, under which settings, how deep, and how deep one may be."""
+    """A call that may be carried out; `depth` is the level of the new subagent."""
 
-    asked: Asked
+    asked: SubagentInput
     agent: Profile
     settings: SingleSettings
     depth: int
@@ -107,18 +107,18 @@ def _ordered(context: SuiteContext, files: SuiteFiles, arguments: JsonValue) -> 
     max_depth = settings.max_depth if nesting.max_depth is None else nesting.max_depth
     if nesting.depth is None or nesting.depth >= max_depth:
         depth = "?" if nesting.depth is None else nesting.depth
-        told = f"Subagent depth exceeded ({depth}/{max_depth}). Nested subagents are not allowed."
-        return refused(SubagentErrorCode.SUBAGENT_DEPTH_EXCEEDED, told, mode="management")
+        message = f"Subagent depth exceeded ({depth}/{max_depth}). Nested subagents are not allowed."
+        return refused(SubagentErrorCode.SUBAGENT_DEPTH_EXCEEDED, message, mode="management")
     if not settings.enabled:
         return refused(SubagentErrorCode.SUBAGENTS_DISABLED, DISABLED)
-    parsed = parse_asked(arguments)
+    parsed = parse_input(arguments)
     if isinstance(parsed, Err):
         return refused(SubagentErrorCode.INVALID_INPUT, parsed.err_value)
     asked, agents = parsed.ok_value, files.agents()
     agent = agents.get(asked.agent)
     if agent is None:
-        told = f"Unknown agent: {asked.agent}. Available agents: {', '.join(agents) or '(none)'}"
-        return refused(SubagentErrorCode.UNKNOWN_AGENT, told)
+        message = f"Unknown agent: {asked.agent}. Available agents: {', '.join(agents) or '(none)'}"
+        return refused(SubagentErrorCode.UNKNOWN_AGENT, message)
     return _Order(asked=asked, agent=agent, settings=settings, depth=nesting.depth + 1, max_depth=max_depth)
 
 
@@ -166,7 +166,7 @@ def _viewed(result: ToolResult) -> ToolResult:
 
 
 def _prepared(order: _Order) -> Profile:
-    """The agent as it does this task: with the tools that it may have, and with a prompt that says all of it."""
+    """Give the agent the tools that it may have, and a prompt with all of its constraints."""
     agent, settings = order.agent, order.settings
     options = agent.agent or AgentOptions()
     tools = tools_of(agent.tools.allowed, settings, is_readonly=options.is_readonly)

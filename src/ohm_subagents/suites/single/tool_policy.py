@@ -1,4 +1,4 @@
-"""Which of an agent's tools it gets: those that only read, unless writing is allowed (001)."""
+"""The tools of an agent: those that only read, unless writing is allowed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LSP: Final = "lsp"
 def tools_of(
     declared: tuple[str, ...] | None, settings: SingleSettings, *, is_readonly: bool
 ) -> tuple[str, ...] | None:
-    """The tools in the order of the declaration; None for all that there are.
+    """Return the tools in the order of the declaration; None for all that there are.
 
     An agent that declares none and may only read gets the tools that every runtime has for that.
     """
@@ -28,7 +28,7 @@ def tools_of(
 
 
 def lsp_actions(settings: SingleSettings) -> tuple[str, ...]:
-    """What an agent may ask of an `lsp` tool: to rename, to change code and to restart is never among it."""
+    """Return the allowed actions of an `lsp` tool; none of them changes code or restarts a server."""
     return settings.allowed_lsp_actions if settings.allow_lsp_tools else ()
 
 
@@ -39,7 +39,7 @@ def _has_lsp(settings: SingleSettings) -> bool:
 def withheld(
     declared: tuple[str, ...] | None, given: tuple[str, ...] | None, settings: SingleSettings
 ) -> Iterator[str]:
-    """Say which of the declared tools an agent does not get, and why."""
+    """Name the declared tools that an agent does not get, and the reason."""
     lacking = [tool for tool in declared or () if given is not None and tool not in given]
     lsp = [tool for tool in lacking if tool == LSP]
     others = ", ".join(f"'{tool}'" for tool in lacking if tool != LSP)

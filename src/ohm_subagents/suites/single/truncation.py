@@ -1,4 +1,4 @@
-"""How much of an answer the caller reads: so many lines, so many bytes, and a header that says what was cut (001)."""
+"""Cut an answer for the caller to lines and bytes, below a header that says so."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNIT: Final = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """The text with its header; `lines` of `of_lines` are shown."""
+    """A cut text with its header: `lines` of `of_lines`."""
 
     text: str
     lines: int
@@ -20,7 +20,7 @@ class Cut:
 
 
 def cut(text: str) -> Cut | None:
-    """The beginning of a text that is too long, None for one that is not. Never half a character."""
+    """Cut a text that is too long, never inside a character; return None for any other."""
     whole = text.encode("utf-8", "surrogatepass")
     lines = text.split("\n")
     if len(whole) <= MAX_BYTES and len(lines) <= MAX_LINES:
@@ -33,7 +33,7 @@ def cut(text: str) -> Cut | None:
 
 
 def size_text(count: int) -> str:
-    """`512B`, `9.8KB`, `1.2MB`."""
+    """Write a number of bytes: `512B`, `9.8KB`, `1.2MB`."""
     if count < _UNIT:
         return f"{count}B"
     return f"{count / _UNIT:.1f}KB" if count < _UNIT**2 else f"{count / _UNIT**2:.1f}MB"

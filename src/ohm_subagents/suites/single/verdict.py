@@ -1,4 +1,4 @@
-"""What an attempt came to by the rules of 001, and whether another one is worth it."""
+"""The failure of an attempt, and the rule for another one."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ STOPPED: Final = 130
 _SIGNALLED: Final = 128
 _NOT_STARTED: Final = frozenset({ErrorCode.COMMAND_UNUSABLE, ErrorCode.CWD_UNREADABLE})
 _LASTING: Final = frozenset({ErrorCode.BACKEND_TIMEOUT, ErrorCode.LOOP_DETECTED})
-"""What the guard of a run has ended, whatever its words are: it would only take as long again."""
+"""Errors by which the engine ends a run: another attempt would take as long."""
 _PASSING: Final = re.compile(
     r"internal_server_error|stream error|ECONNRE(?:SET|FUSED)|ETIMEDOUT|ENOTFOUND|rate[ _-]?limit|overloaded"
     r"|temporarily unavailable|time[ -]?out",
     re.IGNORECASE,
 )
-"""What may be over the next time (001)."""
+"""Messages of failures that may pass."""
 _PROVIDER_ERROR: Final = re.compile(r"\s*Error Code [\w-]+:", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Exit code, code of 001, and what went wrong, in one sentence; empty if nobody said.
+    """Exit code, error code, and the error in one sentence, or empty.
 
-    `timeout` is the limit of ours that ended it; `may_pass` that the same prompt may well succeed the next time.
+    `timeout` is the suite's limit that ended it; with `may_pass` the same prompt may succeed the next time.
     """
 
     exit_code: int
@@ -45,19 +45,19 @@ class Failure:
 
 
 def is_provider_error(text: str) -> bool:
-    """Whether a text is how some services tell of their failure, in the model's name."""
+    """Return True for an error that some services send as a text of the model."""
     return _PROVIDER_ERROR.match(text) is not None
 
 
 def newest_run(task: Task | None) -> Run | None:
-    """The attempt that counts: the last one."""
+    """Return the newest attempt, which is the one that counts."""
     return None if task is None or not task.runs else task.runs[-1]
 
 
 def failure_of(task: Task | None, settings: SingleSettings, *, said: str) -> Failure | None:
-    """What is wrong with the newest attempt at a task, that may not be settled yet; None if it has succeeded.
+    """Return the failure of the newest attempt, of a task that may not be settled yet; None for a success.
 
-    `said` is what the assistant said last. A process that answers and then ends with another exit code than 0 has
+    `said` is the newest text of the assistant. A process that answers and then ends with another exit code than 0 has
     failed all the same.
     """
     run = newest_run(task)
@@ -73,7 +73,7 @@ def failure_of(task: Task | None, settings: SingleSettings, *, said: str) -> Fai
 
 
 def is_worth_another(task: Task, settings: SingleSettings, *, said: str) -> bool:
-    """Whether the task is to be tried once more; `said` as in `failure_of`."""
+    """Return True if the task is to be tried once more; `said` as in `failure_of`."""
     if not settings.retries or len(task.runs) >= settings.max_attempts:
         return False
     failure = failure_of(task, settings, said=said)
@@ -88,17 +88,17 @@ def _error_of(task: Task | None, run: Run | None) -> OhmError | None:
 
 def _failed(error: OhmError, run: Run | None, settings: SingleSettings, said: str) -> Failure:
     timeout = None if run is None else timeout_of(run.stopped_by, settings)
-    told = "" if error.is_wordless else error.cause or str(error)
+    message = "" if error.is_wordless else error.cause or str(error)
     if error.code == ErrorCode.BACKEND_TIMEOUT:
-        told = told if timeout is None else timed_out(timeout, settings)
-        return Failure(exit_code=TIMED_OUT, code=SubagentErrorCode.SUBAGENT_TIMEOUT, error=told, timeout=timeout)
+        message = message if timeout is None else timed_out(timeout, settings)
+        return Failure(exit_code=TIMED_OUT, code=SubagentErrorCode.SUBAGENT_TIMEOUT, error=message, timeout=timeout)
     if error.code in _NOT_STARTED:
-        told = f"Failed to spawn pi: {told}"
+        message = f"Failed to spawn pi: {message}"
     provider = said.strip() if is_provider_error(said) else ""
     is_passing = error.resolved_category is Category.RUNTIME and error.code not in _LASTING
     may_pass = is_passing and (error.retryable or _may_pass(provider or error.message))
-    told = provider or told
-    return _coded(error.exit_code or 1, told, code_of(error.code), may_pass=may_pass)
+    message = provider or message
+    return _coded(error.exit_code or 1, message, code_of(error.code), may_pass=may_pass)
 
 
 def _coded(
@@ -108,7 +108,7 @@ def _coded(
     *,
     may_pass: bool = False,
 ) -> Failure:
-    """A failure by its exit code: that of a process which has timed itself out means the same as a limit of ours."""
+    """Make a failure of an exit code; a process that timed itself out counts as a timeout."""
     if exit_code == TIMED_OUT:
         return Failure(exit_code=TIMED_OUT, code=SubagentErrorCode.SUBAGENT_TIMEOUT, error=error)
     shown = exit_code if exit_code >= 0 else _SIGNALLED - exit_code

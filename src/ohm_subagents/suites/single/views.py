@@ -1,4 +1,4 @@
-"""A call of `subagent` and its result, for a person (001)."""
+"""A call of `subagent` and its result, for a person."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ NOTHING: Final = "(no output)"
 
 
 def call_line(arguments: JsonValue, theme: Theme) -> str:
-    """The tool and the agent."""
+    """Show the tool and the agent."""
     agent = arguments.get("agent") if isinstance(arguments, dict) else None
     title = theme.fg("toolTitle", theme.bold("subagent "))
     return title + theme.fg("accent", one_line(agent) if isinstance(agent, str) and agent else "?")
 
 
 def result_text(result: ToolResult, view: View) -> str:
-    """The text, marked as a success or a failure once it is over."""
+    """Show the text, marked as a success or a failure once it is over."""
     text = result.text or NOTHING
     if "streaming" in result.details:
         return "\n".join(wrapped(text, view.width))
@@ -33,7 +33,7 @@ def result_text(result: ToolResult, view: View) -> str:
 
 
 def has_failed(details: JsonObject) -> bool:
-    """Whether there is no answer: one that is only cut for the caller, `output` being whole, is a success."""
+    """Return True without an answer; one that is cut for the caller only, its `output` being whole, is a success."""
     results, error = details.get("results"), details.get("error")
     ended = [one.get("exitCode") for one in results if isinstance(one, dict)] if isinstance(results, list) else []
     is_cut = isinstance(error, dict) and error.get("code") == SubagentErrorCode.SUBAGENT_OUTPUT_TRUNCATED

@@ -1,4 +1,4 @@
-"""What follows when the agent has ended a turn: nothing, a last word, or a prompt to go on (002; its state machine)."""
+"""The next step after a turn of the agent: nothing, a last message, or a prompt to continue."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ LIMIT_REACHED: Final = (
 
 
 class Next(Enum):
-    """What follows."""
+    """The next step."""
 
     REST = auto()
     GIVE_UP = auto()
-    """The agent was told to go on often enough."""
+    """The agent was asked to continue often enough."""
     GO_ON = auto()
-    """The agent is to be told so, unless somebody interrupts or nothing is left by then."""
+    """Ask the agent to continue, unless someone interrupts or nothing is left by then."""
 
 
 def after_turn(todos: TodoList, event: JsonObject) -> tuple[TodoList, Next]:
-    """The list, which counts how often that happened, and what follows."""
+    """Return the list, which counts its continuations, and the next step."""
     if not todos.todos or _has_broken_off(event):
         return todos, Next.REST
     counted = replace(todos, continuations=todos.continuations + 1)
@@ -38,7 +38,7 @@ def after_turn(todos: TodoList, event: JsonObject) -> tuple[TodoList, Next]:
 
 
 def _has_broken_off(event: JsonObject) -> bool:
-    """Whether the last word of the assistant was cut off by the user, or by a failure that going on would only meet."""
+    """Return True if the user or a failure ended the newest message of the assistant."""
     messages = event.get("messages")
     said = [one for one in messages if isinstance(one, dict)] if isinstance(messages, list) else []
     last = next((one for one in reversed(said) if one.get("role") == "assistant"), None)
@@ -46,7 +46,7 @@ def _has_broken_off(event: JsonObject) -> bool:
 
 
 def prompt(todos: TodoList) -> str | None:
-    """What the agent is told to go on with; None if nothing is left. No text of an item is part of the instruction."""
+    """Write the prompt to continue, None if nothing is left; the instruction quotes no text of an item."""
     left = todos.open_indices
     if not left:
         return None
@@ -60,7 +60,7 @@ def prompt(todos: TodoList) -> str | None:
 
 
 def reminder(todos: TodoList) -> str | None:
-    """What the agent is told of the list before a turn; None if nothing is left."""
+    """Write the reminder before a turn; None if nothing is left."""
     left = todos.open_indices
     if not left:
         return None

@@ -1,4 +1,4 @@
-"""The grace period in which a person may keep the agent from going on (002)."""
+"""The seconds in which a person may stop the agent from continuing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS: Final = 3
 
 
 class Countdown:
-    """At most one runs; it follows the clock of the event loop, in a task that `spawn` gives an owner."""
+    """At most one countdown, by the clock of the event loop, in a task that `spawn` starts."""
 
     def __init__(self, screen: Screen, spawn: Callable[[Callable[[], Awaitable[None]]], None]) -> None:
         self._screen = screen
@@ -25,7 +25,7 @@ class Countdown:
         self._scope: anyio.CancelScope | None = None
 
     def start(self, act: Callable[[], None]) -> None:
-        """Act when the time is over. One that runs makes way; a screen that fails ends it."""
+        """Call `act` when the time is over. Ends an earlier countdown; a screen that fails ends this one."""
         self.stop()
         self._scope = scope = anyio.CancelScope()
         if self._screen.count_down(SECONDS):
@@ -34,7 +34,7 @@ class Countdown:
             self.stop()
 
     def stop(self) -> None:
-        """Let nothing happen, and leave nothing on the screen."""
+        """End the countdown and clear the screen."""
         if self._scope is not None:
             self._scope.cancel()
             self._scope = None
@@ -44,7 +44,7 @@ class Countdown:
         with scope:
             for left in reversed(range(SECONDS)):
                 await anyio.sleep_until(began + SECONDS - left)
-                await checkpoint_if_cancelled()  # by somebody who woke in the same moment, a little earlier
+                await checkpoint_if_cancelled()  # by a task that woke in the same moment, a little earlier
                 if left and not self._screen.count_down(left):
                     self.stop()
                     return

@@ -1,4 +1,4 @@
-"""Arguments of the three tools → a change: the only validation of their shape (002, 2 to 4)."""
+"""Arguments of the three tools → a change: the only validation of their shape."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TodoFields(_Fields):
 
 
 class WriteFields(_Fields):
-    """A call of `write_todos`. How many and how long is a matter of the list."""
+    """A call of `write_todos`; the list itself limits numbers and lengths."""
 
     mode: Text
     todos: tuple[TodoFields, ...]
@@ -47,7 +47,7 @@ class EditFields(_Fields):
 
 
 def parse_write(arguments: JsonValue) -> Result[Write, Refusal]:
-    """Understand a call of `write_todos`, or say which field is wrong and what is allowed."""
+    """Read the arguments of `write_todos`, or say which field is wrong and what is allowed."""
     match _parsed(WriteFields, arguments):
         case Ok(asked):
             return Ok(Write(mode=asked.mode, texts=tuple(todo.text for todo in asked.todos), index=asked.index))
@@ -56,7 +56,7 @@ def parse_write(arguments: JsonValue) -> Result[Write, Refusal]:
 
 
 def parse_edit(arguments: JsonValue) -> Result[Edit, Refusal]:
-    """Understand a call of `edit_todos`, or say which field is wrong and what is allowed."""
+    """Read the arguments of `edit_todos`, or say which field is wrong and what is allowed."""
     match _parsed(EditFields, arguments):
         case Ok(asked):
             return Ok(Edit(action=asked.action, indices=asked.indices or ()))

@@ -1,4 +1,4 @@
-"""What the screen of the host shows of a list, as far as there is one (002)."""
+"""The host's screen, as far as it has one: status lines and the countdown of a list."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class Screen:
-    """The status bar and the countdown; without a host, or a screen of its own, nothing at all.
+    """The status lines and the countdown; shows nothing without a host that has a screen.
 
     A host that raises is logged, and no call fails for it.
     """
@@ -30,7 +30,7 @@ class Screen:
         self._host = host
 
     def show(self, todos: TodoList) -> None:
-        """How far the list is, and what is being worked on."""
+        """Show the progress of the list and its items in progress."""
         host = self._seen()
         if host is None:
             return
@@ -44,7 +44,7 @@ class Screen:
             logger.exception("The status of the todos could not be shown.")
 
     def count_down(self, seconds: int | None) -> bool:
-        """Show how long is left, or that nothing is awaited any more; whether that went well."""
+        """Show the seconds left, None to clear; return False if the host failed."""
         host = self._seen()
         if host is None:
             return True
@@ -60,7 +60,7 @@ class Screen:
         return True
 
     def _seen(self) -> Host | None:
-        """Who has a screen; one that cannot say has none."""
+        """Return the host if it has a screen; one that fails to answer has none."""
         host = self._host()
         try:
             return host if host is not None and host.has_ui() else None

@@ -1,4 +1,4 @@
-"""The list of a parent agent, with all that its host's session does to it (002)."""
+"""The list of a parent agent, which follows the events of its host's session."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class ParentTodos:
-    """One list, which the host's session remembers; `hear` makes it follow that session."""
+    """One list, restored from the host's session; `follow` makes it follow that session."""
 
     def __init__(self, context: SuiteContext) -> None:
         self._mounted: SuiteContext | None = None
@@ -29,8 +29,8 @@ class ParentTodos:
         self._countdown = Countdown(self._screen, context.spawn)
         self._todos = TodoList()
 
-    def hear(self, context: SuiteContext) -> None:
-        """Follow the events of the host's session from now on; what was awaited of an earlier mounting still is."""
+    def follow(self, context: SuiteContext) -> None:
+        """Follow the host's session by this context from now on; a countdown goes on."""
         is_back, self._mounted = self._mounted is None, context
         if is_back and self._todos.todos:
             self._screen.show(self._todos)
@@ -43,12 +43,12 @@ class ParentTodos:
         context.host.on("agent_end", self._go_on)
 
     def of(self, session_id: SessionId | None) -> TodoList:
-        """The list as it is."""
+        """Return the list."""
         del session_id
         return self._todos
 
     def replace(self, session_id: SessionId | None, todos: TodoList) -> None:
-        """The list is another one from now on, which the screen shows."""
+        """Replace the list and show it."""
         del session_id
         self._todos = todos
         if not todos.open_indices:
@@ -56,11 +56,11 @@ class ParentTodos:
         self._screen.show(todos)
 
     def _host(self) -> Host | None:
-        """That of the newest mounting."""
+        """Return the host of the newest mounting."""
         return None if self._mounted is None else self._mounted.host.program
 
     async def _leave(self, context: SuiteContext, _event: JsonObject) -> None:
-        """Nothing of ours stays on the screen, unless the suite has been mounted again by now."""
+        """Clear the screen, unless the suite has been mounted again by now."""
         if self._mounted is context:
             self._countdown.stop()
             if self._todos.todos:
@@ -68,11 +68,11 @@ class ParentTodos:
             self._mounted = None
 
     async def _interrupt(self, _event: JsonObject) -> None:
-        """Nobody is there any more to be told to go on, or somebody takes over."""
+        """End the countdown: the session ends, or a person takes over."""
         self._countdown.stop()
 
     async def _restore(self, _event: JsonObject) -> None:
-        """What the branch of the session says; whatever was awaited belongs to another."""
+        """Read the list of the session's branch; a countdown belonged to another branch."""
         self._countdown.stop()
         host = self._host()
         try:
@@ -83,7 +83,7 @@ class ParentTodos:
         self.replace(None, TodoList(todos=found))
 
     async def _remind(self, _event: JsonObject) -> JsonObject | None:
-        """The list, for the model alone. Somebody began a turn, which is what interrupts a countdown."""
+        """Answer with the list, for the model alone; a turn that begins ends the countdown."""
         self._countdown.stop()
         text = reminder(self._todos)
         return None if text is None else {"message": {"customType": CONTEXT, "content": text, "display": False}}
@@ -100,20 +100,20 @@ class ParentTodos:
             case Next.GIVE_UP:
                 host.send_message(COMPLETE, LIMIT_REACHED, display=True)
             case Next.GO_ON:
-                self._countdown.start(self._tell)
+                self._countdown.start(self._ask_to_continue)
 
-    def _tell(self) -> None:
-        """Say it now, or after the turn that is going on; if neither can be done, somebody else has taken over."""
+    def _ask_to_continue(self) -> None:
+        """Send the prompt now, or after the current turn; if the host refuses both, a person has taken over."""
         host, text = self._host(), prompt(self._todos)
         if host is None or text is None:
             return
         try:
             host.send_user_message(text)
         except Exception:
-            logger.debug("The agent could not be told to go on; it is told after its turn.", exc_info=True)
+            logger.debug("The agent could not be asked to continue; it is asked after its turn.", exc_info=True)
         else:
             return
         try:
             host.send_user_message(text, follow_up=True)
         except Exception:
-            logger.debug("The agent could not be told to go on.", exc_info=True)
+            logger.debug("The agent could not be asked to continue.", exc_info=True)

@@ -1,4 +1,4 @@
-"""Lists of todos in the details of results, of which a host's session is full (002, 7)."""
+"""Lists of todos in the details of results, and in the entries of a host's session."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 def snapshot(todos: TodoList) -> list[JsonValue]:
-    """The list as it stands in the details of a result."""
+    """Write the list for the details of a result."""
     return [todo.payload() for todo in todos.todos]
 
 
 def shown_todos(details: JsonObject) -> tuple[Todo, ...]:
-    """The list in the details of a result, for a person."""
+    """Read the list in the details of a result."""
     found = details.get("todos")
     return tuple(_understood(found)) if isinstance(found, list) else ()
 
 
 def last_todos(branch: Sequence[JsonValue]) -> tuple[Todo, ...]:
-    """The list that the newest result with one tells of; nothing if there is none.
+    """Read the list of the newest result that has one; empty if none has.
 
-    A result of `list_todos` and one of a failed call have none, and neither has that of an emptied list (002).
+    Results of `list_todos`, of failed calls and of emptied lists have none.
     """
     for entry in reversed(branch):
         found = _todos_of(entry)
@@ -46,7 +46,7 @@ def last_todos(branch: Sequence[JsonValue]) -> tuple[Todo, ...]:
 
 
 def _todos_of(entry: JsonValue) -> list[JsonValue]:
-    """What a session entry has of a list, if it is a result of ours; others may have any shape."""
+    """Return the items of a session entry that is a result of these tools; other entries may have any shape."""
     match entry:
         case {
             "type": "message",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ohm_subagents.suite import Err, Ok, Result, Tool, ToolResult
-from ohm_subagents.suites.todos.children import ChildTodos
 from ohm_subagents.suites.todos.inputs import EDIT_SCHEMA, LIST_SCHEMA, WRITE_SCHEMA, parse_edit, parse_write
 from ohm_subagents.suites.todos.session import ParentTodos
 from ohm_subagents.suites.todos.snapshot import snapshot
-from ohm_subagents.suites.todos.todo_list import apply
+from ohm_subagents.suites.todos.todo_list import TodoList, apply
 from ohm_subagents.suites.todos.views import edit_line, list_line, list_view, result_view, write_line
 from ohm_subagents.views import EDIT_TODOS, LIST_TODOS, WRITE_TODOS
 
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents.suite import JsonObject, SessionId, SuiteContext, ToolCall
-    from ohm_subagents.suites.todos.todo_list import Change, Refusal, TodoList
+    from ohm_subagents.suites.todos.todo_list import Change, Refusal
     from ohm_subagents.views import View
 
+MAX_LISTS: Final = 1000
+"""Lists of subagents in memory."""
 SNIPPET: Final = "Manage a todo list: write (replace/append/insert), list, edit (start/complete/abandon by indices)"
 GUIDELINES: Final = (
     "Use write_todos with mode 'replace' to create or replace the full todo list at the start of a task.",
@@ -38,10 +40,28 @@ GUIDELINES: Final = (
 
 
 class Keeper(Protocol):
-    """Keeps the list of whoever calls."""
+    """Keeps the list of each caller."""
 
     def of(self, session_id: SessionId | None) -> TodoList: ...
     def replace(self, session_id: SessionId | None, todos: TodoList) -> None: ...
+
+
+class ChildTodos:
+    """The lists of subagents by session, which a follow-up finds again; the one longest untouched is dropped first."""
+
+    def __init__(self) -> None:
+        self._lists: OrderedDict[SessionId | None, TodoList] = OrderedDict()
+
+    def of(self, session_id: SessionId | None) -> TodoList:
+        """Return the list of a session; an empty one if it has none yet."""
+        return self._lists.get(session_id, TodoList())
+
+    def replace(self, session_id: SessionId | None, todos: TodoList) -> None:
+        """Replace the list of a session."""
+        self._lists[session_id] = todos
+        self._lists.move_to_end(session_id)
+        if len(self._lists) > MAX_LISTS:
+            self._lists.popitem(last=False)
 
 
 def build(context: SuiteContext) -> tuple[Tool, ...]:
@@ -49,12 +69,12 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
     if context.audience == "child":
         return _tools(context.kept("children", ChildTodos()))
     parent = context.kept("parent", ParentTodos(context))
-    parent.hear(context)
+    parent.follow(context)
     return _tools(parent)
 
 
 def _tools(keeper: Keeper) -> tuple[Tool, ...]:
-    """A subagent gets them if its profile names them: most work needs no list."""
+    """Make the tools; a subagent gets them if its profile names them, since most work needs no list."""
     return (
         Tool(
             checks_arguments=True,
@@ -117,11 +137,11 @@ async def _change(
 
 
 async def _list(keeper: Keeper, call: ToolCall) -> ToolResult:
-    """No list in the details, so that no session is restored from it (002)."""
+    """Show the list; its details have none, so that no session is restored from it."""
     return _result(keeper.of(call.session_id).text(), {"action": "list", "todos": []}, list_view)
 
 
 def _result(text: str, details: JsonObject, shown: Callable[[ToolResult, View], str] = result_view) -> ToolResult:
-    """A refusal is no failed call: the model reads it and goes on (002)."""
+    """Make a result; a refusal is no failed call, since the model reads it and continues."""
     plain = ToolResult(text=text, details=details)
     return replace(plain, view=partial(shown, plain))

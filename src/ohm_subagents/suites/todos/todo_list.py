@@ -1,4 +1,4 @@
-"""A list of todos, and the only function that changes one (002, 2 to 4)."""
+"""A list of todos, and the only function that changes one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ACTIONS: Final[Mapping[str, tuple[TodoStatus, str]]] = MappingProxyType(
         "abandon": ("abandoned", "Abandoned"),
     }
 )
-"""The status that an action leads to, and how it is told."""
+"""The status that an action leads to, and its name in a result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,28 +36,28 @@ class Todo:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is something left to do."""
+        """True if it is neither completed nor abandoned."""
         return self.status not in FINISHED_TODOS
 
     def payload(self) -> JsonObject:
-        """As it stands in the details of a result."""
+        """Return plain JSON for the details of a result."""
         return {"text": self.text, "status": self.status}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TodoList:
-    """The items, and how often in a row the agent was told to go on without changing any of them."""
+    """The items, and how often in a row the agent was asked to continue without changing any."""
 
     todos: tuple[Todo, ...] = ()
     continuations: int = 0
 
     @property
     def open_indices(self) -> tuple[int, ...]:
-        """Where something is left to do."""
+        """The indices of open items."""
         return tuple(index for index, todo in enumerate(self.todos) if todo.is_open)
 
     def text(self, indices: tuple[int, ...] | None = None) -> str:
-        """One line an item, or `No todos`."""
+        """Write one line an item, or `No todos`."""
         chosen = range(len(self.todos)) if indices is None else indices
         return todo_text((index, self.todos[index].status, self.todos[index].text) for index in chosen)
 
@@ -84,7 +84,7 @@ Change: TypeAlias = Write | Edit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """The list after a change, and what was done in a few words."""
+    """The list after a change, and the change in a few words."""
 
     todos: TodoList
     said: str
@@ -92,19 +92,19 @@ class Changed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Why nothing was changed: `error` for machines, `message` for the model."""
+    """The reason why nothing was changed: `error` for machines, `message` for the model."""
 
     error: str
     message: str
 
     @classmethod
     def of(cls, message: str) -> Refusal:
-        """One that is told alike to both."""
+        """Make one with the same text for both."""
         return cls(error=message, message=message)
 
 
 def apply(todos: TodoList, change: Change) -> Result[Changed, Refusal]:
-    """The list after a change, or why there is none: all of it happens or nothing."""
+    """Change the list as a whole, or return the reason why nothing is changed."""
     match change:
         case Write():
             return _written(todos, change)
@@ -142,7 +142,7 @@ def _written(current: TodoList, change: Write) -> Result[Changed, Refusal]:
 
 
 def _unfit(texts: tuple[str, ...]) -> Refusal | None:
-    """Why an item cannot be one: one without words would be missing when the list is restored."""
+    """Refuse an item that is too long or blank; a blank one would be lost when the list is restored."""
     too_long = next((index for index, text in enumerate(texts) if len(text) > MAX_TEXT), None)
     if too_long is not None:
         message = f"todo item at index {too_long} exceeds maximum text length ({MAX_TEXT} characters)"
@@ -184,5 +184,5 @@ def _too_many(message: str) -> Refusal:
 
 
 def known_status(value: object) -> TodoStatus | None:
-    """The status of this name."""
+    """Return the status of this name, None if there is none."""
     return cast("TodoStatus", value) if isinstance(value, str) and value in TODO_ICONS else None

@@ -1,4 +1,4 @@
-"""What a person sees of the todo tools: calls, results and messages (002, 6)."""
+"""Calls, results and messages of the todo tools, for a person."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _COLOURS: Final[Mapping[TodoStatus, str]] = MappingProxyType(
 _MESSAGES: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
     {CONTEXT: ("accent", "📋 ", "dim"), COMPLETE: ("success", "✓ ", "text"), COUNTDOWN: ("accent", "⏳ ", "dim")}
 )
-"""Of each kind of message: the colour of its mark, the mark, the colour of its text."""
+"""For each kind of message: the colour of its mark, the mark, the colour of its text."""
 
 
 def write_line(arguments: JsonValue, theme: Theme) -> str:
-    """A call of `write_todos`, also of arguments that are not all there yet."""
+    """Show a call of `write_todos`, whose arguments may still be incomplete."""
     given = arguments if isinstance(arguments, dict) else {}
     todos, mode, index = given.get("todos"), given.get("mode") or "replace", given.get("index")
     count = len(todos) if isinstance(todos, list) else 0
@@ -41,12 +41,12 @@ def write_line(arguments: JsonValue, theme: Theme) -> str:
 
 
 def list_line(_arguments: JsonValue, theme: Theme) -> str:
-    """A call of `list_todos`."""
+    """Show a call of `list_todos`."""
     return _title("list_todos", theme)
 
 
 def edit_line(arguments: JsonValue, theme: Theme) -> str:
-    """A call of `edit_todos`, also of arguments that are not all there yet."""
+    """Show a call of `edit_todos`, whose arguments may still be incomplete."""
     given = arguments if isinstance(arguments, dict) else {}
     indices = given.get("indices")
     listed = ", ".join(map(_word, indices)) if isinstance(indices, list) else ""
@@ -55,7 +55,7 @@ def edit_line(arguments: JsonValue, theme: Theme) -> str:
 
 
 def _word(value: JsonValue) -> str:
-    """An argument, whatever it is, as a part of a line."""
+    """Show an argument of any type within a line."""
     return todo_line(value if isinstance(value, str) else shown(value))
 
 
@@ -64,7 +64,7 @@ def _title(name: str, theme: Theme) -> str:
 
 
 def result_view(result: ToolResult, view: View) -> str:
-    """A result: the list after it, or what was wrong."""
+    """Show a result: the list after it, or the error."""
     if not result.details:
         return "\n".join(wrapped(result.text, view.width))
     if error := result.details.get("error"):
@@ -73,7 +73,7 @@ def result_view(result: ToolResult, view: View) -> str:
 
 
 def list_view(result: ToolResult, view: View) -> str:
-    """A result of `list_todos`: the list that its text tells of, for its details have none."""
+    """Show a result of `list_todos` by its text: its details have no list."""
     return _list([Todo(text=text, status=status) for status, text in todos_in(result.text)], view)
 
 
@@ -82,7 +82,7 @@ def _list(todos: Iterable[Todo], view: View) -> str:
 
 
 def _item(index: int, todo: Todo, view: View) -> str:
-    """What is finished is struck through; what has to go on in another line stands below its own text."""
+    """Show an item: finished ones are struck through, further lines are below the text."""
     icon, place, theme = TODO_ICONS[todo.status], f"[{index}]", view.theme
     before = cells(f"{icon} {place} ")
     lines = wrap(todo_line(todo.text), max(view.width - before, 1))
@@ -92,7 +92,7 @@ def _item(index: int, todo: Todo, view: View) -> str:
 
 
 def message_view(kind: str, text: str, theme: Theme) -> str | None:
-    """A message of this suite; None for any other."""
+    """Show a message of this suite; None for any other."""
     if kind not in _MESSAGES:
         return None
     colour, mark, body = _MESSAGES[kind]
