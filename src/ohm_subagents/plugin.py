@@ -67,6 +67,7 @@ from ohm_subagents._plugins.unsupported_options import (
 )
 from ohm_subagents._views.theme import Theme, View
 from ohm_subagents.contract import (
+    THINKING_LEVELS,
     UNREADABLE_SESSION,
     Activity,
     AgentEnded,
@@ -91,9 +92,13 @@ from ohm_subagents.contract import (
     Redactor,
     Result,
     RouteResolved,
+    RunEvent,
+    SessionId,
+    Severity,
     SkillText,
     Task,
     TextDelta,
+    Thinking,
     ThinkingDelta,
     ToolEnded,
     ToolPolicy,
@@ -102,12 +107,23 @@ from ohm_subagents.contract import (
     Usage,
     UsageAdded,
 )
-from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
+from ohm_subagents.contract.child_tools import CHILD_TOOLS
+from ohm_subagents.contract.diagnostics import CUT_OFF, TOOLLESS
+from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.contract.services import OHM_JSON, CompatibleModel, CompatibleProvider
+from ohm_subagents.contract.text import encodable, encodable_json
+from ohm_subagents.contract.usage import count_of
 
 __all__ = [
+    "CHILD_TOOLS",
+    "CUT_OFF",
+    "FINALIZE",
     "FINALIZE_DESCRIPTION",
     "FINALIZE_HANDED_IN",
+    "OHM_JSON",
     "READY_WITHIN_S",
+    "THINKING_LEVELS",
+    "TOOLLESS",
     "UNREADABLE_SESSION",
     "Activity",
     "AgentEnded",
@@ -158,9 +174,12 @@ __all__ = [
     "RequestNeed",
     "Result",
     "RouteResolved",
+    "RunEvent",
     "RunOutput",
     "RunRequest",
     "RunSpec",
+    "SessionId",
+    "Severity",
     "SharedResource",
     "Sink",
     "SkillText",
@@ -168,6 +187,7 @@ __all__ = [
     "Task",
     "TextDelta",
     "Theme",
+    "Thinking",
     "ThinkingDelta",
     "Tool",
     "ToolCall",
@@ -184,7 +204,10 @@ __all__ = [
     "WrongEventLoopError",
     "agent_fields",
     "caught",
+    "count_of",
     "did_you_mean",
+    "encodable",
+    "encodable_json",
     "failure_code",
     "finalize_schema",
     "full_instructions",

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents.contract.result import Ok
 from ohm_subagents.plugin import (
     BackendSpec,
     Capability,
+    Ok,
     Options,
     RunOutput,
     agent_fields,
@@ -21,9 +21,7 @@ from ohm_subagents.plugin import (
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
 
-    from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.result import Result
-    from ohm_subagents.plugin import Backend, RunRequest, Sink
+    from ohm_subagents.plugin import Backend, OhmError, Result, RunRequest, Sink
 
 LABEL = "scaffold"
 

@@ -14,8 +14,8 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from ohm_subagents.backends.in_process.programs import find_ripgrep
 from ohm_subagents.backends.in_process.search.code_index.index import CodeIndexes
-from ohm_subagents.backends.in_process.supervised import supervised_commands
 from ohm_subagents.backends.in_process.tools import tree
+from ohm_subagents.backends.in_process.tools.commands import supervised_commands
 from ohm_subagents.backends.in_process.toolset import ChildToolset, child_toolset, child_workspace
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 

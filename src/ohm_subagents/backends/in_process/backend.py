@@ -20,8 +20,7 @@ from ohm_subagents.backends.in_process.child_tools import guidance, offered
 from ohm_subagents.backends.in_process.conversation import Checkpoints, conversation_of
 from ohm_subagents.backends.in_process.failures import empty_answer, failure, telling
 from ohm_subagents.backends.in_process.gated_model import GatedModel, RefusedError
-from ohm_subagents.backends.in_process.model_facts import ModelFacts, facts_of
-from ohm_subagents.backends.in_process.model_warnings import pattern_diagnostics
+from ohm_subagents.backends.in_process.model_facts import ModelFacts, facts_of, pattern_diagnostics
 from ohm_subagents.backends.in_process.options import BACKEND_ID, InProcessOptions
 from ohm_subagents.backends.in_process.tools.use import ToolUse
 from ohm_subagents.backends.in_process.tracing import traced
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.run import AgentRun
 
-    from ohm_subagents.backends.in_process.equipment import Equip
     from ohm_subagents.backends.in_process.models import ModelBook
+    from ohm_subagents.backends.in_process.toolset import Equip
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile

@@ -19,8 +19,7 @@ from pydantic_ai.messages import (
 )
 
 from ohm_subagents.backends.in_process.bounded_stream import MAX_ANSWER_CHARS, RefusedStreamError
-from ohm_subagents.contract.diagnostics import CUT_OFF, Diagnostic
-from ohm_subagents.contract.events import DiagnosticRaised, TextDelta, ThinkingDelta, ToolEnded, ToolStarted
+from ohm_subagents.plugin import CUT_OFF, Diagnostic, DiagnosticRaised, TextDelta, ThinkingDelta, ToolEnded, ToolStarted
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import AgentStreamEvent

@@ -10,16 +10,13 @@ from pydantic_ai.tools import Tool as UpstreamTool
 from pydantic_core import SchemaValidator, core_schema
 
 from ohm_subagents.backends.in_process.tools.use import refuse_if_closed
-from ohm_subagents.contract.events import ToolUpdated
-from ohm_subagents.contract.text import encodable
-from ohm_subagents.plugin import ToolCall, ToolResult
+from ohm_subagents.plugin import Sink, Tool, ToolCall, ToolResult, ToolUpdated, encodable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pydantic import JsonValue
 
-    from ohm_subagents.plugin import Sink, Tool
 
 _AN_OBJECT: Final = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
 """All that is looked at before a tool is called; arguments that are none would cost the run."""

@@ -19,8 +19,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.usage import RunUsage
 
-from ohm_subagents.contract.diagnostics import UNREADABLE_SESSION
-from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised
+from ohm_subagents.plugin import UNREADABLE_SESSION, Checkpointed, DiagnosticRaised, Exchange, RunRequest, Sink
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from pydantic_ai.run import AgentRun
 
     from ohm_subagents.backends.in_process.tools.use import ToolUse
-    from ohm_subagents.plugin import Exchange, RunRequest, Sink
 
 _GROWTH: Final = 1.25
 

@@ -11,18 +11,14 @@ from pydantic_ai import exceptions as upstream
 from ohm_subagents.backends.in_process.bounded_stream import RefusedStreamError
 from ohm_subagents.backends.in_process.bridge import said_nothing
 from ohm_subagents.backends.in_process.providers import EXAMPLE_MODEL
-from ohm_subagents.backends.in_process.quotation import quotation
 from ohm_subagents.backends.in_process.search.plan import SEARCH
 from ohm_subagents.backends.in_process.search.stream import NoSearchError
-from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.plugin import Phrase, failure_code, provider_failure
+from ohm_subagents.plugin import ErrorCode, ModelPattern, OhmError, Phrase, failure_code, provider_failure, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pydantic_ai.messages import ModelResponse
-
-    from ohm_subagents.contract.model_pattern import ModelPattern
 
 
 # By type, the first that matches: a subclass stands before its parent.
@@ -172,3 +168,35 @@ def _misbehaviour(message: str, response: ModelResponse | None) -> tuple[ErrorCo
     if "ended without content" in message:
         return ErrorCode.PROVIDER_EMPTY_RESPONSE, _NO_STREAM
     return ErrorCode.PROVIDER_MALFORMED_RESPONSE, _UNUSABLE
+
+
+def quotation(error: Exception, secrets: Sequence[str]) -> str:
+    """Return what was said, on one line, without keys, capped."""
+    match error:
+        case upstream.ModelHTTPError(body=body):
+            said = _said(body)
+        case upstream.UnexpectedModelBehavior(message=message):
+            said = message.partition(". ")[0]  # what follows is advice about upstream's own settings
+        case upstream.AgentRunError() | upstream.UserError():
+            said = str(error).partition("\n")[0]
+        case _:
+            said = _named(error)
+    return quoted(said, secrets)
+
+
+def _named(error: Exception) -> str:
+    """An error that nobody meant to be read, with its type: without it, `KeyError: 'x'` would be no more than x."""
+    match error:
+        case ExceptionGroup(exceptions=inner):
+            said = "; ".join(_named(one) for one in inner)
+        case _:
+            said = str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _said(body: object) -> str:
+    match body:
+        case {"error": {"message": str(message)}} | {"message": str(message)} | {"error": str(message)}:
+            return message
+        case _:
+            return ""

@@ -14,15 +14,11 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 
 from ohm_subagents.backends.in_process.bridge import ComingAnswer
-from ohm_subagents.backends.in_process.prices import cost_of
+from ohm_subagents.backends.in_process.model_facts import cost_of
 from ohm_subagents.backends.in_process.soundness import sound
 from ohm_subagents.backends.in_process.token_estimate import TokenEstimate
 from ohm_subagents.backends.in_process.tracing import tell_first_word
-from ohm_subagents.contract.events import UsageAdded
-from ohm_subagents.contract.finalization import FINALIZE
-from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.usage import Usage
-from ohm_subagents.plugin import Grant, RequestNeed
+from ohm_subagents.plugin import FINALIZE, Err, Grant, Ok, RequestNeed, Result, Usage, UsageAdded
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -31,11 +27,9 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 
     from ohm_subagents.backends.in_process.bridge import Bridge
-    from ohm_subagents.backends.in_process.prices import Price
+    from ohm_subagents.backends.in_process.model_facts import Price
     from ohm_subagents.backends.in_process.tools.use import ToolUse
-    from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.model_pattern import ModelPattern
-    from ohm_subagents.plugin import Gate
+    from ohm_subagents.plugin import Gate, ModelPattern, OhmError
 
 _FREE: Final = Ok(Grant())
 _LAST_REQUEST: Final = "This is the last request that the budget allows: answer now with what you have, without tools."

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 from ohm_subagents.backends.in_process.programs import WITHOUT_RIPGREP, find_ripgrep
 from ohm_subagents.backends.in_process.providers import builtin_model_specs, custom_model_specs
 from ohm_subagents.backends.in_process.spec import interactive_sdk_spec
-from ohm_subagents.contract.services import OHM_JSON
-from ohm_subagents.plugin import Diagnostic, hookimpl
+from ohm_subagents.plugin import OHM_JSON, BackendContext, BackendSpec, Diagnostic, ModelSpec, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ohm_subagents.backends.in_process.options import InProcessOptions
-    from ohm_subagents.plugin import BackendContext, BackendSpec, ModelSpec
 
 
 @hookimpl

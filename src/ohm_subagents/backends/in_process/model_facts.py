@@ -1,22 +1,27 @@
-"""What is the same for every run of a model. Imports pydantic_ai, so import it late."""
+"""What is the same for every run of a model: its settings, its price, its warnings. Imports pydantic_ai."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from genai_prices.data_snapshot import get_snapshot
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.messages import ModelResponse
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import RequestUsage
 
-from ohm_subagents.backends.in_process.model_warnings import model_diagnostics
-from ohm_subagents.backends.in_process.prices import price_of
+from ohm_subagents.plugin import THINKING_LEVELS, Diagnostic, ModelPattern, Thinking, without_thinking
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
     from pydantic_ai.models import Model
 
-    from ohm_subagents.backends.in_process.prices import Price
-    from ohm_subagents.contract.diagnostics import Diagnostic
-    from ohm_subagents.contract.model_pattern import ModelPattern
+    Price: TypeAlias = Callable[[int, int], Decimal]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,3 +49,96 @@ def facts_of(model: Model, pattern: ModelPattern, *, read_timeout_s: float, is_f
 
 def _nothing(_tokens_in: int, _tokens_out: int) -> Decimal:
     return Decimal(0)
+
+
+def price_of(model: Model) -> Price | None:
+    """USD for so many tokens in and out; None when the list does not have the model."""
+    name, provider = model.model_name, model.system
+    try:
+        url = model.base_url
+    except (AttributeError, UserError):  # some clients know theirs only later
+        url = None
+
+    def price(tokens_in: int, tokens_out: int) -> Decimal:
+        used = RequestUsage(input_tokens=tokens_in, output_tokens=tokens_out)
+        counted = ModelResponse(parts=[], usage=used, model_name=name, provider_name=provider, provider_url=url)
+        return counted.cost().total_price
+
+    return price if _is_listed(name, provider, url) else None
+
+
+def cost_of(response: ModelResponse) -> Decimal | None:
+    """What a response has cost so far in USD; None when its model has no price, or the provider counted nothing."""
+    used = response.usage
+    if used.cost is not None:
+        return used.cost
+    if not response.model_name or not (used.input_tokens or used.output_tokens):
+        return None
+    if not _is_listed(response.model_name, response.provider_name, response.provider_url):
+        return None
+    try:
+        return response.cost().total_price
+    except (LookupError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=256)  # to look in vain for a model costs more than to find one
+def _is_listed(name: str, provider: str | None, url: str | None) -> bool:
+    """Look the model up in the price list."""
+    used = RequestUsage(input_tokens=1, output_tokens=1)
+    response = ModelResponse(parts=[], usage=used, model_name=name, provider_name=provider, provider_url=url)
+    try:
+        response.cost()
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+_LIKE_A_LEVEL: Final = 0.75
+"""`hgih` is; `mini`, a tag that Ollama has, is not."""
+
+
+def pattern_diagnostics(pattern: ModelPattern) -> Iterator[Diagnostic]:
+    """A thinking level that is misspelt, and so became part of the model's name."""
+    _, colon, suffix = pattern.model.rpartition(":")
+    if colon and get_close_matches(suffix.strip().lower(), THINKING_LEVELS, n=1, cutoff=_LIKE_A_LEVEL):
+        yield Diagnostic(
+            subject=str(pattern),
+            message=f'":{suffix}" of model "{pattern}" is no thinking level, so it was taken for a part of the name; '
+            f"the levels are {', '.join(THINKING_LEVELS)}.",
+        )
+
+
+def model_diagnostics(model: Model, pattern: ModelPattern) -> Iterator[Diagnostic]:
+    """A thinking level without effect, and a name that the price list of its provider does not have."""
+    if pattern.thinking is not None and (ignored := _ignored(model, pattern.thinking)) is not None:
+        yield Diagnostic(subject=str(pattern), message=f'Model "{pattern.provider}/{pattern.model}" {ignored}.')
+    if not is_listed(model):
+        yield Diagnostic(
+            subject=str(pattern),
+            message=f'Model "{pattern.provider}/{pattern.model}" is in no price list known here: '
+            "its name may be misspelt, and its cost is not counted.",
+        )
+
+
+def _ignored(model: Model, level: Thinking) -> str | None:
+    """How the model departs from `level`, or None when it honours it. Upstream drops or rounds it silently."""
+    profile: Mapping[str, object] = {**model.profile}
+    if level == "off":
+        return "cannot stop thinking; it thinks as little as it can" if profile.get("thinking_always_enabled") else None
+    if not profile.get("supports_thinking"):
+        return without_thinking(level)
+    efforts = profile.get("openai_reasoning_efforts")
+    if isinstance(efforts, frozenset) and level not in efforts:
+        return f'has no thinking level "{level}"; the nearest one is used'
+    return None
+
+
+def is_listed(model: Model) -> bool:
+    """Whether the offline price list has the model; True for a provider that it does not cover at all."""
+    prices = get_snapshot()
+    try:
+        provider = prices.find_provider(None, model.system, None)
+    except LookupError:
+        return True
+    return provider.find_model(model.model_name.lower(), all_providers=prices.providers) is not None

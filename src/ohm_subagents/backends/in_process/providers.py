@@ -159,7 +159,7 @@ def _builtin_model(
     from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415  as above
 
     from ohm_subagents.backends.in_process.bounded_stream import UnboundedError, bounded  # noqa: PLC0415  as above
-    from ohm_subagents.backends.in_process.model_warnings import is_listed  # noqa: PLC0415  as above
+    from ohm_subagents.backends.in_process.model_facts import is_listed  # noqa: PLC0415  as above
 
     key = next((env[name].strip() for name in row.keys if env.get(name, "").strip()), "no-key")
     if listed is not None and listed.base_url and row.url is None:

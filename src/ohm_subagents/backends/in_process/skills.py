@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape
 
-from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.plugin import AgentOptions, Diagnostic, RunRequest, SkillText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ohm_subagents.contract.agent import AgentOptions, SkillText
-    from ohm_subagents.plugin import RunRequest
 
 _INTRODUCTION: Final = (
     "There are skills for some kinds of work. When a task fits the description of one, follow it. Where a skill has a "

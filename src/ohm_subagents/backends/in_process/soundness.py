@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_ai.messages import TextPart, ThinkingPart, ToolCallPart
 
-from ohm_subagents.contract.text import encodable, encodable_json
-from ohm_subagents.contract.usage import count_of
+from ohm_subagents.plugin import count_of, encodable, encodable_json
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse, ModelResponsePart

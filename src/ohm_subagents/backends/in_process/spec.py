@@ -13,17 +13,13 @@ from anyio.lowlevel import checkpoint
 
 from ohm_subagents.backends.in_process.importing import ONE_AT_A_TIME
 from ohm_subagents.backends.in_process.options import BACKEND_ID, InProcessOptions
-from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.result import Err
-from ohm_subagents.plugin import Backend, BackendSpec, Capability, on_asyncio
+from ohm_subagents.backends.in_process.programs import find_ripgrep
+from ohm_subagents.plugin import Backend, BackendSpec, Capability, Err, ErrorCode, OhmError, on_asyncio
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from ohm_subagents.contract.model_pattern import ModelPattern
-    from ohm_subagents.contract.profile import Profile
-    from ohm_subagents.contract.result import Result
-    from ohm_subagents.plugin import BackendContext, RunOutput, RunRequest, Sink
+    from ohm_subagents.plugin import BackendContext, ModelPattern, Profile, Result, RunOutput, RunRequest, Sink
 
 
 def interactive_sdk_spec(context: BackendContext) -> BackendSpec[InProcessOptions]:
@@ -53,16 +49,16 @@ class _Opening:
         # Seconds of imports, kept off the event loop. A caller that no longer waits leaves them to their thread.
         await to_thread.run_sync(_import, abandon_on_cancel=True)
         from ohm_subagents.backends.in_process.backend import InProcessBackend  # noqa: PLC0415  loads pydantic_ai
-        from ohm_subagents.backends.in_process.equipment import child_equipment  # noqa: PLC0415  as above
         from ohm_subagents.backends.in_process.models import ModelBook  # noqa: PLC0415  only a run needs it
         from ohm_subagents.backends.in_process.search.code_index.index import CodeIndexes  # noqa: PLC0415  as above
-        from ohm_subagents.backends.in_process.supervised import supervised_commands  # noqa: PLC0415  as above
+        from ohm_subagents.backends.in_process.tools.commands import supervised_commands  # noqa: PLC0415  as above
+        from ohm_subagents.backends.in_process.toolset import child_equipment  # noqa: PLC0415  as above
 
         context = self.context
         cache = context.cache_directory
         with closing(CodeIndexes(cache and cache / "code-search")) as indexes:
             async with ModelBook.of(context) as models, supervised_commands(context.env) as run:
-                yield InProcessBackend(models, options, child_equipment(indexes, run=run))
+                yield InProcessBackend(models, options, child_equipment(indexes, find_ripgrep(), run))
 
 
 class WrongLoop:
@@ -92,7 +88,7 @@ def _wrong_loop() -> OhmError:
 def _import() -> None:
     with ONE_AT_A_TIME:
         import_module("ohm_subagents.backends.in_process.backend")
-        import_module("ohm_subagents.backends.in_process.equipment")
+        import_module("ohm_subagents.backends.in_process.toolset")
 
 
 def _lacks(_options: InProcessOptions, _env: Mapping[str, str]) -> str | None:

@@ -1,11 +1,12 @@
-"""The subagent's own tools as one pydantic-ai toolset, and the workspace they run in."""
+"""The tools of a run as one pydantic-ai toolset, and the workspace that they act on. Imports pydantic_ai."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
-from pydantic_ai import RunContext, Tool
 from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.toolsets import FunctionToolset, ToolsetTool
 from pydantic_ai.workspaces import (
@@ -17,6 +18,7 @@ from pydantic_ai.workspaces import (
     WorkspaceUnavailableError,
 )
 
+from ohm_subagents.backends.in_process.programs import WITHOUT_RIPGREP
 from ohm_subagents.backends.in_process.search import tool as code_search
 from ohm_subagents.backends.in_process.search.code_index.index import CodeIndexes
 from ohm_subagents.backends.in_process.tools import bash, edit, find, grep, ls, read, write
@@ -25,7 +27,14 @@ from ohm_subagents.backends.in_process.tools.failure import fail, sentence
 from ohm_subagents.backends.in_process.tools.ripgrep import Ripgrep
 from ohm_subagents.backends.in_process.tools.tree import TreeSearch
 from ohm_subagents.backends.in_process.tools.use import refuse_if_closed
-from ohm_subagents.plugin import caught
+from ohm_subagents.plugin import Diagnostic, RunRequest, caught
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pydantic_ai import RunContext, Tool
+    from pydantic_ai.toolsets import AbstractToolset
 
 _TIMEOUT_S: Final = 120.0
 _MAX_RETRIES: Final = 5  # wrong arguments are told to the model; a model that never learns must end somewhere
@@ -109,3 +118,35 @@ def child_workspace(cwd: Path, names: Collection[str], run: Run | None = None) -
     """
     local = LocalWorkspaceBackend(cwd) if run is None else SupervisedWorkspace(cwd, run)
     return ReadOnlyWorkspace(Workspace(local)) if _CHANGING.isdisjoint(names) else local
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equipment:
+    """The file and shell tools that the policy allows, the workspace they act on, and what is missing for them."""
+
+    toolsets: Sequence[AbstractToolset[object]] = ()
+    workspace: WorkspaceBackend | None = None
+    diagnostics: Sequence[Diagnostic] = ()
+
+
+Equip = Callable[[RunRequest], Equipment]
+
+
+def child_equipment(indexes: CodeIndexes, ripgrep: str | None, run: Run | None = None) -> Equip:
+    """Equip runs with the child tools of `request.tools` in `request.cwd`; runs share tools and search indexes."""
+    missing = Diagnostic(subject="ripgrep", message=WITHOUT_RIPGREP)
+
+    @cache  # building the eight schemas takes as long as a whole run without them
+    def toolset(names: tuple[str, ...]) -> AbstractToolset[object]:
+        return child_toolset(names, indexes=indexes, ripgrep=ripgrep)
+
+    def equip(request: RunRequest) -> Equipment:
+        if not request.tools:
+            return Equipment()
+        return Equipment(
+            toolsets=[toolset(request.tools)],
+            workspace=child_workspace(request.cwd, request.tools, run),
+            diagnostics=[missing] if "grep" in request.tools and ripgrep is None else [],
+        )
+
+    return equip

@@ -6,15 +6,12 @@ import os.path
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.contract.agent import AgentOptions
-from ohm_subagents.plugin import thinking_level
+from ohm_subagents.plugin import AgentOptions, ModelPattern, Profile, thinking_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from ohm_subagents.contract.model_pattern import ModelPattern
-    from ohm_subagents.contract.profile import Profile
     from ohm_subagents.shell import Invocation
 
 _MAX_ARGUMENT_BYTES: Final = 100_000

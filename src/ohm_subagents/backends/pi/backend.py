@@ -22,10 +22,7 @@ from ohm_subagents.backends.pi.process_pool import IdleProcess, ProcessKey, Proc
 from ohm_subagents.backends.pi.reader import ROUTE, RUNTIME
 from ohm_subagents.backends.pi.rpc import RpcProcess
 from ohm_subagents.backends.pi.session import SessionFile
-from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import RouteResolved
-from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.plugin import RequestNeed
+from ohm_subagents.plugin import Err, ErrorCode, OhmError, Ok, RequestNeed, Result, RouteResolved
 from ohm_subagents.shell import (
     ShellBackend,
     Supervisor,
@@ -44,8 +41,7 @@ if TYPE_CHECKING:
     from ohm_subagents.backends.pi.config_dir import PiHome
     from ohm_subagents.backends.pi.options import PiOptions
     from ohm_subagents.backends.pi.probe import PiVersion
-    from ohm_subagents.contract.services import CompatibleProvider
-    from ohm_subagents.plugin import RunOutput, RunRequest, Sink
+    from ohm_subagents.plugin import CompatibleProvider, RunOutput, RunRequest, Sink
     from ohm_subagents.shell import Invocation
 
 Mode: TypeAlias = Literal["rpc", "json", "text"]

@@ -6,15 +6,11 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents.backends.pi.config_dir import PiHome
 from ohm_subagents.backends.pi.config_files import asked_provider, users_directory
-from ohm_subagents.plugin import profile_key, unused_key
+from ohm_subagents.plugin import CompatibleProvider, DiagnosticRaised, RunRequest, profile_key, unused_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
-
-    from ohm_subagents.contract.events import DiagnosticRaised
-    from ohm_subagents.contract.services import CompatibleProvider
-    from ohm_subagents.plugin import RunRequest
 
 
 class PiHomes:

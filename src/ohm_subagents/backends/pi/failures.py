@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.backends.pi.records import wording
-from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.plugin import failure_code, provider_failure, quoted, redacted, status_in
+from ohm_subagents.plugin import ErrorCode, OhmError, failure_code, provider_failure, quoted, redacted, status_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

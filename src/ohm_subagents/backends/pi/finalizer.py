@@ -7,12 +7,13 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents.backends.pi.records import as_record, as_text, record_in
-from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.finalization import FINALIZE
-from ohm_subagents.contract.result import Err
 from ohm_subagents.plugin import (
+    FINALIZE,
     FINALIZE_DESCRIPTION,
     FINALIZE_HANDED_IN,
+    Err,
+    ErrorCode,
+    OhmError,
     finalize_schema,
     parse_finalized,
     parse_fitting,
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents.contract.events import Finalized
-    from ohm_subagents.contract.profile import Profile
-    from ohm_subagents.contract.result import Result
-    from ohm_subagents.plugin import RunRequest
+    from ohm_subagents.plugin import Finalized, Profile, Result, RunRequest
 
 FILE: Final = "finalize.mjs"
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents.contract.events import Checkpointed
+from ohm_subagents.plugin import Checkpointed, OhmError, Result, RunEvent, RunOutput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ohm_subagents.backends.pi.reader import PiReader
     from ohm_subagents.backends.pi.session import SessionFile
-    from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.events import RunEvent
-    from ohm_subagents.contract.result import Result
-    from ohm_subagents.plugin import RunOutput
     from ohm_subagents.shell import Ended
 
 

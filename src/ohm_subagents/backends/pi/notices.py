@@ -6,17 +6,13 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.backends.pi.records import as_record, as_text, wording
-from ohm_subagents.contract.diagnostics import CUT_OFF, Diagnostic, Severity
-from ohm_subagents.contract.events import DiagnosticRaised
-from ohm_subagents.plugin import RequestNeed, quoted
+from ohm_subagents.plugin import CUT_OFF, Diagnostic, DiagnosticRaised, RequestNeed, Severity, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ohm_subagents.backends.pi.records import Record
-    from ohm_subagents.contract.model_pattern import ModelPattern
-    from ohm_subagents.contract.usage import Usage
-    from ohm_subagents.plugin import Gate
+    from ohm_subagents.plugin import Gate, ModelPattern, Usage
 
 _WARNING: Final = re.compile(r"^Warning:\s*(.+)$", re.MULTILINE)
 _MAX_WARNINGS: Final = 20

@@ -11,9 +11,7 @@ from typing import Final, TypeAlias
 import anyio
 
 from ohm_subagents.backends.pi.options import BACKEND_ID, INSTALL
-from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.plugin import quoted
+from ohm_subagents.plugin import Err, ErrorCode, OhmError, Ok, Result, quoted
 from ohm_subagents.redaction import secrets_of
 from ohm_subagents.shell import command_setting
 

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents.backends.pi.rpc import RpcProcess
     from ohm_subagents.backends.pi.session import SessionFile
-    from ohm_subagents.contract.ids import SessionId
-    from ohm_subagents.contract.model_pattern import ModelPattern
-    from ohm_subagents.contract.profile import Profile
-    from ohm_subagents.plugin import RunRequest
+    from ohm_subagents.plugin import ModelPattern, Profile, RunRequest, SessionId
 
 MOST: Final = 4
 """How many may wait at once: an idle pi holds 110 to 170 MiB."""

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Final, cast
 from ohm_subagents.backends.pi import failures, notices
 from ohm_subagents.backends.pi.finalizer import HandedIn
 from ohm_subagents.backends.pi.records import as_record, as_text, compact, record_in, text_of, usage_in
-from ohm_subagents.contract.events import (
+from ohm_subagents.plugin import (
+    FINALIZE,
     AgentEnded,
+    Err,
     FileChanged,
+    Ok,
     RouteResolved,
+    RunOutput,
     TextDelta,
     ThinkingDelta,
     ToolEnded,
@@ -20,9 +24,6 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
-from ohm_subagents.contract.finalization import FINALIZE
-from ohm_subagents.contract.result import Err, Ok
-from ohm_subagents.plugin import RunOutput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,10 +32,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents.backends.pi.records import Record
-    from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.events import RunEvent
-    from ohm_subagents.contract.result import Result
-    from ohm_subagents.plugin import RunRequest
+    from ohm_subagents.plugin import OhmError, Result, RunEvent, RunRequest
     from ohm_subagents.shell import Ended
 
 RUNTIME: Final = "pi-cli"

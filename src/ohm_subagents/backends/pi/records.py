@@ -8,7 +8,7 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-from ohm_subagents.contract.usage import Usage
+from ohm_subagents.plugin import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,10 +13,7 @@ import anyio
 
 from ohm_subagents.backends.pi import failures
 from ohm_subagents.backends.pi.records import text_of
-from ohm_subagents.contract.diagnostics import Diagnostic
-from ohm_subagents.contract.events import DiagnosticRaised
-from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.plugin import quoted
+from ohm_subagents.plugin import Diagnostic, DiagnosticRaised, Err, Ok, Result, quoted
 from ohm_subagents.shell import Ended, finish_run, records
 
 if TYPE_CHECKING:
@@ -25,8 +22,7 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream
 
     from ohm_subagents.backends.pi.kept import KeptReader
-    from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.plugin import JsonObject, RunOutput, RunRequest, Sink
+    from ohm_subagents.plugin import JsonObject, OhmError, RunOutput, RunRequest, Sink
     from ohm_subagents.shell import Child
 
 _SETTLED: Final = Ended(code=0, was_stopped=True)

@@ -7,14 +7,12 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.backends.pi.records import record_in
-from ohm_subagents.contract.diagnostics import UNREADABLE_SESSION, Diagnostic
-from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised
+from ohm_subagents.plugin import UNREADABLE_SESSION, Checkpointed, Diagnostic, DiagnosticRaised, RunRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from ohm_subagents.plugin import RunRequest
 
 _FORMAT: Final = 3
 _GROWTH: Final = 1.25

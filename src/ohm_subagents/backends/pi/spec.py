@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.backends.pi.options import BACKEND_ID, COMMAND, INSTALL, SUMMARY, PiOptions
-from ohm_subagents.contract.result import Err
-from ohm_subagents.contract.services import OHM_JSON
-from ohm_subagents.plugin import BackendSpec, Capability, hookimpl
+from ohm_subagents.plugin import OHM_JSON, BackendSpec, Capability, Err, hookimpl
 from ohm_subagents.shell import locate_command
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
-    from ohm_subagents.contract.services import CompatibleProvider
-    from ohm_subagents.plugin import Backend, BackendContext
+    from ohm_subagents.plugin import Backend, BackendContext, CompatibleProvider
 
 CAPABILITIES: Final = frozenset(Capability) - {Capability.CHILD_TOOLS, Capability.PREPARES}
 

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.backends.pi.options import INSTALL
 from ohm_subagents.backends.pi.probe import PiVersion, identity, read_version, unserved, unusable
-from ohm_subagents.contract.result import Err, Result
+from ohm_subagents.plugin import Err, OhmError, Result
 from ohm_subagents.redaction import secrets_of
 from ohm_subagents.shell import start_failure, with_default_signals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ohm_subagents.contract.errors import OhmError
 
 PATIENCE_S: Final = 10
 _SHOWN: Final = ("PATH", "HOME")

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.backends.in_process.importing import ONE_AT_A_TIME
-from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.plugin import ModelSpec, hookimpl
+from ohm_subagents.plugin import Err, ErrorCode, ModelPattern, ModelSpec, OhmError, Ok, Result, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pydantic_ai.models import Model
 
-    from ohm_subagents.contract.model_pattern import ModelPattern
 
 _PROVIDER: Final = "local"
 _MODEL: Final = "search"

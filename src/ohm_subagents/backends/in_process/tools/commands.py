@@ -1,11 +1,13 @@
-"""A workspace whose commands leave nothing behind."""
+"""The commands of `bash`: a workspace that has them run by a supervisor, which leaves nothing of them behind."""
+
+from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+import anyio
 from pydantic_ai.workspaces import (
     CommandResult,
     LocalWorkspaceBackend,
@@ -15,8 +17,14 @@ from pydantic_ai.workspaces import (
     WorkspaceTimeoutError,
 )
 
-from ohm_subagents.contract.errors import OhmError
-from ohm_subagents.contract.result import Err, Result
+from ohm_subagents.plugin import Err, OhmError, Ok, Result
+from ohm_subagents.shell import MARKER, Launch, Supervisor
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+    from pathlib import Path
+
+    from ohm_subagents.shell import Child
 
 _MAX_OUTPUT_BYTES: Final = 10 * 1024 * 1024
 
@@ -44,7 +52,6 @@ class Done:
 
 Run: TypeAlias = Callable[[Order], Awaitable[Result[Done, OhmError]]]
 """Runs a command until nothing of it is left, daemons included, however its caller ends."""
-OpenRun: TypeAlias = Callable[[], AbstractAsyncContextManager[Run]]
 
 
 class SupervisedWorkspace(LocalWorkspaceBackend):
@@ -87,3 +94,43 @@ class SupervisedWorkspace(LocalWorkspaceBackend):
                 await self._get_working_dir()  # a command may have removed it
                 code = 128 - done.code if done.code < 0 else done.code  # as a shell tells the end by a signal
                 return CommandResult(exit_code=code, stdout=stdout, stderr=done.stderr)
+
+
+_KEPT_BYTES = 64 * 1024  # of an output that was too long
+
+
+@asynccontextmanager
+async def supervised_commands(env: Mapping[str, str]) -> AsyncGenerator[Run]:
+    """What runs commands, until the supervisor is left; `env` tells in which other runs we are."""
+    outer = {MARKER: env[MARKER]} if MARKER in env else {}
+    async with Supervisor.open() as supervisor:
+
+        async def run(order: Order) -> Result[Done, OhmError]:
+            command = tuple(order.command)
+            launch = Launch(command=command, cwd=order.cwd, env={**outer, **order.env}, prompt=b"")
+            started = await supervisor.start(launch)
+            return started if isinstance(started, Err) else Ok(await _finished(started.ok_value, order))
+
+        yield run
+
+
+async def _finished(child: Child, order: Order) -> Done:
+    output = bytearray()
+    how: Literal["ended", "late", "flooding"] = "late"
+    try:
+        with anyio.move_on_after(order.timeout_s):
+            async for chunk in child.chunks():
+                output += chunk
+                if len(output) > order.max_bytes:
+                    how = "flooding"
+                    del output[_KEPT_BYTES:]
+                    break
+            else:
+                await child.gone()
+                how = "ended"
+    finally:
+        child.stop()
+        with anyio.CancelScope(shield=True):
+            await child.gone()
+    ended = await child.ended()
+    return Done(code=ended.code, stdout=bytes(output), stderr=ended.stderr, how=how)

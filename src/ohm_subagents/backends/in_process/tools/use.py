@@ -7,7 +7,7 @@ from pydantic_ai import RunContext
 
 from ohm_subagents.backends.in_process.tools.failure import fail
 from ohm_subagents.backends.in_process.tools.place import Place
-from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.plugin import FINALIZE
 
 
 @dataclass(slots=True, kw_only=True)
