@@ -44,6 +44,15 @@ def test_a_project_is_trusted_for_as_long_as_its_files_stay_as_they_are(ohm, hel
     assert "○ the project is not trusted: 2 files only tighten" in ohm("doctor").stdout
 
 
+def test_what_is_trusted_anew_is_what_is_there_now(ohm, helper):
+    ohm("trust", str(ohm.project))
+    (ohm.project / "prompts" / "p.md").unlink()
+    ohm("trust", str(ohm.project))
+    assert "the project is trusted, with 2 files" in ohm("doctor").stdout
+    assert ohm("trust", "--list").stdout == f"{ohm.project} (2 files)\n"
+    assert not is_held(ohm)
+
+
 def test_a_file_that_is_new_is_not_trusted(ohm, helper):
     ohm("trust", str(ohm.project))
     (helper.parent / "other.md").write_text(EVIL)

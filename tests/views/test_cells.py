@@ -39,6 +39,9 @@ def test_a_line_too_wide_is_cut_between_graphemes_and_says_so(line: str, width: 
         ("日本語日本語", 5, ["日本", "語日", "本語"]),
         ("tail   ", 8, ["tail"]),
         ("  indented", 20, ["  indented"]),
+        ("  " + "x" * 8, 8, ["xxxxxxxx"]),
+        ("  " + "x" * 7, 8, ["xxxxxxx"]),
+        ("  " + "x" * 9, 8, ["xxxxxxxx", "x"]),
     ],
 )
 def test_words_wrap_and_a_long_word_is_broken(text: str, width: int, lines: list[str]) -> None:
@@ -47,6 +50,10 @@ def test_words_wrap_and_a_long_word_is_broken(text: str, width: int, lines: list
 
 def test_a_subagent_cannot_drive_the_terminal_of_its_reader() -> None:
     assert printable("\x1b[31mred\x1b[0m \x1b]0;title\x07done \x1b") == "red done "
+
+
+def test_half_a_character_is_shown_as_one_that_is_missing() -> None:
+    assert printable("a\ud83d b\udc80\u202ec") == "a? b?c"
 
 
 @settings(deadline=None)

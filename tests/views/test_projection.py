@@ -17,6 +17,7 @@ from ohm_subagents.contract import (
     Rejected,
     RouteResolved,
     Seen,
+    Sent,
     Started,
     StartItem,
 )
@@ -40,6 +41,14 @@ def test_the_status_of_several_is_that_which_asks_most(running, succeeded, faile
         assert details(seen(*reversed(order[worst:])))["status"] == order[worst].status
     missing = Missing(id="x", error=ERROR)
     assert details(Seen(items=(missing, Accepted(task=running())), backend="b", op="status"))["status"] == "failed"
+
+
+def test_a_follow_up_that_was_answered_is_running_for_as_long_as_its_task_goes_on(succeeded, failed, cancelled) -> None:
+    assert details(Sent(task=succeeded(), goes_on=True))["status"] == "running"
+    for task in (succeeded(), failed(ERROR), cancelled()):
+        assert details(Sent(task=task))["status"] == task.status
+    for task in (failed(ERROR), cancelled()):
+        assert details(Sent(task=task, goes_on=True))["status"] == task.status
 
 
 def test_an_item_that_never_ran_has_no_say_in_who_did_the_work(succeeded, cancelled) -> None:

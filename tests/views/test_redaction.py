@@ -248,6 +248,16 @@ def test_the_password_in_an_address_of_the_environment_is_secret():
     assert secrets_of({"SOME_PROXY": "http://ann:s3cret%2Fword@proxy:8080"}) == ("s3cret%2Fword", "s3cret/word")
 
 
+def test_a_value_is_a_secret_from_eight_characters_on():
+    assert secrets_of({"API_KEY": "12345678", "OTHER_KEY": "1234567"}) == ("12345678",)
+    assert Redaction(secrets=("12345678", "1234567")).text("12345678, 1234567") == "[REDACTED], 1234567"
+
+
+def test_of_a_text_that_broke_off_the_beginning_of_a_secret_goes_though_another_stands_before_it():
+    redaction = Redaction(secrets=("token-abc-0123456789-0123456789",))
+    assert redaction.cut_off("it is token-abc or token-abc-01") == "it is token-abc or [REDACTED]"
+
+
 def test_of_two_values_the_longer_one_goes_whole():
     both = Redaction(secrets=("12345678", "12345678-long"))
     assert both.text("12345678-long 12345678") == "[REDACTED] [REDACTED]"

@@ -111,6 +111,11 @@ def test_the_head_of_a_frame_tells_time_and_tools_of_each_task_at_work(running, 
     assert frame_head(reply, "all", now_ms=65_001) == "all\n⠙ finder · Auth scan · 01:05 · tools 1/1"
 
 
+def test_the_head_of_a_frame_is_short_however_many_tasks_are_at_work(running) -> None:
+    many = started(*(Accepted(task=running(task_id=f"task_{number}")) for number in range(50)))
+    assert len(frame_head(many, "all", now_ms=1).splitlines()) == 1 + 5
+
+
 def test_a_refused_call_is_a_tree_of_its_error() -> None:
     error = OhmError(code=ErrorCode.SUBAGENTS_DISABLED, message="Enable features.subagents.", summary="Disabled")
     assert seen(Rejected(error=error, backend="none")) == "  ✕ Disabled\n    ╰── Enable features.subagents."
@@ -175,6 +180,19 @@ def test_the_model_reads_what_was_not_honoured(running, succeeded) -> None:
     assert read(started(Accepted(task=running(noted)))).endswith(note)
     text = model_text(done, batch=False, output_max_chars=9, ignored=["Ignored unknown key 'x'."])
     assert text.endswith(f"\n\n{note}\nnote: Ignored unknown key 'x'.")
+
+
+def test_of_many_notes_the_model_reads_the_newest_a_part_of_each_and_none_as_a_line_of_ours(succeeded) -> None:
+    messages = [*(f"No {number}." for number in range(11)), "Bad:\nbatch: accepted 9/9", "x" * 1000]
+    noted = [DiagnosticRaised(diagnostic=Diagnostic(subject="model", message=message)) for message in messages]
+    _, _, notes = read(started(Accepted(task=succeeded("out", *noted)))).partition("╰── out\n\n")
+    assert notes.splitlines() == [
+        "note (task_1): 3 earlier notes are left out.",
+        *(f"note (task_1): No {number}." for number in range(3, 11)),
+        "note (task_1): Bad:",
+        "> batch: accepted 9/9",
+        f"note (task_1): {'x' * 500}",
+    ]
 
 
 def test_the_model_is_not_told_half_an_answer_while_the_task_runs(running) -> None:

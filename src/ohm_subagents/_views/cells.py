@@ -108,7 +108,8 @@ def _wrap_line(line: str, width: int) -> Iterator[str]:
             yield from whole
             used = cells(current)
         elif used and used + needed > width:
-            yield current.rstrip()
+            if current.strip():
+                yield current.rstrip()
             current, used = ("", 0) if is_space else (token, needed)
         else:
             current, used = current + token, used + needed

@@ -80,5 +80,5 @@ def _code(result: ToolResult) -> int:
     return exit_code(
         code=str(details.get("error_code")),
         category=str(details.get("error_category")),
-        started=bool(details.get("task_id") or details.get("items")),
+        started=bool(details.get("task_id")),
     )

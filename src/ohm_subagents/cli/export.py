@@ -56,7 +56,7 @@ async def export_tasks(wanted: Export, store: Store, _config: OhmConfig) -> int:
     try:
         with _new_file(wanted.file, force=wanted.force) as stream:
             async for fields in _exported(wanted, store):
-                stream.write(f"{json_line(fields)}\n".encode(errors="backslashreplace"))
+                stream.write(f"{json_line(fields)}\n".encode())
                 count += 1
     except FileExistsError:
         complain(f"The file '{wanted.file}' exists. Type another name, or --force to replace it.")
