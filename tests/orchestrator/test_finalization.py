@@ -10,7 +10,7 @@ from loops import one_loop
 
 from ohm_subagents import Budget, ErrorCode, Limits, Ohm
 from ohm_subagents._plugins import finalization
-from ohm_subagents._plugins.interpreter import Limits as Limited
+from ohm_subagents._plugins.interpreter import ProcessLimits
 from ohm_subagents.contract import Err, OhmError, Profile, ToolEnded, ToolStarted
 from ohm_subagents.plugin import Capability, ToolCall
 from ohm_subagents.testing import HERMETIC
@@ -294,7 +294,7 @@ async def refused(schema, result):
 
 @on_real_loops
 async def test_a_pattern_without_end_costs_its_answer_and_not_the_host(monkeypatch):
-    monkeypatch.setattr(finalization, "_LIMITS", Limited(memory=1 << 30, seconds=1))
+    monkeypatch.setattr(finalization, "_LIMITS", ProcessLimits(memory=1 << 30, seconds=1))
     assert "'result' cannot be held to its schema" in await refused(*ENDLESS[0])
 
 
