@@ -20,6 +20,31 @@ def on_asyncio() -> bool:
     return "asyncio" in current_token().backend_class.__module__
 
 
+def loop_finder() -> Callable[[], object]:
+    """Return a function that gives the running event loop of this kind, and raises `RuntimeError` without one.
+
+    anyio's own functions look for the kind at each call, which takes longer than what is asked of it.
+    """
+    if on_asyncio():
+        import asyncio  # noqa: PLC0415, TID251  see above
+
+        return asyncio.get_running_loop
+    import trio.lowlevel  # noqa: PLC0415  only who runs on it has it
+
+    return trio.lowlevel.current_trio_token
+
+
+def loop_clock() -> Callable[[], float]:
+    """Return the clock of the running event loop, which counts seconds."""
+    if on_asyncio():
+        import asyncio  # noqa: PLC0415, TID251  as above
+
+        return asyncio.get_running_loop().time
+    import trio  # noqa: PLC0415  only who runs on it has it
+
+    return trio.current_time
+
+
 def is_being_cancelled() -> bool:
     """Tell that somebody stops the task that asks: a scope of anyio, or on asyncio the task's own `cancel`.
 

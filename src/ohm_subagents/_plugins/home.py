@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from threading import get_ident
 
-from anyio import NoEventLoopError
-from anyio.lowlevel import current_token
+from ohm_subagents._plugins.event_loop import loop_finder
 
 
 class ClosedError(RuntimeError):
@@ -19,11 +18,12 @@ class WrongEventLoopError(RuntimeError):
 class Home:
     """Remembers the thread and the event loop that it is made in."""
 
-    __slots__ = ("_is_closed", "_loop", "_thread")
+    __slots__ = ("_find_loop", "_is_closed", "_loop", "_thread")
 
     def __init__(self) -> None:
         self._thread = get_ident()
-        self._loop = current_token().native_token
+        self._find_loop = loop_finder()
+        self._loop = self._find_loop()
         self._is_closed = False
 
     def close(self) -> None:
@@ -43,6 +43,6 @@ class Home:
 
     def _is_here(self) -> bool:
         try:
-            return current_token().native_token is self._loop
-        except NoEventLoopError:
+            return self._find_loop() is self._loop
+        except RuntimeError:
             return False

@@ -15,22 +15,25 @@ class OpenCall:
     tool: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Run:
-    """One prompt given to one backend, and the follow-ups that the run took.
-
-    `output` is the whole answer, uncut; None while the run goes on. `stopped_by` is the guard that ended
-    it, if one did. `exit_code` is that of a process that answered, `summary` what its backend calls the answer.
-    `is_follow_up`: it answers a follow-up, and not the prompt of the task.
-    """
+    """One prompt given to one backend."""
 
     prompt: str
     started_ms: int
+    """Epoch milliseconds, as `ended_ms`."""
     follow_ups: tuple[str, ...] = ()
+    """The follow-ups that the run took, oldest first."""
     ended_ms: int | None = None
     outcome: Outcome | None = None
+    """How the run ended; None while it goes on."""
     output: str | None = None
+    """The whole answer, uncut; None while the run goes on."""
     stopped_by: Guard | None = None
+    """The guard that ended the run."""
     exit_code: int | None = None
+    """That of the process that answered."""
     summary: str = ""
+    """What the backend calls the answer."""
     is_follow_up: bool = False
+    """Whether it answers a follow-up, and not the prompt of the task."""

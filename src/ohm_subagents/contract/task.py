@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
 from ohm_subagents.contract.activity import Activity, changed, reported
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -42,6 +42,8 @@ from ohm_subagents.contract.run import Run
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 Invocation = Literal["task-routed", "primary-tool"]
 UNAVAILABLE = "unavailable"
+TERMINAL: Final = frozenset({"succeeded", "failed", "cancelled"})
+"""The statuses after which nothing more happens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +122,7 @@ class Task:
     @property
     def is_terminal(self) -> bool:
         """True once nothing more will happen."""
-        return self.status in {"succeeded", "failed", "cancelled"}
+        return self.status in TERMINAL
 
     @property
     def text(self) -> str:
@@ -140,7 +142,7 @@ class Task:
 
 def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901  one arm an event is the point
     """The next state of `task`. Pure; never raises. A settled task never changes: a late event returns it as it is."""
-    if task.is_terminal:
+    if task.status in TERMINAL:
         return task
     match event:
         case (
@@ -206,7 +208,7 @@ def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
         return changed(task, updated_ms=at_ms)
     run, outcome, code = task.runs[-1], event.outcome, event.exit_code
     stopped_by, output = None if isinstance(outcome, Succeeded) else run.stopped_by, event.output or None
-    ended = replace(
+    ended = changed(
         run,
         ended_ms=at_ms,
         outcome=outcome,

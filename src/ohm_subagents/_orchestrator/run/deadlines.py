@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class Deadline:
     step: Literal["finish", "stop"]
 
 
+_End = tuple[float, "ClockName | Literal['wall']"]
+_TIME: Final = itemgetter(0)
 _ASKING: Final[tuple[Literal["soft", "cap", "wall"], ...]] = ("soft", "cap", "wall")
 
 
@@ -124,15 +127,15 @@ class Deadlines:
         extend the time, a run that makes them is not asked: only one that makes none after the soft limit.
         """
         ends = self._ends()
-        clock = min(ends, key=ends.__getitem__)
+        at, clock = min(ends, key=_TIME)
         if self.can_finish:
-            asks: dict[ClockName | Literal["wall"], float] = {
-                each: ends[each] - self._lead(each) for each in _ASKING if each in ends
-            }
-            first = min(asks, key=asks.__getitem__)
-            if asks[first] < ends[clock]:
-                return Deadline(max(asks[first], self._begun), first, "finish")
-        return Deadline(ends[clock], clock, "stop")
+            times = {each: end for end, each in ends}
+            first, asking = min(
+                [(times[each] - self._lead(each), each) for each in _ASKING if each in times], key=_TIME
+            )
+            if first < at:
+                return Deadline(max(first, self._begun), asking, "finish")
+        return Deadline(at, clock, "stop")
 
     def _lead(self, clock: ClockName | Literal["wall"]) -> float:
         match clock:
@@ -148,19 +151,16 @@ class Deadlines:
                 whole = max(self._wall_at - self._begun, 0.0)
         return min(whole * LEAD, MAX_LEAD_S)
 
-    def _ends(self) -> dict[ClockName | Literal["wall"], float]:
+    def _ends(self) -> list[_End]:
         """Return when each clock that counts now runs out; of two that do so together, the first here is reported."""
         clocks = self._clocks
-        ends: dict[ClockName | Literal["wall"], float] = {
-            "cap": self._begun + clocks.cap_ms / 1000,
-            "wall": self._wall_at,
-        }
+        ends: list[_End] = [(self._begun + clocks.cap_ms / 1000, "cap"), (self._wall_at, "wall")]
         if not self._holds:
             if self._calls:
-                ends["tool"] = min(self._calls.values()) + clocks.tool_ms / 1000
+                ends.append((min(self._calls.values()) + clocks.tool_ms / 1000, "tool"))
             elif self._last is not None:
-                ends["idle"] = self._last + clocks.idle_ms / 1000
-            ends["soft"] = self._soft()
+                ends.append((self._last + clocks.idle_ms / 1000, "idle"))
+            ends.append((self._soft(), "soft"))
         return ends
 
     def _soft(self) -> float:

@@ -100,12 +100,12 @@ class RunGuard:
 
     def prepare(self) -> None:
         """Bound the wait for the backend: one that takes too long, and cannot be cancelled, is left to itself."""
-        self._given_up_at = anyio.current_time() + READY_WITHIN_S + GRACE_S
+        self._given_up_at = self._timers.now() + READY_WITHIN_S + GRACE_S
         self._timers.set(self)
 
     def start(self) -> None:
         """Start the clocks: all is there that the run needs."""
-        now = anyio.current_time()
+        now = self._timers.now()
         if self.error is None:
             self._given_up_at = math.inf
         self._deadlines.begin(now, wall_at=self._ledger.begin(now))
@@ -128,7 +128,7 @@ class RunGuard:
 
     def on_event(self, event: RunEvent) -> None:
         """Act on an event of the run, after it was recorded."""
-        now = anyio.current_time()
+        now = self._timers.now()
         match event:
             case TextDelta() | ThinkingDelta():
                 self.gate.answered()
@@ -180,7 +180,7 @@ class RunGuard:
 
     def fire(self) -> None:
         """Stop the run, or ask it to finish."""
-        if self._given_up_at <= anyio.current_time():  # the backend does not let itself be cancelled
+        if self._given_up_at <= self._timers.now():  # the backend does not let itself be cancelled
             self._is_over = True
             error = self.error or not_ready(self._plan.backend)
             outcome = Failed(error=replace(error, task_id=self._record.task.id))
@@ -261,7 +261,7 @@ class RunGuard:
             self.error = error
             self._trip(guard, "stop", error.message)
             self.scope.cancel()
-            self._given_up_at = anyio.current_time() + GRACE_S
+            self._given_up_at = self._timers.now() + GRACE_S
             self._timers.set(self)
 
     def _trip(self, guard: Guard, step: LoopStep, message: str) -> None:
@@ -271,11 +271,11 @@ class RunGuard:
 
     def pause(self) -> None:
         """Stop the clocks but the cap: the run has started a task, which has clocks of its own."""
-        self._deadlines.hold(anyio.current_time())
+        self._deadlines.hold(self._timers.now())
 
     def resume(self) -> None:
         """Let the clocks go on: that task is over."""
-        self._deadlines.release(anyio.current_time())
+        self._deadlines.release(self._timers.now())
         self._timers.set(self)
 
     def _hold(self, held: RequestHeld) -> None:

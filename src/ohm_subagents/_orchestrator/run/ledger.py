@@ -194,10 +194,12 @@ class Ledger:
 
     def begin(self, now: float) -> float:
         """Start the wall clocks with the first run; return when the first ends (event loop's clock)."""
+        ends = math.inf
         for one in self.budgets:
             if one.budget.wall_ms is not None and one.wall_at == math.inf:
                 one.wall_at = now + one.budget.wall_ms / 1000
-        return min(one.wall_at for one in self.budgets)
+            ends = min(ends, one.wall_at)
+        return ends
 
     def out_of_time(self) -> BudgetExceeded:
         """Return the error of the wall clock that ended first."""
@@ -229,8 +231,8 @@ class Ledger:
                 return exceeded
         for one in self.budgets:
             one.hold(wanted, 1)
-        if any(one.has_no_more_requests for one in self.budgets):
-            wanted.last_of = "requests"
+            if one.has_no_more_requests:
+                wanted.last_of = "requests"
         return wanted
 
     def release(self, reservation: Reservation) -> None:

@@ -56,7 +56,7 @@ class TaskRecord:
             return
         self._store.save(self.task, event)
         self.observers.notify(self.task, event)
-        if self.task.is_terminal:
+        if isinstance(event, TaskSettled):
             on_settled, self.on_settled = self.on_settled, _nothing  # without the circle both are gone at once
             on_settled()
 

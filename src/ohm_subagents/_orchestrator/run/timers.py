@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
+from ohm_subagents._plugins.event_loop import loop_clock
+
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
@@ -40,13 +42,18 @@ class Timer(Protocol):
 
 
 class Timers:
-    """Fires each timer when it is due. One that moved to later is looked at again when its old time has come."""
+    """Fires each timer when it is due. One that moved to later is looked at again when its old time has come.
+
+    Fields:
+        now: the clock of the event loop, in seconds.
+    """
 
     def __init__(self, group: TaskGroup) -> None:
         self._order = count()
         self._heap: list[tuple[float, int, Slot]] = []
         self._sleep_scope = anyio.CancelScope()
         self._run_scope = anyio.CancelScope()
+        self.now = loop_clock()
         self._group = group
         self._is_running = False
         self._users = 0
@@ -91,7 +98,7 @@ class Timers:
             while True:
                 with anyio.CancelScope(deadline=self._heap[0][0] if self._heap else math.inf) as self._sleep_scope:
                     await anyio.sleep_forever()
-                self._fire_due(anyio.current_time())
+                self._fire_due(self.now())
 
     def _fire_due(self, now: float) -> None:
         while self._heap and self._heap[0][0] <= now:
