@@ -1,6 +1,5 @@
 """The door for plugin authors: everything a backend, model, suite or observer plugin needs, in one import."""
 
-from ohm_subagents._plugins import hookspecs
 from ohm_subagents._plugins.agent_choice import overriding_model, profile_key, thinking_level, unused_key
 from ohm_subagents._plugins.context import BackendContext, Log
 from ohm_subagents._plugins.embedding import Host
@@ -13,7 +12,7 @@ from ohm_subagents._plugins.finalization import parse_final as parse_finalized
 from ohm_subagents._plugins.finalization import parse_fitting
 from ohm_subagents._plugins.gate import Gate, Grant, RequestNeed
 from ohm_subagents._plugins.home import ClosedError, WrongEventLoopError
-from ohm_subagents._plugins.hookspecs import hookimpl
+from ohm_subagents._plugins.hookspecs import Hooks, hookimpl
 from ohm_subagents._plugins.host import PluginInvalidError
 from ohm_subagents._plugins.installation import install_command
 from ohm_subagents._plugins.interfaces import (
@@ -150,6 +149,7 @@ __all__ = [
     "Finalized",
     "Gate",
     "Grant",
+    "Hooks",
     "Host",
     "Inbox",
     "InputSpec",
@@ -213,7 +213,6 @@ __all__ = [
     "full_instructions",
     "has_another_tool",
     "hookimpl",
-    "hookspecs",
     "install_command",
     "missing_key",
     "missing_tools",

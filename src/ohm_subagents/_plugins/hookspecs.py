@@ -1,12 +1,4 @@
-"""The hooks: specs, nothing else.
-
-A plugin is a module or an object with some of these functions, each marked with `ohm_subagents.plugin.hookimpl`, and
-named by an entry point of the group `ohm_subagents`. Hooks are synchronous and only hand over objects; the objects own
-what is asynchronous. Plugins are asked one at a time, in order of registration, our own first; a hook may leave out
-arguments it does not need. A hook that raises or gives the wrong thing becomes one diagnostic with the plugin's name
-and costs what that hook would have brought, nothing else. To change a run, wrap a backend; to watch it, give an
-observer.
-"""
+"""The hooks: markers and specs, nothing else."""
 
 from __future__ import annotations
 
@@ -29,7 +21,15 @@ __all__ = ["HOOKS_BY_NAME", "PROJECT", "Hooks", "hookimpl", "hookspec"]
 
 
 class Hooks(Offers, Protocol):
-    """Everything a plugin may implement."""
+    """Everything a plugin may implement.
+
+    A plugin is a module or an object with some of these functions, each marked with `hookimpl`, and named by an entry
+    point of the group `ohm_subagents`. Hooks are synchronous and only hand over objects; the objects own what is
+    asynchronous. Plugins are asked one at a time, in order of registration, our own first; a hook may leave out
+    arguments that it does not need. A hook that raises or returns the wrong type becomes one diagnostic with the
+    plugin's name, and costs what that hook would have brought. To change a run, wrap a backend; to watch it, give an
+    observer.
+    """
 
     @hookspec
     def ohm_permission(self, request: PermissionRequest) -> Decision | None:

@@ -1,4 +1,4 @@
-"""The contract of tool suites: what one gives us and what it gets. Everything here is public as `.plugin`."""
+"""The contract of tool suites. Everything here is public as `ohm_subagents.suite`."""
 
 from __future__ import annotations
 
@@ -30,37 +30,40 @@ from ohm_subagents.contract.task import Task
 
 JsonObject: TypeAlias = dict[str, JsonValue]
 EventHandler: TypeAlias = Callable[[JsonObject], Awaitable[JsonObject | None]]
-"""What a suite does at an event of the host's session, and what it answers."""
+"""Handle an event of the host's session; the answer goes back to the host."""
 DiagnosticSource: TypeAlias = Callable[[], Iterable[Diagnostic]]
 """Return what is wrong now."""
 UNMOUNTED: Final = "unmounted"
-"""The event that is ours: what was registered with one context is over."""
+"""The event of our own that ends the registrations of a context."""
 FORMS_ONLY: Final = Redaction()
 KeptT = TypeVar("KeptT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a tool call gives back: `text` for the model, `details` for machines, views for people.
-
-    `has_failed`: a subagent that the call started has failed, where that is no error of the call itself (`is_error`).
-    """
+    """The result of a tool call."""
 
     text: str
+    """For the model."""
     details: JsonObject
+    """For machines."""
     is_error: bool = False
+    """The call itself failed."""
     has_failed: bool = False
+    """A subagent that the call started has failed, while the call itself has not."""
     view: Callable[[View], str] | None = field(default=None, repr=False, compare=False)
+    """Draw the result for people; None shows the text."""
     preview_max_lines: int = field(default=MAX_LINES, repr=False, compare=False)
+    """The lines of a preview."""
 
     def render(self, *, expanded: bool = False, width: int = 120, theme: Theme = PLAIN) -> str:
-        """The text for a person, `width` terminal cells wide; nothing in it can drive the terminal."""
+        """Draw the result for a person, `width` terminal cells wide; nothing in it can drive the terminal."""
         if self.view is None:
             return "\n".join(wrapped(self.text, width))
         return self.view(View(expanded=expanded, width=width, theme=theme))
 
     def preview(self, *, width: int = 120) -> str:
-        """The newest lines of the collapsed view, as many as are configured, below a note that counts the others."""
+        """Draw the newest lines of the collapsed view, below a note that counts the others."""
         return "\n".join(preview_lines(self.render(width=width), width=width, max_lines=self.preview_max_lines))
 
 
@@ -69,81 +72,90 @@ OnUpdate: TypeAlias = Callable[[ToolResult], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call of a tool: arguments as the model wrote them, where progress frames go, and how the host aborts it.
-
-    `session_id` is the session of the subagent that calls; None for the parent agent. `redaction` is for what the tool
-    writes or cuts itself; the result of a suite that redacts goes through the same one, which redacts no text twice.
-    For another suite it knows no values, only the common forms of secrets, and homes.
-    """
+    """A call of a tool."""
 
     arguments: JsonValue
+    """The arguments as the model wrote them."""
     on_update: OnUpdate | None = None
+    """Receives progress frames."""
     abort: anyio.Event | None = None
+    """Set by the host to end the call with a result."""
     session_id: SessionId | None = None
+    """The session of the subagent that calls; None for the parent agent."""
     redaction: Redaction = field(default=FORMS_ONLY, repr=False, compare=False)
+    """Takes secrets out of what the tool itself writes or cuts; the result of a suite that redacts goes through the
+    same one, which redacts no text twice. For another suite it knows common forms of secrets and homes, no values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool of a suite, for any host: name, texts, JSON schema, and `execute`, which never raises for bad input.
-
-    `call_view` shows a call; `result_view` shows a result of old, of which there are the text and the details.
-    `failure` is the result of a call that raised all the same; without it that is an envelope of task.v1.
-    `prompt_snippet` and `prompt_guidelines` are for the system prompt of whoever may call the tool. One that is
-    `only_if_named` is given to a subagent only if its profile, or ohm.json, names it. Arguments that do not fit
-    `input_schema` are refused before `execute`, unless the tool `checks_arguments` itself, in its own words.
-    """
+    """A tool of a suite, for any host."""
 
     name: str
+    """The name that the model calls."""
     label: str
+    """The name that people see."""
     description: str
+    """For the model."""
     input_schema: Mapping[str, JsonValue]
+    """The JSON schema of the arguments; others are refused before `execute`, unless the tool `checks_arguments`."""
     execute: Callable[[ToolCall], Awaitable[ToolResult]]
+    """Carry out a call; never raises for bad input."""
     call_view: Callable[[JsonValue, Theme], str]
+    """Draw a call in one line."""
     result_view: Callable[[ToolResult, View], str] | None = None
+    """Draw a stored result, of which only text and details are left; None shows the text."""
     failure: Callable[[OhmError], ToolResult] | None = None
+    """Make the result of a call that raised; None makes a task.v1 envelope."""
     prompt_snippet: str = ""
+    """One line for the system prompt of an agent that may call the tool."""
     prompt_guidelines: tuple[str, ...] = ()
+    """Rules for that prompt."""
     only_if_named: bool = False
+    """Give the tool to a subagent only if its profile, or ohm.json, names it."""
     checks_arguments: bool = False
+    """The tool refuses bad arguments itself, in its own words."""
 
     def render_call(self, arguments: JsonValue, *, theme: Theme = PLAIN) -> str:
-        """One line for a person: what is called. The view gets arguments without anything that can drive a terminal."""
+        """Draw a call in one line for a person; the view gets arguments that cannot drive a terminal."""
         return self.call_view(printable_json(arguments), theme)
 
     def render_result(
         self, result: ToolResult, *, expanded: bool = False, width: int = 120, theme: Theme = PLAIN
     ) -> str:
-        """The text of a result for a person, say of one that a host has kept."""
+        """Draw a result for a person, say one that a host has stored."""
         if self.result_view is None:
             return result.render(expanded=expanded, width=width, theme=theme)
         return self.result_view(result, View(expanded=expanded, width=width, theme=theme))
 
 
 def named_tools(tools: Mapping[str, Tool]) -> tuple[str, ...]:
-    """The names of those that are given only to who names them."""
+    """Return the names of the tools that are given only to a profile that names them."""
     return tuple(name for name, tool in tools.items() if tool.only_if_named)
 
 
 class Progress(Protocol):
-    """Who watches a command being carried out."""
+    """Receives the steps of a command."""
 
     def step(self, snapshot: Callable[[], Reply], event: Event | None) -> None:
-        """Something happened; `snapshot` makes the reply as it would be now. `event` is None for the first look."""
+        """Receive an event, None for the first look; `snapshot` makes the reply as it would be now."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptTask:
-    """A task and what is known to have happened in it, oldest first; of a long one perhaps only the newest."""
+    """A task of a session."""
 
     task: Task
     history: tuple[Recorded, ...]
+    """Its events, oldest first; of a long task perhaps only the newest."""
 
 
 class Executor(Protocol):
-    """The engine as a suite sees it; every method raises `ClosedError` once the `Ohm` is closed,
-    and `WrongEventLoopError` outside of its event loop."""
+    """The engine as a suite sees it.
+
+    Every method raises `ClosedError` once the `Ohm` is closed, and `WrongEventLoopError` outside of its event loop.
+    """
 
     async def execute(
         self,
@@ -155,35 +167,36 @@ class Executor(Protocol):
     ) -> Reply:
         """Carry out a command; never raises for bad input.
 
-        `observer` and `progress` hear of every event of the tasks that it starts or touches, and of no others; the
-        observer first. Setting `abort` has the effect of cancelling the caller, except that there is a reply.
+        `observer`, and after it `progress`, receive every event of the tasks that it starts or touches. Setting `abort`
+        has the effect of cancelling the caller, except that there is a reply.
         """
         ...
 
     async def read_session(self, session_id: SessionId) -> tuple[KeptTask, ...]:
-        """The tasks of a session, oldest first, as far as they are kept; none if nobody knows it."""
+        """Return the stored tasks of a session, oldest first; none for an unknown session."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a suite may know of the configuration in force.
-
-    `output_max_chars` caps an answer in a payload, in code points; `onupdate_throttle_ms` is the least time between two
-    progress frames of one call; `debug` makes views show every field of a result; `transcript_tail_lines` is how many
-    tool rows a collapsed view shows, `result_preview_lines` how many lines a preview; `options` is
-    `suiteOptions.<name>` of ohm.json. `limits` are the clocks that the configuration sets for every run; None is one of
-    which it says nothing. `starts_async`: a model may start work that it collects later (`asyncStart`).
-    """
+    """The part of the configuration in force that a suite may know."""
 
     output_max_chars: int
+    """The cap of an answer in a payload, in code points."""
     onupdate_throttle_ms: int
+    """The least time between two progress frames of one call."""
     debug: bool
+    """Views show every field of a result."""
     transcript_tail_lines: int
+    """The tool rows of a collapsed view."""
     result_preview_lines: int
+    """The lines of a preview."""
     options: Mapping[str, JsonValue]
+    """`suiteOptions.<name>` of ohm.json."""
     limits: Limits = field(default_factory=Limits)
+    """The clocks that the configuration sets for every run; None where it sets none."""
     starts_async: bool = False
+    """A model may start work that it collects later (`asyncStart`)."""
 
 
 def _without_owner(_work: Callable[[], Awaitable[None]]) -> None:
@@ -258,15 +271,16 @@ class SuiteContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSuiteSpec:
-    """A tool suite that a plugin offers: `parent` tools delegate, `child` tools are given to subagents, or `both`.
-
-    `message_view` shows a message that the suite sent to the host, of a kind that it knows: (kind, text, theme).
-    `redacts`: what its tools return and tell the host never holds a secret, whatever `subagents.redact` says.
-    """
+    """A tool suite that a plugin offers."""
 
     name: str
+    """The name in `suites` and `suiteOptions` of ohm.json."""
     summary: str
     build: Callable[[SuiteContext], tuple[Tool, ...]]
+    """Make the tools; called at each mounting."""
     audience: Literal["parent", "child", "both"] = "parent"
+    """`parent` tools delegate, `child` tools are given to subagents, `both` are either."""
     message_view: Callable[[str, str, Theme], str | None] | None = None
+    """Draw a message that the suite sent to the host, of a kind that it knows: (kind, text, theme)."""
     redacts: bool = False
+    """Results and messages to the host never hold a secret, whatever `subagents.redact` says."""
