@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from importlib import import_module
 from importlib.metadata import version as installed_version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard, get_type_hints
 
 from docutils import nodes
+from pydantic import BaseModel
 from pygments.lexers.data import JsonLexer
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ myst_heading_anchors = 3
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 autodoc_default_options = {
     "members": True,
@@ -49,7 +51,7 @@ python_maximum_signature_line_length = 88
 
 nitpicky = True
 # Types of the standard library and of other projects are named without a link: a build needs no network.
-nitpick_ignore_regex = [("py:.*", r"(?!ohm_subagents\.).*"), ("py:.*", r"ohm_subagents\.(_|contract\.devkit).*")]
+nitpick_ignore_regex = [("py:.*", r"(?!ohm_subagents\.).*"), ("py:.*", r"ohm_subagents\._.*")]
 
 DOORS = (
     "ohm_subagents",
@@ -101,6 +103,18 @@ def public_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, inside: 
     return inside if any(name in import_module(door).__all__ for door in DOORS) else None
 
 
+def without_validators(_app: Sphinx) -> None:
+    """Show the fields of pydantic models by their types alone; what a value has to be is in the table of the fields."""
+    for model in (value for door in DOORS for value in vars(import_module(door)).values() if is_model(value)):
+        plain = get_type_hints(model)
+        model.__annotations__ |= {name: plain[name] for name in model.__annotations__}
+
+
+def is_model(value: object) -> TypeGuard[type[BaseModel]]:
+    """Return True for a pydantic model."""
+    return isinstance(value, type) and issubclass(value, BaseModel)
+
+
 def documented_once(app: Sphinx, kind: str, name: str, value: object, *_: object) -> bool | None:
     """Leave out what an earlier door documents."""
     door = str(app.env.current_document.autodoc_module)
@@ -114,6 +128,7 @@ def documented_once(app: Sphinx, kind: str, name: str, value: object, *_: object
 def setup(app: Sphinx) -> None:
     """Register what is above."""
     app.add_lexer("jsonc", JsonLexer)
+    app.connect("builder-inited", without_validators)
     app.connect("autodoc-process-docstring", as_restructured_text, priority=1)
     app.connect("autodoc-skip-member", documented_once)
     app.connect("missing-reference", public_name)
