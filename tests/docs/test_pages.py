@@ -23,3 +23,9 @@ def test_every_generated_table_is_on_one_page():
     found = [name for page in tables.PAGES for _, name, _ in tables.MARKED.findall(page.read_text(encoding="utf-8"))]
 
     assert sorted(found) == sorted(tables.TABLES)
+
+
+def test_every_door_has_a_page_of_the_reference():
+    doors = {path.stem for path in (ROOT / "src" / "ohm_subagents").glob("[a-z]*.py")} | {"ohm", "contract", "testing"}
+
+    assert {page.stem for page in (ROOT / "docs" / "reference" / "api").glob("*.md")} == doors
