@@ -4,8 +4,7 @@ from functools import partial
 
 from made_tasks import queued_task
 
-from ohm_subagents._store.hooks import ohm_stores
-from ohm_subagents._store.opening import open_store
+from ohm_subagents._store.hooks import ohm_stores, open_store
 from ohm_subagents._store.sqlite.opening import open_sqlite
 from ohm_subagents.contract import (
     Cancelled,

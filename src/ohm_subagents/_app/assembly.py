@@ -37,7 +37,7 @@ from ohm_subagents._profiles.agents import WISHLESS, AgentShelf, chosen_agents
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._profiles.fresh import Fresh
 from ohm_subagents._store import hooks as builtin_stores
-from ohm_subagents._store.opening import open_store
+from ohm_subagents._store.hooks import open_store
 from ohm_subagents._surfaces import hooks as builtin_suites
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.errors import ErrorCode, OhmError

@@ -12,7 +12,7 @@ from ohm_subagents._plugins.host import PluginHost
 from ohm_subagents._plugins.stores import RetentionPolicy, Store, StoreRequest
 from ohm_subagents._profiles.catalog import load_catalog
 from ohm_subagents._store import hooks as builtin_stores
-from ohm_subagents._store.opening import spec_of
+from ohm_subagents._store.hooks import spec_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping

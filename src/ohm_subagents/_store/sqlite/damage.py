@@ -23,7 +23,7 @@ class Asides:
 
     def file(self, task_id: str) -> Path:
         """Return where the damaged task of this id is kept."""
-        return self._directory / f"{file_name(task_id)}.damaged.json"
+        return self._directory / f"{file_name(str(task_id))}.damaged.json"
 
     def put(self, stored: StoredTask) -> Path:
         """Keep all that there is of a damaged task; raises OSError."""

@@ -6,7 +6,7 @@ import json
 import zlib
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -53,7 +53,7 @@ class FormerRow(NamedTuple):
             numbers: object = json.loads(self.large_outputs)
         except (ValueError, TypeError, RecursionError):
             return NOT_AS_WRITTEN
-        if not isinstance(numbers, list) or any(type(each) is not int for each in numbers):  # pyright: ignore[reportUnknownVariableType]  of a file
+        if not isinstance(numbers, list) or any(type(each) is not int for each in cast("list[object]", numbers)):
             return NOT_AS_WRITTEN
         if self.checksum is None:
             return None
@@ -71,10 +71,10 @@ def former_task(row: FormerRow, directory: Path) -> Result[tuple[Task, tuple[Rec
     if row.wrong is not None:
         return Err(row.wrong)
     try:
-        record = json.loads(row.content)
+        record: object = json.loads(row.content)
     except ValueError as exc:
         return Err(str(exc))
-    made = task_of(record) if isinstance(record, dict) else Err(NOT_AS_WRITTEN)
+    made = task_of(cast("dict[str, Any]", record)) if isinstance(record, dict) else Err(NOT_AS_WRITTEN)
     if isinstance(made, Err):
         return made
     task = made.ok_value
@@ -139,18 +139,18 @@ def _with_transcript(task: Task, content: bytes) -> tuple[Task, tuple[Recorded, 
             known += new
     events = completed(task, known)
     played = _played(blank, events)
-    row, told = task.activity, played.activity
+    row, streamed = task.activity, played.activity
     is_over = task.is_terminal or (task.runs and task.runs[-1].outcome is not None)
     activity = replace(
         row,
-        progress_ms=max((ms for ms in (row.progress_ms, told.progress_ms) if ms is not None), default=None),
-        events=told.events,
-        calls=told.calls,
+        progress_ms=max((ms for ms in (row.progress_ms, streamed.progress_ms) if ms is not None), default=None),
+        events=streamed.events,
+        calls=streamed.calls,
         event_total=max(row.event_total, total),
-        is_speaking=told.is_speaking,
-        said=told.said,
-        open_calls=() if is_over else told.open_calls,
-        files=tuple(dict.fromkeys((*files, *told.files))),
+        is_speaking=streamed.is_speaking,
+        said=streamed.said,
+        open_calls=() if is_over else streamed.open_calls,
+        files=tuple(dict.fromkeys((*files, *streamed.files))),
         usage=replace(row.usage, tool_calls=max(row.usage.tool_calls, tool_calls)),
     )
     return replace(task, updated_ms=max(task.updated_ms, played.updated_ms), activity=activity), events

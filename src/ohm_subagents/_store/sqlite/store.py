@@ -196,7 +196,8 @@ class SqliteStore:
         stored = self._reader.task(task_id)
         if stored is not None and not self._expiry.is_recorded(stored.row):
             loaded = self._loaded(stored.row, stored)
-            return self._within_retention(loaded.ok_value) if isinstance(loaded, Ok) else loaded
+            if loaded is not None:
+                return self._within_retention(loaded.ok_value) if isinstance(loaded, Ok) else loaded
         if why := self._reader.found("SELECT why FROM tombstones WHERE id = ?", task_id):
             return Err(expired(task_id, why[0][0]))
         aside = self._asides.file(task_id)
@@ -222,7 +223,9 @@ class SqliteStore:
         for row in self._reader.rows(self._selection(query), is_newest_first=True):
             if row.id not in self._writer.eviction.leaving and not self._expiry.is_recorded(row):
                 known = self._newest.get(row.id)
-                yield self._loaded(row) if known is None else Ok(known)
+                loaded = self._loaded(row) if known is None else Ok(known)
+                if loaded is not None:
+                    yield loaded
 
     def _selection(self, query: TaskQuery) -> Selection:
         return Selection.of(query, now_ms=self._clock(), ended_after_ms=self._expiry.settled_after_ms)
@@ -232,10 +235,11 @@ class SqliteStore:
         await self.flush()
         if self._writer.is_behind(task.id):
             return events_of(self._newest.get(task.id, task))
+        return await to_thread.run_sync(self._read_history, task)
+
+    def _read_history(self, task: Task) -> tuple[Recorded, ...]:
         stored = self._reader.task(task.id)
-        if stored is None or stored.wrong is not None:
-            return events_of(task)
-        return await to_thread.run_sync(history, stored.log)
+        return events_of(task) if stored is None or stored.wrong is not None else history(stored.log)
 
     def _oldest_first(self, selection: Selection) -> Iterator[Task]:
         """From memory where it is newer; what is not in the file yet comes last."""
@@ -263,15 +267,15 @@ class SqliteStore:
     def owner(self, task_id: TaskId) -> str:
         return self._neighbours.name_of(task_id)
 
-    def _loaded(self, row: Row, known: StoredTask | None = None) -> Result[Task, OhmError]:
-        """Return the task of a row; one whose owner has died is failed on the way.
+    def _loaded(self, row: Row, known: StoredTask | None = None) -> Result[Task, OhmError] | None:
+        """Return the task of a row, or None if it has been removed; one whose owner has died is failed on the way.
 
         The owner comes first, then the log: what he wrote last is in there.
         """
         is_live = row.ended_ms is None and (row.owner == self._owner.id or self._neighbours.is_alive(row.owner))
         stored = known if known is not None and (is_live or row.ended_ms is not None) else self._reader.task(row.id)
         if stored is None:
-            return Err(unknown(row.id))
+            return None
         if stored.row.seq != row.seq or (stored.row.ended_ms is None and stored.row.owner != row.owner):
             return self._loaded(stored.row, stored)  # it is another one by now, or another process has it
         folded = Err(stored.wrong) if stored.wrong is not None else stored.task()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._store.history import events_of
@@ -25,23 +24,11 @@ if TYPE_CHECKING:
     from ohm_subagents._store.sqlite.place import Fixed
     from ohm_subagents._store.sqlite.writer_queue import Batch, Changes, Discard, Takeover
     from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.task import Task
 
 MAX_CHECKPOINT: Final = 4 * 1024 * 1024
 """In characters."""
 _WRONG_VALUE: Final = (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
 """What SQLite raises about a value, and not about the file."""
-
-
-@dataclass(slots=True, kw_only=True)
-class _Unwritten:
-    """What a later write has to write of a task."""
-
-    task: Task
-    lines: bytearray
-    is_created: bool
-    is_moved: bool
-    has_checkpoint: bool
 
 
 class Writer:
@@ -73,7 +60,7 @@ class Writer:
         self._notes = notes
         self._forget = forget
         self._fault_point = fault_point
-        self._unwritten: dict[TaskId, _Unwritten] = {}
+        self._unwritten: dict[TaskId, Changes] = {}
         self._takeovers: list[Takeover] = []
         self._discards: list[Discard] = []
         self._mark: str | None = None
@@ -138,7 +125,7 @@ class Writer:
                 self._make_room()
         finally:
             for flush in batch.flushes:
-                flush.then()
+                flush()
         self._make_room()
 
     def _write_all(self, batch: Batch) -> None:
@@ -168,21 +155,11 @@ class Writer:
                 self._add(task_id, changes)
 
     def _add(self, task_id: TaskId, changes: Changes) -> None:
-        text = lines(changes.entries, lambda exc: self._drop(task_id, exc))
-        known = self._unwritten.get(task_id)
-        if known is None or changes.is_created:
-            self._unwritten[task_id] = _Unwritten(
-                task=changes.task,
-                lines=bytearray(text),
-                is_created=changes.is_created,
-                is_moved=changes.is_moved,
-                has_checkpoint=changes.has_checkpoint,
-            )
-            return
-        known.task = changes.task
-        known.lines += text
-        known.is_moved |= changes.is_moved
-        known.has_checkpoint |= changes.has_checkpoint
+        changes.entries = [lines(changes.entries, lambda exc: self._drop(task_id, exc))]
+        if task_id in self._unwritten and not changes.is_created:
+            self._unwritten[task_id].follow(changes)
+        else:
+            self._unwritten[task_id] = changes
 
     def _report_failure(self, exc: Exception) -> None:
         """Once, until all is written again."""
@@ -208,7 +185,7 @@ class Writer:
         if is_due:
             self._beaten_s, self._has_beaten = now_s, True  # also when it fails: then with the next one
         self._file.check()
-        created = {task_id for task_id, unwritten in self._unwritten.items() if unwritten.is_created}
+        created = {task_id for task_id, changes in self._unwritten.items() if changes.is_created}
         self._fault_point("before transaction")
         with transaction(self._connection):
             if is_due:
@@ -216,7 +193,7 @@ class Writer:
             for damaged in self._discards:
                 rows.discard(self._connection, damaged.number, damaged.task_id)
             not_ours = [each.task.id for each in self._takeovers if not self._take_over(each)]
-            lost = [task_id for task_id, unwritten in self._unwritten.items() if not self._save(task_id, unwritten)]
+            lost = [task_id for task_id, changes in self._unwritten.items() if not self._save(task_id, changes)]
             leaving = self.eviction.after(created, self._now_ms)
             if self._mark is not None:
                 rows.mark(self._connection, self._mark)
@@ -232,10 +209,10 @@ class Writer:
                 f"Task '{task_id}' belongs to another process now; what this one did since then is not kept."
             )
 
-    def _save(self, task_id: TaskId, unwritten: _Unwritten) -> bool:
+    def _save(self, task_id: TaskId, changes: Changes) -> bool:
         """False if the task belongs to another process now."""
         try:
-            return self._save_task(task_id, unwritten)
+            return self._save_task(task_id, changes)
         except _WRONG_VALUE as exc:
             self._drop(task_id, exc)
         except (sqlite3.Error, OSError):
@@ -244,22 +221,19 @@ class Writer:
             self._drop(task_id, exc)
         return True
 
-    def _save_task(self, task_id: TaskId, unwritten: _Unwritten) -> bool:
-        connection, task, owner = self._connection, unwritten.task, self._owner.id
-        if unwritten.is_created:
-            is_ours = rows.insert(connection, task, owner, bytes(unwritten.lines))
+    def _save_task(self, task_id: TaskId, changes: Changes) -> bool:
+        connection, task, owner = self._connection, changes.task, self._owner.id
+        text = lines(changes.entries, lambda exc: self._drop(task_id, exc))
+        if changes.is_created:
+            is_ours = rows.insert(connection, task, owner, text)
         else:
-            is_ours = rows.append(connection, task_id, owner, bytes(unwritten.lines))
-            if is_ours and unwritten.is_moved:
+            is_ours = rows.append(connection, task_id, owner, text)
+            if is_ours and changes.is_moved:
                 rows.update(connection, task, owner)
             if not is_ours and task_id in self._dropped:  # its beginning could not be written
                 known = [(one.at_ms, one.event) for one in events_of(task)]
                 is_ours = rows.insert(connection, task, owner, lines([*known, task], lambda _: None))
-        if (
-            is_ours
-            and unwritten.has_checkpoint
-            and not rows.save_checkpoint(connection, task, max_chars=MAX_CHECKPOINT)
-        ):
+        if is_ours and changes.has_checkpoint and not rows.save_checkpoint(connection, task, max_chars=MAX_CHECKPOINT):
             self._notes.tell(
                 f"The conversation of task '{task_id}' is longer than {MAX_CHECKPOINT} characters and is not kept;"
                 " what continues it starts from its prompts and answers."

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 MANY: Final = 4096
 """After so many entries of a task that wait, because the disk is slow, its streamed texts are merged."""
-LINGER_S: Final = 0.01
+LINGER_S: Final = 0.03
 """How long the writer waits for more before it writes, unless a flush waits for it."""
+
+
+_NOTED: Final = frozenset({TaskQueued, RunStarted, TaskSettled, Checkpointed})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,29 +43,23 @@ class Changes:
     has_checkpoint: bool = False
     """It has a new conversation state."""
 
-    def add(self, task: Task, event: Event) -> None:
-        """Take in an event; this is on the path of every streamed word."""
-        self.task = task
-        entries = self.entries
-        kind = type(event)
-        if kind is TaskQueued:
+    def note(self, task: Task, event: Event) -> None:
+        """Take in what an event means for the tables beside the log."""
+        if isinstance(event, TaskQueued):
             self.is_created = True
             self.has_checkpoint = task.activity.checkpoint is not None
-            entries[:] = [task]
-        elif kind is Checkpointed:
+            self.entries = [task]
+        elif isinstance(event, Checkpointed):
             self.has_checkpoint = True
-        elif kind is RunStarted or kind is TaskSettled:
+        else:
             self.is_moved = True
-        entries.append((task.updated_ms, event))
-        if not len(entries) % MANY:
-            self.entries = merged(entries)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlushRequest:
-    """Call `then` when everything before is written."""
-
-    then: Callable[[], None]
+    def follow(self, later: Changes) -> None:
+        """Take in what happened after these."""
+        self.task = later.task
+        self.entries += later.entries
+        self.is_moved |= later.is_moved
+        self.has_checkpoint |= later.has_checkpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +94,8 @@ class Batch:
     changes: dict[TaskId, Changes] = field(default_factory=dict["TaskId", Changes])
     takeovers: list[Takeover] = field(default_factory=list[Takeover])
     discards: list[Discard] = field(default_factory=list[Discard])
-    flushes: list[FlushRequest] = field(default_factory=list[FlushRequest])
+    flushes: list[Callable[[], None]] = field(default_factory=list["Callable[[], None]"])
+    """Called when everything before is written."""
     expired: Expired | None = None
     count: int = 0
     """How many entries were ever put in, up to and with this batch."""
@@ -127,7 +125,12 @@ class WriterQueue:
             changes = self._batch.changes.get(task.id)
             if changes is None:
                 changes = self._batch.changes[task.id] = Changes(task=task)
-            changes.add(task, event)
+            if type(event) in _NOTED:
+                changes.note(task, event)
+            changes.task = task
+            changes.entries.append((task.updated_ms, event))
+            if not len(changes.entries) % MANY:
+                changes.entries = merged(changes.entries)
             self.put_count += 1
         if self._is_asleep:
             self._wake()
@@ -164,7 +167,7 @@ class WriterQueue:
         with self._lock:
             is_ended = self.is_ended
             if then is not None and not is_ended:
-                self._batch.flushes.append(FlushRequest(then=then))
+                self._batch.flushes.append(then)
                 self.put_count += 1
         if then is not None and is_ended:
             then()
@@ -177,7 +180,7 @@ class WriterQueue:
             self.is_ended = True
             flushes, self._batch.flushes = self._batch.flushes, []
         for flush in flushes:
-            flush.then()
+            flush()
 
     def _wake(self) -> None:
         self._is_asleep = False
