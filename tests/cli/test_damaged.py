@@ -9,6 +9,10 @@ from contextlib import closing
 import pytest
 
 from ohm_subagents import Ohm
+from ohm_subagents.cli.tasks import Wanted, print_tasks
+from ohm_subagents.config import OhmConfig
+from ohm_subagents.contract import Diagnostic, Err, ErrorCode, OhmError
+from ohm_subagents.store import MemoryStore
 from ohm_subagents.testing import HERMETIC
 
 
@@ -55,3 +59,22 @@ async def test_a_good_task_is_told_of_beside_a_damaged_one(ohm, damaged, op) -> 
         assert opened.task(bad) is None
         assert any(bad in told.message for told in opened.diagnostics)
         assert (await opened.run("finder", "and again")).ok_value.status == "succeeded"
+
+
+class Partial(MemoryStore):
+    """Has one task, which it cannot read."""
+
+    def list(self, query):
+        del query
+        yield Err(OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message="Task 'x' cannot be read."))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("diagnostics", "told"), [((), "Task 'x' cannot be read.\n"), (("Task 'x' cannot be read.",), "")]
+)
+async def test_a_task_that_a_store_cannot_read_is_told_of_once(capsys, diagnostics, told) -> None:
+    store = Partial(lambda: 0, diagnostics=tuple(Diagnostic(subject="store", message=each) for each in diagnostics))
+    wanted = Wanted(status=None, profile=None, session=None, limit=5)
+    assert await print_tasks(wanted, store, OhmConfig(), as_json=False) == 0
+    assert capsys.readouterr().err == told
