@@ -109,7 +109,10 @@ def test_a_tool_call_is_shown_live_as_its_tree(ohm, ohm_process) -> None:
     assert screen.text.endswith("    ├── ✓ read 12 lines\n    ╰── line one\n        line two\n")
 
 
-@pytest.mark.parametrize("option", ["", "--output", "--transcript", "--events", "--json"])
+@pytest.mark.parametrize(
+    "option",
+    ["", "--events", *(pytest.param(one, marks=pytest.mark.slow) for one in ("--output", "--transcript", "--json"))],
+)
 def test_what_is_kept_of_a_task_cannot_drive_the_terminal_either(ohm, ohm_process, option: str) -> None:
     ohm("run", "finder", "escape", "--backend", "stage")
     with on_terminal(ohm_process, "task", "task_", *([option] if option else [])) as (screen, process):

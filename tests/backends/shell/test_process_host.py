@@ -53,7 +53,6 @@ LEAVERS = {
     "a daemon": DAEMON,
     "a daemon that ignores SIGTERM": DEAF_DAEMON,
 }
-loops = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
 
 class Host:
@@ -105,8 +104,18 @@ def gone(process):
         os.close(end)
 
 
-@loops
-@pytest.mark.parametrize("script", LEAVERS.values(), ids=LEAVERS.keys())
+@pytest.mark.parametrize(
+    ("loop", "script"),
+    [
+        *(pytest.param("asyncio", script, id=f"{name}-asyncio") for name, script in LEAVERS.items()),
+        pytest.param("trio", DEAF_DAEMON, id="a daemon that ignores SIGTERM-trio"),
+        *(
+            pytest.param("trio", script, id=f"{name}-trio", marks=pytest.mark.slow)
+            for name, script in LEAVERS.items()
+            if script != DEAF_DAEMON
+        ),
+    ],
+)
 def test_a_killed_host_leaves_nothing(host, started, loop, script):
     with host(loop, script) as one:
         assert len(started.left) > 0
