@@ -144,7 +144,7 @@ async def test_wrong_backend_options_name_the_key_and_the_value():
         error = (await ohm.run("finder", "x")).err_value
 
     assert (error.code, error.resolved_category) == (ErrorCode.BACKEND_OPTIONS_INVALID, "validation")
-    assert error.message == "'subagents.backends.none.speed' is no option of backend 'none'."
+    assert error.message == "'subagents.backends.none.speed' is not an option of backend 'none'."
 
 
 class TestOnAsyncio:

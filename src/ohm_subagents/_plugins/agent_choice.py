@@ -1,4 +1,4 @@
-"""Which model and which thinking level a run of a 000 profile has: its own, or what somebody else chose for it."""
+"""The model, the thinking level and the key of an agent profile, unless the call or ohm.json chose others."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def overriding_model(request: RunRequest) -> ModelPattern | None:
-    """The model of the run, if the file of its profile did not choose it: the call did, or ohm.json."""
+    """Return the model of the run if the call or ohm.json chose it, and not the file of its profile."""
     agent = request.profile.agent
     is_own = agent is not None and _names_model(agent) and request.model == request.profile.model
     return None if is_own else request.model
 
 
 def thinking_level(agent: AgentOptions, other: ModelPattern | None) -> Thinking | None:
-    """The level that the profile's file asks for. It goes with the file's own model, and with `other` if it names none.
+    """Return the level of the profile's file, for the file's own model, or for `other` if the file names none.
 
     None too where `other` brings a level of its own.
     """
@@ -34,7 +34,7 @@ def _names_model(agent: AgentOptions) -> bool:
 
 
 def profile_key(profile: Profile, provider: str | None) -> str | None:
-    """The key of the profile, if it is for this provider: the one that the profile names, any if it names none."""
+    """Return the key of the profile if it is for this provider: the one that it names, or any if it names none."""
     agent = profile.agent
     if agent is None or provider is None:
         return None
@@ -43,6 +43,6 @@ def profile_key(profile: Profile, provider: str | None) -> str | None:
 
 
 def unused_key(profile: Profile, why: str) -> DiagnosticRaised:
-    """A key that no provider is given."""
+    """Return the warning that the key of a profile is not used."""
     said = f'The apiKey of profile "{profile.name}" is not used: {why}.'
     return DiagnosticRaised(diagnostic=Diagnostic(subject="apiKey", message=said))

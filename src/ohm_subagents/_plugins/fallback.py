@@ -189,7 +189,7 @@ class FallbackBackend:
 
 
 def _without_resort(request: RunRequest) -> RunRequest:
-    """Without the profile's last resort, which comes after the second backend (house 9.6)."""
+    """Return the request without the profile's last resort, which comes after the second backend."""
     profile = replace(request.profile, fallback_model=None)
     return replace(request, spec=replace(request.spec, profile=profile))
 

@@ -1,4 +1,4 @@
-"""What a backend asks before each model request."""
+"""The gate that a backend asks before each model request."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RequestNeed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """Leave for one model request.
+    """Permission for one model request.
 
     `max_output_tokens` is what the budget has left for the answer, None without one. `is_last`: the budget allows no
     further request, so the model had better answer now.
@@ -51,9 +51,9 @@ class Gate(Protocol):
         ...
 
     def unpriced(self, need: RequestNeed) -> OhmError | None:
-        """What stands against a request that nobody knows the price of: a budget of money. Reserves nothing.
+        """Return an error if a cost budget is set and the price is unknown. Reserves nothing.
 
-        For a backend that cannot ask before each request, because somebody else makes them.
+        For a backend that cannot ask before each request, because another program makes them.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What somebody else wrote, fit to be shown: no keys, shortened."""
+"""Foreign texts in messages: without keys, shortened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A guess at what was meant, for the advice of an error."""
+"""Guesses at misspelt names, for the advice of an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A backend that does not know `Profile.agent`: what it does not look at is said, not ignored."""
+"""Warnings about settings of an agent profile that a backend does not support."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class WithoutAgentOptions:
-    """Runs what it wraps with the appended prompt below the instructions, and names the fields that get lost."""
+    """Runs a backend that does not know `Profile.agent`: adds the appended prompt, and warns of all other settings."""
 
     def __init__(self, backend: PreparingBackend, backend_id: str) -> None:
         self._backend = backend
@@ -41,12 +41,12 @@ class WithoutAgentOptions:
 
 
 def full_instructions(prompt: str, appended: str) -> str:
-    """The system prompt, and below it what is appended."""
+    """Return the system prompt, and below it what is appended."""
     return "\n\n".join(text for text in (prompt, appended) if text)
 
 
 def unsupported_options(request: RunRequest, fields: Iterable[str], *, backend_id: str) -> Iterable[DiagnosticRaised]:
-    """One sentence that names the fields, if there are any."""
+    """Warn of the fields of a profile that a backend does not support, if there are any."""
     names = ", ".join(fields)
     if names:
         said = f'Backend "{backend_id}" does not look at these fields of profile "{request.profile.name}": {names}.'
@@ -54,19 +54,19 @@ def unsupported_options(request: RunRequest, fields: Iterable[str], *, backend_i
 
 
 def missing_tools(missing: Sequence[str], request: RunRequest, what: str) -> Diagnostic:
-    """That a subagent has not these tools, of which `what` tells why; `TOOLLESS` if it has no other."""
+    """Return the warning that a subagent lacks these tools; `what` says why. `TOOLLESS` if it has no other."""
     if has_another_tool(missing, request):
         return Diagnostic(subject="tools", message=f"{what}; the subagent works without it.")
     return Diagnostic(subject=TOOLLESS, message=f"{what}; the subagent works without any tool.")
 
 
 def has_another_tool(missing: Sequence[str], request: RunRequest) -> bool:
-    """Whether the subagent has one beside these, and beside that by which it hands in its answer."""
+    """Return True if the subagent has a tool beside these, and beside that by which it hands in its answer."""
     return any(tool not in (*missing, FINALIZE) for tool in request.tools)
 
 
 def agent_fields(profile: Profile) -> Iterator[str]:
-    """What an agent profile sets, by the names of its file."""
+    """Yield the settings of an agent profile, by the names of its file."""
     yield from ("system prompt",) if profile.prompt else ()
     yield from ("tools",) if profile.tools.allowed is not None or profile.tools.denied else ()
     yield from ("appendSystemPrompt",) if profile.agent is not None and profile.agent.appended_prompt else ()
@@ -75,7 +75,7 @@ def agent_fields(profile: Profile) -> Iterator[str]:
 
 
 def _beyond_the_request(request: RunRequest) -> Iterator[str]:
-    """What is not in the other fields of a `RunRequest` as well."""
+    """Yield the settings that no other field of a `RunRequest` holds."""
     if request.model is None:
         yield from _of_its_model(request.profile)
     yield from _of_its_agent(request.profile)

@@ -1,4 +1,4 @@
-"""Where a command is, or one sentence that says what was looked for, where, and how to install it."""
+"""The place of a command, or one sentence that says what was looked for, where, and how to install it."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ def _why(program: str, env: Mapping[str, str]) -> str:
 
 
 def command_setting(backend: str) -> str:
-    """Where ohm.json names the command of a backend."""
+    """Return the key of ohm.json that names the command of a backend."""
     return f'subagents.backends."{backend}".command of ohm.json'

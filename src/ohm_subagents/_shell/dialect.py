@@ -1,4 +1,4 @@
-"""What a command-line agent is, as data: how it is called, how its words are read, when it is done, what success is."""
+"""A command-line agent as data: its command line, its output, its end, and what success is."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a process ended: `code` is its exit code, or minus the signal; `stderr` the end of what it said there.
+    """The end of a process: `code` is its exit code, or minus the signal; `stderr` the end of its standard error.
 
     `was_stopped`: it was ended because its reader said that the run is over, so the code says nothing.
     """
@@ -47,20 +47,20 @@ class Reader(Protocol):
     """
 
     def read(self, line: bytes) -> Iterable[RunEvent]:
-        """What a line of standard output tells; the line has no line end. A `Checkpointed` is how to resume."""
+        """Return the events of a line of standard output, without its line end. A `Checkpointed` says how to resume."""
         ...
 
     @property
     def is_over(self) -> bool:
-        """Whether the run has ended, so that nothing more has to be read."""
+        """The run has ended, so that nothing more has to be read."""
         ...
 
     def last(self, ended: Ended) -> Iterable[RunEvent]:
-        """What can be told only now that the process is gone; asked once, before `outcome`."""
+        """Return the events that are known only now that the process is gone; called once, before `outcome`."""
         ...
 
     def outcome(self, ended: Ended) -> Result[RunOutput, OhmError]:
-        """What became of the run, once the process is gone. Never from the exit code alone where the stream tells."""
+        """Return the result of the run, once the process is gone. Prefer what the stream says to the exit code."""
         ...
 
 

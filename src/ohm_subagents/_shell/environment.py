@@ -1,4 +1,4 @@
-"""What a child process may see of our environment: an allowlist, the keys that it needs, and where it stands."""
+"""The environment of a child process: an allowlist, the keys that it needs, and its nesting depth."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DEPTH: Final = "PI_SUBAGENT_DEPTH"
 def child_environment(
     request: RunRequest, *, keys: Iterable[str] = (), extra: Mapping[str, str | None] | None = None
 ) -> dict[str, str]:
-    """The environment of a child of this run (house 9.17).
+    """Return the environment of a child of this run.
 
     `keys` and the names in the profile's `env` list are passed on as far as they are set. Above them stand the
     variables of an agent profile. `extra` has the last word; None there passes on our own value.

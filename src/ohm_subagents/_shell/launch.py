@@ -1,4 +1,4 @@
-"""How a process starts: what is called, in a session of its own, with its pipes, and with our death in its mind."""
+"""The start of a process: in a session of its own, with its pipes, and bound to the end of this program."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ _RUNS: Final = b"+"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What to start: a command without a shell, with exactly this environment and the marker.
+    """A command to start without a shell, with exactly this environment and the marker.
 
     `prompt` is written to standard input, which is then closed; with None it stays open for `Child.write`.
     `on_gone` is called once, when `Child.stop` was called and nothing of the process is left.

@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _reset_signals() -> None:
-    """Of those that this process may change; the ignored and the blocked are all that a program inherits."""
+    """Reset the signals that this process may change; a program inherits the ignored and the blocked."""
     for number in _C_SIGNALS.valid_signals():
         if _C_SIGNALS.getsignal(number) == _C_SIGNALS.SIG_IGN:
             _C_SIGNALS.signal(number, _C_SIGNALS.SIG_DFL)

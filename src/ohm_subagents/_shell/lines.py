@@ -44,7 +44,7 @@ class Splitter:
 
     @property
     def has_begun(self) -> bool:
-        """Whether there is a line so far."""
+        """A line has begun."""
         return self._size > 0
 
     def _add(self, piece: bytes) -> None:
@@ -68,7 +68,7 @@ class Lines:
 
     @property
     def dropped(self) -> int:
-        """How many lines were too long to be kept."""
+        """The number of lines that were too long to be kept."""
         return self._splitter.dropped
 
     def __aiter__(self) -> Self:
@@ -116,5 +116,5 @@ class Tail:
 
     @property
     def text(self) -> str:
-        """What is kept; bytes that are no UTF-8 are replaced."""
+        """The text that is kept; bytes that are no UTF-8 are replaced."""
         return self._kept.decode("utf-8", "replace")

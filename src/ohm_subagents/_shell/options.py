@@ -1,4 +1,4 @@
-"""What ohm.json may say of a command-line backend."""
+"""The options of a command-line agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process has left: the processes whose environment carries its mark, and their end.
+"""Orphans: the processes whose environment carries the mark of a run, and their end.
 
 A mark is one part of the marker, which names a process and those around it: `<outer>/<host>.<n>`. As a script this is
 the reaper: it waits for the end of its standard input, and then ends everything that carries the mark and removes a
@@ -34,7 +34,7 @@ _PF_KTHREAD = 0x00200000
 
 
 def carries(environ: bytes, mark: str) -> bool:
-    """Whether this environment block carries the mark, alone or among those of the processes around it.
+    """Return True if this environment block carries the mark, alone or among those of the processes around it.
 
     The mark of a host, `<host>`, is carried by whatever has one of its children's, `<host>.<n>`.
     """
@@ -136,7 +136,7 @@ def _environ(pid: int) -> bytes | None:
 
 
 def _started(pid: int) -> float | None:
-    """When the process started, in a unit of the system's own; None if it has ended."""
+    """Return when the process started, in a unit of the system's own; None if it has ended."""
     if _HAS_PROC:
         return float(stat[_STARTED]) if (stat := _stat(pid)) else None
     import psutil  # noqa: PLC0415  not on Linux, see above
@@ -149,13 +149,13 @@ def _started(pid: int) -> float | None:
 
 
 def _is_alive(pid: int) -> bool:
-    """Whether it is a living process, and not one of the kernel's own, which never have an environment."""
+    """Return True for a living process that is none of the kernel's own, which never have an environment."""
     stat = _stat(pid)
     return bool(stat) and not int(stat[_FLAGS]) & _PF_KTHREAD
 
 
 def _is_bare(pid: int) -> bool:
-    """Whether its environment is empty; one that is being loaded looks so too, but the code has no place by then."""
+    """Return True if its environment is empty; one that is being loaded looks so too, but has no code address yet."""
     stat = _stat(pid)
     return bool(stat) and stat[_ENV_START] == stat[_ENV_END] != b"0" != stat[_CODE]
 
@@ -167,7 +167,7 @@ def _stat(pid: int) -> list[bytes]:
 
 
 def _read(path: str) -> bytes | None:
-    """What is in the file, nothing if it went away while we read; None if it is not ours to see, or not there."""
+    """Return the content of a file, empty if it went away meanwhile; None if it cannot be opened."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:

@@ -24,7 +24,7 @@ class Outlet:
         self._rest = b""
 
     async def read(self) -> bytes:
-        """What there is, at least one byte; nothing at the end, or once all is read that was there when we closed."""
+        """Read at least one byte; nothing at the end, or once everything is read that was there on closing."""
         while self._descriptor is not None:
             try:
                 await anyio.wait_readable(self._descriptor)

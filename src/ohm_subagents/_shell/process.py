@@ -37,7 +37,7 @@ __all__ = ["MARKER", "Child", "Launch", "Supervisor"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Context:
-    """What the processes of a supervisor share. Its threads are its own, so that no other work delays an end."""
+    """The state that the processes of a supervisor share. Its threads are its own: no other work delays an end."""
 
     tasks: TaskGroup
     grace_s: float
@@ -74,7 +74,7 @@ class Child:
 
     @property
     def dropped_lines(self) -> int:
-        """How many lines were longer than 64 MiB, and so left out."""
+        """The number of lines that were left out because they were longer than 64 MiB."""
         return self._lines.dropped
 
     async def write(self, data: bytes) -> None:
@@ -115,7 +115,7 @@ class Child:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the process itself is gone."""
+        """The process itself has ended."""
         return self._exited.is_set()
 
     async def family(self) -> frozenset[int]:

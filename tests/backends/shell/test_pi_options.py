@@ -115,11 +115,12 @@ async def test_a_pi_that_is_too_old_says_how_to_get_a_newer_one(opened):
 @pytest.mark.parametrize(
     ("options", "key", "told"),
     [
-        ({"mode": "xml"}, "mode", "has to be one of 'auto', 'rpc', 'json' or 'text'"),
-        ({"graceMs": -1}, "graceMs", "has to be at least 0"),
-        ({"idleTtlMs": "soon"}, "idleTtlMs", "has to be a whole number"),
-        ({"command": "pi --fast"}, "command", "has to be a list"),
-        ({"timeoutMs": 5}, "timeoutMs", "is no option of backend 'interactive-shell'"),
+        ({"mode": "xml"}, "mode", "must be one of 'auto', 'rpc', 'json' or 'text'"),
+        ({"graceMs": -1}, "graceMs", "must be at least 0"),
+        ({"idleTtlMs": "soon"}, "idleTtlMs", "must be a whole number"),
+        ({"command": "pi --fast"}, "command", "must be a list"),
+        ({"timeoutMs": 5}, "timeoutMs", "is not an option of backend 'interactive-shell'"),
+        ({"gracems": 5}, "gracems", "is not an option of backend 'interactive-shell'. Did you mean 'graceMs'?"),
     ],
 )
 async def test_a_wrong_option_is_named(opened, options, key, told):
@@ -127,7 +128,7 @@ async def test_a_wrong_option_is_named(opened, options, key, told):
         failed = await ohm.run("finder", "where?")
     assert isinstance(failed, Err)
     assert failed.err_value.code == ErrorCode.BACKEND_OPTIONS_INVALID
-    assert failed.err_value.message == f"'subagents.backends.interactive-shell.{key}' {told}."
+    assert failed.err_value.message.removesuffix(".") == f"'subagents.backends.interactive-shell.{key}' {told}"
     assert "args, command, env, graceMs, idleTtlMs, mode" in failed.err_value.advice
 
 

@@ -157,14 +157,14 @@ async def test_a_program_of_the_path_that_may_not_be_executed_is_named(tmp_path)
 @pytest.mark.parametrize(
     ("options", "fact"),
     [
-        ({"command": []}, "'subagents.backends.echo-cli.command' has to hold at least one entry."),
-        ({"command": [""]}, "'subagents.backends.echo-cli.command.0' has to be a text that is not empty."),
-        ({"command": "agent"}, "'subagents.backends.echo-cli.command' has to be a list."),
-        ({"args": [3]}, "'subagents.backends.echo-cli.args.0' has to be a text."),
-        ({"env": ["A"]}, "'subagents.backends.echo-cli.env' has to be an object."),
-        ({"graceMs": "soon"}, "'subagents.backends.echo-cli.graceMs' has to be a whole number."),
-        ({"graceMs": 1.5}, "'subagents.backends.echo-cli.graceMs' has to be a whole number."),
-        ({"graceMs": -1}, "'subagents.backends.echo-cli.graceMs' has to be at least 0."),
+        ({"command": []}, "'subagents.backends.echo-cli.command' must have at least one entry."),
+        ({"command": [""]}, "'subagents.backends.echo-cli.command.0' must be a non-empty string."),
+        ({"command": "agent"}, "'subagents.backends.echo-cli.command' must be a list."),
+        ({"args": [3]}, "'subagents.backends.echo-cli.args.0' must be a string."),
+        ({"env": ["A"]}, "'subagents.backends.echo-cli.env' must be an object."),
+        ({"graceMs": "soon"}, "'subagents.backends.echo-cli.graceMs' must be a whole number."),
+        ({"graceMs": 1.5}, "'subagents.backends.echo-cli.graceMs' must be a whole number."),
+        ({"graceMs": -1}, "'subagents.backends.echo-cli.graceMs' must be at least 0."),
     ],
 )
 async def test_a_wrong_option_is_refused_in_plain_words(opened, options, fact):

@@ -1,4 +1,4 @@
-"""What a module of this package has to say of a command-line agent that prints JSON lines."""
+"""A command-line agent that prints JSON lines, as the modules of this package describe it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Agent:
         )
 
     def resumed(self, request: RunRequest) -> Checkpoint:
-        """Where the session stands."""
+        """Return the state of the session."""
         return Checkpoint.read(request.checkpoint)
 
     def _prompt(self, invocation: Invocation) -> str:
@@ -91,7 +91,7 @@ def named(request: RunRequest, names: Mapping[str, str]) -> list[str]:
 
 
 def without_thinking(cli: str) -> Callable[[RunRequest], Iterable[str]]:
-    """What a CLI without a thinking level has to say about one."""
+    """Return the function that warns of a thinking level, for a CLI without one."""
 
     def sentences(request: RunRequest) -> Iterable[str]:
         if request.model and request.model.thinking:
@@ -101,7 +101,7 @@ def without_thinking(cli: str) -> Callable[[RunRequest], Iterable[str]]:
 
 
 def bound_to(cli: str, provider: str) -> Callable[[RunRequest], Iterable[str]]:
-    """What a CLI that has one provider has to say about another."""
+    """Return the function that warns of another provider, for a CLI that has one."""
 
     def sentences(request: RunRequest) -> Iterable[str]:
         if request.model and request.model.provider != provider:

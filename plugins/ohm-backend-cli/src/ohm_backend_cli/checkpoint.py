@@ -1,4 +1,4 @@
-"""How a session of a CLI is continued, as the text that is kept with a task."""
+"""The state from which a session of a CLI is continued, as the text that is stored with a task."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Checkpoint(BaseModel):
 
     @classmethod
     def read(cls, text: str | None) -> Checkpoint:
-        """That of a request; one without a session when there is none, or when it cannot be understood."""
+        """Return the state of a request; one without a session if there is none, or if it cannot be read."""
         try:
             return cls.model_validate_json(text or "{}")
         except ValidationError:

@@ -90,7 +90,7 @@ def user(record: JsonObject, told: Told) -> Iterator[RunEvent]:
 
 
 def reason(record: JsonObject) -> str:
-    """Why a result is none."""
+    """Return why a result is an error."""
     match record:
         case {"errors": [str(first), *_]} | {"error": {"message": str(first)}} | {"result": str(first)} if first:
             return first

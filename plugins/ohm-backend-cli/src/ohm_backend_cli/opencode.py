@@ -64,7 +64,7 @@ def settings(invocation: Invocation) -> dict[str, str]:
 
 
 def _config(text: str) -> JsonObject:
-    """What the user has set there, which ours is added to."""
+    """Return the user's own settings, to which ours are added."""
     try:
         return object_of(json.loads(text or "{}"))
     except ValueError:

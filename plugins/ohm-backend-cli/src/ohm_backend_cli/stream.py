@@ -29,7 +29,7 @@ class StreamReader:
         self._http_status = http_status
 
     def read(self, line: bytes) -> list[RunEvent]:
-        """What the line tells."""
+        """Return the events of a line."""
         record = records(line)
         if record is None:
             return []
@@ -42,7 +42,7 @@ class StreamReader:
 
     @property
     def is_over(self) -> bool:
-        """Whether the CLI has said that the run has ended."""
+        """The CLI has said that the run has ended."""
         return self._told.is_over
 
     def last(self, ended: Ended) -> list[RunEvent]:

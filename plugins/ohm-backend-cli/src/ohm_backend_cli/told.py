@@ -1,4 +1,4 @@
-"""What a run has told so far, and the words in which a dialect's table tells more."""
+"""The state of a run, and the methods by which the table of a dialect reports more of it."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Engine:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the file is in memory."""
+        """The file is in memory."""
         return self._server is not None
 
     @asynccontextmanager

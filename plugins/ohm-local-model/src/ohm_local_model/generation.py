@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Delta(BaseModel):
-    """What a chunk adds to the message."""
+    """The part of the message that a chunk adds."""
 
     content: str | None = None
     reasoning_content: str | None = None
@@ -51,7 +51,7 @@ class Timings(BaseModel):
 
 
 class Failure(BaseModel):
-    """Why the server refused a request."""
+    """The refusal of a request by the server."""
 
     message: str
     type: str = ""
@@ -60,7 +60,7 @@ class Failure(BaseModel):
 
 
 class Chunk(BaseModel):
-    """What llama.cpp sends for one token, or for one batch of the prompt."""
+    """A chunk of llama.cpp, for one token or for one batch of the prompt."""
 
     choices: list[Choice] = []
     timings: Timings | None = None
@@ -73,7 +73,7 @@ class Server(Protocol):
 
     @property
     def listening_address(self) -> str:
-        """Where its loopback port is, as `http://127.0.0.1:<port>`."""
+        """Return the address of its loopback port, `http://127.0.0.1:<port>`."""
         ...
 
     @property
@@ -115,7 +115,7 @@ class Generation:
         self._raise_failure()
 
     async def __aiter__(self) -> AsyncIterator[Delta]:
-        """What the message grows by."""
+        """Yield the parts of the message."""
         if self._first is not None:
             for choice in self._first.choices:
                 yield choice.delta

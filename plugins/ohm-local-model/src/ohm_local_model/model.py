@@ -188,7 +188,7 @@ class GgufStreamedResponse(StreamedResponse):
 
     @property
     def usage(self) -> RequestUsage:
-        """What picking the step and generating it have cost so far, as llama.cpp counts."""
+        """The usage of choosing the step and of generating it so far, as llama.cpp counts."""
         return self.spent + self.generation.usage
 
     async def close_stream(self) -> None:
@@ -212,7 +212,7 @@ class GgufStreamedResponse(StreamedResponse):
 
     @property
     def timestamp(self) -> datetime:
-        """When the server started to answer."""
+        """The time at which the server started to answer."""
         return datetime.fromtimestamp(self.generation.created, UTC)
 
 
@@ -242,7 +242,7 @@ def _steps_of_this_run(messages: Sequence[ModelMessage]) -> list[ModelResponse]:
 
 
 def _goes_in_circles(steps: Sequence[ModelResponse], max_calls: int) -> bool:
-    """Whether the run has made all its calls, or the same call twice in a row."""
+    """Return True if the run has made all its calls, or the same call twice in a row."""
     calls = [(call.tool_name, call.args_as_json_str()) for step in steps for call in step.tool_calls]
     return len(calls) >= max_calls or calls[-1:] == calls[-2:-1] != []
 

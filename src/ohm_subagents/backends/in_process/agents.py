@@ -42,7 +42,7 @@ def with_level(pattern: ModelPattern, request: RunRequest) -> ModelPattern:
 
 
 def unhonoured(request: RunRequest, pattern: ModelPattern) -> Iterator[Diagnostic]:
-    """What of the profile has no meaning here, a sentence each. `pattern` is the model that runs."""
+    """Yield a diagnostic for each setting of the profile that has no meaning here. `pattern` is the model that runs."""
     agent, name = request.profile.agent, request.profile.name
     if agent is None:
         return

@@ -210,7 +210,7 @@ def _steered(run: AgentRun[ToolUse, str], request: RunRequest, tools: ToolUse) -
 
 
 def _enqueued(run: AgentRun[ToolUse, str], tools: ToolUse, prompt: str) -> bool:
-    """Whether the run takes a follow-up: with its next request, or instead of ending."""
+    """Hand the run a follow-up: with its next request, or instead of ending. False if it has ended."""
     if tools.closing:  # it deserves a run with tools
         return False
     try:
@@ -221,7 +221,7 @@ def _enqueued(run: AgentRun[ToolUse, str], tools: ToolUse, prompt: str) -> bool:
 
 
 def _closed(run: AgentRun[ToolUse, str], tools: ToolUse, text: str) -> bool:
-    """Whether the run can still be told to answer now: its next request says so, unless it ends before."""
+    """Have the run answer now: its next request says so, unless it ends before. False if it has ended."""
     if run.result is not None:
         return False
     tools.close(text)

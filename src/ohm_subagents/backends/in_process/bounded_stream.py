@@ -1,6 +1,6 @@
-"""What a model server sends, held to sizes: it comes in small pieces, and the event loop has its turn between them.
+"""Bounds on what a model server sends: it is read in small pieces, and the event loop runs between them.
 
-Whoever reads an answer (the SDK, pydantic-ai) works on a line of it without a pause. How long a line is, how much a
+The readers of an answer (the SDK, pydantic-ai) work on a line of it without a pause. How long a line is, how much a
 compressed body unfolds to and how many values a line of JSON has are otherwise for the server to choose.
 """
 

@@ -100,7 +100,7 @@ class ComingAnswer:
 
 
 def _length_of(event: AgentStreamEvent) -> int:
-    """How many characters of an answer an event of a stream brings: text, thinking, or arguments of a call."""
+    """Count the characters of an answer in an event of a stream: text, thinking, or arguments of a call."""
     match event:
         case (
             PartStartEvent(part=TextPart(content=text) | ThinkingPart(content=text))
@@ -114,7 +114,7 @@ def _length_of(event: AgentStreamEvent) -> int:
 
 
 def said_nothing(response: ModelResponse | None) -> bool:
-    """Whether the model took its turn without a word and without a tool call."""
+    """Return True if the model took its turn without a word and without a tool call."""
     return response is not None and not any(
         isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and part.content.strip())
         for part in response.parts

@@ -23,7 +23,7 @@ _AN_OBJECT: Final = SchemaValidator(core_schema.dict_schema(core_schema.str_sche
 
 
 def guidance(tools: Sequence[Tool]) -> str:
-    """What the tools say for a system prompt, each thing once; nothing if they have nothing to say."""
+    """Return the guidance of the tools for a system prompt, each sentence once; empty if there is none."""
     named: dict[str, list[str]] = {}
     for tool in tools:
         if tool.prompt_snippet:

@@ -172,7 +172,7 @@ class GatedModel(WrapperModel):
 
 
 def _without_parts(stream: StreamedResponse) -> ModelResponse:
-    """What is known of an answer beside its text, which is too long to be put together once more."""
+    """Return an answer without its text, which is too long to be put together once more."""
     return ModelResponse(
         parts=[],
         usage=stream.usage,
@@ -183,7 +183,7 @@ def _without_parts(stream: StreamedResponse) -> ModelResponse:
 
 
 def _is_handed_in(messages: list[ModelMessage]) -> bool:
-    """Whether the answer is what the model has just handed in."""
+    """Return True if the model has just handed in its answer."""
     match messages:
         case [*_, ModelRequest(parts=[*_, ToolReturnPart(tool_name=name, outcome="success")])]:
             return name == FINALIZE
@@ -202,7 +202,7 @@ def _is_overload(error: ModelAPIError) -> bool:
 
 
 def _usage_of(response: ModelResponse) -> Usage:
-    """What a request has used: all of it, or what the provider had counted when the response was cut."""
+    """Return the usage of a request: all of it, or what the provider had counted when the response was cut."""
     used = response.usage
     used.cost = cost_of(response)  # else pydantic-ai would look for it once more
     return Usage(

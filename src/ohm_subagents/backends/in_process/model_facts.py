@@ -1,4 +1,4 @@
-"""What is the same for every run of a model: its settings, its price, its warnings. Imports pydantic_ai."""
+"""The settings, the price and the warnings of a model, the same for every run. Imports pydantic_ai."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFacts:
-    """How a model is asked, what it costs, and what it will not honour; worth a look-up, not one a run."""
+    """The settings, the price and the warnings of a model; looked up once, not for each run."""
 
     settings: ModelSettings
     price: Price | None
@@ -34,7 +34,7 @@ class ModelFacts:
 
 
 def facts_of(model: Model, pattern: ModelPattern, *, read_timeout_s: float, is_free: bool) -> ModelFacts:
-    """Look them up."""
+    """Look up what holds for every run of a model."""
     settings = ModelSettings()
     # A model that ignores one of these two would warn at each request.
     if "timeout" not in model.unsupported_settings:
@@ -52,7 +52,7 @@ def _nothing(_tokens_in: int, _tokens_out: int) -> Decimal:
 
 
 def price_of(model: Model) -> Price | None:
-    """USD for so many tokens in and out; None when the list does not have the model."""
+    """Return a function from tokens in and out to USD; None if the price list does not have the model."""
     name, provider = model.model_name, model.system
     try:
         url = model.base_url
@@ -68,7 +68,7 @@ def price_of(model: Model) -> Price | None:
 
 
 def cost_of(response: ModelResponse) -> Decimal | None:
-    """What a response has cost so far in USD; None when its model has no price, or the provider counted nothing."""
+    """Return the cost of a response so far in USD; None if its model has no price, or nothing was counted."""
     used = response.usage
     if used.cost is not None:
         return used.cost
@@ -99,7 +99,7 @@ _LIKE_A_LEVEL: Final = 0.75
 
 
 def pattern_diagnostics(pattern: ModelPattern) -> Iterator[Diagnostic]:
-    """A thinking level that is misspelt, and so became part of the model's name."""
+    """Warn of a misspelt thinking level, which became part of the model's name."""
     _, colon, suffix = pattern.model.rpartition(":")
     if colon and get_close_matches(suffix.strip().lower(), THINKING_LEVELS, n=1, cutoff=_LIKE_A_LEVEL):
         yield Diagnostic(
@@ -110,7 +110,7 @@ def pattern_diagnostics(pattern: ModelPattern) -> Iterator[Diagnostic]:
 
 
 def model_diagnostics(model: Model, pattern: ModelPattern) -> Iterator[Diagnostic]:
-    """A thinking level without effect, and a name that the price list of its provider does not have."""
+    """Warn of a thinking level without effect, and of a name that the price list of its provider does not have."""
     if pattern.thinking is not None and (ignored := _ignored(model, pattern.thinking)) is not None:
         yield Diagnostic(subject=str(pattern), message=f'Model "{pattern.provider}/{pattern.model}" {ignored}.')
     if not is_listed(model):
@@ -122,7 +122,7 @@ def model_diagnostics(model: Model, pattern: ModelPattern) -> Iterator[Diagnosti
 
 
 def _ignored(model: Model, level: Thinking) -> str | None:
-    """How the model departs from `level`, or None when it honours it. Upstream drops or rounds it silently."""
+    """Say how the model departs from `level`; None if it does not. Upstream drops or rounds it silently."""
     profile: Mapping[str, object] = {**model.profile}
     if level == "off":
         return "cannot stop thinking; it thinks as little as it can" if profile.get("thinking_always_enabled") else None
@@ -135,7 +135,7 @@ def _ignored(model: Model, level: Thinking) -> str | None:
 
 
 def is_listed(model: Model) -> bool:
-    """Whether the offline price list has the model; True for a provider that it does not cover at all."""
+    """Return True if the offline price list has the model, or does not cover its provider at all."""
     prices = get_snapshot()
     try:
         provider = prices.find_provider(None, model.system, None)

@@ -1,4 +1,4 @@
-"""Which model runs, and one open `Model` for each, shared by every run."""
+"""The model of a run: chosen, and opened once for all runs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _OpenModel(SharedResource["Model"]):
 
 
 class ModelBook(ModelChoice):
-    """Chooses a model (house 9.6, below the settings) and opens it at most once for each provider and name.
+    """Chooses a model where no setting names one, and opens it at most once for each provider and name.
 
     Entered by whoever owns it; leaving closes every model. A run that is cancelled while its model opens leaves at
     once, without taking the model from the others that wait for it.
@@ -101,18 +101,18 @@ class ModelBook(ModelChoice):
         return swallowed
 
     def is_free(self, pattern: ModelPattern) -> bool:
-        """Whether the models of the pattern's provider cost nothing."""
+        """Return True if the models of the pattern's provider cost nothing."""
         return any(spec.is_free for spec in self._specs if spec.provider == pattern.provider)
 
     def secrets(self) -> tuple[str, ...]:
-        """The values of every provider key, to be cut out of anything that is shown; a letter or two is in any word."""
+        """Return the values of all provider keys, longest first, to be cut out of what is shown."""
         values = {self._env.get(key, "").strip() for spec in self._specs for key in spec.keys}
         known = {value for value in (*values, *self._written) if len(value) >= LEAST_SECRET}
         return tuple(sorted(known, key=len, reverse=True))
 
     @asynccontextmanager
     async def opened(self, pattern: ModelPattern, key: str | None) -> AsyncGenerator[Result[Model, OhmError]]:
-        """The model as `open` has it; with a key, one for this use alone that nobody else is given."""
+        """Open the model as `open` does; with a key, a model of its own for this use alone."""
         spec = self.spec_of(pattern)
         if key is None or spec is None or spec.open_with_key is None:
             yield await self.open(pattern)
@@ -128,12 +128,12 @@ class ModelBook(ModelChoice):
             yield opened
 
     def takes_key(self, pattern: ModelPattern) -> bool:
-        """Whether a model of the provider can be opened with a key that is given."""
+        """Return True if a model of the provider can be opened with a key that is given."""
         spec = self.spec_of(pattern)
         return spec is not None and spec.open_with_key is not None
 
     async def open(self, pattern: ModelPattern) -> Result[Model, OhmError]:
-        """The model of `pattern`, opened on first use; its thinking level is no part of it.
+        """Open the model of `pattern` on first use, whatever its thinking level.
 
         Returns `model_unknown`, `model_key_missing`, or what the provider's own `open` says; one that raises is
         `task_backend_execution_failed`. A failure is told to all who wait for it, and the next one tries again.
@@ -163,7 +163,7 @@ class ModelBook(ModelChoice):
                 del self._models[key]
 
     def _unsendable(self, spec: ModelSpec) -> str | None:
-        """The variable of the key that is used, when no HTTP header can carry it."""
+        """Return the variable of the key that is used if no HTTP header can carry it."""
         used = next((name for name in spec.keys if self._env.get(name, "").strip()), None)
         if used is None:
             return None
@@ -180,7 +180,7 @@ class ModelBook(ModelChoice):
 
 
 def _is_sendable(key: str) -> bool:
-    """Whether an HTTP header can carry it."""
+    """Return True if an HTTP header can carry the key."""
     return key.isascii() and key.isprintable()
 
 

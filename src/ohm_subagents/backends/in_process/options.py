@@ -1,4 +1,4 @@
-"""What `interactive-sdk` is called, and what ohm.json may say of it."""
+"""The id and the options of `interactive-sdk`."""
 
 from __future__ import annotations
 

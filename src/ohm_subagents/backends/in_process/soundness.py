@@ -1,4 +1,4 @@
-"""What a provider has answered, as it can be worked with: nothing of it is lost for a slip. Imports pydantic_ai."""
+"""Answers of providers, made sound: nothing of one is lost for a slip. Imports pydantic_ai."""
 
 from __future__ import annotations
 

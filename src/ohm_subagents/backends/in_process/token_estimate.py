@@ -1,4 +1,4 @@
-"""How large a model request is, before it is made. Imports pydantic_ai, so import it late."""
+"""An estimate of the tokens of a model request. Imports pydantic_ai, so import it late."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def child_toolset(
 
 
 def child_workspace(cwd: Path, names: Collection[str], run: Run | None = None) -> WorkspaceBackend:
-    """What a run needs beside `child_toolset`: a workspace at `cwd`, read-only when no named tool changes it.
+    """Return the workspace of a run at `cwd`, read-only if no named tool changes files.
 
     Its commands see PATH, HOME, LANG, LC_ALL and LC_CTYPE of this process, and no other variable but the mark by which
     `run` finds what they leave. Without it, what makes itself a daemon stays.

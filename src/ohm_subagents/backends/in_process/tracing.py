@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traced:
-    """What a run needs to be traced; empty when nobody listens."""
+    """The spans of a run; empty without a listener."""
 
     capabilities: Sequence[Instrumentation] = ()
     metadata: dict[str, object] | None = None

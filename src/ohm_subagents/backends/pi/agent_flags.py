@@ -1,4 +1,4 @@
-"""How `pi` is called for a profile of 000, whose document fixes the flags and their order."""
+"""The command line of `pi` for an agent profile; the flags and their order are fixed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def agent_flags(
 def model_and_tools(
     profile: Profile, *, tools: tuple[str, ...] | None, model: ModelPattern | None = None
 ) -> tuple[str, ...]:
-    """The same for a profile of 001, which has these two only."""
+    """Return the same for a profile whose task is an argument, which has these two only."""
     own = _value("--model", (profile.agent or AgentOptions()).model)
     return (*(own if model is None else _asked(model)), *_tools(tools))
 

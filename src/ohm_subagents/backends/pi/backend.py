@@ -188,7 +188,7 @@ async def opened(options: PiOptions, services: Iterable[CompatibleProvider]) -> 
 
 
 async def _unpriced(request: RunRequest) -> OhmError | None:
-    """What a budget of money has against a model without a known price."""
+    """Return an error if a cost budget is set and the price of the model is unknown."""
     if request.gate is None or request.model is None:
         return None
     need = RequestNeed(provider=request.model.provider, model=request.model.model)
@@ -199,7 +199,7 @@ async def _unpriced(request: RunRequest) -> OhmError | None:
 
 
 def _untrusted_project(pi: PiVersion, request: RunRequest) -> OhmError | None:
-    """What the project has for pi comes with somebody else's repository, and may be programs, or name some to run."""
+    """Refuse a project with settings or extensions for `pi`, which may be programs or name some to run."""
     if pi.can_leave_projects_settings:
         return None
     settings, extensions = request.cwd / ".pi" / "settings.json", request.cwd / ".pi" / "extensions"

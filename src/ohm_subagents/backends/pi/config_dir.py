@@ -49,7 +49,7 @@ _OF_THE_USER: Final = (
     *("extensions", "skills", "prompts", "themes", "AGENTS.md", "CLAUDE.md", "SYSTEM.md", "APPEND_SYSTEM.md"),
     *("npm", "git"),
 )
-"""What the user has taught `pi`: seen by a profile of 000, and by nobody else. The last two are packages."""
+"""What the user has added to `pi`: for agent profiles only. The last two are packages."""
 _KEY: Final = "PI_API_KEY"
 _STRINGS: Final = re.compile(r'"([^"\\]*)"')
 
@@ -58,7 +58,7 @@ class PiHome:
     """`folder`, as configuration directory of `pi`, for as long as a backend is open.
 
     `env` is what the options of the backend set in the environment of `pi`, None for what they pass on.
-    `is_agents`: for profiles of 000, so the user's extensions and the like are there too, as links. `keyed` names the
+    `is_agents`: for agent profiles, so the user's extensions and the like are there too, as links. `keyed` names the
     provider whose login is the key of the profile.
     All is done at once and without waiting: the files are small. `refresh` stands before each start.
     """
@@ -84,7 +84,7 @@ class PiHome:
         folder.chmod(0o700)
 
     def refusal(self, request: RunRequest) -> OhmError | None:
-        """Why a service of ohm.json cannot be asked for the model of the run.
+        """Return why a service of ohm.json cannot be asked for the model of the run, or None.
 
         Without a key `pi` must not start: some releases would send the name of its variable instead.
         """
@@ -100,7 +100,7 @@ class PiHome:
         return None if request.model.provider in logins else missing_key(request.model, (key,))
 
     def has_no_price(self, request: RunRequest) -> bool:
-        """Whether `pi` will not know what the model of the run costs: ohm.json lists its provider, and no prices."""
+        """Return True if `pi` will not know the price of the model: ohm.json lists its provider, and no prices."""
         return self._service(request) is not None
 
     def refresh(self, request: RunRequest, pi: PiVersion) -> Iterable[DiagnosticRaised]:
@@ -143,7 +143,7 @@ class PiHome:
     def keys_for(self, request: RunRequest) -> frozenset[str]:
         """The variables that the provider of the run needs; those of all providers when nobody names one.
 
-        All that there are for a profile of 000, as its document says, unless it came with somebody's repository.
+        All that there are for an agent profile, unless it came with the project.
         """
         if request.profile.agent is not None and not request.profile.agent.is_local:
             return frozenset(request.env)
@@ -154,7 +154,7 @@ class PiHome:
         return frozenset(own | named | self._referred(provider)) & request.env.keys()
 
     def secrets(self, request: RunRequest) -> tuple[str, ...]:
-        """What `pi` knows in this run and nobody may be shown: of its environment, and of its copied files."""
+        """Return the secrets that `pi` knows in this run, of its environment and of its copied files."""
         env = self._known(request)
         texts = ((content_of(self._folder / name) or b"").decode("utf-8", "replace") for name in (_MODELS, _AUTH))
         return secrets_of(env, (literal for text in texts for literal in literals_in(text, env)))

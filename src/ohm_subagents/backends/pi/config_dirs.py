@@ -1,4 +1,4 @@
-"""A configuration directory for each kind of run, so that none sees what is meant for another."""
+"""The configuration directories of `pi`, one for each kind of run: none sees what is meant for another."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class PiHomes:
-    """Made below `folder` when a run needs them: one for all profiles but those of 000, one for these, and one for each
-    provider that a profile of 000 has a key for.
+    """Made below `folder` when a run needs them: one for agent profiles, one for each provider that an agent profile
+    has a key for, and one for all other profiles.
     """
 
     def __init__(self, folder: Path, services: Iterable[CompatibleProvider], env: Mapping[str, str | None]) -> None:

@@ -26,7 +26,7 @@ def users_directory(env: Mapping[str, str]) -> Path:
 
 
 def has_extensions(directory: Path) -> bool:
-    """Whether a configuration directory has an extension or a package that may bring tools."""
+    """Return True if a configuration directory has an extension or a package that may bring tools."""
     settings = record_in(content_of(directory / "settings.json") or b"")
     try:
         is_filled = any(map(_is_extension, (directory / "extensions").iterdir()))
@@ -36,7 +36,7 @@ def has_extensions(directory: Path) -> bool:
 
 
 def _is_extension(place: Path) -> bool:
-    """Whether `pi` loads it: a program, or a folder with one. A folder may as well hold settings only."""
+    """Return True if `pi` loads it: a program, or a folder with one. A folder may as well hold settings only."""
     if place.is_dir():
         return any((place / name).exists() for name in ("package.json", "index.ts", "index.js"))
     return place.suffix in {".ts", ".js"}

@@ -31,7 +31,7 @@ FILE: Final = "finalize.mjs"
 
 
 def finalizer_flags(request: RunRequest, folder: Path) -> Iterator[str]:
-    """What loads the extension, if the profile demands it."""
+    """Yield the flags that load the extension, if the profile demands it."""
     if request.profile.finalize is not None:
         yield from ("--extension", str(folder / FILE))
 
@@ -53,7 +53,7 @@ def write_finalizer(request: RunRequest, folder: Path) -> None:
 
 
 class HandedIn:
-    """What the extension tells of its calls, looked at again: not every release of `pi` holds arguments to a schema."""
+    """The answers that were handed in, validated here: not every release of `pi` holds arguments to a schema."""
 
     def __init__(self, profile: Profile) -> None:
         self._schema = profile.result_schema
@@ -70,14 +70,14 @@ class HandedIn:
         self._seen[as_text(record.get("toolCallId"))] = await parse_fitting(details, self._schema)
 
     def take(self, call_id: str, details: JsonValue) -> Result[Finalized, str]:
-        """What a call has handed in."""
+        """Return what a call has handed in."""
         if self._schema is None:
             return parse_finalized(details)
         return self._seen.pop(call_id, Err("The answer was not looked at."))
 
 
 def without_events(request: RunRequest) -> OhmError | None:
-    """What stands against running a profile that demands it in a mode that tells only the last text."""
+    """Return why a profile that demands it cannot run in plain-text mode, or None."""
     if request.profile.finalize is None:
         return None
     return OhmError(

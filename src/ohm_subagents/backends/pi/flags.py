@@ -1,4 +1,4 @@
-"""How `pi` is called in its JSON and RPC modes, by what the installed release knows."""
+"""The command line of `pi` in its JSON and RPC modes, by what the installed release knows."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["json", "rpc"]
 
 MAX_TASK_CHARS: Final = 8000
-"""A longer task is no argument any more, but a file (001)."""
+"""A longer task is no argument, but a file."""
 TOOLS: Final = ("read", "bash", "edit", "write", "grep", "find", "ls")
 """The tools of `pi` that a subagent may have."""
 _OURS_ALONE: Final = "code_search"
-"""Every profile that only reads has it, so its absence is no news (house 9.7)."""
+"""Every profile that only reads has it, so its absence is no news."""
 
 # The project's own code stays out, and where `pi` can leave them its settings; its AGENTS.md stays in, as whoever wrote
 # it expects of `pi`.
@@ -36,12 +36,12 @@ _WHERE_KNOWN: Final = ("--no-approve", "--no-mcp")
 
 
 def session_file(folder: Path) -> Path:
-    """Where the conversation of a run is kept while it goes on."""
+    """Return the file of the conversation while the run goes on."""
     return folder / "session.jsonl"
 
 
 def arguments(pi: PiVersion, invocation: Invocation, mode: Mode) -> tuple[str, ...]:
-    """What follows the command. The prompt is not among it: it goes to standard input."""
+    """Return the arguments after the command. The prompt is not among them: it goes to standard input."""
     request, folder = invocation.request, invocation.folder
     if has_task_argument(request, mode):
         return _of_task(pi, invocation)
@@ -67,12 +67,12 @@ def arguments(pi: PiVersion, invocation: Invocation, mode: Mode) -> tuple[str, .
 
 
 def has_task_argument(request: RunRequest, mode: Mode) -> bool:
-    """Whether the prompt is the last argument, so that nothing is written to standard input (001)."""
+    """Return True if the prompt is the last argument, so that nothing is written to standard input."""
     return mode == "json" and request.profile.agent is not None and request.profile.agent.has_task_argument
 
 
 def _of_task(pi: PiVersion, invocation: Invocation) -> tuple[str, ...]:
-    """The command line of 001."""
+    """Return the command line of a profile whose task is an argument."""
     request, folder = invocation.request, invocation.folder
     in_file = _task_file(invocation)
     return (
@@ -86,13 +86,13 @@ def _of_task(pi: PiVersion, invocation: Invocation) -> tuple[str, ...]:
 
 
 def _task_file(invocation: Invocation) -> Path | None:
-    """Where the task is, if it cannot be an argument."""
+    """Return the file of the task if it cannot be an argument."""
     prompt = invocation.request.prompt
     return invocation.folder / "task.md" if len(prompt) > MAX_TASK_CHARS or "\0" in prompt else None
 
 
 def is_forgotten(request: RunRequest, mode: Mode) -> bool:
-    """Whether the conversation need not be kept: it begins and ends with this run, as 000 has it.
+    """Return True if the conversation need not be kept: it begins and ends with this run.
 
     One that has to hand in its answer may have to be told so.
     """
@@ -158,13 +158,13 @@ def _named(tools: Iterable[str]) -> str:
 
 
 def _is_no_news(request: RunRequest, tool: str) -> bool:
-    """Of a tool that nobody has asked for in so many words."""
+    """Return True for a tool that no profile has asked for by name."""
     is_named = request.profile.agent is not None and tool in (request.profile.tools.allowed or ())
     return tool == _OURS_ALONE and not is_named
 
 
 def _may_be(request: RunRequest, tool: str) -> bool:
-    """Whether an extension of `pi` may bring the tool; no plugin of ours is one, but the todo tools are one's too."""
+    """Return True if an extension of `pi` may bring the tool. The todo tools are both ours and an extension's."""
     agent = request.profile.agent
     if agent is None:
         return False

@@ -1,4 +1,4 @@
-"""Which variables of our environment hold what a provider of `pi` needs."""
+"""The environment variables that the providers of `pi` read."""
 
 from __future__ import annotations
 

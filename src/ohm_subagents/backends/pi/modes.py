@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def event_mode(mode: Mode, pi: PiVersion, home: PiHome) -> Dialect:
-    """`--mode json` or `--mode rpc`. In the latter the prompt is a command, so nothing is written beforehand."""
+    """Return the dialect of `--mode json` or `--mode rpc`. In the latter the prompt is a command."""
     return Dialect(
         id=BACKEND_ID,
         summary=SUMMARY,
@@ -35,12 +35,12 @@ def event_mode(mode: Mode, pi: PiVersion, home: PiHome) -> Dialect:
 
 
 def event_reader(request: RunRequest, pi: PiVersion, home: PiHome) -> PiReader:
-    """What reads the events of a run."""
+    """Return the reader of the events of a run."""
     return PiReader(request, settles=pi.settles, secrets=home.secrets(request))
 
 
 def text_mode(pi: PiVersion, home: PiHome) -> Dialect:
-    """The documented plain command line; a profile of 000 has the flags of its own document."""
+    """Return the dialect of plain text; an agent profile has its own flags."""
 
     def arguments_of(invocation: Invocation) -> tuple[str, ...]:
         if invocation.request.profile.agent is None:

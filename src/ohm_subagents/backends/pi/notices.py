@@ -1,4 +1,4 @@
-"""What `pi` did otherwise than asked, as diagnostics."""
+"""Diagnostics of what `pi` did otherwise than asked."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def compacted(record: Record, secrets: Sequence[str]) -> Iterable[DiagnosticRais
 
 
 def warnings(stderr: str, secrets: Sequence[str]) -> Iterable[DiagnosticRaised]:
-    """What `pi` warned of on its standard error, each once."""
+    """Yield the warnings of `pi` on standard error, each once."""
     found = dict.fromkeys(quoted(said, secrets) for said in _WARNING.findall(stderr))
     return tuple(_notice(f"{said}.", subject="pi") for said in list(found)[:_MAX_WARNINGS])
 

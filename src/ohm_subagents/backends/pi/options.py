@@ -1,4 +1,4 @@
-"""What `interactive-shell` is called, and what ohm.json may say of it."""
+"""The id, the command and the options of `interactive-shell`."""
 
 from __future__ import annotations
 

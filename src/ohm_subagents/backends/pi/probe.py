@@ -1,4 +1,4 @@
-"""Which `pi` is installed, and what it knows. Asked once for each command."""
+"""The installed release of `pi`, and its flags. Asked once for each command."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ class PiVersion:
 
     @property
     def settles(self) -> bool:
-        """Whether it says `agent_settled` when it will do no more by itself."""
+        """It sends `agent_settled` when it will do no more by itself."""
         return self.version >= (0, 80, 4)
 
     @property
     def can_leave_projects_settings(self) -> bool:
-        """Whether it can be told not to take the project's own settings, which name programs to run."""
+        """It can be told to ignore the project's own settings, which name programs to run."""
         return "--no-approve" in self.flags
 
     @property
     def can_stay(self) -> bool:
-        """Whether it can be kept running for follow-ups (`rpc`)."""
+        """It can be kept running for follow-ups (`rpc`)."""
         return self.version >= (0, 87, 0)
 
     @property
     def has_dollar_references(self) -> bool:
-        """Whether models.json names a variable as `$NAME`; before, it was `NAME`."""
+        """Its models.json names a variable as `$NAME`; before, it was `NAME`."""
         return self.version >= (0, 77, 0)
 
 
@@ -122,7 +122,7 @@ def read_version(command: str, code: int, said: str, usage: str, secrets: Sequen
 
 
 def unserved(mode: str, pi: PiVersion) -> OhmError | None:
-    """Why this release cannot serve a `mode` of the options."""
+    """Return why this release cannot serve a `mode` of the options, or None."""
     if mode != "rpc" or pi.can_stay:
         return None
     return OhmError(

@@ -23,7 +23,7 @@ MOST: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessKey:
-    """What is fixed when a pi starts, so that it can serve no other run: the session, and how it was called."""
+    """Everything that is fixed when a `pi` starts: the session, and how it was called. It can serve no other run."""
 
     session_id: SessionId
     cwd: Path
@@ -37,7 +37,7 @@ class ProcessKey:
 
     @classmethod
     def of(cls, request: RunRequest, generation: int) -> Self:
-        """What this run needs; `generation` counts the changes of the files in pi's home."""
+        """Return the key of this run; `generation` counts the changes of the files in the configuration directory."""
         return cls(
             session_id=request.session_id,
             cwd=request.cwd,

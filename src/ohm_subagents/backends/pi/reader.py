@@ -45,7 +45,7 @@ _OVERLAP: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Turn:
-    """What the assistant said last, and why it stopped."""
+    """The last message of the assistant, and why it stopped."""
 
     stop: str
     text: str
@@ -230,7 +230,7 @@ class PiReader:
         yield ToolStarted(call_id=call_id, tool=tool, args=compact(args) if args else "")
 
     def _updated(self, record: Record) -> Iterator[RunEvent]:
-        """What is new: a tool repeats with each update what it said before."""
+        """Yield what is new: a tool repeats with each update what it said before."""
         call_id = as_text(record.get("toolCallId"))
         call = self._calls.get(call_id)
         text = text_of(as_record(record.get("partialResult")).get("content"))
@@ -277,7 +277,7 @@ class PiReader:
 
 
 def _news(before: str, after: str) -> str:
-    """What `after` has that `before` had not, also when the head of a long output is no longer repeated."""
+    """Return what `after` has beyond `before`, also if the head of a long output is no longer repeated."""
     if after.startswith(before):
         return after[len(before) :]
     tail = before[-_OVERLAP:]

@@ -54,7 +54,7 @@ def _texts(content: object) -> Iterator[str]:
 
 
 def wording(said: str) -> str:
-    """What a person should read of `503: {"message": …}`, and of its like."""
+    """Return the message in `503: {"message": …}` and the like."""
     rest = _STATUS.sub("", said)
     body = record_in(rest.encode())
     return as_text(as_record(body.get("error")).get("message")) or as_text(body.get("message")) or rest
@@ -69,7 +69,7 @@ def compact(value: object) -> str:
 
 
 def usage_in(message: Record) -> Usage:
-    """What a turn of the assistant used. `pi` counts cached input beside the input, we count it as a part of it."""
+    """Return the usage of a turn. `pi` counts cached input beside the input, we count it as a part of it."""
     counted = as_record(message.get("usage"))
     read, written = _count(counted.get("cacheRead")), _count(counted.get("cacheWrite"))
     return Usage(

@@ -99,7 +99,7 @@ class RpcProcess:
             group.cancel_scope.cancel()
 
     async def _know_family(self) -> None:
-        """Who belongs to pi itself, before a tool has run: a wrapper may have started it, and it may have helpers."""
+        """Note the processes of `pi` itself before a tool has run: it may have a wrapper and helpers."""
         self._family = await self.child.family()
 
     async def _write(self, outgoing: MemoryObjectReceiveStream[bytes]) -> None:
@@ -108,7 +108,7 @@ class RpcProcess:
 
 
 class _Talk:
-    """What pi is told in one run, one thing after the other, and what is still to be heard.
+    """The commands that one run sends to `pi`, and the replies that are still to come.
 
     Pi takes a prompt while it works, or begins with it. Asked twice at once when it has just settled, it would begin
     twice; so nothing is said before what was said last is answered, and has begun if it was to begin.

@@ -1,4 +1,4 @@
-"""Whether the pi that is installed here can be used, asked without an event loop."""
+"""A check of the installed `pi`, without an event loop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN: Final = ("PATH", "HOME")
 
 
 def trouble(command: tuple[str, ...], mode: str, env: Mapping[str, str]) -> OhmError | None:
-    """Why a located command cannot be used in this mode: it does not start, hangs, or is too old."""
+    """Return why a command cannot be used in this mode (it does not start, hangs, or is too old), or None."""
     shown = tuple((name, env[name]) for name in _SHOWN if name in env)
     found = _asked(command, shown, identity(command, Path.cwd()))
     return found.err_value if isinstance(found, Err) else unserved(mode, found.ok_value)

@@ -1,4 +1,4 @@
-"""The degraded mode: one prompt in, plain text out, with the command line that 004 documents."""
+"""The degraded mode: one prompt in, plain text out, with the documented command line."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _EXPECTED: Final = re.compile(r"backend: .+\nprovider: .+\nmodel: .+")
 
 
 def text_arguments(request: RunRequest) -> tuple[str, ...]:
-    """What follows the command: 004's arguments, the model, and the prompt, unless it has to go to standard input.
+    """Return the arguments after the command: the documented ones, the model, and the prompt, unless it is too long.
 
-    004's tools are those of a profile that may use all seven; one that may not does not get them here either.
+    The documented tools are those of a profile that may use all seven; one that may not does not get them here either.
     """
     model = ("--model", str(request.model)) if request.model is not None else ()
     prompt = composed(request)
@@ -45,13 +45,13 @@ def text_arguments(request: RunRequest) -> tuple[str, ...]:
 
 
 def text_prompt(request: RunRequest) -> str:
-    """What is written to standard input."""
+    """Return what is written to standard input."""
     prompt = composed(request)
     return "" if _is_argument(request, prompt) else prompt
 
 
 def composed(request: RunRequest) -> str:
-    """The prompt, with who the subagent is, or with what it was asked before (task-v1, 21.3)."""
+    """Return the prompt, below who the subagent is, or below what it was asked before."""
     if request.history:
         return _follow_up(request)
     return _start(request) if request.profile.agent is None else request.prompt
@@ -103,7 +103,7 @@ class TextReader:
     """Collects what `pi --print` writes, up to 8 MB.
 
     A leading block of `provider: …` lines is read as who did the work, and nothing else is: an answer may hold such
-    lines (Q36). A block that is not `backend: provider: model:` may be the answer's own, so a diagnostic tells it.
+    lines. A block that is not `backend: provider: model:` may be the answer's own, so a diagnostic quotes it.
     `secrets` are cut out of that, and of what it wrote on standard error.
     """
 
@@ -177,7 +177,7 @@ def _parted(text: str) -> tuple[list[str], str]:
 
 
 def _known(header: Iterable[str]) -> dict[str, str]:
-    """What the lines say; a blank value says nothing."""
+    """Return the values of the lines by name; a blank value is left out."""
     known: dict[str, str] = {}
     for name, value in (found.groups() for line in header if (found := _HEADER.fullmatch(line)) is not None):
         if value.strip():

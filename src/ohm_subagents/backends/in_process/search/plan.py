@@ -1,4 +1,4 @@
-"""What `local/search` does next, as a pure function of the messages: search, read the best place, answer."""
+"""The next step of `local/search`, a pure function of the messages: search, read the best place, answer."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why there is no answer, in a sentence."""
+    """The reason why there is no answer, in a sentence."""
 
     why: str
 
@@ -170,7 +170,7 @@ def _with_context(place: _Place, text: str) -> tuple[tuple[int, str], ...]:
 
 
 def _closing(report: str, question: str, *, advises: bool) -> str:
-    """What was not searched, and what this is."""
+    """Return the end of an answer: what was not searched, and what `local/search` is."""
     gaps = [row for row in report.splitlines() if row.startswith("[") and not row.startswith("[No place")]
     told = [_HONEST, *([_ADVICE] if advises else []), *([] if _FINDING.search(question) else [_CANNOT])]
     return "".join(f"\n\n{part}" for part in (*gaps, "\n".join(told))) + "\n"

@@ -37,7 +37,7 @@ class CodeSearchArguments(Arguments):
 
 
 def _limits(files: Files, left_out: LeftOut) -> Iterator[str]:
-    """What was not searched, and why."""
+    """Yield a note for whatever was not searched."""
     if files.total > len(files.paths):
         yield f"[Only the first {len(files.paths)} of {files.total} files were searched; give a path]"
     if left_out.large:

@@ -42,7 +42,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What came of a command, and how it ended: by itself, or because of its time or its output."""
+    """The result of a command, and how it ended: by itself, or because of its time or its output."""
 
     code: int
     stdout: bytes
@@ -101,7 +101,7 @@ _KEPT_BYTES = 64 * 1024  # of an output that was too long
 
 @asynccontextmanager
 async def supervised_commands(env: Mapping[str, str]) -> AsyncGenerator[Run]:
-    """What runs commands, until the supervisor is left; `env` tells in which other runs we are."""
+    """Open what runs commands; leaving it ends all of them. `env` marks the runs that this program is itself in."""
     outer = {MARKER: env[MARKER]} if MARKER in env else {}
     async with Supervisor.open() as supervisor:
 

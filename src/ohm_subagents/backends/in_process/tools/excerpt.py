@@ -1,4 +1,4 @@
-"""What of a long text a model gets to see, and the note that says what was cut."""
+"""Long texts cut to what a model gets to see, with a note of what was cut."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

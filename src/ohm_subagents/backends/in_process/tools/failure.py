@@ -1,4 +1,4 @@
-"""How a tool fails: with one sentence that the model reads; the run goes on."""
+"""The failure of a tool: one sentence that the model reads; the run goes on."""
 
 from typing import NoReturn
 
@@ -12,7 +12,7 @@ def fail(sentence: str, cause: Exception | None = None) -> NoReturn:
 
 
 def sentence(error: OSError | WorkspaceError, root: str) -> str:
-    """What the system refused, without the machine's part of the path."""
+    """Return what the system refused, with paths relative to `root`."""
     if isinstance(error, OSError) and error.strerror:
         name = str(error.filename or "").removeprefix(f"{root}/")
         return f'{error.strerror}: "{name}".' if name else f"{error.strerror}."

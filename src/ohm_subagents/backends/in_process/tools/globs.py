@@ -54,7 +54,7 @@ def plain_glob(pattern: str, *, rooted: bool) -> Wanted:
 
 
 def _matches(parts: Sequence[re.Pattern[str] | None], names: Sequence[str]) -> bool:
-    """Whether the parts cover the names; `None` stands for any number of them.
+    """Return True if the parts cover the names; `None` stands for any number of names.
 
     Going back to the last `None` is enough: whatever an earlier one could do with more names, the last can do too.
     """
@@ -130,7 +130,7 @@ def _expand(pattern: str) -> list[str]:
 
 
 def _innermost_brace(text: str) -> list[int]:
-    """Where the first closed pair of braces stands, with the commas between them."""
+    """Return the positions of the first closed pair of braces and of the commas between them."""
     opened: list[list[int]] = []
     for at, char in enumerate(text):
         if char == "{":
@@ -150,7 +150,7 @@ def _set(text: str) -> str:
 
 
 def _is_set_valid(text: str) -> bool:
-    """Whether the set compiles; `[z-a]` does not, and then stands for itself."""
+    """Return True if the set compiles; `[z-a]` does not, and then matches itself."""
     try:
         re.compile(_set(text))
     except re.error:

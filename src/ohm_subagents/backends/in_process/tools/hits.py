@@ -1,4 +1,4 @@
-"""What a search of a tree has found, and what it could not look at."""
+"""The results of a search of a tree, with the gaps that it left."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ _SHOWN: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What to look for in files: a regular expression or, when `literal`, a plain string."""
+    """A search in files: for a regular expression or, if `literal`, for a plain string."""
 
     pattern: str
     literal: bool = False
@@ -40,7 +40,7 @@ class Line:
 
 @dataclass(slots=True, kw_only=True)
 class Gaps:
-    """What a result does not tell: `unread`, some place could not be read; `refused`, ignore files without effect."""
+    """The gaps of a result: `unread`, some place could not be read; `refused`, ignore files without effect."""
 
     unread: bool = False
     refused: list[str] = field(default_factory=list[str])

@@ -1,4 +1,4 @@
-"""Which files `.gitignore` and `.ignore` hide, as ripgrep sees it. The tree brings the rules: they may be hostile."""
+"""The files that `.gitignore` and `.ignore` hide, as for ripgrep. The tree brings the rules: they may be hostile."""
 
 import os
 from collections.abc import Collection
@@ -66,7 +66,7 @@ class _RuleFile:
         table.setdefault(key, {})[rule.directories_only] = rule
 
     def verdict(self, path: str, name: str, *, is_dir: bool) -> bool | None:
-        """What the last rule that matches says, if any."""
+        """Return what the last rule that matches says; None if none does."""
         path = f"{self.add}{path}" if self.add else path[self.skip :]
         _, dot, suffix = name.rpartition(".")
         best: _Rule | None = None
@@ -119,7 +119,7 @@ class IgnoreRules:
         return replace(self, kinds=((), (), ()))
 
     def hides(self, path: str, name: str, *, is_dir: bool) -> bool:
-        """Whether the strongest rule that speaks about a path from the root leaves it out."""
+        """Return True if the strongest rule about a path from the root leaves it out."""
         for rules in chain.from_iterable(self.kinds):
             verdict = rules.verdict(path, name, is_dir=is_dir)
             if verdict is not None:

@@ -54,7 +54,7 @@ def _name(entry: "os.DirEntry[str]") -> str:
 
 
 def _is_dir(entry: "os.DirEntry[str]") -> bool:
-    """Whether it is a directory, or a link to one; a link in a circle is not."""
+    """Return True for a directory or a link to one; a link in a circle is neither."""
     try:
         return entry.is_dir()
     except OSError:

@@ -126,7 +126,7 @@ async def _records(stream: ByteReceiveStream, end: bytes) -> AsyncGenerator[list
 
 
 async def _is_partial(process: Process, query: Query) -> bool:
-    """Whether rg went to its end but could not read everything; if it did not get there, the call fails."""
+    """Return True if rg went to its end but could not read everything; fail the call if it did not get there."""
     assert process.stderr is not None  # noqa: S101  opened with a pipe above
     errors = b""
     async for chunk in process.stderr:

@@ -1,4 +1,4 @@
-"""What one run lets its tools do."""
+"""The rights of the tools of one run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which files a search sees: the one walk through a tree, from open directory to open directory: no link leads out."""
+"""The walk that finds the files of a search, from open directory to open directory: no link leads out."""
 
 import os
 import stat

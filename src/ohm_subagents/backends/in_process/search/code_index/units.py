@@ -1,4 +1,4 @@
-"""What a file is made of: Python's functions, classes and constants; windows of lines of any other text."""
+"""The units of a file: Python's functions, classes and constants; windows of lines of any other text."""
 
 import ast
 import re
@@ -90,7 +90,7 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _names_only(node: ast.AST) -> TypeGuard[ast.stmt]:
-    """Whether this only names what is done elsewhere: an import, `__all__`, an overload."""
+    """Return True if this only names what is done elsewhere: an import, `__all__`, an overload."""
     match node:
         case ast.FunctionDef(decorator_list=marks) | ast.AsyncFunctionDef(decorator_list=marks):
             return any("overload" in (getattr(mark, "id", ""), getattr(mark, "attr", "")) for mark in marks)
