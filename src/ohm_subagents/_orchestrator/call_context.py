@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._orchestrator.run.ledger import Ledger
+from ohm_subagents._orchestrator.ledger import Ledger
 
 if TYPE_CHECKING:
     from ohm_subagents.contract.ids import TaskId

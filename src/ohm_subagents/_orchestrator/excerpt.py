@@ -1,4 +1,4 @@
-"""The part of a task that is one prompt's own: what its runs did, said and used, and what became of it."""
+"""The part of a task that belongs to one prompt: what its runs did, said and used, and their outcome."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOO_LATE: Final = "The task was over before the follow-up was taken."
 
 
 def first_part(live: LiveTask) -> Task:
-    """The task as who started it sees it: once its own prompt is answered, follow-ups change nothing any more."""
+    """Return the task as its starter sees it: once its own prompt is answered, follow-ups change nothing."""
     task, ended = live.task, live.asked.ended
     if ended is None or (task.is_terminal and len(task.runs) == len(ended.runs)):
         return task
@@ -32,7 +32,7 @@ def first_part(live: LiveTask) -> Task:
 
 
 def follow_up(live: LiveTask, message: QueuedPrompt) -> Sent:
-    """A follow-up as it is now."""
+    """Return the state of a follow-up."""
     if message.run is not None:
         told = _settled(message, message.run)
         is_its_own = message.run.is_follow_up
@@ -54,7 +54,7 @@ def follow_up(live: LiveTask, message: QueuedPrompt) -> Sent:
 
 
 def abandoned(live: LiveTask, message: QueuedPrompt) -> Sent:
-    """A follow-up whose caller stopped waiting before it was answered: it is withdrawn."""
+    """Withdraw a follow-up whose caller stopped waiting before it was answered."""
     so_far = follow_up(live, message).task
     is_taken = live.inbox.is_taken(message)
     live.inbox.withdraw(message)
@@ -65,7 +65,7 @@ def abandoned(live: LiveTask, message: QueuedPrompt) -> Sent:
 
 
 def _settled(message: QueuedPrompt, run: Run) -> Task:
-    """What came of a prompt that was answered by `run`."""
+    """Return what a prompt that was answered by `run` came to, as a task."""
     began, ended = message.began, message.ended
     if began is None or ended is None:
         raise AssertionError("A prompt that was answered has begun and ended.")
@@ -78,7 +78,7 @@ def _settled(message: QueuedPrompt, run: Run) -> Task:
 
 
 def _between(began: Task, now: Task) -> Task:
-    """What has happened in a task since `began`, as a task."""
+    """Return what has happened in a task since `began`, as a task."""
     count = now.activity.event_total - began.activity.event_total
     runs = tuple(replace(run, is_follow_up=False) for run in now.runs[len(began.runs) :])
     said = now.text[len(began.text) :]
@@ -106,7 +106,7 @@ def _calls(began: Task, now: Task) -> tuple[Recorded, ...]:
 
 
 def _unanswered(task: Task, status: Status, summary: str) -> Task:
-    """A follow-up that no run has taken."""
+    """Return the task of a follow-up that no run has taken."""
     none = _between(task, task)
     quiet = replace(none.activity, open_calls=())
     return replace(none, status=status, summary=summary, error=None, activity=quiet)

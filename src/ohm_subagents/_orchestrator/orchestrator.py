@@ -16,7 +16,7 @@ from ohm_subagents._orchestrator.admission.plan import plan
 from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
 from ohm_subagents._orchestrator.observe.call import Call
 from ohm_subagents._orchestrator.observe.observers import subscribed
-from ohm_subagents._orchestrator.patience import answered, cancelled, seconds, settled_anywhere
+from ohm_subagents._orchestrator.patience import all_settled, answered, cancelled, seconds
 from ohm_subagents._orchestrator.run.live import LiveTask
 from ohm_subagents._plugins.home import Home
 from ohm_subagents._plugins.suites import KeptTask
@@ -158,7 +158,7 @@ class Orchestrator:
             subscribed((one.record.observers for one in live), call.observers(reply)),
             anyio.move_on_after(seconds(command.timeout_ms)) as patience,
         ):
-            aborted = await call.wait(partial(settled_anywhere, live, command.ids, self._store))
+            aborted = await call.wait(partial(all_settled, live, command.ids, self._store))
         items = self._seen(command.ids)
         is_done = all(isinstance(item, Missing) or item.task.is_terminal for item in items)
         over: WaitStatus = "aborted" if aborted and not patience.cancelled_caught else "timeout"

@@ -1,4 +1,4 @@
-"""Waiting for settled tasks. Notified, never polled, but for one thing."""
+"""Waiting for tasks: notified, and polled only for those of another process."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.stores import Store
 
 STOPPED_WITHIN_S: Final = 0.05
-"""So long a cancelled task may go on while it is written down that it is cancelled."""
+"""The time in which a cancellation is to be stored before the run is stopped."""
 FOREIGN_LOOK_S: Final = 0.25
-"""How often a wait looks at the tasks of other processes (house 9.18)."""
+"""The interval at which a wait looks at the tasks of other processes."""
 
 
 def seconds(milliseconds: int | None) -> float:
-    """How long that is; None is for ever."""
+    """Convert a timeout; None is forever."""
     return math.inf if milliseconds is None or milliseconds > FOREVER_MS else milliseconds / 1000
 
 
 async def answered(tasks: Iterable[LiveTask]) -> None:
-    """Until the prompt of every task is answered; follow-ups that others sent are theirs to wait for."""
+    """Wait until the first prompt of every task is answered."""
     for live in tasks:
         if not live.asked.answered.is_set:
             await live.asked.answered.wait()
 
 
 async def settled(tasks: Iterable[LiveTask]) -> None:
-    """Until every task is settled; each wakes the waiter at most once."""
+    """Wait until every task is settled."""
     for live in tasks:
         if not live.task.is_terminal:
             await live.settled.wait()
 
 
-async def settled_anywhere(tasks: Iterable[LiveTask], ids: Iterable[str], store: Store) -> None:
-    """Until every task is settled, those of other processes too."""
+async def all_settled(tasks: Iterable[LiveTask], ids: Iterable[str], store: Store) -> None:
+    """Wait until every task is settled, those of other processes too."""
     await settled(tasks)
     while any(store.is_foreign(TaskId(each)) for each in ids):  # noqa: ASYNC110  another process sets no event here
         await anyio.sleep(FOREIGN_LOOK_S)
 
 
 async def cancelled(tasks: Iterable[LiveTask], reason: str, store: Store) -> None:
-    """Cancel tasks, on the record at once. What goes on for them ends when that is safe: to unwind it takes longer."""
+    """Record tasks as cancelled at once, then stop their runs when that is stored: to unwind them takes longer."""
     for live in tasks:
         live.record.settle(Cancelled(reason=reason))
     try:

@@ -93,7 +93,7 @@ class RunQueue:
 
     @contextmanager
     def followed(self, moved: Callable[[], None]) -> Generator[None]:
-        """Call `moved` whenever somebody leaves the line."""
+        """Call `moved` whenever a task leaves the line."""
         self._followers.add(moved)
         try:
             yield

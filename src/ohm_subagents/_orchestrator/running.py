@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
 
 MAX_INHERITED: Final = 50
-"""So many runs of the tasks before it are known to a task that continues them; a checkpoint has all of them anyway."""
+"""The number of earlier runs that a continuing task knows; a checkpoint has all of them anyway."""
 
 
 class RunningTasks:
-    """Gives admitted work an id and a place, drives it in the owner's task group, and forgets it when it has ended."""
+    """Gives admitted work an id, drives it in the owner's task group, and forgets it when it has ended."""
 
     def __init__(
         self,
@@ -71,24 +71,24 @@ class RunningTasks:
         self._live: dict[TaskId, LiveTask] = {}
 
     def limit(self, max_running: int | None) -> None:
-        """How many tasks may run at once, over all calls; those that run already go on."""
+        """Limit the tasks that run at once, over all calls; those that run already go on."""
         self._queue.limit(max_running)
 
     def get(self, task_id: TaskId) -> LiveTask | None:
-        """The task, while it waits or runs."""
+        """Return the task while it waits or runs."""
         return self._live.get(task_id)
 
     def is_busy(self, session_id: SessionId) -> bool:
-        """Whether a task of the session waits or runs."""
+        """Return True if a task of the session waits or runs."""
         return any(live.task.session_id == session_id for live in self._live.values())
 
     def position(self, task_id: TaskId) -> int | None:
-        """The task's place in line, from 1; None when it does not wait."""
+        """Return the task's position in the queue, from 1; None if it does not wait."""
         live = self._live.get(task_id)
         return None if live is None else self._queue.position(live)
 
     def in_line(self, first: LiveTask, show: Callable[[], None]) -> AbstractContextManager[None]:
-        """While `first` waits for its turn, show its place in line, now and whenever it moves."""
+        """Call `show` now and whenever the position of `first` in the queue changes."""
         if first.ticket is None:
             return nullcontext()
 
@@ -102,10 +102,10 @@ class RunningTasks:
     def enrol(
         self, admitted: Plan, observers: Sequence[Observer], caller: CallContext, *, former: Task | None = None
     ) -> Result[LiveTask, OhmError]:
-        """A new task, in the session of `former` if it continues one, started by the task of `caller` if there is one.
+        """Return a new task, in the session of `former` if it continues one, below the task of `caller` if any.
 
-        Returns `duplicate_task_id` if its id is taken, `task_aborted` if the task that starts it was cancelled, or what
-        its budgets have against it.
+        Returns `duplicate_task_id` if its id is taken, `task_aborted` if the task that starts it was cancelled, or the
+        budget that forbids it.
         """
         parent = None if caller.task_id is None else self._live.get(caller.task_id)
         if caller.task_id is not None and parent is None and self._is_cancelled(caller.task_id):
@@ -151,7 +151,7 @@ class RunningTasks:
         return isinstance(found, Ok) and found.ok_value.status == "cancelled"
 
     def _newest(self, item: StartItem) -> Task | None:
-        """The newest task of the session that an item goes on with, if any that has run is kept."""
+        """Return the newest stored task of the session that an item continues, if any has run."""
         if item.session_id is None or not item.resumes:
             return None
         ran = [task.id for task in self._store.session(item.session_id) if task.runs]
@@ -159,7 +159,7 @@ class RunningTasks:
         return found.ok_value if isinstance(found, Ok) else None
 
     def keep(self, refused: Refused) -> Refused:
-        """Keep an item that was never admitted as a failed task, if it names its session: who reads that, finds it."""
+        """Store an item that was never admitted as a failed task, if it names a session: reading that shows it."""
         if refused.item.session_id is None:
             return refused
         given = self._new_id()
@@ -182,17 +182,17 @@ class RunningTasks:
         return replace(refused, task_id=task.id)
 
     def begin(self, tasks: Sequence[LiveTask], *, workers: int) -> None:
-        """Queue all of them, then run them in order, at most `workers` at once."""
+        """Queue tasks, then run them in order, at most `workers` at once."""
         self._queue.put(tasks, workers=workers)
 
     def close(self, reason: str) -> None:
-        """Cancel everything; the owner's task group then waits for it."""
+        """Cancel all tasks; the owner's task group then waits for them."""
         self._timers.close()
         for live in tuple(self._live.values()):
             live.cancel(reason)
 
     def _adopt(self, parent: LiveTask, child: LiveTask) -> None:
-        """While a task works for another, the clocks of that one wait, but the cap; and it ends with it."""
+        """Pause the clocks of the parent, but its cap, while the child works; the child ends with it."""
         guard = parent.guard
         parent.children.append(child)
 
@@ -207,7 +207,7 @@ class RunningTasks:
             guard.pause()
 
     def _forget(self, live: LiveTask) -> None:
-        """The task is over: it ran to its end, or was stopped."""
+        """Forget a task that has settled."""
         del self._live[live.task.id]
         live.release()
         self._queue.leave(live)
@@ -216,7 +216,7 @@ class RunningTasks:
 
 
 def continuing(task: Task, former: Task) -> Task:
-    """The new task in the session of `former`; the conversation state goes along on the same backend only."""
+    """Return the new task in the session of `former`; the conversation state is kept on the same backend only."""
     state = former.activity.checkpoint if former.assignment.backend == task.assignment.backend else None
     return replace(
         task,
@@ -227,7 +227,7 @@ def continuing(task: Task, former: Task) -> Task:
 
 
 def _known_runs(former: Task) -> tuple[Run, ...]:
-    """What a continuation knows of the runs before it; of one that was cut off, what it had said."""
+    """Return the runs that a continuation knows; of one that was cut off, the text that it streamed."""
     if not former.runs:
         return former.assignment.inherited
     *earlier, newest = former.runs

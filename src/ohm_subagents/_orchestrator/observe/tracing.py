@@ -7,30 +7,30 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
 
     from opentelemetry import trace
 
-    from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents.contract.task import Task
 
 SPAN = "ohm.task"
 
 
-def span(live: LiveTask) -> AbstractContextManager[None]:
-    """The span that the spans of the engine (`invoke_agent`, `chat`, `execute_tool`) are children of.
+def span(newest: Callable[[], Task]) -> AbstractContextManager[None]:
+    """Return the span of a task, under which the spans of its engine (`invoke_agent`, `chat`, `execute_tool`) are.
 
-    Its attributes are ids, names, counts and the outcome: never a prompt, an answer or a payload. A host that has set a
-    tracer provider has imported OpenTelemetry.
+    `newest` gives the state of the task. The attributes are ids, names, counts and the outcome: never a prompt, an
+    answer or a payload. A host that has set a tracer provider has imported OpenTelemetry.
     """
-    return _span(live) if "opentelemetry.sdk" in sys.modules else nullcontext()
+    return _span(newest) if "opentelemetry.sdk" in sys.modules else nullcontext()
 
 
 @contextmanager
-def _span(live: LiveTask) -> Generator[None]:
+def _span(newest: Callable[[], Task]) -> Generator[None]:
     from opentelemetry import trace  # noqa: PLC0415  see above
 
-    task = live.task
+    task = newest()
     known = {
         "ohm.task.id": task.id,
         "ohm.session.id": task.session_id,
@@ -47,26 +47,26 @@ def _span(live: LiveTask) -> Generator[None]:
         try:
             yield
         finally:
-            _describe(live, current)
+            _describe(newest(), current)
 
 
-def _describe(live: LiveTask, current: trace.Span) -> None:
+def _describe(task: Task, current: trace.Span) -> None:
     from opentelemetry.trace import StatusCode  # noqa: PLC0415  see above
 
-    task = live.task
+    usage = task.activity.usage
     current.set_attributes(
         {
             "ohm.status": task.status,
             "ohm.provider": task.route.provider,
             "gen_ai.request.model": task.route.model,
-            "ohm.usage.requests": task.activity.usage.requests,
-            "ohm.usage.tool_calls": task.activity.usage.tool_calls,
-            "gen_ai.usage.input_tokens": task.activity.usage.input_tokens,
-            "gen_ai.usage.output_tokens": task.activity.usage.output_tokens,
+            "ohm.usage.requests": usage.requests,
+            "ohm.usage.tool_calls": usage.tool_calls,
+            "gen_ai.usage.input_tokens": usage.input_tokens,
+            "gen_ai.usage.output_tokens": usage.output_tokens,
         }
     )
-    if task.activity.usage.cost_usd is not None:
-        current.set_attribute("ohm.usage.cost_usd", float(task.activity.usage.cost_usd))
+    if usage.cost_usd is not None:
+        current.set_attribute("ohm.usage.cost_usd", float(usage.cost_usd))
     if task.stopped_by is not None:
         current.set_attribute("ohm.stopped_by", task.stopped_by)
     if task.error is not None:

@@ -1,4 +1,4 @@
-"""The one run loop, and the only caller of `Backend.run`."""
+"""The run loop, and the only caller of `Backend.run`."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Driver:
         self._throttle = throttle
 
     async def drive(self, live: LiveTask, begun: Callable[[], None]) -> None:
-        """Run a task to its end; `begun` is called when it runs. The record says how it ended."""
+        """Run a task to its end, which its record tells; `begun` is called when its first run begins."""
         above = live.caller
         inside = CallContext(ledger=above.ledger, task_id=live.task.id, level=above.level + 1)
         token = current_context.set(inside)
         try:
-            with span(live):
+            with span(lambda: live.task):
                 if not live.task.is_terminal:  # else it was cancelled at the last moment
                     await self._drain(live, begun)
         except BaseException as exc:  # noqa: BLE001  a fault of the engine, or of what it was given, costs one task
@@ -69,21 +69,25 @@ class Driver:
             live.record.settle(OWNER_CLOSED)
 
     async def _drain(self, live: LiveTask, begun: Callable[[], None]) -> None:
-        """One run a message, until the inbox is empty: only then is the task settled.
+        """Run each prompt of the inbox, then settle the task.
 
-        A run that did not hand in the answer that its profile demands is followed by one that is told so. The first
-        message decides the outcome. A follow-up that fails is the answer of its own `send` and a diagnostic of
-        the task: what was found before is not thrown away.
+        A run that did not hand in the answer that its profile demands is followed by one that asks for it. The first
+        prompt decides the outcome of the task. A follow-up that fails is the answer of its own `send` and a diagnostic
+        of the task: what was found before is not thrown away.
         """
-        while not live.task.is_terminal and (message := live.inbox.take()) is not None:
-            ended = await self._tried(live, message, begun)
-            lacking = correction(live.task, message, ended)
-            if lacking is not None and message.attempt <= message.plan.item.corrections:
-                live.inbox.correct(message, lacking)
+        while not live.task.is_terminal and (prompt := live.inbox.take()) is not None:
+            ended = await self._run(live, prompt, begun)
+            if _runs_again(live, prompt):
+                live.begin_again()
+                live.inbox.put_back(prompt)
+                continue
+            lacking = correction(live.task, prompt, ended)
+            if lacking is not None and prompt.attempt <= prompt.plan.item.corrections:
+                live.inbox.correct(prompt, lacking)
                 continue
             if lacking is not None:
-                ended = exhausted(message, ended)
-            live.inbox.answer(message)
+                ended = exhausted(prompt, ended)
+            live.inbox.answer(prompt)
             if live.asked.outcome is None:
                 live.asked.outcome = ended
             elif isinstance(ended, Failed):
@@ -91,35 +95,26 @@ class Driver:
                 live.record.add(DiagnosticRaised(diagnostic=failed))
         live.record.settle(live.asked.outcome or OWNER_CLOSED)
 
-    async def _tried(self, live: LiveTask, message: QueuedPrompt, begun: Callable[[], None]) -> Outcome:
-        """Run a message, and again as long as its item says so."""
-        again = message.plan.item.again if message is live.asked else None
-        ended = await self._run(live, message, begun)
-        while again is not None and not live.task.is_terminal and again(live.task):
-            live.begin_again()
-            ended = await self._run(live, message, begun)
-        return ended
-
-    async def _run(self, live: LiveTask, message: QueuedPrompt, begun: Callable[[], None]) -> Outcome:
-        """Give one prompt to its backend under a guard; record how that went."""
-        plan = message.plan
-        message.earlier = next(reversed(live.task.activity.calls), None)
-        message.began = message.began or live.task
-        live.record.add(RunStarted(prompt=message.text, is_follow_up=message.is_follow_up))
+    async def _run(self, live: LiveTask, prompt: QueuedPrompt, begun: Callable[[], None]) -> Outcome:
+        """Give one prompt to its backend under a guard, and record the outcome."""
+        plan = prompt.plan
+        prompt.earlier = next(reversed(live.task.activity.calls), None)
+        prompt.began = prompt.began or live.task
+        live.record.add(RunStarted(prompt=prompt.text, is_follow_up=prompt.is_follow_up))
         for diagnostic in plan.diagnostics:
             live.record.add(DiagnosticRaised(diagnostic=diagnostic))
         begun()
         guard = RunGuard(
-            message,
+            prompt,
             record=live.record,
             inbox=live.inbox,
             ledger=live.caller.ledger,
             timers=self._timers,
             throttle=self._throttle,
         )
-        result = await self._ask(live, message, guard)
+        result = await self._ask(live, prompt, guard)
         if result is not None or guard.error is not None:  # else the caller has withdrawn the prompt
-            result = concluded(live.task, message, result, live.record.redact)
+            result = concluded(live.task, prompt, result, live.record.redact)
         match result:
             case Ok(output):
                 if guard.error is not None:  # it answered all the same, before it could be stopped
@@ -138,18 +133,18 @@ class Driver:
                 live.record.cut_run(outcome)
         return outcome
 
-    async def _ask(self, live: LiveTask, message: QueuedPrompt, guard: RunGuard) -> Result[RunOutput, OhmError] | None:
+    async def _ask(self, live: LiveTask, prompt: QueuedPrompt, guard: RunGuard) -> Result[RunOutput, OhmError] | None:
         """Call the backend once; a raising one fails its own run only. None if the run was stopped in time."""
         refused = guard.begin()
         if refused is not None:
             return Err(refused)
         result: Result[RunOutput, OhmError] | None = None
-        plan, sink = message.plan, RunSink(live.record, guard)
+        plan, sink = prompt.plan, RunSink(live.record, guard)
         try:
             with guard.scope:
                 try:
                     with self._pool.lease(plan.backend) as lease:
-                        result = await self._answer(live, message, guard, sink, lease)
+                        result = await self._answer(live, prompt, guard, sink, lease)
                 except BaseException as exc:  # noqa: BLE001  the law says never raise; a plugin may break it
                     stop = stop_in(exc)
                     if stop is not None:
@@ -165,22 +160,22 @@ class Driver:
         return None if guard.ignores_output else result
 
     async def _answer(
-        self, live: LiveTask, message: QueuedPrompt, guard: RunGuard, sink: RunSink, lease: Lease
+        self, live: LiveTask, prompt: QueuedPrompt, guard: RunGuard, sink: RunSink, lease: Lease
     ) -> Result[RunOutput, OhmError]:
-        opened = await self._ready(message.plan, lease, guard)
+        opened = await self._ready(prompt.plan, lease, guard)
         if isinstance(opened, Err):
             return opened
         guard.start()
         live.guard = guard
-        if live.label != message.plan.label:
-            live.label = message.plan.label
+        if live.label != prompt.plan.label:
+            live.label = prompt.plan.label
             live.record.reroute(live.label)
-        prompt = await _assembled(message)
-        answer: object = await opened.ok_value.run(_request(live, message, prompt, guard, sink), sink)
-        return _checked(live, message, answer)
+        text = await _assembled(prompt)
+        answer: object = await opened.ok_value.run(_request(live, prompt, text, guard, sink), sink)
+        return _checked(live, prompt, answer)
 
     async def _ready(self, plan: Plan, lease: Lease, guard: RunGuard) -> Opened:
-        """The backend, open and prepared; an `Err` too if that takes too long."""
+        """Return the backend, open and prepared; an `Err` too if that takes too long."""
         if self._pool.is_ready(plan.backend):
             return await lease.backend()
         guard.prepare()
@@ -192,6 +187,11 @@ class Driver:
         return Err(not_ready(plan.backend))
 
 
+def _runs_again(live: LiveTask, prompt: QueuedPrompt) -> bool:
+    again = prompt.plan.item.again if prompt is live.asked else None
+    return again is not None and not live.task.is_terminal and again(live.task)
+
+
 async def _assembled(prompt: QueuedPrompt) -> str:
     """Return the text for the backend: preface, then prompt. A preface that hangs on a disk costs this run only."""
     preface = prompt.preface
@@ -200,15 +200,15 @@ async def _assembled(prompt: QueuedPrompt) -> str:
     return encodable("\n\n".join(part for part in (preface, prompt.text) if part))
 
 
-def _request(live: LiveTask, message: QueuedPrompt, prompt: str, guard: RunGuard, sink: RunSink) -> RunRequest:
-    """The open run, as its backend sees it."""
-    task, plan = live.task, message.plan
+def _request(live: LiveTask, prompt: QueuedPrompt, text: str, guard: RunGuard, sink: RunSink) -> RunRequest:
+    """Return the request of the open run."""
+    task, plan = live.task, prompt.plan
     earlier = task.runs[live.attempt : -1]
     is_again = 0 < live.attempt == len(task.runs) - 1
     return RunRequest(
         task_id=task.id,
         session_id=task.session_id,
-        prompt=prompt,
+        prompt=text,
         spec=_equipped(plan.spec, task.session_id, sink),
         history=tuple(
             Exchange(prompt=run.prompt, output=run.output or "") for run in (*task.assignment.inherited, *earlier)
@@ -231,7 +231,7 @@ def _equipped(spec: RunSpec, session_id: SessionId, sink: RunSink) -> RunSpec:
 
 
 def _used_in(session_id: SessionId, tool: Tool) -> Tool:
-    """The tool as the subagents of one session call it, whatever the backend tells it."""
+    """Return the tool bound to one session, whatever session the backend names."""
 
     async def execute(call: ToolCall) -> ToolResult:
         try:
@@ -244,8 +244,8 @@ def _used_in(session_id: SessionId, tool: Tool) -> Tool:
     return replace(tool, execute=execute)
 
 
-def _checked(live: LiveTask, message: QueuedPrompt, answer: object) -> Result[RunOutput, OhmError]:
-    """What the backend answered; of one that cannot be recorded, what it has said is kept."""
+def _checked(live: LiveTask, prompt: QueuedPrompt, answer: object) -> Result[RunOutput, OhmError]:
+    """Return the checked result; of an answer that cannot be recorded, the text is kept."""
     try:
         result = answered(answer, live.record.redact)
     except MisfitError as misfit:
@@ -260,7 +260,7 @@ def _checked(live: LiveTask, message: QueuedPrompt, answer: object) -> Result[Ru
         return Err(_crashed(live, detail))
     match result:
         case Ok(output) if not output.summary:
-            summary = message.summary(live.record.redact)
+            summary = prompt.summary(live.record.redact)
             return Ok(RunOutput(text=output.text, summary=summary, exit_code=output.exit_code))
         case _:
             return result
@@ -273,7 +273,7 @@ def _failure(error: OhmError, live: LiveTask) -> Outcome:
 
 
 def _raised(live: LiveTask, error: BaseException) -> OhmError:
-    """What became of a run, or of a task, in which something was raised."""
+    """Return the error of a run, or of a task, in which something was raised."""
     if isinstance(error, anyio.get_cancelled_exc_class()):
         return _crashed(live, "something that it waited for was cancelled")
     live.record.log_crash(error)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from ohm_subagents._orchestrator.run.ledger import BudgetExceeded, Reservation
+from ohm_subagents._orchestrator.ledger import BudgetExceeded, Reservation
 from ohm_subagents._plugins.gate import Grant
 from ohm_subagents.contract.events import GuardTripped, RequestHeld
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -15,7 +15,7 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from ohm_subagents._orchestrator.run.ledger import Ledger
+    from ohm_subagents._orchestrator.ledger import Ledger
     from ohm_subagents._orchestrator.run.task_record import TaskRecord
     from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._plugins.gate import RequestNeed

@@ -34,9 +34,9 @@ from ohm_subagents.contract.events import (
 from ohm_subagents.contract.finalization import FINALIZE
 
 if TYPE_CHECKING:
+    from ohm_subagents._orchestrator.ledger import BudgetExceeded, Ledger
     from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
     from ohm_subagents._orchestrator.run.inbox import TaskInbox
-    from ohm_subagents._orchestrator.run.ledger import BudgetExceeded, Ledger
     from ohm_subagents._orchestrator.run.task_record import TaskRecord
     from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._orchestrator.run.timers import Slot, Timers

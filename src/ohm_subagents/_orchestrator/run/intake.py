@@ -1,4 +1,4 @@
-"""The door: what a backend emits and returns is checked here, once, before any of it is recorded."""
+"""The intake: events and answers of a backend are checked here, once, before any of it is recorded."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from ohm_subagents.contract.text import encodable
 from ohm_subagents.contract.usage import Usage, count_of, money_of
 
 NAME: Final = 200
-"""The longest name that is kept whole: of a call, a tool, a model, a subject."""
+"""Characters of the longest name that is kept whole: of a call, a tool, a model, a subject."""
 SENTENCES: Final = 2000
-"""The longest message, advice or summary that is kept whole."""
+"""Characters of the longest message, advice or summary that is kept whole."""
 PATH: Final = 4096
 NAMELESS: Final = "?"
 CODE: Final = 100
@@ -45,40 +45,40 @@ Record = TypeVar("Record")
 
 
 class MisfitError(Exception):
-    """A value that cannot be recorded; the message says where it stands, and what may stand there."""
+    """A value that cannot be recorded; the message names its place and what is allowed there."""
 
 
 class Seen(NamedTuple):
-    """A value of a backend, and where it stands; `told` takes the secrets out of what is cut or quoted."""
+    """A value of a backend and its place; `redact` is applied before anything is cut or quoted."""
 
     value: object
     where: str
-    told: Callable[[str], str]
+    redact: Callable[[str], str]
 
     def misfit(self, allowed: str) -> NoReturn:
-        """Say what is wrong with it."""
-        wrong = f"{self.where} is {quoted(self.value, self.told)}, and has to be {allowed}"
+        """Raise `MisfitError` with what is allowed."""
+        wrong = f"{self.where} is {quoted(self.value, self.redact)}, and has to be {allowed}"
         raise MisfitError(wrong)
 
     def cut(self, text: str, most: int) -> str:
-        """The text, no longer than that."""
-        return text if len(text) <= most else f"{self.told(text)[: most - 1]}…"
+        """Return the text, no longer than `most`."""
+        return text if len(text) <= most else f"{self.redact(text)[: most - 1]}…"
 
 
 Check = Callable[[Seen], object]
 
 
-def quoted(value: object, told: Callable[[str], str]) -> str:
-    """A value in a message: short and without secrets, whatever it does when it is asked."""
+def quoted(value: object, redact: Callable[[str], str]) -> str:
+    """Return a value for a message: short and without secrets, whatever its `repr` does."""
     try:
-        text = told(encodable(repr(value)))
+        text = redact(encodable(repr(value)))
     except BaseException:  # noqa: BLE001  an object of a plugin may answer anything
         text = f"something of type {type(value).__name__}"
     return text if len(text) <= NAME else f"{text[: NAME - 1]}…"
 
 
 def _text(seen: Seen, *, most: int | None = None) -> str:
-    """A text that can be written down."""
+    """Return a text that can be encoded."""
     value = seen.value
     if not isinstance(value, str):
         seen.misfit("a text")
@@ -87,12 +87,12 @@ def _text(seen: Seen, *, most: int | None = None) -> str:
 
 
 def _name(seen: Seen) -> str:
-    """A text that is told apart from others: one of nothing but blanks is told as nameless."""
+    """Return a name; a blank one becomes `NAMELESS`."""
     name = _text(seen, most=NAME)
     return name if name.strip() else NAMELESS
 
 
-def _if_it_says_something(seen: Seen) -> str:
+def _unless_blank(seen: Seen) -> str:
     text = _text(seen, most=SENTENCES)
     return text if text.strip() else ""
 
@@ -112,7 +112,7 @@ def _number(seen: Seen, *, least: int, below: int) -> int:
     return int(seen.value)
 
 
-def _truth(seen: Seen) -> bool:
+def _boolean(seen: Seen) -> bool:
     if not isinstance(seen.value, bool):
         seen.misfit("True or False")
     return seen.value
@@ -140,17 +140,17 @@ def _usage(seen: Seen) -> Usage:
         if value is not None or not is_money:
             values[name] = money_of(value) if is_money else count_of(value)
             if values[name] is None:
-                Seen(value, f"Usage.{name}", seen.told).misfit("a number")
+                Seen(value, f"Usage.{name}", seen.redact).misfit("a number")
     return Usage(**values)
 
 
 def _made(seen: Seen, *, of: type[Record], checks: Mapping[str, Check]) -> Record:
-    """An object of exactly this class, with checked values; the same one if there is nothing to change."""
+    """Return an object of exactly this class, with checked values."""
     if not isinstance(seen.value, of):
         seen.misfit(f"a {of.__name__}")
     given = {name: getattr(seen.value, name) for name in checks}
     sound: dict[str, Any] = {
-        name: check(Seen(given[name], f"{of.__name__}.{name}", seen.told)) for name, check in checks.items()
+        name: check(Seen(given[name], f"{of.__name__}.{name}", seen.redact)) for name, check in checks.items()
     }
     return of(**sound)
 
@@ -191,16 +191,16 @@ _EVENTS: Final[Mapping[type[RunEvent], Mapping[str, Check]]] = {
 }
 _OUTPUT: Final[Mapping[str, Check]] = {
     "text": _text,
-    "summary": _if_it_says_something,
+    "summary": _unless_blank,
     "exit_code": partial(_if_any, check=partial(_number, least=-EXIT_CODES, below=EXIT_CODES)),
 }
 _ERROR: Final[Mapping[str, Check]] = {
     "code": _code,
     "message": _SENTENCES,
     "advice": _SENTENCES,
-    "summary": _if_it_says_something,
+    "summary": _unless_blank,
     "category": partial(_if_any, check=_category),
-    "retryable": _truth,
+    "retryable": _boolean,
     "task_id": partial(_if_any, check=_NAME),
     "exit_code": _OUTPUT["exit_code"],
     "cause": _SENTENCES,
@@ -216,25 +216,25 @@ _PLAIN: Final[Mapping[type, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
     )
     for of in (TextDelta, ThinkingDelta, ToolStarted, ToolUpdated, ToolEnded, Checkpointed, FileChanged)
 }
-"""The kind, the names and the texts of those that are all text: most of what is ever emitted."""
+"""The kind, the names and the texts of the events that are all text: most of what is ever emitted."""
 
 
-def admitted(event: RunEvent, told: Callable[[str], str]) -> RunEvent:
-    """The event as it may be recorded; raises `MisfitError` for what is none, or has a value of a wrong kind."""
+def admitted(event: RunEvent, redact: Callable[[str], str]) -> RunEvent:
+    """Return the event as it may be recorded; raise `MisfitError` for anything else."""
     plain = _PLAIN.get(type(event))
     if plain is None:
-        return _looked_at(event, told)
+        return _checked(event, redact)
     kind, names, texts = plain
     for name in names:
         text = getattr(event, name)
         if type(text) is not str or not 0 < len(text) <= NAME or not text.isascii() or text.isspace():
-            return _looked_at(event, told)
+            return _checked(event, redact)
     for name in texts:
         text = getattr(event, name)
         if type(text) is not str or not (text.isascii() or _is_writable(text)):
-            return _looked_at(event, told)
+            return _checked(event, redact)
     is_plain = event.kind == kind and (not isinstance(event, ToolEnded) or event.status in _STATUSES)
-    return event if is_plain else _looked_at(event, told)
+    return event if is_plain else _checked(event, redact)
 
 
 def _is_writable(text: str) -> bool:
@@ -245,28 +245,28 @@ def _is_writable(text: str) -> bool:
     return True
 
 
-def _looked_at(event: object, told: Callable[[str], str]) -> RunEvent:
+def _checked(event: object, redact: Callable[[str], str]) -> RunEvent:
     for of, checks in _EVENTS.items():
         if isinstance(event, of):
-            return _made(Seen(event, "Sink.emit", told), of=of, checks=checks)
+            return _made(Seen(event, "Sink.emit", redact), of=of, checks=checks)
     wrong = f"Sink.emit takes a RunEvent, not {type(event).__name__}."
     raise MisfitError(wrong)
 
 
-def answered(answer: object, told: Callable[[str], str]) -> Result[RunOutput, OhmError]:
-    """What a backend returned, as it may be recorded; raises `MisfitError` for anything else."""
+def answered(answer: object, redact: Callable[[str], str]) -> Result[RunOutput, OhmError]:
+    """Return the result of a backend as it may be recorded; raise `MisfitError` for anything else."""
     match answer:
         case Ok(RunOutput() as output):
-            return Ok(output if _is_plain(output) else _made(Seen(output, "Ok", told), of=RunOutput, checks=_OUTPUT))
+            return Ok(output if _is_plain(output) else _made(Seen(output, "Ok", redact), of=RunOutput, checks=_OUTPUT))
         case Err(OhmError() as error):
-            return Err(bounded(error, told))
+            return Err(bounded(error, redact))
         case _:
             wrong = f"it returned {type(answer).__name__}, not a Result of a RunOutput"
             raise MisfitError(wrong)
 
 
 def _is_plain(output: RunOutput) -> bool:
-    """Whether it may be recorded as it is: most answers of processes and of models are ASCII, and nothing else."""
+    """Return True if it may be recorded as it is: most answers of processes and models are ASCII and nothing else."""
     text, summary = output.text, output.summary
     return (
         type(output) is RunOutput
@@ -278,6 +278,6 @@ def _is_plain(output: RunOutput) -> bool:
     )
 
 
-def bounded(error: OhmError, told: Callable[[str], str]) -> OhmError:
-    """The error with values of the right kinds, and no sentence too long to be told of."""
-    return _made(Seen(error, "Err", told), of=OhmError, checks=_ERROR)
+def bounded(error: OhmError, redact: Callable[[str], str]) -> OhmError:
+    """Return the error with values of the right kinds, and sentences cut to `SENTENCES`."""
+    return _made(Seen(error, "Err", redact), of=OhmError, checks=_ERROR)

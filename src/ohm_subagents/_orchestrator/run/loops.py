@@ -1,4 +1,4 @@
-"""Whether a run goes in circles. Pure: it is told of tool calls and says what is to be done."""
+"""The loop guard: finds a run that repeats its tool calls. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Trip:
-    """A rule was met: what to do, and the fact in one sentence."""
+    """A rule that was met.
+
+    Fields:
+        step: what to do about it.
+        message: the fact, in one sentence.
+    """
 
     step: LoopStep
     message: str
@@ -29,11 +34,11 @@ class LoopWatch:
         self._alternating = 0
         self._result: tuple[str, str] | None = None
         self._same_results = 0
-        self._is_told = False
+        self._is_warned = False
         self._taken: dict[str, int] = {}
 
     def called(self, tool: str, args: str) -> Trip | None:
-        """A tool call began."""
+        """Count a tool call that began."""
         if tool in self._policy.polling:
             return None
         call = f"{tool}:{_canonical(args)}"
@@ -56,8 +61,8 @@ class LoopWatch:
         )
 
     def answered(self, tool: str, text: str) -> Trip | None:
-        """A tool call ended."""
-        self._is_told = False
+        """Count a tool call that ended."""
+        self._is_warned = False
         if tool in self._policy.polling or not text:
             return None
         self._same_results = self._same_results + 1 if (tool, text) == self._result else 1
@@ -70,23 +75,23 @@ class LoopWatch:
         )
 
     def _trip(self, rule: str, count: int, limit: int, message: str) -> Trip | None:
-        """The next step of a rule that is met; calls made at once take one, for nobody could be told between them."""
+        """Return the next step of a rule that is met; calls made at once take one, as no warning fits between them."""
         steps = self._policy.steps
         if not limit or not steps:
             return None
         if count < limit:
             self._taken[rule] = 0
             return None
-        if self._is_told:
+        if self._is_warned:
             return None
-        self._is_told = True  # until a result comes back
+        self._is_warned = True  # until a result comes back
         taken = self._taken.get(rule, 0)
         self._taken[rule] = taken + 1
         return Trip(steps[min(taken, len(steps) - 1)], message)
 
 
 def _canonical(args: str) -> str:
-    """The arguments with their keys in order (000): models write the same call in different ways."""
+    """Return the arguments with their keys in order: models write the same call in different ways."""
     try:
         return json.dumps(json.loads(args), sort_keys=True, ensure_ascii=False)
     except (ValueError, RecursionError):

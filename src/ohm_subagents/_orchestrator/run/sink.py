@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.events import RunEvent
 
 MAX_NOTES: Final = 100
-"""So many diagnostics of one run are kept."""
+"""The number of diagnostics of one run that are kept."""
 TOO_MANY: Final = Diagnostic(
     subject="diagnostics", message=f"The backend said more than this: {MAX_NOTES} diagnostics of a run are kept."
 )

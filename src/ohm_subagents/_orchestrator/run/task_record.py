@@ -105,8 +105,8 @@ class TaskRecord:
         if self._redactor is None:
             logger.error("backend.raised", task_id=task.id, backend=task.assignment.backend, exc_info=error)
             return
-        told = self._redactor.text("".join(traceback.format_exception(error)))
-        logger.error("backend.raised", task_id=task.id, backend=task.assignment.backend, traceback=told)
+        shown = self._redactor.text("".join(traceback.format_exception(error)))
+        logger.error("backend.raised", task_id=task.id, backend=task.assignment.backend, traceback=shown)
 
 
 def _nothing() -> None:

@@ -1,4 +1,4 @@
-"""Turns at a model provider: so many requests at once, and nobody rushes a provider that asked to slow down."""
+"""Turns at a model provider: a limit of requests at once, and a common wait after a refusal."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 FIRST_BACKOFF_S: Final = 0.5
 MAX_WAIT_S: Final = 60.0
-"""Who is asked to wait longer than this gives up instead: the caller can decide better. The others wait so long."""
+"""A request that is to wait longer is given up, as its caller can decide better; the others wait so long."""
 
 
 class _Line:
-    """The requests to one provider. `backoff_s` is 0 while nobody was refused."""
+    """The requests to one provider; `backoff_s` is 0 until one is refused."""
 
     def __init__(self, limit: float) -> None:
         self.slots = anyio.CapacityLimiter(limit)
@@ -30,7 +30,7 @@ class _Line:
 
 
 class _Probe:
-    """The one request that tries first."""
+    """The one request that tries first after a refusal."""
 
     def __init__(self, line: _Line) -> None:
         self._line = line
@@ -38,13 +38,13 @@ class _Probe:
         self._is_over = False
 
     def got_through(self) -> None:
-        """The provider answers again, unless it refused meanwhile."""
+        """Note that the provider answers again, unless it refused meanwhile."""
         if not self._is_over and self._line.refusals == self._refusals:
             self._line.backoff_s = 0.0
         self.end()
 
     def end(self) -> None:
-        """Let the next one see."""
+        """Let the next request try."""
         if not self._is_over:
             self._is_over = True
             self._line.probe.release()
@@ -53,8 +53,8 @@ class _Probe:
 class Throttle:
     """One line a provider, shared by every run of an `Ohm`. `jitter` gives numbers from 0 to 1.
 
-    After a refusal everybody waits; then one request goes out alone, and the others follow it spread over a window,
-    once it got through.
+    After a refusal all requests wait; then one goes out alone, and the others follow it spread over a window, once it
+    got through.
     """
 
     def __init__(self, *, jitter: Callable[[], float]) -> None:
@@ -64,17 +64,16 @@ class Throttle:
         self._retries = 0
 
     def configure(self, *, limits: Mapping[str, int], retries: int) -> None:
-        """New limits, from now on."""
+        """Set new limits, from now on."""
         self._limits = limits
         self._retries = retries
         for provider, line in self._lines.items():
             line.slots.total_tokens = limits.get(provider, math.inf)
 
     def refused(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
-        """The provider refused a request. Whether to ask again.
+        """Note that the provider refused a request; return whether to ask again.
 
-        If so, everybody waits: as long as the provider asked for, else a random part of a time that doubles with each
-        attempt.
+        If so, all wait: as long as the provider asked for, else a random part of a time that doubles with each attempt.
         """
         line = self._line(provider)
         line.refusals += 1
@@ -87,9 +86,9 @@ class Throttle:
     async def turn(
         self, provider: str, *, held: Callable[[RequestHeld], None], released: Callable[[], None]
     ) -> AsyncGenerator[Callable[[], None] | None]:
-        """Wait for a turn and hold it until the context is left; `held` and `released` are told of a wait.
+        """Wait for a turn and hold it until the context is left; `held` and `released` are called around a wait.
 
-        A request that tries first gets something to call when the provider begins to answer: the others need not wait
+        A request that tries first gets a function to call when the provider begins to answer: the others need not wait
         until it is done.
         """
         line = self._line(provider)
@@ -113,7 +112,7 @@ class Throttle:
             line.slots.release_on_behalf_of(request)
 
     async def _wait(self, line: _Line, provider: str, held: Callable[[RequestHeld], None]) -> bool:
-        """Until the provider may be asked again; says whether this request is the one that tries first."""
+        """Wait until the provider may be asked again; return True if this request is the one that tries first."""
         held(RequestHeld(provider=provider, why="rate_limit"))
         while line.backoff_s > 0:
             window_s = line.backoff_s
@@ -126,11 +125,11 @@ class Throttle:
             if is_probe:
                 return True
             line.probe.release()
-            await anyio.sleep(window_s * self._jitter())  # and somebody may have been refused meanwhile
+            await anyio.sleep(window_s * self._jitter())  # and another one may have been refused meanwhile
         return False
 
     async def _opened(self, line: _Line) -> bool:
-        """Once the time is over that the provider asked for; False when somebody got through meanwhile."""
+        """Wait for the time that the provider asked for; return False if another request got through meanwhile."""
         if line.backoff_s == 0:
             return False
         await anyio.sleep(max(0.0, line.open_at - anyio.current_time()))
