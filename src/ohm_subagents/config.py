@@ -12,11 +12,14 @@ from ohm_subagents._config.limits import (
 )
 from ohm_subagents._config.load import FILE_NAME as CONFIG_FILE
 from ohm_subagents._config.load import LoadedConfig, load_config
-from ohm_subagents._config.painter import AzurePainter, GooglePainter, OpenAIPainter, Painter
 from ohm_subagents._config.permissions import Permissions
 from ohm_subagents._config.schema import (
+    AzurePainter,
     Features,
+    GooglePainter,
     OhmConfig,
+    OpenAIPainter,
+    Painter,
     Provider,
     ProviderModel,
 )

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.accept import accepted
+from ohm_subagents._config.entries import SECTION, SETTINGS, is_like, of_entries
 from ohm_subagents._config.layers import object_at, with_value, without_values
 from ohm_subagents._config.limits import Budgeted
-from ohm_subagents._config.protected import SECTION, SETTINGS, is_like, of_entries
 from ohm_subagents._config.subagents import EVERY, SubagentEntry
 from ohm_subagents.contract.profile import fold_id
 

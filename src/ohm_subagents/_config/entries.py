@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from pydantic.alias_generators import to_camel
-
 from ohm_subagents._config.accept import meant_key
-from ohm_subagents._config.layers import merged
+from ohm_subagents._config.layers import merged, object_at
 from ohm_subagents._config.subagents import RESERVED_IDS, Subagents
 from ohm_subagents.contract.profile import fold_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pydantic import JsonValue
 
@@ -25,8 +24,28 @@ if TYPE_CHECKING:
 
 _SECTIONS: Final = ("profiles", "backends", "limits", "loop", "maxrequests")
 _LIKENESS: Final = 0.8
+_LIKE: Final = 0.75
 SHOWN_BY: Final = "`ohm config schema`"
-_FIELDS: Final = frozenset(to_camel(name) for name in Subagents.model_fields)
+SECTION: Final = "subagents"
+SETTINGS: Final = frozenset(field.alias or name for name, field in Subagents.model_fields.items())
+"""The keys of `subagents` that are no subagent."""
+
+
+@lru_cache(maxsize=1024)  # the same few keys, for each layer of each file
+def is_like(key: str, names: tuple[str, ...]) -> bool:
+    """Return True if a key is one of the names, or one of them misspelt."""
+    return bool(get_close_matches(fold_id(key), names, n=1, cutoff=_LIKE))
+
+
+def of_entries(layer: Layer, names: tuple[str, ...]) -> Iterator[tuple[KeyPath, JsonValue]]:
+    """Yield what the entry of each subagent has under such a key, also misspelt, so that no rule is lost with a letter.
+
+    The long form comes before the short form, which wins.
+    """
+    for prefix in ((SECTION, "profiles"), (SECTION,)):
+        for name, entry in object_at(layer.values, prefix).items():
+            if isinstance(entry, dict) and (len(prefix) == 2 or name not in SETTINGS):
+                yield from (((*prefix, name, key), value) for key, value in entry.items() if is_like(key, names))
 
 
 def unified(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
@@ -38,13 +57,13 @@ def unified(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
     _fold_providers(places, values, ("providers",), below)
     section = values.get("subagents")
     if isinstance(section, dict):
-        kept = {key: value for key, value in section.items() if key in _FIELDS}
+        kept = {key: value for key, value in section.items() if key in SETTINGS}
         _fold_providers(places, kept, ("subagents", "maxRequests"), below)
         profiles = section.get("profiles", {})
         if isinstance(profiles, dict):
             entries: dict[str, JsonValue] = {}
             long_form: list[KeyPath] = [("subagents", "profiles", key) for key in profiles]
-            short_form: list[KeyPath] = [("subagents", key) for key in section if key not in _FIELDS]
+            short_form: list[KeyPath] = [("subagents", key) for key in section if key not in SETTINGS]
             for path in (*long_form, *short_form):
                 value = profiles[path[-1]] if len(path) == 3 else section[path[-1]]
                 reason = _refusal(path, value)
@@ -76,7 +95,7 @@ def _refusal(path: KeyPath, value: JsonValue) -> str:
     if not profile_id:
         return "names no subagent; it is ignored."
     if len(path) == 2 and not isinstance(value, dict):
-        advice = meant_key(path[-1], sorted(_FIELDS), SHOWN_BY)
+        advice = meant_key(path[-1], sorted(SETTINGS), SHOWN_BY)
         return f"is not known, and is ignored. {advice} A subagent's entry is an object."
     return ""
 
@@ -88,7 +107,7 @@ def _meant(profile_id: str) -> str | None:
 
 
 def _exact(profile_id: str) -> str:
-    return next(name for name in _FIELDS if name.lower() == profile_id)
+    return next(name for name in SETTINGS if name.lower() == profile_id)
 
 
 def _by_beginning(places: Iterable[KeyPath]) -> Mapping[KeyPath, list[KeyPath]]:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.accept import accepted
+from ohm_subagents._config.entries import SECTION
 from ohm_subagents._config.env import config_dir, environment
 from ohm_subagents._config.fold import Folded
 from ohm_subagents._config.layers import Layer, leaves, object_at, read_file, read_mapping
 from ohm_subagents._config.permissions import Permissions, merge
-from ohm_subagents._config.protected import SECTION
 from ohm_subagents._config.reading import Reading
 from ohm_subagents._config.reading import read as read_layer
 from ohm_subagents._config.regular_file import is_one_place

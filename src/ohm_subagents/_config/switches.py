@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._config.entries import is_like
 from ohm_subagents._config.layers import with_value, without_values
-from ohm_subagents._config.protected import is_like
 from ohm_subagents._config.schema import FEATURES
 from ohm_subagents._config.values import shown, switch
 

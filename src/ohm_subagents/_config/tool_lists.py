@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._config.entries import of_entries
 from ohm_subagents._config.layers import without_values
-from ohm_subagents._config.protected import of_entries
 from ohm_subagents._config.tool_rules import ToolRules, has_tool, merge_tools
 from ohm_subagents._config.values import shown
 from ohm_subagents.contract.profile import fold_id

@@ -16,7 +16,7 @@ from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_patte
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 MAX_INTEGER: Final = 2**53 - 1
 _SHOWN: Final = 60
@@ -48,34 +48,35 @@ def _switch(value: object) -> bool:
 
 def _short_switch(value: object) -> bool:
     """Read a switch for which the contract knows 1, true, yes and on, but not `enabled`."""
-    word = value.strip().lower() if isinstance(value, str) else value
-    if word in {"enabled", "disabled"}:
-        raise expected("true or false")
-    return _switch(value)
+    return _switch("" if isinstance(value, str) and value.strip().lower() in {"enabled", "disabled"} else value)
 
 
 def _flag(value: object) -> bool:
     """Read a switch for which the contract knows these words only."""
-    words = {"1": True, "true": True, "0": False, "false": False}
-    meaning = words.get(value.strip().lower()) if isinstance(value, str) else value
-    if not isinstance(meaning, bool):
+    word = value.strip().lower() if isinstance(value, str) else value
+    if not isinstance(word, bool) and word not in {"1", "true", "0", "false"}:
         raise expected("1, true, 0 or false")
-    return meaning
+    return word in {True, "1", "true"}
 
 
-def _positive_integer(value: object) -> int:
-    return _integer(value, least=1, what="a positive integer")
+def _integer(least: int, what: str) -> Callable[[object], int]:
+    def read(value: object) -> int:
+        whole = int(value) if isinstance(value, float) and value.is_integer() else value
+        if isinstance(whole, bool) or not isinstance(whole, int) or not least <= whole <= MAX_INTEGER:
+            raise expected(what)
+        return whole
+
+    return read
 
 
-def _whole_number(value: object) -> int:
-    return _integer(value, least=0, what="an integer, 0 or more")
+def _text(pattern: str, what: str, *, kind: str = "ohm") -> Callable[[object], str]:
+    def read(value: object) -> str:
+        text = value.strip() if isinstance(value, str) else ""
+        if not re.fullmatch(pattern, text):
+            raise expected(what, kind=kind)
+        return text
 
-
-def _integer(value: object, *, least: int, what: str) -> int:
-    whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    if isinstance(whole, bool) or not isinstance(whole, int) or not least <= whole <= MAX_INTEGER:
-        raise expected(what)
-    return whole
+    return read
 
 
 def _amount(value: object) -> Decimal:
@@ -90,16 +91,7 @@ def _amount(value: object) -> Decimal:
     return amount
 
 
-def _line(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise expected("a text that is not blank")
-    return value.strip()
-
-
-def _key(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise expected("a text that is not blank", kind=SECRET)
-    return value.strip()
+_line = _text(r"[\s\S]+", "a text that is not blank")
 
 
 def _one_or_more(value: object) -> object:
@@ -141,26 +133,18 @@ def _model_if_any(value: object) -> ModelPattern | UnclearModel:
     return parsed.ok_value
 
 
-def _web_address(value: object) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"https?://\S+", value.strip()):
-        raise expected("an address that begins with http:// or https://")
-    return value.strip()
-
-
-def _variable_name(value: object) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value.strip()):
-        raise expected("the name of an environment variable, never a key itself", kind=SECRET)
-    return value.strip()
-
-
 Flag: TypeAlias = Annotated[bool, BeforeValidator(_flag)]
 Switch: TypeAlias = Annotated[bool, BeforeValidator(_switch)]
 ShortSwitch: TypeAlias = Annotated[bool, BeforeValidator(_short_switch)]
 PositiveInt: TypeAlias = Annotated[
-    int, BeforeValidator(_positive_integer), WithJsonSchema({"type": "integer", "minimum": 1})
+    int,
+    BeforeValidator(_integer(1, "a positive integer")),
+    WithJsonSchema({"type": "integer", "minimum": 1}),
 ]
 WholeNumber: TypeAlias = Annotated[
-    int, BeforeValidator(_whole_number), WithJsonSchema({"type": "integer", "minimum": 0})
+    int,
+    BeforeValidator(_integer(0, "an integer, 0 or more")),
+    WithJsonSchema({"type": "integer", "minimum": 0}),
 ]
 Amount: TypeAlias = Annotated[
     Decimal,
@@ -172,7 +156,7 @@ Amount: TypeAlias = Annotated[
 ]
 """An amount of money, kept exactly and shown as text."""
 Line: TypeAlias = Annotated[str, BeforeValidator(_line)]
-Key: TypeAlias = Annotated[str, BeforeValidator(_key)]
+Key: TypeAlias = Annotated[str, BeforeValidator(_text(r"[\s\S]+", "a text that is not blank", kind=SECRET))]
 """A key, or the place of one; no part of it is ever shown."""
 Names: TypeAlias = Annotated[tuple[Line, ...], BeforeValidator(_one_or_more)]
 """A list of texts; a text is a list of one."""
@@ -192,8 +176,11 @@ ConfiguredModel: TypeAlias = Annotated[
     _MODEL_SCHEMA,
 ]
 """A model, or a text that is none, which keeps a subagent from running on another one."""
-WebAddress: TypeAlias = Annotated[str, BeforeValidator(_web_address)]
-VariableName: TypeAlias = Annotated[str, BeforeValidator(_variable_name)]
+WebAddress: TypeAlias = Annotated[
+    str, BeforeValidator(_text(r"https?://\S+", "an address that begins with http:// or https://"))
+]
+_VARIABLE: Final = "the name of an environment variable, never a key itself"
+VariableName: TypeAlias = Annotated[str, BeforeValidator(_text(r"[A-Za-z_][A-Za-z0-9_]*", _VARIABLE, kind=SECRET))]
 
 _ALLOWED: Final[Mapping[str, str]] = {
     "model_type": "an object",
