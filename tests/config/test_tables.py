@@ -35,9 +35,19 @@ def test_every_field_has_a_row_with_what_it_accepts_and_a_meaning():
     assert rows["subagents.<id>.budget.costUsd"][1] == "number or decimal text above 0"
     assert rows["providers.<name>.apiKeyEnv"][1] == "text"
     assert {"subagents.<id>.model", "subagents.<id>.tools.allow", "subagents.<id>.limits.softMs"} <= set(rows)
-    assert all(row[1] and row[3] for row in rows.values())
+    assert all(row[1] and row[3] and row[4] for row in rows.values())
     tops = {key.partition(".")[0] for key in rows}
     assert tops == {field.alias for field in OhmConfig.model_fields.values()}
+
+
+def test_every_field_says_what_a_projects_file_may_do_with_it():
+    may = {row[0].strip("`"): row[4] for row in cells(config_table())}
+    assert may["providers.<name>.baseUrl"] == may["subagents.loop.polling"] == "not set it"
+    assert may["subagents.<id>.limits.capMs"] == may["subagents.maxRequests.<provider>"] == "lower it"
+    assert may["subagents.permissions.default"] == may["subagents.<id>.tools.allow"] == "tighten it"
+    assert may["features.subagents"] == "switch it off"
+    assert may["subagents.<id>.model"] == "set it if trusted"
+    assert may["outputMaxChars"] == "lower it, or set it if trusted"
 
 
 def test_the_json_schema_shows_every_key_as_it_is_written():

@@ -90,21 +90,28 @@ def _policies(schema: type[BaseModel], layer: Layer) -> Iterator[tuple[KeyPath, 
         if not isinstance(value, dict) or merge is USER_ONLY:
             yield path, merge
             return
-        fields = _fields(annotation)
-        members = get_args(annotation)[-1] if get_origin(annotation) is Mapping else None
         for key, inner in value.items():
-            own = fields.get(key)
-            if own is not None:
-                yield from walk(own.annotation, _policy(own, merge), inner, (*path, key))
-            else:
-                users = key in merge.users_members
-                yield from walk(members, USER_ONLY if users else merge, inner, (*path, key))
+            yield from walk(*_member(annotation, merge, key), inner, (*path, key))
 
     yield from walk(schema, REPLACE, {**layer.values}, ())
 
 
-def _policy(own: FieldInfo, inherited: Merge) -> Merge:
-    return next((one for one in own.metadata if isinstance(one, Merge)), inherited)
+def policy(schema: type[BaseModel], path: KeyPath) -> Merge:
+    """Return the policy of a field, by its path in a file."""
+    annotation: object = schema
+    merge = REPLACE
+    for key in path:
+        annotation, merge = _member(annotation, merge, key)
+    return merge
+
+
+def _member(annotation: object, merge: Merge, key: str) -> tuple[object, Merge]:
+    """Return the type and the policy of a member of an object, which has that of the object unless it has its own."""
+    own = _fields(annotation).get(key)
+    if own is not None:
+        return own.annotation, next((one for one in own.metadata if isinstance(one, Merge)), merge)
+    members = get_args(annotation)[-1] if get_origin(annotation) is Mapping else None
+    return members, USER_ONLY if key in merge.users_members else merge
 
 
 @cache

@@ -50,6 +50,8 @@ class Merge:
     """For one that its user does not trust."""
     because: Callable[[Refused], str]
     """Say why a value does not count, and what would help, after `'key' is value, which has no effect: `."""
+    project: str
+    """In the reference: what a project's file may do with the field."""
     quotes: bool = True
     """Quote the value in the diagnostic; False where it may hold a secret."""
     users_members: frozenset[str] = frozenset()
@@ -150,42 +152,57 @@ def _off_below(refused: Refused) -> str:
     return "the default is false" if refused.origin == "default" else f"{refused.origin} says false"
 
 
-def _unless_trusted(untrusted: Meet, *, quotes: bool = True, users_members: frozenset[str] = frozenset()) -> Merge:
-    return Merge(trusted=_given, untrusted=untrusted, because=_no_trust, quotes=quotes, users_members=users_members)
+def _unless_trusted(
+    project: str, untrusted: Meet, *, quotes: bool = True, users_members: frozenset[str] = frozenset()
+) -> Merge:
+    return Merge(
+        trusted=_given,
+        untrusted=untrusted,
+        because=_no_trust,
+        project=f"{project}set it if trusted",
+        quotes=quotes,
+        users_members=users_members,
+    )
 
 
-REPLACE: Final = _unless_trusted(_in_force)
+REPLACE: Final = _unless_trusted("", _in_force)
 """A trusted project's value replaces the one in force; another says nothing. The policy of a field that names none."""
-USER_ONLY: Final = Merge(trusted=_in_force, untrusted=_in_force, because=_no_trust)
+USER_ONLY: Final = Merge(trusted=_in_force, untrusted=_in_force, because=_no_trust, project="not set it")
 """No project sets it."""
-LOWEST: Final = Merge(trusted=_lower, untrusted=_lower, because=_too_high)
+LOWEST: Final = Merge(trusted=_lower, untrusted=_lower, because=_too_high, project="lower it")
 """The lower number counts, of any project."""
-CEILING: Final = Merge(trusted=_lower, untrusted=_lower, because=_too_high, is_ceiling=True)
+CEILING: Final = Merge(trusted=_lower, untrusted=_lower, because=_too_high, project="lower it", is_ceiling=True)
 """The same, and it is held against a profile's file as well."""
 LOWEST_COUNT: Final = Merge(
-    trusted=_lower_count, untrusted=_lower_count, because=lambda refused: f"{_too_high(refused)}, and not 0"
+    trusted=_lower_count,
+    untrusted=_lower_count,
+    because=lambda refused: f"{_too_high(refused)}, and not 0",
+    project="lower it, not to 0",
 )
 """The lower count counts, of any project; 0 is the highest."""
-DENY_WINS: Final = Merge(trusted=_both, untrusted=_both, because=_off_below)
+RULES: Final = Merge(trusted=_in_force, untrusted=_in_force, because=_no_trust, project="tighten it")
+"""Rules of several files that are joined when they are read (`permissions`, `tool_rules`)."""
+DENY_WINS: Final = Merge(trusted=_both, untrusted=_both, because=_off_below, project="switch it off")
 """Any project switches it off, none switches it on."""
 BACKEND: Final = Merge(
     trusted=_backend(is_trusted=True),
     untrusted=_backend(is_trusted=False),
     because=lambda refused: backend_refusal(refused.value),
+    project="choose `none`, or `interactive-sdk` if trusted",
 )
 """One that the user has chosen, or one that a project of its trust may choose."""
-LOWER: Final = _unless_trusted(_lower)
+LOWER: Final = _unless_trusted("lower it, or ", _lower)
 """The lower number counts, unless the project is trusted."""
-HIGHER: Final = _unless_trusted(_higher)
+HIGHER: Final = _unless_trusted("raise it, or ", _higher)
 """The higher number counts, unless the project is trusted."""
-OFF: Final = _unless_trusted(_both)
+OFF: Final = _unless_trusted("switch it off, or ", _both)
 """It is only switched off, unless the project is trusted."""
-INTERSECT: Final = _unless_trusted(_common)
+INTERSECT: Final = _unless_trusted("leave some out, or ", _common)
 """What both lists name, unless the project is trusted."""
-OPTIONS: Final = _unless_trusted(_in_force, quotes=False, users_members=frozenset({"delegate", "sticky"}))
+OPTIONS: Final = _unless_trusted("", _in_force, quotes=False, users_members=frozenset({"delegate", "sticky"}))
 """Options of suites, which may hold secrets. Those of two suites say which files are read and written."""
 
 
 def earlier(*order: str) -> Merge:
     """Make a policy by which the word that is earlier in `order` counts, unless the project is trusted."""
-    return _unless_trusted(_earlier(order))
+    return _unless_trusted("choose an earlier one, or ", _earlier(order))

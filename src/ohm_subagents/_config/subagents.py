@@ -19,7 +19,7 @@ from ohm_subagents._config.limits import (
     OwnLoop,
     limit_sources,
 )
-from ohm_subagents._config.merge import BACKEND, CEILING, LOWER, LOWEST, LOWEST_COUNT, OFF, USER_ONLY, earlier
+from ohm_subagents._config.merge import BACKEND, CEILING, LOWER, LOWEST, LOWEST_COUNT, OFF, RULES, USER_ONLY, earlier
 from ohm_subagents._config.permissions import OPEN, Permissions
 from ohm_subagents._config.section import Section
 from ohm_subagents._config.tool_rules import ToolRules
@@ -35,14 +35,15 @@ class SubagentEntry(Section):
 
     model: ConfiguredModel | None = Field(default=None, description="The model of this subagent.")
     backend: Annotated[Line | None, BACKEND] = Field(default=None, description="The backend of this subagent.")
-    tools: (
+    tools: Annotated[
         Annotated[
             InstanceOf[ToolRules],
             PlainSerializer(ToolRules.as_json, return_type=JsonObject),
             WithJsonSchema(ToolRules.json_schema()),
         ]
-        | None
-    ) = Field(default=None, description="The child tools of this subagent.")
+        | None,
+        RULES,
+    ] = Field(default=None, description="The child tools of this subagent.")
     primary: Annotated[Switch | None, OFF] = Field(
         default=None, description="Whether this subagent is a direct tool besides; null is as its profile says."
     )
@@ -127,6 +128,7 @@ class Subagents(Section):
         InstanceOf[Permissions],
         PlainSerializer(Permissions.as_json, return_type=JsonObject),
         WithJsonSchema(Permissions.json_schema()),
+        RULES,
     ] = Field(default=OPEN, description="Which subagents may run.")
     profiles: Mapping[str, SubagentEntry] = Field(
         default={}, description="The long form of `subagents.<id>`; the short form wins."

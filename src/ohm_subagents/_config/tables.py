@@ -18,6 +18,7 @@ from ohm_subagents._config.env import (
     STICKY_CHILD_VARIABLE,
     VARIABLES,
 )
+from ohm_subagents._config.fold import policy
 from ohm_subagents._config.schema import OhmConfig
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class _Row:
     accepted: str
     default: str
     meaning: str
+    project: str = ""
 
 
 def config_schema() -> dict[str, JsonValue]:
@@ -70,9 +72,13 @@ def _untitled(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def config_table() -> str:
-    """Return a Markdown table of every field of ohm.json: what it accepts, its default, its meaning."""
-    rows = (f"| `{'.'.join(row.path)}` | {row.accepted} | {row.default} | {row.meaning} |" for row in _rows())
-    return "\n".join(("| field | accepts | default | meaning |", "| --- | --- | --- | --- |", *rows))
+    """Return a Markdown table of every field of ohm.json: its values, default, meaning, and what a project may do."""
+    rows = (
+        f"| `{'.'.join(row.path)}` | {row.accepted} | {row.default} | {row.meaning} | {row.project} |"
+        for row in _rows()
+    )
+    head = "| field | accepts | default | meaning | a project's file may |"
+    return "\n".join((head, "| --- | --- | --- | --- | --- |", *rows))
 
 
 _DELEGATED: Final = _Row(
@@ -128,7 +134,14 @@ def _walk(
         yield from _walk(about, (*path, _MEMBER.get(path[-1], "<id>")), definitions, note)
     elif path != ("$schema",):
         meaning = " ".join(filter(None, (str(schema.get("description", "")), note)))
-        yield _Row(path=path, accepted=_accepted(schema), default=_default(schema), meaning=meaning)
+        written = ("subagents", "profiles", *path[1:]) if path[:2] == ("subagents", "<id>") else path
+        yield _Row(
+            path=path,
+            accepted=_accepted(schema),
+            default=_default(schema),
+            meaning=meaning,
+            project=policy(OhmConfig, written).project,
+        )
 
 
 def _resolved(schema: Mapping[str, JsonValue], definitions: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
