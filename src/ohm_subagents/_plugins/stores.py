@@ -1,4 +1,4 @@
-"""What a store of tasks promises, and how a plugin offers one."""
+"""The contract of a store of tasks, and the spec by which a plugin offers one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ohm_subagents.contract.task import Task
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionPolicy:
-    """How long and how many tasks are kept."""
+    """Limits for the tasks that are kept."""
 
     retention_ms: int = 86_400_000
     """A settled task can be looked up for so many milliseconds."""
@@ -34,7 +34,7 @@ class RetentionPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskQuery:
-    """Which tasks to list; what is None or empty does not choose."""
+    """A choice of tasks; a field that is None or empty chooses all."""
 
     status: str | None = None
     """Only tasks of this status."""
@@ -63,17 +63,17 @@ class Store(Protocol):
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What was found since the store was opened: tasks that were salvaged, recovered or lost."""
+        """Messages since the store was opened: about tasks that were salvaged, recovered or lost."""
         ...
 
     @property
     def place(self) -> str | None:
-        """Where the tasks are kept; None if they are gone with the process."""
+        """The path or address of the tasks; None if they end with the process."""
         ...
 
     @property
     def first_sequence(self) -> int:
-        """Where the numbers of new task ids begin, so that processes that share a store never give the same."""
+        """The number of the first new task id, such that processes that share a store never give the same."""
         ...
 
     def count(self, query: TaskQuery | None = None) -> int:
@@ -137,7 +137,7 @@ class StoreRequest:
     clock: Clock
     """Gives the time in epoch milliseconds."""
     policy: RetentionPolicy
-    """How long tasks are kept; it may change later by `Store.retain`."""
+    """The limits for what is kept; `Store.retain` may change them later."""
     sync: Literal["normal", "full"] = "normal"
     """With `full`, what was flushed survives a power cut too."""
     name_of: Callable[[str], str] = str
@@ -155,4 +155,4 @@ class StoreSpec:
     summary: str
     """One sentence for people."""
     open: Callable[[StoreRequest], AbstractAsyncContextManager[Store]]
-    """Open the store; on leaving, flush and close it. Raise OSError where it cannot be used: its text is told."""
+    """Open the store; on leaving, flush and close it. Raise OSError, with the reason, where it cannot be used."""

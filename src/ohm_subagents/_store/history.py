@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 CALLS: Final = (ToolStarted, ToolUpdated, ToolEnded)
 COUNTED: Final = (TextDelta, AgentEnded, *CALLS)
-"""What `event_total` of a task counts."""
+"""The events that `event_total` of a task counts."""
 
 
 def events_of(task: Task) -> tuple[Recorded, ...]:

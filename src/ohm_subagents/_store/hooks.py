@@ -50,8 +50,8 @@ async def open_store(chosen: str, specs: Mapping[str, StoreSpec], request: Store
         except OSError as exc:
             severity: Severity = "warning" if chosen in specs else "error"
             message = f"Tasks are kept in memory only: {exc}."
-            told = Diagnostic(subject="subagents.store", message=message, severity=severity)
-            store = MemoryStore(request.clock, request.policy, diagnostics=(told,))
+            diagnostic = Diagnostic(subject="subagents.store", message=message, severity=severity)
+            store = MemoryStore(request.clock, request.policy, diagnostics=(diagnostic,))
         yield store
 
 

@@ -66,7 +66,7 @@ class MemoryStore:
     def restore(
         self, tasks: Iterable[Task], expired: Mapping[TaskId, str], hidden: Mapping[TaskId, Hidden] = _NOTHING
     ) -> None:
-        """Take in tasks of an earlier process, and what is known of those that are gone."""
+        """Take in tasks of an earlier process, and why others were removed."""
         self._hidden.update(hidden)
         for task_id, why in expired.items():
             self._retention.remember(task_id, why)
@@ -87,7 +87,7 @@ class MemoryStore:
         """Nothing survives this process."""
 
     def _evict(self) -> None:
-        """What makes room for others is gone for good: first what is past its time."""
+        """Remove for good what makes room for others: first what is past its time."""
         while self._hidden and len(self._tasks) + len(self._hidden) > self._retention.policy.max_entries:
             self._hidden.popitem(last=False)
         for task_id in self._retention.evicted(len(self._tasks)):

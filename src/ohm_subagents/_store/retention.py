@@ -1,4 +1,4 @@
-"""What expires, what is evicted, and why. Costs the same however many tasks are kept."""
+"""Which tasks expire or are evicted, and why. Costs the same however many are kept."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def expired_why(policy: RetentionPolicy) -> str:
-    """Return why a task is gone that was kept long enough."""
+    """Return why a task was removed that was kept long enough."""
     return f"expired by retention policy after {policy.retention_ms}ms"
 
 
 def evicted_why(policy: RetentionPolicy) -> str:
-    """Return why a task is gone that made room for others."""
+    """Return why a task was removed that made room for others."""
     return f"evicted by capacity policy after reaching max {policy.max_entries} tasks"
 
 
 def expired(task_id: TaskId, why: str) -> OhmError:
-    """Return the error for a task that is gone."""
+    """Return the error for a task that was removed."""
     return OhmError(code=ErrorCode.TASK_EXPIRED, message=f"Task id '{task_id}' {why}")
 
 
@@ -45,7 +45,7 @@ class Hidden:
 
 
 class Retention:
-    """The settled tasks in the order in which they ended, and the reasons of those that are gone."""
+    """The settled tasks in the order in which they ended, and the reasons of those that were removed."""
 
     def __init__(self, policy: RetentionPolicy) -> None:
         self.policy = policy
@@ -53,7 +53,7 @@ class Retention:
         self.reasons: OrderedDict[TaskId, str] = OrderedDict()
 
     def created(self, task_id: TaskId) -> None:
-        """Forget why an earlier task of this id is gone."""
+        """Forget why an earlier task of this id was removed."""
         self.reasons.pop(task_id, None)
 
     def ended(self, task_id: TaskId, at_ms: int) -> None:
@@ -90,7 +90,7 @@ class Retention:
         return task_id
 
     def remember(self, task_id: TaskId, why: str) -> None:
-        """Remember why a task is gone; beyond `max_reasons` the oldest reason is forgotten."""
+        """Remember why a task was removed; beyond `max_reasons` the oldest reason is forgotten."""
         self.reasons[task_id] = why
         if len(self.reasons) > self.policy.max_reasons:
             self.reasons.popitem(last=False)

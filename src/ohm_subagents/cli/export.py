@@ -77,7 +77,7 @@ def _new_file(file: Path, *, force: bool) -> Generator[BinaryIO]:
     try:
         with open(descriptor, "wb") as stream:  # noqa: PTH123  it is open already
             yield stream
-        if not force:  # somebody may have been faster
+        if not force:  # another process may have been faster
             os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         Path(drafted).replace(file)
     finally:

@@ -47,10 +47,10 @@ async def _shown(show: Show, config: OhmConfig, cwd: Path) -> int:
             why = str(exc)
             complain(f"{why[:1].upper()}{why[1:]}.")
             return TASK_FAILED
-        told = store.diagnostics
-        report(told)
+        reported = store.diagnostics
+        report(reported)
         code = await show(store, config)
-        report(each for each in store.diagnostics if each not in told)  # what was found on the way
+        report(each for each in store.diagnostics if each not in reported)  # what was found on the way
         return code
 
 

@@ -39,10 +39,11 @@ def tasks(
             complain(f"Type the options of ohm tasks {context.invoked_subcommand} behind it.")
             raise typer.Exit(BAD_USAGE)
         return
-    from ohm_subagents.cli.tasks import Wanted, print_tasks
+    from ohm_subagents.cli.tasks import print_tasks
+    from ohm_subagents.store import TaskQuery
 
-    wanted = Wanted(status=status, profile=profile, session=session, limit=limit)
-    _finish(partial(print_tasks, wanted, as_json=as_json), cwd, config, as_json=as_json)
+    query = TaskQuery(status=status, profile=profile, session=session)
+    _finish(partial(print_tasks, query, limit, as_json=as_json), cwd, config, as_json=as_json)
 
 
 @tasks_app.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
 from ohm_subagents._views.cells import fit
@@ -23,22 +22,12 @@ if TYPE_CHECKING:
 STATUSES = frozenset(get_args(Status))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Which tasks, as typed."""
-
-    status: str | None
-    profile: str | None
-    session: str | None
-    limit: int
-
-
-async def print_tasks(wanted: Wanted, store: Store, config: OhmConfig, *, as_json: bool) -> int:
+async def print_tasks(query: TaskQuery, limit: int, store: Store, config: OhmConfig, *, as_json: bool) -> int:
     """Print them, in as many lines as there are tasks or, on a terminal, twice as many; the exit code."""
-    if wanted.status not in {None, *STATUSES}:
-        complain(f"No task is ever '{wanted.status}'. Allowed: {', '.join(sorted(STATUSES))}.")
+    if query.status not in {None, *STATUSES}:
+        complain(f"No task is ever '{query.status}'. Allowed: {', '.join(sorted(STATUSES))}.")
         return BAD_USAGE
-    shown, more = _chosen(wanted, store)
+    shown, more = _chosen(query, limit, store)
     if as_json:
         _print_envelopes(shown, more, store, config)
         return SUCCESS
@@ -54,17 +43,16 @@ async def print_tasks(wanted: Wanted, store: Store, config: OhmConfig, *, as_jso
     return SUCCESS
 
 
-def _chosen(wanted: Wanted, store: Store) -> tuple[list[Task], int]:
+def _chosen(query: TaskQuery, limit: int, store: Store) -> tuple[list[Task], int]:
     """Those to show, and how many more there are, which are counted and not read."""
-    query = TaskQuery(status=wanted.status, profile=wanted.profile, session=wanted.session)
     shown: list[Task] = []
     for number, found in enumerate(store.list(query), 1):
         if isinstance(found, Err):
-            if all(each.message != found.err_value.message for each in store.diagnostics):  # those are told anyway
+            if all(each.message != found.err_value.message for each in store.diagnostics):  # those are printed anyway
                 complain(found.err_value)
-        elif wanted.status in {None, found.ok_value.status}:  # its process may have died since it was written
+        elif query.status in {None, found.ok_value.status}:  # its process may have died since it was written
             shown.append(found.ok_value)
-        if len(shown) == wanted.limit:
+        if len(shown) == limit:
             return shown, max(0, store.count(query) - number)
     return shown, 0
 

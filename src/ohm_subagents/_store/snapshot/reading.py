@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 from pydantic import ValidationError
 
 from ohm_subagents._store.retention import Hidden
-from ohm_subagents._store.snapshot.schema import KeptDelta, KeptEnd, KeptEntry, KeptStart, KeptTerminal, KeptUpdate
+from ohm_subagents._store.snapshot.schema import DeltaEvent, EndEvent, Entry, StartEvent, TerminalEvent, UpdateEvent
 from ohm_subagents._store.snapshot.text import SCHEMA
 from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.errors import ErrorCode, OhmError, as_declared
@@ -41,17 +41,20 @@ _ID: Final = re.compile(r'"id"\s*:\s*"([^"]+)"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What a file holds; `lost` says of each entry that is not among the tasks which one it is, and why."""
+    """The content of a file."""
 
     tasks: tuple[Task, ...] = ()
     expired: Mapping[TaskId, str] = field(default_factory=dict[TaskId, str])
+    """Why tasks were removed."""
     hidden: Mapping[TaskId, Hidden] = field(default_factory=dict[TaskId, Hidden])
+    """Tasks past their time."""
     lost: tuple[str, ...] = ()
+    """The id of each entry that cannot be read, and the reason."""
     is_damaged: bool = False
 
 
 def parsed(text: str, *, name_of: Callable[[str], str], max_events: int) -> Contents:
-    """Every task that can be had, with its newest `max_events` events.
+    """Return every task that can be read, with its newest `max_events` events.
 
     `name_of` gives the name of a profile, which the file does not hold.
     """
@@ -67,30 +70,30 @@ def parsed(text: str, *, name_of: Callable[[str], str], max_events: int) -> Cont
             _salvaged(cast("list[object]", entries) if isinstance(entries, list) else (), made), is_damaged=True
         )
     found = _salvaged(cast("list[object]", entries), made)
-    reasons, hidden = _gone(fields.get("expired"), made)
+    reasons, hidden = _removed(fields.get("expired"), made)
     return replace(found, expired=reasons, hidden=hidden, is_damaged=bool(found.lost))
 
 
-def _gone(value: object, made: Callable[[KeptEntry], Task]) -> tuple[dict[TaskId, str], dict[TaskId, Hidden]]:
-    """Why tasks are gone, and those of them that are only hidden."""
+def _removed(value: object, made: Callable[[Entry], Task]) -> tuple[dict[TaskId, str], dict[TaskId, Hidden]]:
+    """Return why tasks were removed, and those of them that are only hidden."""
     reasons: dict[TaskId, str] = {}
     hidden: dict[TaskId, Hidden] = {}
-    for task_id, told in (cast("dict[str, object]", value) if isinstance(value, dict) else {}).items():
-        fields = cast("dict[str, object]", told) if isinstance(told, dict) else {"why": told}
+    for task_id, written in (cast("dict[str, object]", value) if isinstance(value, dict) else {}).items():
+        fields = cast("dict[str, object]", written) if isinstance(written, dict) else {"why": written}
         if isinstance(why := fields.get("why"), str):
             reasons[TaskId(task_id)] = why
         if type(at_ms := fields.get("atEpochMs")) is int:
             with suppress(ValidationError):
-                hidden[TaskId(task_id)] = Hidden(task=made(KeptEntry.model_validate(fields.get("entry"))), at_ms=at_ms)
+                hidden[TaskId(task_id)] = Hidden(task=made(Entry.model_validate(fields.get("entry"))), at_ms=at_ms)
     return reasons, hidden
 
 
-def _salvaged(entries: Iterable[object], made: Callable[[KeptEntry], Task]) -> Contents:
+def _salvaged(entries: Iterable[object], made: Callable[[Entry], Task]) -> Contents:
     tasks: list[Task] = []
     lost: list[str] = []
     for entry in entries:
         try:
-            tasks.append(made(KeptEntry.model_validate(entry)))
+            tasks.append(made(Entry.model_validate(entry)))
         except ValidationError as exc:
             wrong = exc.errors()[0]
             place = ".".join(str(part) for part in wrong["loc"])
@@ -116,7 +119,7 @@ def _id_in(entry: object) -> str:
     return f"'{found[1]}'" if found else "an entry without an id"
 
 
-def _task(entry: KeptEntry, *, name_of: Callable[[str], str], max_events: int) -> Task:
+def _task(entry: Entry, *, name_of: Callable[[str], str], max_events: int) -> Task:
     record = entry.record
     task = Task(
         id=TaskId(record.id),
@@ -156,7 +159,7 @@ def _task(entry: KeptEntry, *, name_of: Callable[[str], str], max_events: int) -
     )
 
 
-def _runs(entry: KeptEntry) -> tuple[Run, ...]:
+def _runs(entry: Entry) -> tuple[Run, ...]:
     """One a prompt that was begun; the newest has what is known of the answer."""
     record = entry.record
     count = max(record.total_tool_calls, 1 if entry.output else 0)
@@ -178,7 +181,7 @@ def _runs(entry: KeptEntry) -> tuple[Run, ...]:
     return (*done[:-1], newest)
 
 
-def _outcome(entry: KeptEntry) -> Outcome | None:
+def _outcome(entry: Entry) -> Outcome | None:
     match entry.record.state:
         case "succeeded":
             return Succeeded()
@@ -190,31 +193,31 @@ def _outcome(entry: KeptEntry) -> Outcome | None:
             return None if entry.record.active_tool_calls else Succeeded()
 
 
-def _has_failed(entry: KeptEntry) -> bool:
+def _has_failed(entry: Entry) -> bool:
     """Or has something to tell of an error all the same, as a task that was cancelled may."""
     record = entry.record
-    told = (entry.error_code, entry.error_message, record.last_error_code, record.last_error_message)
-    return record.state == "failed" or (record.state not in {"queued", "running"} and any(told))
+    texts = (entry.error_code, entry.error_message, record.last_error_code, record.last_error_message)
+    return record.state == "failed" or (record.state not in {"queued", "running"} and any(texts))
 
 
-def _error(entry: KeptEntry) -> OhmError:
+def _error(entry: Entry) -> OhmError:
     unsaid = ErrorCode.TASK_ABORTED if entry.record.state == "cancelled" else ErrorCode.BACKEND_FAILED
     code = entry.error_code or entry.record.last_error_code or unsaid
     message = entry.error_message or entry.record.last_error_message or entry.summary
     return OhmError(code=as_declared(code), message=message, task_id=entry.record.id)
 
 
-def _event(event: KeptDelta | KeptStart | KeptUpdate | KeptEnd | KeptTerminal) -> Event:
+def _event(event: DeltaEvent | StartEvent | UpdateEvent | EndEvent | TerminalEvent) -> Event:
     match event:
-        case KeptDelta():
+        case DeltaEvent():
             return TextDelta(text=event.delta)
-        case KeptStart():
+        case StartEvent():
             return ToolStarted(call_id=event.tool_call_id, tool=event.tool_name, args=event.args_text)
-        case KeptUpdate():
+        case UpdateEvent():
             return ToolUpdated(call_id=event.tool_call_id, tool=event.tool_name, text=event.partial_text)
-        case KeptEnd():
+        case EndEvent():
             return ToolEnded(
                 call_id=event.tool_call_id, tool=event.tool_name, status=event.status, text=event.result_text
             )
-        case KeptTerminal():
+        case TerminalEvent():
             return AgentEnded()

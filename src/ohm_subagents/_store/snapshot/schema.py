@@ -39,7 +39,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(defer_build=True, frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
-class KeptRecord(_Part):
+class Record(_Part):
     model_config = ConfigDict(extra="forbid")
 
     id: Id
@@ -56,7 +56,7 @@ class KeptRecord(_Part):
     last_error_message: str | None = None
 
     @model_validator(mode="after")
-    def _fits_its_state(self) -> KeptRecord:
+    def _fits_its_state(self) -> Record:
         if self.state in {"queued", "running"}:
             if {self.ended_at_epoch_ms, self.last_error_code, self.last_error_message} != {None}:
                 raise ValueError("it is active and has an end")
@@ -67,30 +67,30 @@ class KeptRecord(_Part):
         return self
 
 
-class KeptEvent(_Part):
+class _Event(_Part):
     at_epoch_ms: float = Field(ge=0, allow_inf_nan=False)
 
 
-class KeptDelta(KeptEvent):
+class DeltaEvent(_Event):
     type: Literal["assistant_text_delta"]
     delta: str
 
 
-class KeptStart(KeptEvent):
+class StartEvent(_Event):
     type: Literal["tool_start"]
     tool_call_id: Filled
     tool_name: Filled
     args_text: str = ""
 
 
-class KeptUpdate(KeptEvent):
+class UpdateEvent(_Event):
     type: Literal["tool_update"]
     tool_call_id: Filled
     tool_name: Filled
     partial_text: str = ""
 
 
-class KeptEnd(KeptEvent):
+class EndEvent(_Event):
     type: Literal["tool_end"]
     tool_call_id: Filled
     tool_name: Filled
@@ -98,16 +98,16 @@ class KeptEnd(KeptEvent):
     result_text: str = ""
 
 
-class KeptTerminal(KeptEvent):
+class TerminalEvent(_Event):
     type: Literal["task_terminal"]
     terminal: Literal["agent_end"]
 
 
-AnyKept = Annotated[KeptDelta | KeptStart | KeptUpdate | KeptEnd | KeptTerminal, Field(discriminator="type")]
+EntryEvent = Annotated[DeltaEvent | StartEvent | UpdateEvent | EndEvent | TerminalEvent, Field(discriminator="type")]
 
 
-class KeptEntry(_Part):
-    record: KeptRecord
+class Entry(_Part):
+    record: Record
     summary: Filled
     output: Optional = None
     backend: Filled
@@ -120,5 +120,5 @@ class KeptEntry(_Part):
     error_code: Optional = None
     error_message: Optional = None
     events: tuple[
-        Annotated[KeptDelta | KeptStart | KeptUpdate | KeptEnd | KeptTerminal, Field(discriminator="type")], ...
+        Annotated[DeltaEvent | StartEvent | UpdateEvent | EndEvent | TerminalEvent, Field(discriminator="type")], ...
     ] = ()

@@ -28,18 +28,18 @@ def printed(
 ) -> bytes:
     """The whole file. What the documented schema has no place for is left out, but for `expired`.
 
-    There a task that is gone has the reason, and one that is only hidden also its entry and when that was found.
+    There a task that was removed has the reason, and one that is only hidden also its entry and when that was found.
     """
     root: dict[str, JsonValue] = {
         "schemaVersion": SCHEMA,
         "savedAtEpochMs": now_ms,
         "entries": [_printed(task) for task in tasks],
     }
-    gone: dict[str, JsonValue] = {str(task_id): why for task_id, why in expired.items()}
+    removed: dict[str, JsonValue] = {str(task_id): why for task_id, why in expired.items()}
     for task_id, each in hidden.items():
-        gone[task_id] = {"why": expired.get(task_id), "atEpochMs": each.at_ms, "entry": _printed(each.task)}
-    if gone:
-        root["expired"] = gone
+        removed[task_id] = {"why": expired.get(task_id), "atEpochMs": each.at_ms, "entry": _printed(each.task)}
+    if removed:
+        root["expired"] = removed
     return (json.dumps(root, indent=2, ensure_ascii=False) + "\n").encode(errors="replace")
 
 

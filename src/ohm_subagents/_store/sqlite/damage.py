@@ -1,4 +1,4 @@
-"""What is put aside of a damaged task, for people to look at."""
+"""Files with what is left of damaged tasks, for people to look at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is past its time is hidden; what there is no room for is removed, many at a time, while nobody waits."""
+"""Tasks past their time are hidden; tasks without room are removed, many at a time, when no flush waits."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Expiry:
 
     @property
     def settled_after_ms(self) -> int:
-        """What settled later than this is not past its time."""
+        """A task that settled later than this is not past its time."""
         return self._clock() - self._policy.retention_ms
 
     def is_recorded(self, row: Row) -> bool:
@@ -54,7 +54,7 @@ class Expiry:
         return row.expired_ms is not None and row.expired_ms <= self._clock()
 
     def within(self, task: Task) -> Result[Task, OhmError]:
-        """Return the task, or why it is gone."""
+        """Return the task, or the error if it is past its time."""
         if task.ended_ms is None or task.ended_ms > self.settled_after_ms:
             return Ok(task)
         if not self._is_queued:
@@ -62,7 +62,7 @@ class Expiry:
         return Err(expired(task.id, expired_why(self._policy)))
 
     def is_written(self) -> None:
-        """What was found so far is in the file; what is found from now on is not."""
+        """Queue the next task that is found: those so far are in the file."""
         self._is_queued = self._is_reader
 
     def _queue_it(self) -> None:
@@ -79,7 +79,7 @@ class Eviction:
     def __init__(self, connection: sqlite3.Connection, policy: RetentionPolicy, *, is_reader: bool) -> None:
         self.policy = policy
         self.leaving: dict[TaskId, str] = {}
-        """Why each of these tasks is gone, though its row may still be there."""
+        """The reason for each task that is removed already for a reader, though its row may still be there."""
         self.is_overdue = not is_reader
         """The file may hold more than the policy allows: at the beginning, and after a change of the policy."""
         self._connection = connection
@@ -129,7 +129,7 @@ class Eviction:
         with transaction(self._connection):
             if self.is_overdue:  # the time has just been read
                 rows.bring_back(self._connection, now_ms)
-            gone, is_all = rows.remove_old(self._connection, self.policy, now_ms, self.leaving)
+            removed, is_all = rows.remove_old(self._connection, self.policy, now_ms, self.leaving)
         self._has_failed = False
         self.leaving, self.is_overdue = {}, not is_all
-        return gone
+        return removed

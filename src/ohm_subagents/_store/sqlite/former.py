@@ -46,7 +46,7 @@ class FormerRow(NamedTuple):
 
     @property
     def wrong(self) -> str | None:
-        """Why this is not what was written; what version 1 wrote has no checksum."""
+        """The difference from what was written, or None; version 1 wrote no checksum."""
         if type(self.record) not in {bytes, str} or type(self.id) is not str:
             return OTHER_TYPES
         try:

@@ -51,7 +51,7 @@ Value = TypeVar("Value")
 
 @cache
 def _adapters() -> tuple[TypeAdapter[Task], TypeAdapter[Assignment], TypeAdapter[Activity]]:
-    """What reads and writes tasks; made on first use, since it takes longer than all of our imports."""
+    """Adapters for a task and its records; made on first use, since that takes longer than all of our imports."""
     return TypeAdapter(Task), TypeAdapter(Assignment), TypeAdapter(Activity)
 
 

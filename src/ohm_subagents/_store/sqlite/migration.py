@@ -41,7 +41,7 @@ def migrate(connection: sqlite3.Connection, directory: Path) -> tuple[str, ...]:
     if version(connection) == VERSION:
         return ()
     former: list[FormerRow] = []
-    told: list[str] = []
+    messages: list[str] = []
     with transaction(connection):
         found = version(connection)  # another process may have been faster
         if found > VERSION:
@@ -54,7 +54,7 @@ def migrate(connection: sqlite3.Connection, directory: Path) -> tuple[str, ...]:
                 used = "a process with an earlier version of the library works with it; end that process first"
                 raise UnusableVersionError(used)
             former = _set_former_aside(connection, found)
-            told = _copied(connection, former, directory)
+            messages = _copied(connection, former, directory)
             for table in _TABLES:
                 connection.execute(f"DROP TABLE former_{table}")
     if former:
@@ -63,7 +63,7 @@ def migrate(connection: sqlite3.Connection, directory: Path) -> tuple[str, ...]:
             _remove_files(directory, str(row.id))
         with suppress(OSError):
             directory.rmdir()
-    return tuple(told)
+    return tuple(messages)
 
 
 def _set_former_aside(connection: sqlite3.Connection, found: int) -> list[FormerRow]:
@@ -116,15 +116,15 @@ def former_survivors(connection: sqlite3.Connection) -> Iterator[FormerRow]:
 
 
 def _copied(connection: sqlite3.Connection, former: Iterable[FormerRow], directory: Path) -> list[str]:
-    told: list[str] = []
+    messages: list[str] = []
     for row in former:
         match copied_row(connection, row, directory):
             case Ok():
                 pass
             case Err(wrong):
                 place = Asides(directory).put_columns(str(row.id), row._asdict())
-                told.append(damaged(str(row.id), wrong, place).message)
-    return told
+                messages.append(damaged(str(row.id), wrong, place).message)
+    return messages
 
 
 def copied_row(connection: sqlite3.Connection, row: FormerRow, directory: Path) -> Result[None, str]:

@@ -1,4 +1,4 @@
-"""What the user should know of a file of tasks."""
+"""Messages for the user about a file of tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Notes:
 
     @property
     def all(self) -> tuple[Diagnostic, ...]:
-        """What was noted, and what cannot be written now."""
+        """Everything that was noted, and why nothing can be written now."""
         return (*self._noted, *self._failure)
 
     def tell(self, message: str, severity: Literal["warning", "info"] = "warning") -> None:

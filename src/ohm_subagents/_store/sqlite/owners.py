@@ -1,4 +1,4 @@
-"""The processes that share a file: each in a slot of its own, and told apart from a later one with the same pid."""
+"""The processes that share a file: each in a slot of its own, and not mistaken for a later one with the same pid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a store keeps its files: what kind of file system that is, and names that are safe on it."""
+"""The directory of a store: the kind of its file system, and file names that are safe on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ESCAPED: Final = re.compile(r"\\([0-7]{3})")
 
 
 def network_file_system(path: Path, mounts: Path = MOUNTS) -> str | None:
-    """The kind of network file system that holds `path`; None for a local one, or where nobody tells."""
+    """Return the kind of network file system that holds `path`; None for a local one, or where it is unknown."""
     try:
         text = mounts.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -49,18 +49,18 @@ def touch_private(file: Path) -> None:
 
 
 def damage_mark(file: Path) -> Path:
-    """The empty file that says of a database that it is damaged: whoever opens it next alone makes it anew."""
+    """Return the empty file that marks a database as damaged: the next process that opens it alone makes it anew."""
     return file.with_name(f"{file.name}.damaged")
 
 
 def mark_damaged(file: Path) -> None:
-    """Say so, where that is possible."""
+    """Mark a database as damaged, where that is possible."""
     with suppress(OSError):
         touch_private(damage_mark(file))
 
 
 def file_name(task_id: str) -> str:
-    """A name for the files of a task, whatever its id looks like."""
+    """Return a name for the file of a task, whatever its id looks like."""
     if _PLAIN.fullmatch(task_id):
         return task_id
     return f"={hashlib.sha256(task_id.encode(errors='replace')).hexdigest()[:32]}"
@@ -74,7 +74,7 @@ class Fixed:
         self._identity = self._now()
 
     def check(self) -> None:
-        """Raises OSError if it is gone, or another one."""
+        """Raise OSError if it was removed, or replaced by another."""
         if self._now() != self._identity:
             moved = f"'{self._path}' was removed or replaced while it was open"
             raise OSError(moved)

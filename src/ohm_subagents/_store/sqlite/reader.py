@@ -60,7 +60,7 @@ class Reader:
         self._is_sound = is_sound
 
     def found(self, statement: str, *values: object) -> list[Any] | None:
-        """Return what the file answers; None, which is told, if it cannot be read."""
+        """Return what the file answers; None, with a note for the user, if it cannot be read."""
         try:
             return self._connection.execute(statement, values).fetchall()
         except UnicodeEncodeError:  # no text, so nothing that was ever kept
@@ -68,7 +68,7 @@ class Reader:
         except sqlite3.Error as exc:
             if is_damage(exc):
                 self._notes.mark_damaged()
-            self._tell_unreadable(exc)
+            self._note_unreadable(exc)
             return None
 
     def rows(self, selection: Selection, *, is_newest_first: bool = False) -> Iterator[Row]:
@@ -86,7 +86,7 @@ class Reader:
         except sqlite3.Error as exc:
             is_torn = is_damage(exc)
             if not is_torn:
-                self._tell_unreadable(exc)
+                self._note_unreadable(exc)
         if is_torn:
             rest = [each.row for each in self._survivors() if each.row.seq not in seen and selection.fits(each.row)]
             yield from reversed(rest) if is_newest_first else rest
@@ -110,11 +110,11 @@ class Reader:
         except sqlite3.Error as exc:
             is_torn = is_damage(exc)
             if not is_torn:
-                self._tell_unreadable(exc)
+                self._note_unreadable(exc)
         return next((each for each in self._survivors() if each.row.id == task_id), None) if is_torn else None
 
     def checkpoint(self, stored: StoredTask) -> str | None:
-        """Return the conversation state of a task; a damaged one is told and left out."""
+        """Return the conversation state of a task; a damaged one is noted and left out."""
         if stored.state is not None and stored.checkpoint is None:
             self._notes.tell_once(
                 f"The conversation of task '{stored.row.id}' is damaged and left out; what continues it starts from its"
@@ -123,7 +123,7 @@ class Reader:
         return stored.checkpoint
 
     def put_aside(self, stored: StoredTask, wrong: str) -> OhmError:
-        """Keep a damaged task as a file of its own, have it removed from the tables, and return what is said of it."""
+        """Keep a damaged task as a file of its own, have it removed from the tables, and return its error."""
         task_id = stored.row.id
         try:
             place = self._asides.put(stored)
@@ -142,7 +142,7 @@ class Reader:
         return int(found[0][0]) if found else 0
 
     def _is_whole(self) -> bool:
-        """Whether what an index does not know is not there: looked at once, when something is first missed."""
+        """True if what an index does not know is not there; checked once, when something is first missed."""
         if self._is_sound is None:
             answer = self.found("PRAGMA integrity_check")
             self._is_sound = answer is None or answer == [("ok",)]
@@ -153,10 +153,10 @@ class Reader:
         self._notes.mark_damaged()
         every = [*survivors(self._connection)]
         if not every:
-            self._tell_unreadable("it is damaged")
+            self._note_unreadable("it is damaged")
         return every
 
-    def _tell_unreadable(self, why: object) -> None:
+    def _note_unreadable(self, why: object) -> None:
         if not self.is_unreadable:
             self._notes.tell_once(f"The registry of tasks cannot be read, and only tasks in memory are known: {why}.")
         self.is_unreadable = True

@@ -1,4 +1,4 @@
-"""What is written in the tables, a statement or two each; the caller holds the transaction."""
+"""Changes of the tables, a statement or two each; the caller holds the transaction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
 STEP: Final = 500
-"""How many tasks are removed in one transaction."""
+"""At most so many tasks are removed in one transaction."""
 _OLDEST: Final = "FROM tasks WHERE ended_ms IS NOT NULL AND expired_ms IS NULL ORDER BY ended_ms, seq LIMIT ?"
 _INSERT: Final = (
     "INSERT INTO tasks (id, session_id, owner, status, ended_ms, profile, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)"

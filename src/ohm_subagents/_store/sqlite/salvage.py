@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from ohm_subagents._store.sqlite.former import FormerRow
     from ohm_subagents._store.sqlite.stored import StoredTask
 
 _SIDES: Final = ("", "-wal", "-shm", "-journal")
@@ -53,23 +54,23 @@ def set_aside(file: Path, now_ms: int) -> Path:
 
 
 def copied(kept: Path, connection: sqlite3.Connection, *, folder: Path, mark: str) -> str:
-    """Write what can be read of a damaged file into a new one, with `mark`; return what the user is told of it."""
-    told = f"Recovered corrupt task registry: {kept}"
+    """Write what can be read of a damaged file into a new one, with `mark`; return a sentence for the user."""
+    found = f"Recovered corrupt task registry: {kept}"
     try:
         damaged = tolerant(connect(kept))
     except sqlite3.Error:
-        return told
+        return found
     with closing(damaged):
         try:
             with transaction(connection):
                 saved, lost = _copied(damaged, connection, folder, mark)
         except sqlite3.Error as error:  # all or nothing: what was saved is not
-            return f"{told}. Kept no task, since the new registry could not be written: {error}."
+            return f"{found}. Kept no task, since the new registry could not be written: {error}."
     if not saved:
-        return told
+        return found
     left_out = sorted(lost - saved)
     names = f": {', '.join(map(repr, left_out))}" if left_out else ""
-    return f"{told}. Kept {len(saved)} task(s). Left out {len(left_out)}{names}."
+    return f"{found}. Kept {len(saved)} task(s). Left out {len(left_out)}{names}."
 
 
 def _copied(
@@ -80,15 +81,9 @@ def _copied(
     found = {str(each) for (each,) in _found(damaged, "SELECT id FROM tasks INDEXED BY sqlite_autoindex_tasks_1")}
     newest_owner = 0
     is_former = _is_former(damaged)
-    for each in former_survivors(damaged) if is_former else survivors(damaged):
-        row = each.row if not isinstance(each, tuple) else each
+    for row, is_saved in _former(damaged, connection, folder) if is_former else _current(damaged, connection):
         found.add(str(row.id))
-        is_kept = (
-            isinstance(copied_row(connection, each, folder), Ok)
-            if isinstance(each, tuple)
-            else _copy_task(each, connection)
-        )
-        if is_kept:
+        if is_saved:
             saved.add(row.id)
             newest_owner = max(newest_owner, row.owner)
     for name, former, columns in _OTHERS:
@@ -105,6 +100,16 @@ def _is_former(connection: sqlite3.Connection) -> bool:
         return 0 < version(connection) < VERSION
     except sqlite3.Error:
         return False
+
+
+def _former(
+    damaged: sqlite3.Connection, connection: sqlite3.Connection, folder: Path
+) -> Iterator[tuple[FormerRow, bool]]:
+    return ((row, isinstance(copied_row(connection, row, folder), Ok)) for row in former_survivors(damaged))
+
+
+def _current(damaged: sqlite3.Connection, connection: sqlite3.Connection) -> Iterator[tuple[Row, bool]]:
+    return ((stored.row, _copy_task(stored, connection)) for stored in survivors(damaged))
 
 
 def _copy_task(stored: StoredTask, connection: sqlite3.Connection) -> bool:

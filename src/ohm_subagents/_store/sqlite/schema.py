@@ -1,7 +1,7 @@
 """The tables of the SQLite store, and how a connection is set up.
 
 `events` and `checkpoints` hold the truth. `tasks` is an index of it, changed in the same transaction: who works on a
-task, and by what it is found. `tombstones` say why a task is gone, `owners` which processes work with the file.
+task, and by what it is found. `tombstones` say why a task was removed, `owners` which processes work with the file.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ RECENT: Final = 128
 RECENT_CHARS: Final = 16_000_000
 """And so many characters of what they said."""
 SEQUENCES: Final = 1_000_000
-"""How many ids a store may give before they could meet those of its neighbour."""
+"""A store may give so many ids before they could meet those of its neighbour."""
 
 
 class SqliteStore:
@@ -160,7 +160,7 @@ class SqliteStore:
         self._reading.close()
         left = self._writer.unwritten
         if left and damage_mark(self._file).exists():
-            with suppress(Exception):  # it is told below
+            with suppress(Exception):  # it is noted below
                 anew = self._made_anew(self._owner.id)
                 for task_id in left:
                     anew.take_in(self._newest[task_id])
@@ -204,7 +204,7 @@ class SqliteStore:
         return Err(damaged(task_id, "and was taken out of the table", aside) if aside.exists() else unknown(task_id))
 
     def _within_retention(self, task: Task) -> Result[Task, OhmError]:
-        """What is past its time, or made room, is gone, whether it was removed yet or not."""
+        """Return the task, or the error if it is past its time or has made room, removed yet or not."""
         if (why := self._writer.eviction.leaving.get(task.id)) is not None:
             return Err(expired(task.id, why))
         return self._expiry.within(task)

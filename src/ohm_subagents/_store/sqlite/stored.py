@@ -1,4 +1,4 @@
-"""What is read of a task: its row in the index, its log, its checkpoint; and which rows to read."""
+"""Records that are read of a task: its row in the index, its log, its checkpoint; and selections of rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
     @property
     def wrong(self) -> str | None:
-        """Why this is not what was written."""
+        """The difference from what was written, or None."""
         if type(self.id) is not str:
             return OTHER_TYPES
         return None if self.checksum == row_checksum(*self[1:7]) else NOT_AS_WRITTEN
@@ -65,7 +65,7 @@ class StoredTask:
 
     @property
     def wrong(self) -> str | None:
-        """Why this is not what was written."""
+        """The difference from what was written, or None."""
         if self.row.wrong is not None:
             return self.row.wrong
         for n, chunk in enumerate(self.chunks, 1):
@@ -121,7 +121,7 @@ class Selection:
 
     @property
     def values(self) -> tuple[object, ...]:
-        """What to compare with."""
+        """The values that the clause compares with."""
         values = (*self.equal.values(), self.id_prefix or None, self.ended_after_ms, self.now_ms)
         return tuple(value for value in values if value is not None)
 
@@ -154,7 +154,7 @@ def state_checksum(state: str) -> int:
 
 
 def damaged(task_id: str, wrong: str, place: Path | None = None) -> OhmError:
-    """Return what is said of a task that cannot be read; `place` is the file that keeps what there is of it."""
+    """Return the error for a task that cannot be read; `place` is the file that keeps what there is of it."""
     kept = "" if place is None else f" It was put aside: '{place}'."
     message = f"Task '{task_id}' cannot be read: its row is damaged, {wrong}.{kept}"
     return OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=message, advice="Start a new task.")

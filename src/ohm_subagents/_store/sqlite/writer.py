@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MAX_CHECKPOINT: Final = 4 * 1024 * 1024
 """In characters."""
 _WRONG_VALUE: Final = (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
-"""What SQLite raises about a value, and not about the file."""
+"""Errors of SQLite about a value, and not about the file."""
 
 
 class Writer:
@@ -52,7 +52,7 @@ class Writer:
     ) -> None:
         self.queue = WriterQueue()
         self.written_count = 0
-        """How many entries of the queue are in the file."""
+        """The number of entries of the queue that are in the file."""
         self.eviction = Eviction(connection, policy, is_reader=is_reader)
         self._connection = connection
         self._file = file
@@ -261,7 +261,7 @@ class Writer:
             self._report_failure(exc)
 
     def _leave(self) -> None:
-        """What this store has left unsettled is a dead owner's from now on."""
+        """Remove the owner: what this store has left unsettled is a dead owner's from now on."""
         try:
             self._connection.execute("DELETE FROM owners WHERE id = ?", (self._owner.id,))
         except sqlite3.Error as exc:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MANY: Final = 4096
 """After so many entries of a task that wait, because the disk is slow, its streamed texts are merged."""
 LINGER_S: Final = 0.03
-"""How long the writer waits for more before it writes, unless a flush waits for it."""
+"""Seconds that the writer waits for more before it writes, unless a flush waits for it."""
 
 
 _NOTED: Final = frozenset({TaskQueued, RunStarted, TaskSettled, Checkpointed})
@@ -30,7 +30,7 @@ _NOTED: Final = frozenset({TaskQueued, RunStarted, TaskSettled, Checkpointed})
 
 @dataclass(slots=True, kw_only=True)
 class Changes:
-    """What happened to one task since it was last written."""
+    """Changes of one task since it was last written."""
 
     task: Task
     """Its newest state."""
@@ -39,7 +39,7 @@ class Changes:
     is_created: bool = False
     """It is not in the file yet."""
     is_moved: bool = False
-    """What the index says of it has changed."""
+    """Its row in the index has changed."""
     has_checkpoint: bool = False
     """It has a new conversation state."""
 
@@ -89,7 +89,7 @@ class Discard:
 
 @dataclass(slots=True, kw_only=True)
 class Batch:
-    """What was put in since the last time."""
+    """Everything that was put in since the last time."""
 
     changes: dict[TaskId, Changes] = field(default_factory=dict["TaskId", Changes])
     takeovers: list[Takeover] = field(default_factory=list[Takeover])
@@ -98,7 +98,7 @@ class Batch:
     """Called when everything before is written."""
     expired: Expired | None = None
     count: int = 0
-    """How many entries were ever put in, up to and with this batch."""
+    """The number of entries that were ever put in, up to and with this batch."""
 
     @property
     def is_empty(self) -> bool:
@@ -117,7 +117,7 @@ class WriterQueue:
         self._is_asleep = False
         self._is_urgent = False
         self.put_count = 0
-        """How many entries were put in, ever."""
+        """The number of entries that were ever put in."""
 
     def save(self, task: Task, event: Event) -> None:
         """Put in an event. This is on the path of every streamed word."""
