@@ -24,6 +24,7 @@ def test_an_example_prints_what_it_says(example, tmp_path, capfd):
     assert program.startswith('"""')
 
 
+@pytest.mark.slow  # the page of the tutorial about backends runs the same kit
 def test_the_backend_example_obeys_the_law():
     example = next(path for path in EXAMPLES if path.stem == "05_backend")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(example)]

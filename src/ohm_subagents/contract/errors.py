@@ -51,10 +51,10 @@ class ErrorCode(StrEnum):
     INVALID_TASK_PAYLOAD = _code(
         "invalid_task_tool_payload",
         Category.VALIDATION,
-        "The arguments of `task` are not understood; the path names the field.",
+        "The arguments of `task` do not fit its schema; the message names the field.",
     )
     INVALID_PRIMARY_PAYLOAD = _code(
-        "invalid_primary_tool_payload", Category.VALIDATION, "The arguments of a direct tool are not understood."
+        "invalid_primary_tool_payload", Category.VALIDATION, "The arguments of a direct tool do not fit its schema."
     )
     INVALID_TOOL_ARGUMENTS = _code(
         "invalid_tool_arguments", Category.VALIDATION, "The arguments of a plugin's tool do not fit its schema."
@@ -62,8 +62,16 @@ class ErrorCode(StrEnum):
     UNKNOWN_TOOL = _code("unknown_tool", Category.NOT_FOUND, "No tool of this name is mounted.")
     TOOL_FAILED = _code("tool_failed", Category.RUNTIME, "A tool of a plugin raised.")
     UNKNOWN_SUBAGENT_TYPE = _code("unknown_subagent_type", Category.NOT_FOUND, "No profile has this id.")
-    OPERATION_NOT_SUPPORTED = _code("task_operation_not_supported", Category.VALIDATION, "`op` is `help`.")
-    ASYNC_DISABLED = _code("task_async_disabled", Category.RUNTIME, "`async: true` without `subagents.asyncStart`.")
+    OPERATION_NOT_SUPPORTED = _code(
+        "task_operation_not_supported",
+        Category.VALIDATION,
+        "The operation is `help`, which the `task` tool does not have.",
+    )
+    ASYNC_DISABLED = _code(
+        "task_async_disabled",
+        Category.RUNTIME,
+        "A model asked for `async: true`, and `subagents.asyncStart` does not allow it.",
+    )
     INVALID_MODEL = _code(
         "invalid_model", Category.VALIDATION, "A model is not written as `<provider>/<model>[:<thinking>]`."
     )
@@ -84,7 +92,7 @@ class ErrorCode(StrEnum):
     PROFILE_ARGUMENT_REFUSED = _code(
         "profile_argument_refused", Category.POLICY, "`extraArgs` or a skill's path of an agent profile is not safe."
     )
-    UNKNOWN_SKILLS = _code("unknown_skills", Category.NOT_FOUND, "An agent profile names skills that nobody has.")
+    UNKNOWN_SKILLS = _code("unknown_skills", Category.NOT_FOUND, "An agent profile names skills that do not exist.")
     SUBAGENTS_DISABLED = _code("subagents_disabled", Category.RUNTIME, "`features.subagents` is off.")
     SUBAGENT_UNAVAILABLE = _code("subagent_unavailable", Category.RUNTIME, "The feature flag of the profile is off.")
     PERMISSION_DENIED = _code("task_permission_denied", Category.POLICY, "A rule or a plugin denies the profile.")
@@ -93,7 +101,7 @@ class ErrorCode(StrEnum):
     )
 
     # What a plugin is
-    PLUGIN_INVALID = _code("plugin_invalid", Category.VALIDATION, "A plugin is not declared as the hooks demand.")
+    PLUGIN_INVALID = _code("plugin_invalid", Category.VALIDATION, "A plugin does not implement its hooks correctly.")
     UNSUPPORTED_BACKEND = _code(
         "unsupported_subagent_backend", Category.RUNTIME, "No plugin offers the configured backend."
     )
@@ -108,20 +116,22 @@ class ErrorCode(StrEnum):
     )
 
     # What a run met
-    UNKNOWN_TASK_ID = _code("unknown_task_id", Category.NOT_FOUND, "The id was never given, or is forgotten.")
+    UNKNOWN_TASK_ID = _code(
+        "unknown_task_id", Category.NOT_FOUND, "The id was never assigned, or its task was removed long ago."
+    )
     TASK_EXPIRED = _code("task_expired", Category.NOT_FOUND, "Retention or capacity removed the task.")
     REHYDRATED_INCOMPLETE = _code(
         "task_rehydrated_incomplete", Category.RUNTIME, "The process that ran the task died before the task was over."
     )
     OWNED_ELSEWHERE = _code(
-        "task_owned_elsewhere", Category.RUNTIME, "`send` or `cancel` to a task that another process runs."
+        "task_owned_elsewhere", Category.RUNTIME, "`send` or `cancel` was called for a task that another process runs."
     )
     SESSION_NOT_FOUND = _code("session_not_found", Category.NOT_FOUND, "No session of this id is kept.")
     SESSION_BUSY = _code("session_busy", Category.RUNTIME, "The session to be resumed is still running.")
-    NOT_RESUMABLE = _code("task_not_resumable", Category.RUNTIME, "`send` to a settled task.")
+    NOT_RESUMABLE = _code("task_not_resumable", Category.RUNTIME, "A follow-up was sent to a settled task.")
     WAIT_TIMEOUT = _code("task_wait_timeout", Category.RUNTIME, "`timeout_ms` passed before every task was settled.")
     WAIT_ABORTED = _code("task_wait_aborted", Category.RUNTIME, "The caller aborted the wait; the tasks go on.")
-    DUPLICATE_TASK_ID = _code("duplicate_task_id", Category.RUNTIME, "The id generator repeated itself.")
+    DUPLICATE_TASK_ID = _code("duplicate_task_id", Category.RUNTIME, "`new_task_id` returned the id of another task.")
     BACKEND_FAILED = _code("task_backend_execution_failed", Category.RUNTIME, "The backend failed or raised.")
     BACKEND_TIMEOUT = _code(
         "task_backend_timeout",
@@ -131,20 +141,24 @@ class ErrorCode(StrEnum):
     FINALIZE_MISSING = _code(
         "task_finalize_missing",
         Category.RUNTIME,
-        "A subagent that has to hand in its answer by `subagent_finalize` ended without, however often it was told.",
+        "A subagent that has to hand in its answer with `subagent_finalize` did not, despite reminders.",
     )
     FINALIZED_WITH_ERROR = _code(
-        "task_finalized_with_error", Category.RUNTIME, "The subagent itself says that it could not do the task."
+        "task_finalized_with_error", Category.RUNTIME, "The subagent reported that it could not do the task."
     )
     FINALIZE_UNSUPPORTED = _code(
         "finalize_unsupported",
         Category.RUNTIME,
         "The profile demands `subagent_finalize`, and the backend cannot give that tool to a subagent.",
     )
-    LOOP_DETECTED = _code("task_loop_detected", Category.RUNTIME, "A run went in circles and did not stop when told.")
+    LOOP_DETECTED = _code(
+        "task_loop_detected", Category.RUNTIME, "A run repeated itself and ignored the request to answer."
+    )
     BUDGET_EXCEEDED = _code("task_budget_exceeded", Category.POLICY, "A budget of the task or its tree is spent.")
     BUDGET_UNENFORCEABLE = _code(
-        "task_budget_unenforceable", Category.POLICY, "A budget is set that nobody could keep: no price, no counts."
+        "task_budget_unenforceable",
+        Category.POLICY,
+        "A budget cannot be enforced: the model has no known price, or the backend reports no usage.",
     )
     DEPTH_EXCEEDED = _code("task_depth_exceeded", Category.POLICY, "A subagent may not start subagents this deep.")
     TASK_ABORTED = _code("task_aborted", Category.RUNTIME, "The task was cancelled.")
@@ -153,11 +167,13 @@ class ErrorCode(StrEnum):
     )
 
     # What a model provider answered
-    MODEL_MISSING = _code("task_model_missing", Category.RUNTIME, "Nothing names a model, and no key is set.")
+    MODEL_MISSING = _code("task_model_missing", Category.RUNTIME, "Nothing names a model, and no provider key is set.")
     MODEL_UNKNOWN = _code("model_unknown", Category.NOT_FOUND, "The provider or its model does not exist.")
     MODEL_KEY_MISSING = _code("model_key_missing", Category.RUNTIME, "The key of the provider is not set.")
     PROVIDER_NOT_INSTALLED = _code(
-        "provider_not_installed", Category.RUNTIME, "The SDK of the provider is not installed, or does not fit."
+        "provider_not_installed",
+        Category.RUNTIME,
+        "The SDK of the provider is not installed, or its version does not fit.",
     )
     PROVIDER_AUTHENTICATION = _code("provider_authentication_failed", Category.RUNTIME, "The provider refused the key.")
     PROVIDER_RATE_LIMITED = _code("provider_rate_limited", Category.RUNTIME, "The provider asked to slow down.")
@@ -166,12 +182,14 @@ class ErrorCode(StrEnum):
     PROVIDER_REQUEST_REJECTED = _code(
         "provider_request_rejected", Category.RUNTIME, "The provider refused the request."
     )
-    PROVIDER_CONNECTION_FAILED = _code("provider_connection_failed", Category.RUNTIME, "No connection, or it broke.")
-    PROVIDER_TIMEOUT = _code("provider_timeout", Category.RUNTIME, "The provider was silent for too long.")
-    PROVIDER_MALFORMED_RESPONSE = _code(
-        "provider_malformed_response", Category.RUNTIME, "The answer cannot be understood."
+    PROVIDER_CONNECTION_FAILED = _code(
+        "provider_connection_failed", Category.RUNTIME, "The provider could not be reached, or the connection broke."
     )
-    PROVIDER_EMPTY_RESPONSE = _code("provider_empty_response", Category.RUNTIME, "The answer is empty.")
+    PROVIDER_TIMEOUT = _code("provider_timeout", Category.RUNTIME, "The provider did not answer in time.")
+    PROVIDER_MALFORMED_RESPONSE = _code(
+        "provider_malformed_response", Category.RUNTIME, "The provider's answer is malformed or too large."
+    )
+    PROVIDER_EMPTY_RESPONSE = _code("provider_empty_response", Category.RUNTIME, "The provider's answer is empty.")
     CONTEXT_WINDOW_EXCEEDED = _code(
         "context_window_exceeded", Category.RUNTIME, "The conversation is too long for the model."
     )

@@ -65,7 +65,7 @@ LINES: Final[Mapping[type[Event], LogLine]] = {
     FileChanged: LogLine("file.changed", "A file was written.", ("path",)),
     Finalized: LogLine("answer.finalized", "A subagent handed in its answer.", ("final_status",)),
     RequestHeld: LogLine("request.held", "A model request waits for its turn or its budget.", ("provider", "why")),
-    RequestReleased: LogLine("request.released", "It goes out."),
+    RequestReleased: LogLine("request.released", "The model request goes out."),
     GuardTripped: LogLine(
         "guard.tripped", "A clock, the loop guard or a budget stepped in.", ("guard", "step", "guard_message")
     ),
