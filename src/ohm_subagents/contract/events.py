@@ -17,7 +17,7 @@ from ohm_subagents.contract.usage import Usage
 ToolStatus = Literal["success", "error", "interrupted"]
 FinalStatus = Literal["SUCCESS", "ERROR"]
 Guard = ClockName | Literal["loop", "requests", "tokens", "cost", "tool_calls", "wall"]
-"""What may step in: a clock, the loop guard, or one of the budgets."""
+"""A clock, the loop guard, or one of the budgets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Succeeded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The run ended with an error; what it did until then is in its events."""
+    """The run ended with an error; what it did before is in its events."""
 
     error: OhmError
     kind: Literal["failed"] = "failed"
@@ -37,9 +37,10 @@ class Failed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancelled:
-    """Somebody stopped the run; `reason` says who or why."""
+    """The run was stopped on request."""
 
     reason: str
+    """Who stopped it, or why, in one sentence."""
     kind: Literal["cancelled"] = "cancelled"
 
 
@@ -72,23 +73,26 @@ class ThinkingDelta(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStarted(_Event):
-    """A tool call began; `args` is its arguments as compact text, or empty."""
+    """A tool call began."""
 
     TEXTS: ClassVar = ("tool",)
     call_id: str
+    """Unique among the open calls of the run."""
     tool: str
     args: str = ""
+    """The arguments as compact text, JSON where the backend has it; or empty."""
     kind: Literal["tool_started"] = "tool_started"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUpdated(_Event):
-    """A running tool call said something."""
+    """A running tool call reported something."""
 
     TEXTS: ClassVar = ("tool",)
     call_id: str
     tool: str
     text: str = ""
+    """The newest piece of its output."""
     kind: Literal["tool_updated"] = "tool_updated"
 
 
@@ -101,34 +105,35 @@ class ToolEnded(_Event):
     tool: str
     status: ToolStatus
     text: str = ""
+    """The whole output of the call."""
     kind: Literal["tool_ended"] = "tool_ended"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finalized(_Event):
-    """The subagent has handed in its answer by a valid call of `subagent_finalize`, which is still open.
-
-    `SUCCESS` has a `result`; `ERROR` has an `error`, and in `result` what was found all the same, if anything.
-    """
+    """The subagent has handed in its answer by a valid call of `subagent_finalize`, which is still open."""
 
     status: FinalStatus
     result: str | None = None
+    """The answer; with `ERROR`, what was found all the same."""
     error: str | None = None
+    """What went wrong, with `ERROR` only."""
     kind: Literal["finalized"] = "finalized"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChanged(_Event):
-    """A file was written; `path` is relative to the working directory where it lies in it."""
+    """A file was written."""
 
     TEXTS: ClassVar = ("path",)
     path: str
+    """Relative to the working directory if the file is in it."""
     kind: Literal["file_changed"] = "file_changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteResolved(_Event):
-    """Who really does the work; an empty field keeps what is known."""
+    """The route of the run is known; an empty field keeps the value before it."""
 
     TEXTS: ClassVar = ("provider", "model")
     provider: str = ""
@@ -140,17 +145,19 @@ class RouteResolved(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageAdded(_Event):
-    """What the last model request consumed, to be added to the task's total."""
+    """Usage to be added to the task's total."""
 
     usage: Usage
+    """What the last model request consumed."""
     kind: Literal["usage_added"] = "usage_added"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpointed(_Event):
-    """The conversation so far, in the backend's own text format, from which a later run of the session continues."""
+    """The conversation so far, from which a later run of the session continues."""
 
     state: str
+    """In the backend's own text format."""
     kind: Literal["checkpointed"] = "checkpointed"
 
 
@@ -164,7 +171,7 @@ class DiagnosticRaised(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentEnded(_Event):
-    """The agent said that it is done; nothing more will be streamed in this run."""
+    """The agent is done; nothing more will be streamed in this run."""
 
     kind: Literal["agent_ended"] = "agent_ended"
 
@@ -194,7 +201,7 @@ class TaskQueued(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(_Event):
-    """One prompt was given to the backend: that of the task, one that asks for more of it, or a follow-up."""
+    """One prompt was given to the backend: that of the task, a correction, or a follow-up."""
 
     TEXTS: ClassVar = ("prompt",)
     prompt: str
@@ -204,16 +211,16 @@ class RunStarted(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnded(_Event):
-    """The backend returned, failed or was stopped; closes the run, not the task.
-
-    `exit_code` is that of the process that answered, if it ended by itself; one that failed has it in its error.
-    """
+    """The backend returned, failed or was stopped; closes the run, not the task."""
 
     TEXTS: ClassVar = ("output", "summary")
     outcome: Outcome
     output: str = ""
+    """The whole answer."""
     summary: str = ""
+    """One line for people."""
     exit_code: int | None = None
+    """That of the process that answered, if it ended by itself; a failed run has it in its error."""
     kind: Literal["run_ended"] = "run_ended"
 
 
@@ -227,7 +234,7 @@ class TaskSettled(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowUpTaken(_Event):
-    """The run that goes on has taken a follow-up."""
+    """The open run has taken a follow-up."""
 
     TEXTS: ClassVar = ("prompt",)
     prompt: str
@@ -236,14 +243,12 @@ class FollowUpTaken(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestHeld(_Event):
-    """The next model request waits: for a slot at its provider, for one that asked to slow down, or for the budget.
-
-    While it waits, no clock of the run counts but the cap.
-    """
+    """The next model request waits; until it is released, no clock of the run counts but the cap."""
 
     TEXTS: ClassVar = ("provider",)
     provider: str
     why: Literal["slots", "rate_limit", "budget"]
+    """All slots are taken, the provider asked to slow down, or the budget is reserved by other requests."""
     kind: Literal["request_held"] = "request_held"
 
 
@@ -256,12 +261,14 @@ class RequestReleased(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardTripped(_Event):
-    """A guard of the engine stepped in: a clock, the loop guard or a budget. After `stop` the run ends."""
+    """A clock, the loop guard or a budget stepped in."""
 
     TEXTS: ClassVar = ("message",)
     guard: Guard
     step: LoopStep
+    """Warn the model, ask it to finish, or stop the run."""
     message: str
+    """The fact, in one sentence."""
     kind: Literal["guard_tripped"] = "guard_tripped"
 
 
@@ -273,7 +280,8 @@ Event = RunEvent | LifecycleEvent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """An event and when it was recorded, in epoch milliseconds."""
+    """An event with its time."""
 
     at_ms: int
+    """When it was recorded, in epoch milliseconds."""
     event: Event
