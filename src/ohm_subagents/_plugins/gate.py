@@ -14,9 +14,14 @@ from ohm_subagents.contract.result import Result
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestNeed:
-    """What a model request is about to take.
+    """The needs of a model request.
 
-    `input_tokens` is an estimate; `price` is USD for so many tokens in and out, or None when nobody knows the price.
+    Fields:
+        provider: the provider that is asked.
+        model: the model that is asked.
+        input_tokens: an estimate of the tokens in.
+        max_output_tokens: the limit of the request for tokens out; None without one.
+        price: a function from tokens in and out to USD; None if the price is unknown.
     """
 
     provider: str
@@ -30,8 +35,9 @@ class RequestNeed:
 class Grant:
     """Permission for one model request.
 
-    `max_output_tokens` is what the budget has left for the answer, None without one. `is_last`: the budget allows no
-    further request, so the model had better answer now.
+    Fields:
+        max_output_tokens: the tokens that the budget has left for the answer; None without a budget.
+        is_last: the budget allows no further request, so the model should answer now.
     """
 
     max_output_tokens: int | None = None

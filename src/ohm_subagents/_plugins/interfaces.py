@@ -46,19 +46,24 @@ class Capability(StrEnum):
     CHILD_TOOLS = "child_tools"
     """Gives the subagent the tools of `RunRequest.child_tools`."""
     FINALIZE = "finalize"
-    """Gives the subagent `subagent_finalize` by itself, where the profile demands it, and reports `Finalized`; whoever
-    has `CHILD_TOOLS` finds the tool among those of the request."""
+    """Gives the subagent `subagent_finalize` by itself, where the profile demands it, and reports `Finalized`; a
+    backend with `CHILD_TOOLS` finds the tool among those of the request."""
     USAGE = "usage"
     """Reports what it consumed as `UsageAdded`."""
     AGENT_OPTIONS = "agent_options"
-    """Looks at `Profile.agent`, and says what it cannot honour of it; for one that does not, the engine says so."""
+    """Looks at `Profile.agent`, and warns of what it does not support; for any other backend, the engine warns."""
     PREPARES = "prepares"
     """Is `Preparing`: it has a method `prepare` that is called before each run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """An earlier run of the session: what was asked, what was answered."""
+    """An earlier run of the session.
+
+    Fields:
+        prompt: what was asked.
+        output: what was answered; empty if the run failed.
+    """
 
     prompt: str
     output: str
@@ -184,9 +189,12 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutput:
-    """The whole answer, uncut. `summary` replaces the engine's `<Name>: <description>` when given.
+    """The result of a run.
 
-    `exit_code` is that of the process that gave the answer, if it has ended by itself.
+    Fields:
+        text: the whole answer, uncut.
+        summary: one line in place of the engine's `<Name>: <description>`; empty leaves that.
+        exit_code: that of the process that gave the answer, if it has ended by itself; else None.
     """
 
     text: str
@@ -218,10 +226,19 @@ class Backend(Protocol):
 class BackendSpec(Generic[OptionsT]):
     """A backend that a plugin offers.
 
-    `open` is entered on first use and closed with the `Ohm`; failing to open is the error of the task that needed it.
-    A run waits for it, and for `Preparing.prepare` of a backend that `PREPARES`, before its clocks begin.
-    `label` is what envelopes show as `backend` when that is not the id. `lacks` says in one sentence what is missing
-    to use it with these options in this environment, or None; it is asked by `ohm doctor` only.
+    A backend stays open when an `Ohm` is reconfigured, if its new spec and its options equal the former ones.
+
+    Fields:
+        id: the name that `subagentBackend` and calls use.
+        summary: one sentence for `ohm doctor`.
+        open: a context manager of the backend, for its options. Entered on first use and left with the `Ohm`; a
+            failure is the error of the task that needed it. A run waits for it, and for `Preparing.prepare` of a
+            backend that `PREPARES`, before its clocks begin.
+        options: the model by which `subagents.backends.<id>` of ohm.json is validated.
+        capabilities: what the backend does beyond one prompt, one answer.
+        label: the name that envelopes show as `backend`; empty for the id.
+        lacks: returns in one sentence what is missing to use the backend with these options in this environment, or
+            None. Called by `ohm doctor` only.
     """
 
     id: str
@@ -237,14 +254,18 @@ class BackendSpec(Generic[OptionsT]):
 class ModelSpec:
     """A model provider that a plugin offers to the in-process backend.
 
-    `open` makes a pydantic-ai `Model` for a pattern of this provider, or says why not; models are cached and closed
-    with the `Ohm`. It is called in a thread, before the clocks of the run begin; they count what the model does at its
-    first request, as reading its weights. `keys` are the environment variables of which one must be set (empty: none
-    needed); `key_place` is told in place of their names, if these are not to be shown. `default_model` is the
-    provider's row of the default table, used when one of its keys is there and nothing else names a model.
-    `is_free`: its models cost nothing, so that a budget of money has nothing against them. `open_with_key` is
-    `open` with this key in place of one from the environment, for one run alone; None for a provider that takes no
-    key.
+    Fields:
+        provider: the name that model patterns use, in lower case.
+        summary: one sentence for people.
+        open: makes a pydantic-ai `Model` for a pattern of this provider, or returns why it cannot. Called in a thread,
+            before the clocks of the run begin; they count what the model does at its first request, as reading its
+            weights. Models are cached, and closed with the `Ohm`.
+        keys: the environment variables of which one must be set; empty if none is needed.
+        default_model: the model that runs where one of the keys is set and nothing else names a model; None for none.
+        is_free: its models cost nothing, so a cost budget does not hold them up.
+        open_with_key: `open` with this key in place of one from the environment, for one run alone; None for a
+            provider that takes no key.
+        key_place: what messages name in place of `keys`, where these must not be shown.
     """
 
     provider: str
@@ -258,13 +279,18 @@ class ModelSpec:
 
     @property
     def key_names(self) -> tuple[str, ...]:
-        """The keys as they are told."""
+        """The names of the keys, as messages show them."""
         return (self.key_place,) if self.key_place and self.keys else self.keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRowRequest:
-    """A tool event about to be shown as a row."""
+    """A tool event about to be shown as a row.
+
+    Fields:
+        tool: the name of the tool.
+        payload: its arguments or its result, as text.
+    """
 
     tool: str
     payload: str
