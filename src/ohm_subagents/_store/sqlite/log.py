@@ -10,11 +10,10 @@ import json
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, from_json
 
 from ohm_subagents._store.history import COUNTED
 from ohm_subagents.contract.activity import Activity
@@ -151,11 +150,38 @@ def _text_line(group: list[Any]) -> bytes:
 # Reading
 
 
+class _Pieces:
+    """A line of texts that were streamed one after the other; made into events only where it matters."""
+
+    __slots__ = ("_fields", "_kind", "count")
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self._fields = fields
+        self._kind = _KINDS[fields["kind"]]
+        self.count = len(fields["lengths"])
+
+    @property
+    def is_counted(self) -> bool:
+        """True for what `event_total` of a task counts."""
+        return self._kind is TextDelta
+
+    def whole(self) -> Stamped:
+        """Return all of it as one event."""
+        return self._fields["at_ms"] + self._fields["after_ms"][-1], self._kind(text=self._fields["text"])
+
+    def each(self) -> Iterator[Stamped]:
+        """Yield the events as they were."""
+        began_ms, text, end = self._fields["at_ms"], self._fields["text"], 0
+        for length, after_ms in zip(self._fields["lengths"], self._fields["after_ms"], strict=True):
+            start, end = end, end + length
+            yield began_ms + after_ms, self._kind(text=text[start:end])
+
+
 def folded(content: bytes) -> Result[Task, str]:
     """Return the task of a log, without its checkpoint, or why there is none."""
     state: dict[str, Any] | None = None
-    after: list[list[Stamped]] = []
-    for entry in parsed(content):
+    after: list[_Pieces | Stamped] = []
+    for entry in _parsed(content):
         if isinstance(entry, dict):
             state, after = entry, []
         else:
@@ -166,13 +192,50 @@ def folded(content: bytes) -> Result[Task, str]:
     if isinstance(made, Err):
         return made
     task = made.ok_value
-    left = sum(len(group) for group in after if isinstance(group[0][1], COUNTED))
+    left = sum(map(_counted, after))
     event_total, newest = task.activity.event_total + left, task.activity.max_events
-    for group in after:
-        left -= len(group) if isinstance(group[0][1], COUNTED) else 0
-        for at_ms, event in group if left < newest else _as_one(group):
+    for entry in after:
+        left -= _counted(entry)
+        if not isinstance(entry, _Pieces):
+            task = apply(task, entry[1], at_ms=entry[0])
+        elif left < newest and entry.is_counted:  # the newest events are kept one by one
+            for at_ms, event in entry.each():
+                task = apply(task, event, at_ms=at_ms)
+        else:
+            at_ms, event = entry.whole()
             task = apply(task, event, at_ms=at_ms)
     return Ok(replace(task, activity=replace(task.activity, event_total=event_total)))
+
+
+def _counted(entry: _Pieces | Stamped) -> int:
+    if isinstance(entry, _Pieces):
+        return entry.count if entry.is_counted else 0
+    return isinstance(entry[1], COUNTED)
+
+
+def history(content: bytes) -> tuple[Recorded, ...]:
+    """Return all events of a log."""
+    found: list[Recorded] = []
+    for entry in _parsed(content):
+        if not isinstance(entry, dict):
+            stamped = entry.each() if isinstance(entry, _Pieces) else (entry,)
+            found += [Recorded(at_ms=at_ms, event=event) for at_ms, event in stamped]
+    return tuple(found)
+
+
+def _parsed(content: bytes) -> Iterator[dict[str, Any] | _Pieces | Stamped]:
+    """Yield states and events; a line that another version wrote is left out."""
+    for line in content.split(b"\n"):
+        try:
+            fields: dict[str, Any] = from_json(line)
+            if fields["kind"] == _STATE:
+                yield fields["task"]
+            elif "lengths" in fields:
+                yield _Pieces(fields)
+            else:
+                yield int(fields.pop("at_ms")), _declared_event(events().validate_python(fields))
+        except (ValueError, KeyError, TypeError):
+            continue
 
 
 def task_of(state: dict[str, Any]) -> Result[Task, str]:
@@ -185,43 +248,6 @@ def task_of(state: dict[str, Any]) -> Result[Task, str]:
     assignment = replace(task.assignment, inherited=_declared_runs(task.assignment.inherited))
     error = None if task.error is None else _declared_error(task.error)
     return Ok(replace(task, assignment=assignment, runs=_declared_runs(task.runs), error=error))
-
-
-def history(content: bytes) -> tuple[Recorded, ...]:
-    """Return all events of a log."""
-    groups = (entry for entry in parsed(content) if not isinstance(entry, dict))
-    return tuple(Recorded(at_ms=at_ms, event=event) for group in groups for at_ms, event in group)
-
-
-def parsed(content: bytes) -> Iterator[dict[str, Any] | list[Stamped]]:
-    """Yield the states of a log, and its events in groups; a line that another version wrote is left out."""
-    for line in content.split(b"\n"):
-        try:
-            fields = json.loads(line)
-            if fields["kind"] == _STATE:
-                yield fields["task"]
-            elif "lengths" in fields:
-                yield _pieces(fields)
-            else:
-                yield [(int(fields.pop("at_ms")), _declared_event(events().validate_python(fields)))]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            continue
-
-
-def _pieces(fields: dict[str, Any]) -> list[Stamped]:
-    text, ends, make = str(fields["text"]), [*accumulate(fields["lengths"])], _KINDS[fields["kind"]]
-    return [
-        (fields["at_ms"] + after_ms, make(text=text[start:end]))
-        for start, end, after_ms in zip([0, *ends[:-1]], ends, fields["after_ms"], strict=True)
-    ]
-
-
-def _as_one(group: list[Stamped]) -> list[Stamped]:
-    """Texts that were streamed one after the other, as one: only the newest events are kept one by one."""
-    made = type(group[0][1])
-    if len(group) == 1 or not issubclass(made, TextDelta | ThinkingDelta):
-        return group
-    return [(group[-1][0], made(text="".join(getattr(event, "text", "") for _, event in group)))]
 
 
 def _declared_error(error: OhmError) -> OhmError:
