@@ -13,7 +13,7 @@ from ohm_subagents._app.embedder import steady
 from ohm_subagents._app.handle import Answers
 from ohm_subagents._app.host_events import HostEvents
 from ohm_subagents._app.mounting import mount_all, settings_of, taken_names
-from ohm_subagents._app.surroundings import Surroundings, place_of
+from ohm_subagents._app.surroundings import Surroundings
 from ohm_subagents._orchestrator.new_ids import not_kept, trusted
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.run.throttle import Throttle
@@ -202,8 +202,9 @@ class Engine:
         return visible(profiles, self.assembly.config.subagents.permissions)
 
     def _place(self) -> Place:
-        place = place_of(self.assembly)
-        return replace(place, kept_in=None if self.store.place is None else Path(self.store.place).parent)
+        return replace(
+            self._surroundings.place, kept_in=None if self.store.place is None else Path(self.store.place).parent
+        )
 
 
 def _new_ids(given: Callable[[], str] | None, sources: Sources, store: Store) -> Callable[[], Result[TaskId, OhmError]]:

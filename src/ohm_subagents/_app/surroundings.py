@@ -22,8 +22,8 @@ class Surroundings:
 
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
-        self._place = place_of(assembly)
-        self._secrets = Fresh(lambda: assembly.host.secrets(self._place), assembly.sources.clock)
+        self.place = place_of(assembly)
+        self._secrets = Fresh(lambda: assembly.host.secrets(self.place), assembly.sources.clock)
         self._redaction = Redaction()
 
     def session_file(self) -> Path | None:
