@@ -8,7 +8,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from ohm_subagents._plugins.suites import JsonObject
+    from pydantic import JsonValue
+
+    JsonObject: TypeAlias = dict[str, JsonValue]
 
 WidgetPlacement: TypeAlias = Literal["aboveEditor", "belowEditor"]
 

@@ -137,7 +137,10 @@ class Task:
     @property
     def output(self) -> str:
         """The answer to the prompt, or empty; those to follow-ups are in `runs`."""
-        return ["", *(run.output for run in self.runs if run.output and not run.is_follow_up)][-1]
+        for run in reversed(self.runs):
+            if run.output and not run.is_follow_up:
+                return run.output
+        return ""
 
 
 def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901  one arm an event is the point
@@ -230,11 +233,11 @@ def _settled(task: Task, outcome: Outcome, at_ms: int) -> Task:
     match outcome:
         case Succeeded():
             answers = [run.summary for run in task.runs if run.summary and not run.is_follow_up]
-            told = [task.summary, *answers][-1]
-            return changed(task, updated_ms=at_ms, ended_ms=at_ms, status="succeeded", summary=told)
+            newest = [task.summary, *answers][-1]
+            return changed(task, updated_ms=at_ms, ended_ms=at_ms, status="succeeded", summary=newest)
         case Failed(error=error):
-            told = error.summary or error.message
-            return changed(task, updated_ms=at_ms, ended_ms=at_ms, status="failed", error=error, summary=told)
+            summary = error.summary or error.message
+            return changed(task, updated_ms=at_ms, ended_ms=at_ms, status="failed", error=error, summary=summary)
         case Cancelled():
             summary = f"Cancelled {task.assignment.name}: {task.assignment.description}"
             return changed(task, updated_ms=at_ms, ended_ms=at_ms, status="cancelled", summary=summary)
