@@ -13,6 +13,7 @@ from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.stores import RetentionPolicy, Store, StoreRequest, StoreSpec, TaskQuery
 from ohm_subagents._store.history import events_of
 from ohm_subagents._store.memory import MemoryStore
+from ohm_subagents._store.records import event_from_json, task_from_json, task_to_json
 from ohm_subagents._store.recovery import recovered
 from ohm_subagents._store.retention import Hidden
 from ohm_subagents.contract import Diagnostic, Err, Event, OhmError, Ok, Recorded, Result, Task, apply, event_to_json
@@ -40,11 +41,14 @@ __all__ = [
     "Task",
     "TaskQuery",
     "apply",
+    "event_from_json",
     "event_to_json",
     "events_of",
     "hookimpl",
     "recovered",
     "stored_tasks",
+    "task_from_json",
+    "task_to_json",
 ]
 
 

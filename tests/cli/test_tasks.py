@@ -200,6 +200,26 @@ def test_a_snapshot_that_no_database_has_taken_over_yet_is_shown(ohm) -> None:
     assert not [*(ohm.root / "config").glob("*.sqlite3")]
 
 
+def test_a_store_of_a_plugin_is_written_and_read_as_our_own(ohm) -> None:
+    ohm.env["OHM_SUBAGENTS_STORE"] = "shelf"
+    ran = json.loads(ohm("run", "finder", "answer", "--backend", "stage", "--json").stdout)
+    ohm("run", "finder", "fail", "--backend", "stage")
+    assert [task[2:4] for task in listed(ohm)] == [("fail", "failed"), ("answer", "succeeded")]
+    assert [task[2] for task in listed(ohm, "--status", "failed")] == ["fail"]
+    assert json.loads(ohm("tasks", "--json").stdout)[1] == ran
+    assert "So far: app.py" in ohm("task", ran["task_id"], "--transcript").stdout
+    assert f"shelf: 2 in {ohm.root / 'config' / 'shelf'}" in ohm("doctor").stdout
+
+
+def test_a_store_that_no_plugin_offers_is_told_with_those_that_there_are(ohm) -> None:
+    ohm.env["OHM_SUBAGENTS_STORE"] = "shelve"
+    done = ohm("tasks")
+    assert (done.returncode, done.stdout) == (1, "")
+    allowed = "'sqlite', 'snapshot', 'memory', 'shelf'"
+    assert done.stderr == f"There is no store 'shelve'; set subagents.store to one of {allowed}.\n"
+    assert "Tasks are kept in memory only: there is no store 'shelve'" in ohm("doctor").stdout
+
+
 def test_a_registry_that_cannot_be_used_is_one_sentence(ohm) -> None:
     (ohm.root / "config" / "ohm.subagents.tasks.sqlite3").mkdir()
     done = ohm("tasks")

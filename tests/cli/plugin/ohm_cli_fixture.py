@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ from ohm_subagents.plugin import (
     ToolStarted,
     hookimpl,
 )
+from ohm_subagents.store import MemoryStore, StoreSpec, task_from_json, task_to_json
 
 BIG = "größer 大 " * 60_000
 REACHED, RELEASED = "OHM_TEST_REACHED", "OHM_TEST_RELEASED"
@@ -121,3 +123,32 @@ def ohm_backends():
         BackendSpec(id="stage", summary="Plays a scene.", options=Options, open=open_stage),
         BackendSpec(id="theatre", summary="Plays in a house.", options=TheatreOptions, open=open_stage),
     ]
+
+
+class Shelf(MemoryStore):
+    """A file a task, through the door for stores only."""
+
+    def __init__(self, request):
+        super().__init__(request.clock, request.policy)
+        self._folder = request.directory / "shelf"
+        found = sorted(self._folder.glob("*.json"))
+        self.restore([task_from_json(json.loads(file.read_bytes())).unwrap() for file in found], {})
+
+    @property
+    def place(self):
+        return str(self._folder)
+
+    def save(self, task, event):
+        super().save(task, event)
+        self._folder.mkdir(exist_ok=True)
+        (self._folder / f"{task.id}.json").write_bytes(task_to_json(task))
+
+
+@asynccontextmanager
+async def open_shelf(request):
+    yield Shelf(request)
+
+
+@hookimpl
+def ohm_stores():
+    yield StoreSpec(id="shelf", summary="A file a task.", open=open_shelf)

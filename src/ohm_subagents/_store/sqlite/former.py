@@ -6,12 +6,13 @@ import json
 import zlib
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from ohm_subagents._store.history import COUNTED, completed, streamed_of
-from ohm_subagents._store.sqlite.log import history, task_of
+from ohm_subagents._store.records import task_from_json
+from ohm_subagents._store.sqlite.log import history
 from ohm_subagents._store.sqlite.place import file_name
 from ohm_subagents._store.sqlite.stored import NOT_AS_WRITTEN, OTHER_TYPES, state_checksum
 from ohm_subagents.contract.activity import Activity
@@ -74,7 +75,7 @@ def former_task(row: FormerRow, directory: Path) -> Result[tuple[Task, tuple[Rec
         record: object = json.loads(row.content)
     except ValueError as exc:
         return Err(str(exc))
-    made = task_of(cast("dict[str, Any]", record)) if isinstance(record, dict) else Err(NOT_AS_WRITTEN)
+    made = task_from_json(cast("dict[str, object]", record)) if isinstance(record, dict) else Err(NOT_AS_WRITTEN)
     if isinstance(made, Err):
         return made
     task = made.ok_value

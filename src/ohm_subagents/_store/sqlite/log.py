@@ -9,59 +9,32 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, from_json
+from pydantic_core import from_json
 
 from ohm_subagents._store.history import COUNTED
-from ohm_subagents.contract.activity import Activity
-from ohm_subagents.contract.errors import as_declared
-from ohm_subagents.contract.event_json import events
+from ohm_subagents._store.records import event_from_json, event_json, task_from_json, task_to_json
 from ohm_subagents.contract.events import (
     Checkpointed,
     Event,
-    Failed,
     Recorded,
-    RunEnded,
-    TaskSettled,
     TextDelta,
     ThinkingDelta,
 )
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.task import Assignment, Task, apply
+from ohm_subagents.contract.task import Task, apply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.run import Run
+    from collections.abc import Callable, Iterator, Sequence
 
     Stamped = tuple[int, Event]
     Entry = Stamped | Task | bytes
 
 _STATE: Final = "state"
 _KINDS: Final = {"text_delta": TextDelta, "thinking_delta": ThinkingDelta}
-_ELSEWHERE: Final = frozenset({"assignment", "activity", "checkpoint"})
-"""The records of a task, whose fields a state has beside its own, and what has a table of its own."""
-Value = TypeVar("Value")
-
-
-@cache
-def _adapters() -> tuple[TypeAdapter[Task], TypeAdapter[Assignment], TypeAdapter[Activity]]:
-    """Adapters for a task and its records; made on first use, since that takes longer than all of our imports."""
-    return TypeAdapter(Task), TypeAdapter(Assignment), TypeAdapter(Activity)
-
-
-def as_json(adapter: TypeAdapter[Value], value: Value, *, exclude: Collection[str] = ()) -> bytes:
-    """Write a value as JSON; text that is no Unicode is replaced, so that the rest is kept."""
-    skipped = {*exclude}
-    try:
-        return adapter.dump_json(value, exclude=skipped)
-    except (PydanticSerializationError, UnicodeEncodeError):
-        plain = adapter.dump_python(value, exclude=skipped)
-        return json.dumps(plain, default=str, ensure_ascii=False).encode(errors="replace")
+_ELSEWHERE: Final = frozenset({"checkpoint"})
+"""A table of its own has it."""
 
 
 # Writing
@@ -114,28 +87,12 @@ def _line(group: list[Any]) -> bytes:
     if isinstance(entry, bytes):
         return entry
     if isinstance(entry, Task):
-        return b'{"kind":"state","task":%b}\n' % _state(entry)
+        return b'{"kind":"state","task":%b}\n' % task_to_json(entry, without=_ELSEWHERE)
     if isinstance(entry[1], TextDelta | ThinkingDelta):
         return _text_line(group)
     if isinstance(entry[1], Checkpointed):  # the newest one has a table of its own
         return b""
-    return b'{"at_ms":%d,%b\n' % (entry[0], as_json(events(), entry[1])[1:])
-
-
-def _state(task: Task) -> bytes:
-    """A task as one flat record, whatever it is divided into; what is empty is left out."""
-    tasks, assignments, activities = _adapters()
-    own, asked, reported = (
-        _fields(tasks, task),
-        _fields(assignments, task.assignment),
-        _fields(activities, task.activity),
-    )
-    return b"{%b,%b,%b}" % (own, asked, reported)
-
-
-def _fields(adapter: TypeAdapter[Value], part: Value) -> bytes:
-    empty = {name for name, value in vars(part).items() if value is None or value == ()}
-    return as_json(adapter, part, exclude=empty | _ELSEWHERE)[1:-1]
+    return b'{"at_ms":%d,%b\n' % (entry[0], event_json(entry[1])[1:])
 
 
 def _text_line(group: list[Any]) -> bytes:
@@ -188,7 +145,7 @@ def folded(content: bytes) -> Result[Task, str]:
             after.append(entry)
     if state is None:
         return Err("it says nothing of a task")
-    made = task_of(state)
+    made = task_from_json(state)
     if isinstance(made, Err):
         return made
     task = made.ok_value
@@ -233,37 +190,6 @@ def _parsed(content: bytes) -> Iterator[dict[str, Any] | _Pieces | Stamped]:
             elif "lengths" in fields:
                 yield _Pieces(fields)
             else:
-                yield int(fields.pop("at_ms")), _declared_event(events().validate_python(fields))
+                yield int(fields.pop("at_ms")), event_from_json(fields)
         except (ValueError, KeyError, TypeError):
             continue
-
-
-def task_of(state: dict[str, Any]) -> Result[Task, str]:
-    """Return the task of a flat record, or why there is none."""
-    try:
-        task = _adapters()[0].validate_python({**state, "assignment": state, "activity": state})
-    except (ValidationError, TypeError) as exc:
-        fault = exc.errors()[0]["msg"] if isinstance(exc, ValidationError) else str(exc)
-        return Err(f"it holds no task of this version: {fault}")
-    assignment = replace(task.assignment, inherited=_declared_runs(task.assignment.inherited))
-    error = None if task.error is None else _declared_error(task.error)
-    return Ok(replace(task, assignment=assignment, runs=_declared_runs(task.runs), error=error))
-
-
-def _declared_error(error: OhmError) -> OhmError:
-    """Return the error with one of our own codes as the member that knows its category."""
-    return replace(error, code=as_declared(error.code))
-
-
-def _declared_runs(runs: tuple[Run, ...]) -> tuple[Run, ...]:
-    return tuple(replace(run, outcome=_declared_outcome(run.outcome)) for run in runs)
-
-
-def _declared_outcome(outcome: Any) -> Any:  # noqa: ANN401  an outcome or None; what comes in goes out
-    return Failed(error=_declared_error(outcome.error)) if isinstance(outcome, Failed) else outcome
-
-
-def _declared_event(event: Event) -> Event:
-    if isinstance(event, RunEnded | TaskSettled) and isinstance(event.outcome, Failed):
-        return replace(event, outcome=_declared_outcome(event.outcome))
-    return event

@@ -1,0 +1,100 @@
+"""Tasks and events as JSON and back, in a shape that stays as it is, whatever the classes are divided into."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from ohm_subagents.contract.activity import Activity
+from ohm_subagents.contract.errors import as_declared
+from ohm_subagents.contract.event_json import events
+from ohm_subagents.contract.events import Failed, RunEnded, TaskSettled
+from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.task import Assignment, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.run import Run
+
+_NESTED: Final = frozenset({"assignment", "activity"})
+_NOTHING: Final[frozenset[str]] = frozenset()
+Value = TypeVar("Value")
+
+
+@cache
+def _adapters() -> tuple[TypeAdapter[Task], TypeAdapter[Assignment], TypeAdapter[Activity]]:
+    """Adapters for a task and its records; made on first use, since that takes longer than all of our imports."""
+    return TypeAdapter(Task), TypeAdapter(Assignment), TypeAdapter(Activity)
+
+
+def as_json(adapter: TypeAdapter[Value], value: Value, *, exclude: AbstractSet[str] = _NOTHING) -> bytes:
+    """Write a value as JSON; text that is no Unicode is replaced, so that the rest is kept."""
+    skipped = {*exclude}  # pydantic takes no other set
+    try:
+        return adapter.dump_json(value, exclude=skipped)
+    except (PydanticSerializationError, UnicodeEncodeError):
+        plain = adapter.dump_python(value, exclude=skipped)
+        return json.dumps(plain, default=str, ensure_ascii=False).encode(errors="replace")
+
+
+def task_to_json(task: Task, *, without: AbstractSet[str] = _NOTHING) -> bytes:
+    """Write a task as one flat JSON object; what is empty is left out, and the fields named in `without`."""
+    tasks, assignments, activities = _adapters()
+    own = _fields(tasks, task, without)
+    return b"{%b,%b,%b}" % (
+        own,
+        _fields(assignments, task.assignment, without),
+        _fields(activities, task.activity, without),
+    )
+
+
+def _fields(adapter: TypeAdapter[Value], part: Value, without: AbstractSet[str]) -> bytes:
+    empty = {name for name, value in vars(part).items() if value is None or value == ()}
+    return as_json(adapter, part, exclude=empty | _NESTED | without)[1:-1]
+
+
+def event_json(event: Event) -> bytes:
+    """Write an event as a JSON object, told apart by `kind`."""
+    return as_json(events(), event)
+
+
+def task_from_json(fields: Mapping[str, object]) -> Result[Task, str]:
+    """Return the task of a JSON object that `task_to_json` wrote, or why there is none; unknown fields are ignored."""
+    try:
+        task = _adapters()[0].validate_python({**fields, "assignment": fields, "activity": fields})
+    except (ValidationError, TypeError) as exc:
+        fault = exc.errors()[0]["msg"] if isinstance(exc, ValidationError) else str(exc)
+        return Err(f"it holds no task of this version: {fault}")
+    assignment = replace(task.assignment, inherited=_declared_runs(task.assignment.inherited))
+    error = None if task.error is None else _declared_error(task.error)
+    return Ok(replace(task, assignment=assignment, runs=_declared_runs(task.runs), error=error))
+
+
+def event_from_json(fields: Mapping[str, object]) -> Event:
+    """Return the event of a JSON object; raises ValueError if there is none like it. Unknown fields are ignored."""
+    event = events().validate_python(fields)
+    if isinstance(event, RunEnded | TaskSettled) and isinstance(event.outcome, Failed):
+        return replace(event, outcome=_declared_outcome(event.outcome))
+    return event
+
+
+def _declared_error(error: OhmError) -> OhmError:
+    """Return the error with one of our own codes as the member that knows its category."""
+    return replace(error, code=as_declared(error.code))
+
+
+def _declared_runs(runs: tuple[Run, ...]) -> tuple[Run, ...]:
+    return tuple(replace(run, outcome=_declared_outcome(run.outcome)) for run in runs)
+
+
+def _declared_outcome(outcome: Any) -> Any:  # noqa: ANN401  an outcome or None; what comes in goes out
+    return Failed(error=_declared_error(outcome.error)) if isinstance(outcome, Failed) else outcome
