@@ -1,6 +1,7 @@
 """`limits`, `loop` and `budget` as they are written, and the places that may set them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Annotated, Final, Literal, TypeVar
 
 from pydantic import Field
@@ -9,12 +10,10 @@ from ohm_subagents._config.jsonc import KeyPath
 from ohm_subagents._config.merge import CEILING, USER_ONLY
 from ohm_subagents._config.section import Section
 from ohm_subagents._config.values import Amount, Line, PositiveInt, WholeNumber
-from ohm_subagents.contract.limits import Budget, Clocks, Limits, LoopPolicy
+from ohm_subagents.contract.limits import NO_BUDGET, NO_LIMITS, Budget, Clocks, Limits, LoopPolicy
 
 _CLOCKS: Final = Clocks()
 _LOOP: Final = LoopPolicy()
-_NO_LIMITS: Final = Limits()
-_NO_BUDGET: Final = Budget()
 _Part = TypeVar("_Part", Limits, Budget)
 
 
@@ -24,12 +23,16 @@ class LimitSource:
 
     by: Literal["subagent", "profile", "common"]
     """`subagents.<id>`, the profile's file, or the settings of every subagent."""
-    limits: Limits = _NO_LIMITS
+    limits: Limits = NO_LIMITS
     """Limits of each run."""
-    budget: Budget = _NO_BUDGET
+    budget: Budget = NO_BUDGET
     """The budget of each task, with all that it starts."""
     is_ceiling: bool = False
     """True for a project's: its numbers count only where they are lower than what the others say."""
+
+    def sets_any(self) -> bool:
+        """Return True if there is a number in it."""
+        return self.limits is not NO_LIMITS or self.budget is not NO_BUDGET
 
 
 class CommonLimits(Section):
@@ -128,9 +131,14 @@ class CommonLoop(Section):
 
     def policy(self, own: OwnLoop) -> LoopPolicy:
         """Return the rules for a subagent with these of its own; the tools that may repeat are those of both."""
-        said = {name: value for name, value in own.as_arguments().items() if value is not None}
-        said["polling"] = tuple(dict.fromkeys((*self.polling, *own.polling)))
-        return LoopPolicy(**(self.as_arguments() | said))
+        return _policy(self, own)  # pyright: ignore[reportArgumentType]  # a frozen model has a hash
+
+
+@lru_cache(maxsize=256)  # each start asks for it
+def _policy(common: CommonLoop, own: OwnLoop) -> LoopPolicy:
+    said = {name: value for name, value in own.as_arguments().items() if value is not None}
+    said["polling"] = tuple(dict.fromkeys((*common.polling, *own.polling)))
+    return LoopPolicy(**(common.as_arguments() | said))
 
 
 def limit_sources(
@@ -139,15 +147,16 @@ def limit_sources(
     """Return what the user says, and what a project says besides; `ceilings` are its keys, as `("limits", "capMs")`."""
 
     def source(*, is_ceiling: bool) -> LimitSource:
-        def part(kind: type[_Part], section: Section | None, key: str) -> _Part:
+        def part(nothing: _Part, section: Section | None, key: str) -> _Part:
             fields = {} if section is None else type(section).model_fields
             chosen = (name for name, field in fields.items() if ((key, field.alias) in ceilings) is is_ceiling)
-            return kind(**{name: getattr(section, name) for name in chosen})
+            found = replace(nothing, **{name: getattr(section, name) for name in chosen})
+            return nothing if found == nothing else found
 
         return LimitSource(
             by=by,
-            limits=part(Limits, limits, "limits"),
-            budget=part(Budget, budget, "budget"),
+            limits=part(NO_LIMITS, limits, "limits"),
+            budget=part(NO_BUDGET, budget, "budget"),
             is_ceiling=is_ceiling,
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.limits import LimitSource
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.limits import Budget, Ceiling, Clocks, Limits, LoopPolicy
+from ohm_subagents.contract.limits import NO_BUDGET, NO_LIMITS, Budget, Ceiling, Clocks, Limits, LoopPolicy
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ohm_subagents._config.subagents import SubagentEntry
     from ohm_subagents.contract.profile import Profile
 
-_NO_LIMITS: Final = Limits()
-_NO_BUDGET: Final = Budget()
 _NO_CEILING: Final = Ceiling()
 
 
@@ -51,7 +49,7 @@ def run_limits(
     sources = limit_sources(profile, own, config)
     return Ok(
         RunLimits(
-            clocks=resolved_limits(sources, limits or _NO_LIMITS).resolved(),
+            clocks=resolved_limits(sources, limits or NO_LIMITS).resolved(),
             loop=loop or loop_policy(profile, own, config),
             budget=resolved_budget(sources),
         )
@@ -61,26 +59,32 @@ def run_limits(
 def loop_policy(profile: Profile, own: SubagentEntry, config: OhmConfig) -> LoopPolicy:
     """Return when a run of a profile goes in circles; the tools that may repeat are all that any place names."""
     policy = config.subagents.loop.policy(own.loop)
+    if not profile.polling:
+        return policy
     return replace(policy, polling=tuple(dict.fromkeys((*policy.polling, *profile.polling))))
 
 
 def limit_sources(profile: Profile, own: SubagentEntry, config: OhmConfig) -> tuple[LimitSource, ...]:
-    """Return the places that bound a profile: of those that are no ceiling, the first that sets a number counts."""
+    """Return the places that bound a profile: of those that are no ceiling, the first that sets a number counts.
+
+    A place that sets none is left out.
+    """
     own_said, own_ceiling = own.sources
     common, common_ceiling = config.limit_sources
     ceiling = profile.ceiling or _NO_CEILING
-    return (
+    places = (
         own_said,
-        LimitSource(by="profile", limits=profile.limits or _NO_LIMITS, budget=profile.budget or _NO_BUDGET),
+        LimitSource(by="profile", limits=profile.limits or NO_LIMITS, budget=profile.budget or NO_BUDGET),
         common,
         common_ceiling,
         own_ceiling,
         LimitSource(by="profile", limits=ceiling.limits, budget=ceiling.budget, is_ceiling=True),
     )
+    return tuple(one for one in places if one.sets_any())
 
 
 @lru_cache
-def resolved_limits(sources: tuple[LimitSource, ...], call: Limits = _NO_LIMITS) -> Limits:
+def resolved_limits(sources: tuple[LimitSource, ...], call: Limits = NO_LIMITS) -> Limits:
     """Return the limits that all of them allow a call with these."""
     standing = reduce(Limits.over, (one.limits for one in sources if not one.is_ceiling))
     said = call.over(standing)

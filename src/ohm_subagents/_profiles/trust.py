@@ -13,7 +13,7 @@ from ohm_subagents._config.trust import COMMAND
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.child_tools import CHILD_TOOLS, READING_TOOLS
 from ohm_subagents.contract.diagnostics import Diagnostic
-from ohm_subagents.contract.limits import Budget, Ceiling, Limits
+from ohm_subagents.contract.limits import NO_BUDGET, NO_LIMITS, Ceiling
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import Profile, ToolPolicy
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 _NEW: Final = Profile(id="", name="", summary="", prompt="", primary=True)
 """The rights of a profile that overrides none."""
 _NO_OPTIONS: Final = AgentOptions()
-_NO_LIMITS: Final = Limits()
-_NO_BUDGET: Final = Budget()
 _FREE: Final = ModelPattern(provider="local", model="search")
 """A model that costs nothing and reads no file of its own."""
 _VAIN: Final = (
@@ -46,7 +44,7 @@ def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> 
         profile,
         limits=base.limits,
         budget=base.budget,
-        ceiling=Ceiling(limits=profile.limits or _NO_LIMITS, budget=profile.budget or _NO_BUDGET, below=base.source),
+        ceiling=Ceiling(limits=profile.limits or NO_LIMITS, budget=profile.budget or NO_BUDGET, below=base.source),
         polling=base.polling,
         env=base.env,
         backend=profile.backend if profile.backend in backend_choices(is_trusted=is_trusted) else base.backend,

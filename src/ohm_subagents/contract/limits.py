@@ -136,17 +136,17 @@ class Budget(_Partial):
     """How long it may take from the first run on, in milliseconds."""
 
 
-_NO_LIMITS: Final = Limits()
-_NO_BUDGET: Final = Budget()
+NO_LIMITS: Final = Limits()
+NO_BUDGET: Final = Budget()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
     """Numbers that a project's file sets: they only lower what holds without them."""
 
-    limits: Limits = _NO_LIMITS
+    limits: Limits = NO_LIMITS
     """Limits of each run."""
-    budget: Budget = _NO_BUDGET
+    budget: Budget = NO_BUDGET
     """The budget of each task, with everything that it starts."""
     below: str = ""
     """The file of the profile that the project's overrides; empty for none."""
