@@ -23,6 +23,7 @@ CONFIG = {
     "subagents": {
         "asyncStart": "allow",
         "sendToFinished": "resume",
+        "loop": {"identicalCalls": 5},  # what is read of a default is remembered, from test to test
         "finder": {"tools": {"allow": ["read"], "deny": ["ls"]}, "limits": {"softMs": 9000}},
     },
     "suites": ["task", "curious", "delegate"],

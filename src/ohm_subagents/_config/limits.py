@@ -1,7 +1,7 @@
 """`limits`, `loop` and `budget` as they are written, and the places that may set them."""
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property
 from typing import Annotated, Final, Literal, TypeVar
 
 from pydantic import Field
@@ -40,18 +40,16 @@ class CommonLimits(Section):
 
     idle_ms: PositiveInt = Field(
         default=_CLOCKS.idle_ms,
-        description="How long a model may say nothing while no tool runs, in milliseconds.",
+        description="Time limit of silence of the model while no tool runs, in milliseconds.",
     )
-    tool_ms: PositiveInt = Field(
-        default=_CLOCKS.tool_ms, description="How long one tool call may take, in milliseconds."
-    )
+    tool_ms: PositiveInt = Field(default=_CLOCKS.tool_ms, description="Time limit of one tool call, in milliseconds.")
     extend_ms: Annotated[PositiveInt | None, CEILING] = Field(
         default=None,
-        description="How long a run goes on after each progress once `backendTimeoutMs` is over, in milliseconds; "
+        description="Time that a run goes on after each progress once `backendTimeoutMs` is over, in milliseconds; "
         "without it `idleMs` or the soft limit, whichever is shorter.",
     )
     cap_ms: PositiveInt = Field(
-        default=_CLOCKS.cap_ms, description="How long one run may take in any case, in milliseconds."
+        default=_CLOCKS.cap_ms, description="Time limit of one run in any case, in milliseconds."
     )
 
 
@@ -68,25 +66,25 @@ class OwnLimits(Section):
 class OwnBudget(Section):
     """`subagents.<id>.budget`, and `budget` of a profile file."""
 
-    requests: PositiveInt | None = Field(default=None, description="How many model requests.")
-    tokens: PositiveInt | None = Field(default=None, description="How many tokens, input and output.")
-    cost_usd: Amount | None = Field(default=None, description="How many US dollars; a text keeps every digit.")
-    tool_calls: PositiveInt | None = Field(default=None, description="How many tool calls.")
-    spawns: WholeNumber | None = Field(default=None, description="How many tasks may be started by tasks.")
+    requests: PositiveInt | None = Field(default=None, description="Maximum number of model requests.")
+    tokens: PositiveInt | None = Field(default=None, description="Maximum number of tokens, input and output.")
+    cost_usd: Amount | None = Field(default=None, description="Maximum cost in US dollars; a text keeps every digit.")
+    tool_calls: PositiveInt | None = Field(default=None, description="Maximum number of tool calls.")
+    spawns: WholeNumber | None = Field(default=None, description="Maximum number of tasks started by tasks.")
     depth: WholeNumber | None = Field(
-        default=None, description="How many levels of tasks there may be, its own being the first."
+        default=None, description="Maximum number of levels of tasks, its own being the first."
     )
-    wall_ms: PositiveInt | None = Field(default=None, description="How long from the first run on, in milliseconds.")
+    wall_ms: PositiveInt | None = Field(default=None, description="Time limit from the first run on, in milliseconds.")
 
 
 class CommonBudget(OwnBudget):
     """`subagents.budget`: null is no limit."""
 
     spawns: WholeNumber | None = Field(
-        default=32, description="How many tasks may be started by tasks; null: no limit."
+        default=32, description="Maximum number of tasks started by tasks; null: no limit."
     )
     depth: WholeNumber | None = Field(
-        default=1, description="How many levels of tasks there may be; 1: subagents start none; null: no limit."
+        default=1, description="Maximum number of levels of tasks; 1: subagents start none; null: no limit."
     )
 
 
@@ -116,14 +114,14 @@ class CommonLoop(Section):
 
     identical_calls: WholeNumber = Field(
         default=_LOOP.identical_calls,
-        description="How many times in a row the same tool with the same arguments is a loop; 0: never.",
+        description="Calls in a row of the same tool with the same arguments that are a loop; 0: never.",
     )
     alternations: WholeNumber = Field(
-        default=_LOOP.alternations, description="How many pairs of two calls that take turns are a loop; 0: never."
+        default=_LOOP.alternations, description="Pairs of two calls that take turns that are a loop; 0: never."
     )
     same_results: WholeNumber = Field(
         default=_LOOP.same_results,
-        description="How many times in a row the same result of the same tool is a loop; 0: never.",
+        description="Equal results in a row of the same tool that are a loop; 0: never.",
     )
     polling: Annotated[tuple[Line, ...], USER_ONLY] = Field(
         default=(), description="Tools that may repeat; not for project files."
@@ -131,14 +129,16 @@ class CommonLoop(Section):
 
     def policy(self, own: OwnLoop) -> LoopPolicy:
         """Return the rules for a subagent with these of its own; the tools that may repeat are those of both."""
-        return _policy(self, own)  # pyright: ignore[reportArgumentType]  # a frozen model has a hash
+        if own not in self._policies:
+            said = {name: value for name, value in own.as_arguments().items() if value is not None}
+            said["polling"] = tuple(dict.fromkeys((*self.polling, *own.polling)))
+            self._policies[own] = LoopPolicy(**(self.as_arguments() | said))
+        return self._policies[own]
 
-
-@lru_cache(maxsize=256)  # each start asks for it
-def _policy(common: CommonLoop, own: OwnLoop) -> LoopPolicy:
-    said = {name: value for name, value in own.as_arguments().items() if value is not None}
-    said["polling"] = tuple(dict.fromkeys((*common.polling, *own.polling)))
-    return LoopPolicy(**(common.as_arguments() | said))
+    @cached_property
+    def _policies(self) -> dict[OwnLoop, LoopPolicy]:
+        """Those that were asked for, as each start does."""
+        return {}
 
 
 def limit_sources(

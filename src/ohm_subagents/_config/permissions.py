@@ -60,7 +60,7 @@ class Permissions:
                 "allowInternalRouting": {
                     "type": "boolean",
                     "default": False,
-                    "description": "Whether internal subagents are shown and may run; a project can only forbid it.",
+                    "description": "Show internal subagents and let them run; a project can only forbid it.",
                 },
             },
             "additionalProperties": False,

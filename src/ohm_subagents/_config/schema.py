@@ -51,14 +51,14 @@ class Features(Section):
     handoff: Switch = Field(
         default=True, description="Handing a conversation over to another agent.", json_schema_extra=RESERVED
     )
-    subagents: Switch = Field(default=True, description="Whether tasks may be started at all.")
+    subagents: Switch = Field(default=True, description="Allow tasks to be started.")
     session_thread_search: Switch = Field(
         default=True, description="Searching earlier conversations.", json_schema_extra=RESERVED
     )
     handoff_visualizer: Switch = Field(
         default=True, description="Showing what was handed over.", json_schema_extra=RESERVED
     )
-    painter_imagegen: Switch = Field(default=True, description="Whether the `painter` subagent is available.")
+    painter_imagegen: Switch = Field(default=True, description="Offer the `painter` subagent.")
 
     def is_on(self, name: str) -> bool:
         """Return True if the flag that a profile names as its `feature` is on; a flag that does not exist is off."""
@@ -69,17 +69,17 @@ FEATURES: Final = tuple(to_camel(name) for name in Features.model_fields)
 
 
 class GooglePainter(Section):
-    enabled: Switch = Field(default=True, description="Whether Google's image model may be used.")
+    enabled: Switch = Field(default=True, description="Allow Google's image model.")
     model: str = Field(default="gemini-2.5-flash-image-preview", description="Google's image model.")
 
 
 class OpenAIPainter(Section):
-    enabled: Switch = Field(default=True, description="Whether OpenAI's image model may be used.")
+    enabled: Switch = Field(default=True, description="Allow OpenAI's image model.")
     model: str = Field(default="gpt-image-1", description="OpenAI's image model.")
 
 
 class AzurePainter(Section):
-    enabled: Switch = Field(default=False, description="Whether an Azure image deployment may be used.")
+    enabled: Switch = Field(default=False, description="Allow an Azure image deployment.")
     deployment: str = Field(default="", description="Name of the Azure deployment.")
     endpoint: str = Field(default="", description="Address of the Azure resource.")
     api_version: str = Field(default="2025-04-01-preview", description="Version of the Azure API.")
@@ -95,7 +95,7 @@ class ProviderModel(Section):
     """`"name"` is short for `{"id": "name"}`."""
 
     id: Line = Field(description="The model's name at the provider.")
-    supports_thinking: Switch = Field(default=False, description="Whether the model takes a thinking level.")
+    supports_thinking: Switch = Field(default=False, description="The model takes a thinking level.")
     context_window: PositiveInt | None = Field(default=None, description="Size of the context, in tokens.")
 
     @model_validator(mode="before")
@@ -121,7 +121,7 @@ class OhmConfig(Section):
     """The whole configuration: an immutable value."""
 
     default_mode: Annotated[Mode, earlier("rush", "smart", "deep")] = Field(
-        default="smart", description="How thorough a subagent should be."
+        default="smart", description="Thoroughness of subagents."
     )
     subagent_backend: Annotated[Line, BACKEND] = Field(
         default="interactive-sdk", description="The backend of every subagent that has none of its own."
@@ -145,16 +145,16 @@ class OhmConfig(Section):
         default=120, description="Least time between two live updates, in milliseconds."
     )
     backend_timeout_ms: Annotated[PositiveInt, LOWEST] = Field(
-        default=180_000, description="How long one run may take, in milliseconds; waiting in the queue is free."
+        default=180_000, description="Time limit of one run, in milliseconds; waiting in the queue does not count."
     )
     task_max_events: Annotated[PositiveInt, LOWER] = Field(
-        default=120, description="How many events are kept of one task."
+        default=120, description="Maximum number of events kept of one task."
     )
     task_max_entries: Annotated[PositiveInt, USER_ONLY] = Field(
-        default=200, description="How many tasks are kept; old finished ones go first."
+        default=200, description="Maximum number of tasks kept; old finished ones go first."
     )
     task_max_expired_entries: Annotated[PositiveInt, USER_ONLY] = Field(
-        default=500, description="How many reasons of expiry are remembered."
+        default=500, description="Maximum number of expired tasks whose reason is remembered."
     )
     result_preview_lines: Annotated[PositiveInt, LOWER] = Field(
         default=12, description="Lines of an answer in a collapsed view."
@@ -164,10 +164,10 @@ class OhmConfig(Section):
     )
     sdk_fallback_to_cli: Annotated[ShortSwitch, DENY_WINS] = Field(
         default=False,
-        description="Whether `interactive-shell` runs what `interactive-sdk` cannot begin: no model, no key, no SDK, a "
+        description="Let `interactive-shell` run what `interactive-sdk` cannot begin: no model, no key, no SDK, a "
         "model that it does not know, a provider that gives no answer.",
     )
-    debug: Annotated[Flag, OFF] = Field(default=False, description="Whether views show every field of a result.")
+    debug: Annotated[Flag, OFF] = Field(default=False, description="Show every field of a result in views.")
     ui_mode: Annotated[Literal["off", "compact", "verbose"], earlier("off", "compact", "verbose")] = Field(
         default="off", description="The live widget below a host's prompt."
     )
@@ -175,7 +175,7 @@ class OhmConfig(Section):
         default=150, description="Least time between two widget updates, in milliseconds."
     )
     ui_idle_grace_ms: Annotated[PositiveInt, LOWER] = Field(
-        default=2000, description="How long a finished task stays in the widget, in milliseconds."
+        default=2000, description="Time that a finished task stays in the widget, in milliseconds."
     )
     load_plugins: Annotated[Names | None, USER_ONLY] = Field(
         default=None, description="The only installed plugins to load; not for project files."

@@ -45,7 +45,7 @@ class SubagentEntry(Section):
         RULES,
     ] = Field(default=None, description="The child tools of this subagent.")
     primary: Annotated[Switch | None, OFF] = Field(
-        default=None, description="Whether this subagent is a direct tool besides; null is as its profile says."
+        default=None, description="Offer this subagent as a direct tool besides; null: as its profile says."
     )
     limits: Annotated[OwnLimits, CEILING] = OwnLimits()
     loop: Annotated[OwnLoop, LOWEST_COUNT] = OwnLoop()
@@ -79,31 +79,33 @@ EVERY: Final = ""
 
 class Subagents(Section):
     task_max_concurrency: Annotated[PositiveInt, LOWER] = Field(
-        default=3, description="How many tasks of one parallel batch run at once."
+        default=3, description="Maximum number of tasks of one parallel batch that run at once."
     )
     max_running: Annotated[PositiveInt | None, LOWER] = Field(
-        default=None, description="How many tasks run at once over all calls, beside those that they start themselves."
+        default=None,
+        description="Maximum number of tasks of all calls that run at once, beside those that they start themselves.",
     )
     task_retention_ms: Annotated[PositiveInt, USER_ONLY] = Field(
-        default=86_400_000, description="How long a finished task can be looked up, in milliseconds."
+        default=86_400_000, description="Time that a finished task can be looked up, in milliseconds."
     )
     model: ConfiguredModel | None = Field(
         default=None, description="The model of every subagent that has none of its own."
     )
     send_to_finished: Annotated[Literal["refuse", "resume"], earlier("refuse", "resume")] = Field(
-        default="refuse", description="Whether `send` to a finished task continues it as a new task."
+        default="refuse", description="`resume` lets `send` continue a finished task as a new one."
     )
     async_start: Annotated[Literal["refuse", "allow"], earlier("refuse", "allow")] = Field(
-        default="refuse", description="Whether `async: true` starts in the background."
+        default="refuse", description="`allow` lets `async: true` start in the background."
     )
     store: Annotated[str, USER_ONLY] = Field(
         default="sqlite",
         min_length=1,
-        description="Where tasks are kept: `sqlite` (a database that processes share), `snapshot` (the JSON file of one"
+        description="Store of tasks: `sqlite` (a database that processes share), `snapshot` (the JSON file of one"
         " process), `memory` (nowhere), or a store of a plugin.",
     )
     store_sync: Annotated[Literal["normal", "full"], USER_ONLY] = Field(
-        default="normal", description="Whether `sqlite` waits for the disk, so that a power cut loses nothing either."
+        default="normal",
+        description="`full` lets `sqlite` wait for the disk, so that a power cut loses nothing either.",
     )
     limits: Annotated[CommonLimits, LOWEST] = CommonLimits()
     loop: Annotated[CommonLoop, LOWEST_COUNT] = CommonLoop()
@@ -111,14 +113,14 @@ class Subagents(Section):
         default=CommonBudget(), json_schema_extra={"$comment": "For each start from outside, with all below it."}
     )
     max_requests: Annotated[Mapping[str, PositiveInt], LOWEST] = Field(
-        default={}, description="How many requests to a model provider are in flight at once; without it no limit."
+        default={}, description="Maximum number of requests to a model provider in flight at once; none: no limit."
     )
     request_retries: Annotated[WholeNumber, LOWER] = Field(
-        default=4, description="How often a request is made again that a provider refused because it is overloaded."
+        default=4, description="Retries of a request that a provider refused because it is overloaded."
     )
     agent_profiles: Annotated[AllOrNames, USER_ONLY] = Field(
         default=False,
-        description="Which agent profiles of `agent-profiles/*.md` are subagents as well; not for project files.",
+        description="Agent profiles of `agent-profiles/*.md` that are subagents as well; not for project files.",
     )
     redact: Annotated[AllOrNames, USER_ONLY] = Field(
         default=False,
@@ -129,7 +131,7 @@ class Subagents(Section):
         PlainSerializer(Permissions.as_json, return_type=JsonObject),
         WithJsonSchema(Permissions.json_schema()),
         RULES,
-    ] = Field(default=OPEN, description="Which subagents may run.")
+    ] = Field(default=OPEN, description="Subagents that may run.")
     profiles: Mapping[str, SubagentEntry] = Field(
         default={}, description="The long form of `subagents.<id>`; the short form wins."
     )

@@ -34,11 +34,11 @@ _MEMBER: Final[Mapping[str, str]] = {"providers": "<name>", "maxRequests": "<pro
 _AGENTS: Final = "Of the last two, the first that is set holds `agent-profiles/`, `skills/` and `settings.json`. "
 _CACHE: Final = "Its `ohm-subagents/` keeps what `code_search` has read."
 _DEPTH: Final = (
-    "How many subagents this process is inside of: `depth` of `subagents.budget` counts from there. A value that is no "
+    "Depth of this process below subagents: `depth` of `subagents.budget` counts from there. A value that is no "
     "integer, 0 or more, counts as the limit reached."
 )
 
-_MAX_DEPTH: Final = "How many levels of subagents the suite `single` allows, in place of `maxDepth` of its config.json."
+_MAX_DEPTH: Final = "Levels of subagents that the suite `single` allows, in place of `maxDepth` of its config.json."
 _STICKY_CHILD: Final = (
     "`1` in a process that was started for an agent of the suite `sticky`, which has `subagent_finalize` alone there."
 )
