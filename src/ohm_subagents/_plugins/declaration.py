@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from types import ModuleType
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import pluggy
@@ -13,6 +13,7 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
 HOOKS: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(inspect.signature(spec).parameters)[1:]  # without `self`
@@ -25,15 +26,29 @@ class HookManager(pluggy.PluginManager):
     """Pluggy's manager, which passes over the attributes that every object has: no hook is called `__…__`."""
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
-        """Look for the marker on one attribute; of a module of ours without asking what kind of object each is."""
-        is_ours = isinstance(plugin, ModuleType) and plugin.__name__.startswith(f"{PROJECT}.")
-        if name.startswith("__") or (is_ours and not hasattr(getattr(plugin, name), f"{PROJECT}_impl")):
-            return None
-        return super().parse_hookimpl_opts(plugin, name)
+        """Look for the marker on one attribute."""
+        return None if name.startswith("__") else super().parse_hookimpl_opts(plugin, name)
 
     def parse_hookspec_opts(self, module_or_class: ModuleType | type, name: str) -> pluggy.HookspecOpts | None:
         """Look for the marker on one attribute of the specs."""
         return None if name.startswith("__") else super().parse_hookspec_opts(module_or_class, name)
+
+
+class _HooksAlone:
+    """Has the hooks of a module and none of its other names, at each of which pluggy would look."""
+
+    def __init__(self, module: object) -> None:
+        marked = {name: one for name, one in vars(module).items() if hasattr(one, f"{PROJECT}_impl")}
+        vars(self).update(marked)
+
+    def __dir__(self) -> list[str]:
+        return [*vars(self)]
+
+
+@cache
+def hooks_alone(module: object) -> object:
+    """Return an object to register in place of a module of our own, which never changes: the same one each time."""
+    return _HooksAlone(module)
 
 
 def hooks_of(manager: pluggy.PluginManager, plugin: object) -> tuple[str, ...]:

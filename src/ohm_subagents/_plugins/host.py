@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ohm_subagents._plugins.collection import Collection
 from ohm_subagents._plugins.context import BackendContext
-from ohm_subagents._plugins.declaration import HookManager, hooks_of, invalid, refusal
+from ohm_subagents._plugins.declaration import HookManager, hooks_alone, hooks_of, invalid, refusal
 from ohm_subagents._plugins.discovery import (
     DISTRIBUTION,
     WITHOUT_ITSELF,
@@ -184,7 +184,8 @@ class PluginHost:
     def _register_imported(self, installed: Installed, plugin: object) -> None:
         try:
             is_own = installed.distribution == DISTRIBUTION
-            admitted = self._admitted(plugin, installed.name, str(installed), is_checked=is_own)
+            offered = hooks_alone(plugin) if is_own else plugin
+            admitted = self._admitted(offered, installed.name, str(installed), is_checked=is_own)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # plugin collection: an object may answer anything to being looked at

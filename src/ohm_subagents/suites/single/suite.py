@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from importlib.resources import files as resources
 from typing import TYPE_CHECKING, Final
 
@@ -57,6 +57,11 @@ GUIDELINES: Final = (
 )
 
 
+@cache
+def _description() -> str:
+    return resources("ohm_subagents.suites.single").joinpath(f"{TOOL}.md").read_text(encoding="utf-8").rstrip()
+
+
 def build(context: SuiteContext) -> tuple[Tool, ...]:
     """Make the tool; none for a subagent, and none where subagents are switched off."""
     files = SuiteFiles(context)
@@ -64,13 +69,12 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
     settings = files.settings()
     if context.place.nesting.is_child or not settings.enabled:
         return ()
-    text = resources("ohm_subagents.suites.single").joinpath(f"{TOOL}.md").read_text(encoding="utf-8").rstrip()
     return (
         Tool(
             checks_arguments=True,
             name=TOOL,
             label="Subagent",
-            description=text,
+            description=_description(),
             input_schema=SUBAGENT_SCHEMA,
             execute=partial(_subagent, context, files),
             call_view=call_line,

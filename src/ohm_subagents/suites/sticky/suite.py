@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from importlib.resources import files as resources
 from typing import TYPE_CHECKING, Final
 
@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 TOOL: Final = "subagent"
 
 
+@cache
+def _description() -> str:
+    return resources("ohm_subagents.suites.sticky").joinpath(f"{TOOL}.md").read_text(encoding="utf-8").rstrip()
+
+
 def build(context: SuiteContext) -> tuple[Tool, ...]:
     """Make the tool. In the process of an agent, only the tool that hands in its answer; for other subagents, none."""
     options = suite_options(StickyOptions, context.settings().options, suite="sticky")
@@ -46,14 +51,13 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
     if context.place.nesting.is_child:
         return ()
     turns = context.kept("turns", Turns())
-    text = resources("ohm_subagents.suites.sticky").joinpath(f"{TOOL}.md").read_text(encoding="utf-8").rstrip()
     roster = roster_text(files.agents())
     return (
         Tool(
             checks_arguments=True,
             name=TOOL,
             label="Subagent",
-            description=f"{text}\n\n{roster}",
+            description=f"{_description()}\n\n{roster}",
             input_schema=SUBAGENT_SCHEMA,
             execute=partial(_subagent, _Mounted(context=context, options=options, files=files, turns=turns)),
             call_view=call_line,
