@@ -219,6 +219,27 @@ async def test_wherever_a_file_is_damaged_the_rest_of_it_is_there_and_what_is_lo
     assert missing <= files * COUNT * lost
 
 
+async def test_what_only_an_index_has_lost_is_found_row_by_row(registry, clock, tmp_path, monkeypatch):
+    async with registry() as store:
+        for number in range(3):
+            Hand(store, clock).settled(f"task_{number}", TextDelta(text="said"))
+    root = "(SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_empty_1')"
+    changed(
+        tmp_path,
+        "CREATE TABLE empty (task, n, UNIQUE (task, n))",
+        "PRAGMA writable_schema = ON",
+        f"UPDATE sqlite_master SET rootpage = {root} WHERE name = 'sqlite_autoindex_events_1'",
+    )
+    monkeypatch.setattr(salvage, "_CHECKED", 0)  # as if the file were large
+    for _ in range(2):
+        async with registry() as store:
+            for number in range(3):
+                task = store.get(f"task_{number}").ok_value
+                assert (task.output, task.text) == ("done", "said")
+    assert [*tmp_path.glob("*.corrupt-*")]
+    assert not [*tmp_path.glob("*/*.damaged.json")]
+
+
 async def test_what_a_damaged_file_does_not_take_is_written_into_the_one_that_is_made_of_it(registry, clock, tmp_path):
     def fault_point(step):
         if step == "before commit" and is_damaged and not [*tmp_path.glob("*.corrupt-*")]:

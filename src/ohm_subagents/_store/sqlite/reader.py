@@ -25,6 +25,7 @@ _TASK: Final = (
 )
 _CHUNKS: Final = "SELECT events.id, task, n, lines, checksum FROM events NOT INDEXED"
 _STATE: Final = "SELECT state, checksum FROM checkpoints WHERE task = ?"
+_TABLES: Final = ("tasks", "events")
 _FAR: Final = 1 << 20
 """So many numbers of rows that cannot be read are passed over."""
 
@@ -57,7 +58,7 @@ class Reader:
         self._asides = asides
         self._notes = notes
         self._discard = discard
-        self._is_sound = is_sound
+        self._sound = {} if is_sound is None else dict.fromkeys(_TABLES, is_sound)
 
     def found(self, statement: str, *values: object) -> list[Any] | None:
         """Return what the file answers; None, with a note for the user, if it cannot be read."""
@@ -80,7 +81,7 @@ class Reader:
                 seen.add(row[0])
                 yield Row._make(row)
             is_short = len(seen) < self._count() if selection == ALL else not seen
-            is_torn = is_short and not self._is_whole()
+            is_torn = is_short and not self._is_whole("tasks")
         except UnicodeEncodeError:
             return
         except sqlite3.Error as exc:
@@ -103,8 +104,10 @@ class Reader:
             if found:
                 row, state = Row._make(found[0][:_WIDTH]), self._connection.execute(_STATE, (found[0][0],)).fetchone()
                 chunks = tuple(Chunk._make(each[_WIDTH:]) for each in found if each[_WIDTH] is not None)
-                return StoredTask(row=row, chunks=chunks, state=state and state[0], state_checksum=state and state[1])
-            is_torn = not self._is_whole()
+                if (chunks and chunks[-1].n == len(chunks)) or self._is_whole("events"):
+                    saved, checksum = state or (None, None)
+                    return StoredTask(row=row, chunks=chunks, state=saved, state_checksum=checksum)
+            is_torn = bool(found) or not self._is_whole("tasks")
         except UnicodeEncodeError:
             return None
         except sqlite3.Error as exc:
@@ -141,15 +144,15 @@ class Reader:
         found = self.found("SELECT n FROM counts WHERE what = 'tasks'")
         return int(found[0][0]) if found else 0
 
-    def _is_whole(self) -> bool:
-        """True if what an index does not know is not there; checked once, when something is first missed."""
-        if self._is_sound is None:
-            answer = self.found("PRAGMA integrity_check")
-            self._is_sound = answer is None or answer == [("ok",)]
-        return self._is_sound
+    def _is_whole(self, table: str) -> bool:
+        """True if the indexes of a table know all that is there; checked once, when something is first missed."""
+        if table not in self._sound:
+            answer = self.found(f"PRAGMA integrity_check('{table}')")
+            self._sound[table] = answer is None or answer == [("ok",)]
+        return self._sound[table]
 
     def _survivors(self) -> list[StoredTask]:
-        self._is_sound = False
+        self._sound = dict.fromkeys(_TABLES, False)
         self._notes.mark_damaged()
         every = [*survivors(self._connection)]
         if not every:

@@ -66,9 +66,9 @@ class Writer:
         self._mark: str | None = None
         self._lost: set[TaskId] = set()
         self._dropped: set[TaskId] = set()
-        self._has_beaten = False
+        self._is_sweep_due = False
         self._now_ms = 0
-        self._beaten_s = time.monotonic()
+        self._heartbeat_s = time.monotonic()
         self._is_failing = False
         self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="ohm-subagents store", daemon=True)
@@ -115,7 +115,7 @@ class Writer:
             self._connection.close()
 
     def _until_heartbeat_s(self) -> float:
-        return max(0.0, self._beaten_s + HEARTBEAT_S - time.monotonic())
+        return max(0.0, self._heartbeat_s + HEARTBEAT_S - time.monotonic())
 
     def _write(self, batch: Batch) -> None:
         """Nothing that is in a batch may end the thread, or keep those who wait for it."""
@@ -179,11 +179,11 @@ class Writer:
 
     def _commit(self) -> None:
         now_s = time.monotonic()
-        is_due = now_s - self._beaten_s >= HEARTBEAT_S
+        is_due = now_s - self._heartbeat_s >= HEARTBEAT_S
         if not (self._unwritten or self._takeovers or self._discards or is_due or self._mark):
             return
         if is_due:
-            self._beaten_s, self._has_beaten = now_s, True  # also when it fails: then with the next one
+            self._heartbeat_s, self._is_sweep_due = now_s, True  # also when it fails: then with the next one
         self._file.check()
         created = {task_id for task_id, changes in self._unwritten.items() if changes.is_created}
         self._fault_point("before transaction")
@@ -252,9 +252,9 @@ class Writer:
 
     def _make_room(self) -> None:
         """Remove what leaves, and with each heartbeat and at the end hide what is past its time."""
-        if not (self._has_beaten or self._is_closed or self.eviction.is_due):
+        if not (self._is_sweep_due or self._is_closed or self.eviction.is_due):
             return
-        self._has_beaten = False
+        self._is_sweep_due = False
         try:
             self._forget(self.eviction.remove(self._now_ms))
         except sqlite3.Error as exc:
