@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.diagnostics import Diagnostic
 
 TASK: Final = "task"
-"""The orchestration tool and the suite that alone may offer it: the reserved name of task-v1, 18.1."""
+"""The orchestration tool, and the only suite that may offer it."""
 NOTHING: Final = Mounted(tools={}, suites={}, diagnostics=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountedSuites:
-    """Those for the parent, and those for children."""
+    """The suites for the parent, and those for children."""
 
     parent: Mounted = NOTHING
     child: Mounted = NOTHING
@@ -38,7 +38,7 @@ class MountedSuites:
 
 
 def settings_of(config: OhmConfig, suite: str) -> Settings:
-    """What one suite may know of the configuration."""
+    """Return the part of the configuration that one suite may know."""
     return Settings(
         output_max_chars=config.output_max_chars,
         onupdate_throttle_ms=config.onupdate_throttle_ms,
@@ -57,7 +57,7 @@ def mount_all(
     specs: Mapping[str, ToolSuiteSpec],
     context: Callable[[str], SuiteContext],
 ) -> MountedSuites:
-    """Every suite for children that a plugin offers; for the parent, those that are asked for or configured."""
+    """Mount every suite for children, and for the parent those that are asked for or configured."""
 
     def for_children(name: str) -> SuiteContext:
         shared = specs[name].audience == "both"
@@ -82,9 +82,9 @@ def mount_all(
 def taken_names(
     specs: Mapping[str, ToolSuiteSpec], context: Callable[[str], SuiteContext], others: Iterable[str]
 ) -> frozenset[str]:
-    """The names that a project's direct tool never has: tools of suites, mounted or not, of children, and `others`.
+    """Return the names that a project's direct tool may not use: tools of all suites, of children, and `others`.
 
-    A suite that cannot be built has none; whoever mounts it is told.
+    A suite that cannot be built has none; mounting it reports that.
     """
     names = {TASK, FINALIZE, SHARED, *map(apart, specs), *CHILD_TOOLS, *others}
     for name, spec in specs.items():
@@ -110,6 +110,6 @@ def _unreported(_source: DiagnosticSource) -> None:
 
 
 def message_text(specs: Iterable[ToolSuiteSpec], kind: str, text: str, theme: Theme) -> str:
-    """A message that a suite sent to the host, as that suite shows it; of nobody's kind, the text."""
+    """Draw a message that a suite sent to the host, by that suite; of an unknown kind, return the text."""
     views = (spec.message_view(kind, text, theme) for spec in specs if spec.message_view is not None)
     return next((view for view in views if view is not None), text)

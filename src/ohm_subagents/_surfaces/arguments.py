@@ -1,4 +1,4 @@
-"""What is wrong with an argument, in words."""
+"""Sentences about wrong arguments."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _OWN: Final = "not_"
-"""How the types of a surface's own checks begin, whose message is what is allowed."""
+"""The prefix of the error types of a suite's own checks, whose message says what is allowed."""
 
 
 def complaint(error: ErrorDetails, *, allowed: Mapping[str, str], otherwise: str = "a text") -> str:
-    """`is <value>; allowed: <what>.`, or that it is missing. `allowed` goes by the type of a pydantic error."""
+    """Write `is <value>; allowed: <what>.`, or that it is missing; `allowed` maps types of pydantic errors to texts."""
     if error["type"] == "missing":
         return "is missing; it is required."
     custom = error["msg"] if error["type"].startswith(_OWN) else otherwise
@@ -27,17 +27,17 @@ def complaint(error: ErrorDetails, *, allowed: Mapping[str, str], otherwise: str
 
 
 def unknown_key(key: str) -> str:
-    """What is told of a key that nobody knows."""
+    """Say that a key is unknown."""
     return f"Ignored unknown key '{key}'."
 
 
 def outdone(key: str, *, by: str) -> str:
-    """What is told of a key that another one stands in place of."""
+    """Say that another key counts in place of this one."""
     return f"Ignored '{key}', because '{by}' counts."
 
 
 def shown(value: object) -> str:
-    """A value as JSON, cut at 60 characters."""
+    """Write a value as JSON, cut at 60 characters."""
     try:
         text = encodable(json.dumps(value, ensure_ascii=False, default=str))
     except ValueError:  # a number with more digits than Python writes out
@@ -46,7 +46,7 @@ def shown(value: object) -> str:
 
 
 def whole(value: object) -> object:
-    """A whole number is one that is written `10` or `10.0`; nothing stays nothing."""
+    """Return a whole number, written as `10` or `10.0`, or None. Raises the error type `not_whole`."""
     number = int(value) if isinstance(value, float) and value.is_integer() else value
     if value is None or (isinstance(number, int) and not isinstance(number, bool)):
         return number

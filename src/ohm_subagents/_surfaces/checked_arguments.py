@@ -1,4 +1,4 @@
-"""Hold the arguments of a plugin's tool to the schema that it shows, so that no author writes the same checks again."""
+"""Check the arguments of a plugin's tool by its schema, so that no author repeats the same checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def checking_tool(tool: Tool) -> Tool:
-    """Answer a call whose arguments do not fit with what is wrong; a tool that checks them itself stays as it is."""
+    """Return the tool with arguments checked before a call; a tool that checks them itself stays as it is."""
     if tool.checks_arguments:
         return tool
 

@@ -1,4 +1,4 @@
-"""A lock that one process has at a time: a file that it has open, and locked."""
+"""A lock that one process holds at a time: an open file, locked."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _guard: Final = Lock()
 _awaited: Final[dict[Path, set[Wake]]] = {}
-"""Whom to wake when a file is free; each has a thread that waits for that."""
+"""The waiters of each file, to be woken when it is free; a thread waits for each file."""
 
 
 @contextmanager
 def claimed(file: Path) -> Generator[bool]:
-    """Like `locked`, but waits for nobody; gives whether it is ours, or there can be no lock on it."""
+    """Like `locked`, without waiting; gives False if another process holds it, True where no lock is possible."""
     try:
         descriptor = _tried(file)
     except OSError:
@@ -39,9 +39,9 @@ def claimed(file: Path) -> Generator[bool]:
 
 @asynccontextmanager
 async def locked(file: Path) -> AsyncGenerator[OSError | None]:
-    """No other process is in here with this file, which is gone afterwards; a process that dies leaves it unlocked.
+    """Hold this file alone among all processes; it is removed afterwards. A process that dies leaves it unlocked.
 
-    Where there can be no such file, or no lock on it, there is none; gives the reason.
+    Gives the reason where no such file or no lock on it is possible: then nothing is held.
     """
     descriptor, reason = None, None
     try:
@@ -62,16 +62,16 @@ def _give_back(file: Path, descriptor: int) -> None:
 
 
 async def _taken(file: Path) -> int:
-    """The open file, locked by us; raises OSError if there can be none."""
+    """Return the open file, locked by us. Raises `OSError` if that is impossible."""
     while (descriptor := _tried(file)) is None:
         await _freed(file)
     return descriptor
 
 
 def _tried(file: Path) -> int | None:
-    """The open file, locked by us; None if somebody else has it, or had it just now. Waits for nobody.
+    """Return the open file, locked by us; None if another process holds it, or held it just now. Never waits.
 
-    Not in a thread: a caller that is cancelled meanwhile would not get what it has to close.
+    Not in a thread: a caller that is cancelled meanwhile would lose the descriptor that it has to close.
     """
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with ExitStack() as opened:
@@ -81,7 +81,7 @@ def _tried(file: Path) -> int | None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return None
-        if not _is_still(file, descriptor):  # who had it has removed it
+        if not _is_still(file, descriptor):  # its holder has removed it
             return None
         opened.pop_all()
         return descriptor
@@ -95,10 +95,10 @@ def _is_still(file: Path, descriptor: int) -> bool:
 
 
 async def _freed(file: Path) -> None:
-    """Until it is worth another try; raises OSError if nobody can say when that is.
+    """Wait until another try may succeed. Raises `OSError` if the file cannot be waited for.
 
-    No other process sets an event here, and the call that waits for it cannot be interrupted. So it has a thread of its
-    own, one for a file: when nobody waits any more it goes on, for those that may come, and ends with the process.
+    No other process can set an event here, and the call that waits for the lock cannot be interrupted. So each file has
+    a thread, which goes on without waiters, for those to come, and ends with the process.
     """
     freed, native = anyio.Event(), current_token().native_token
     soon = getattr(native, "run_sync_soon", None) or getattr(native, "call_soon_threadsafe")  # noqa: B009  trio, asyncio
@@ -107,7 +107,7 @@ async def _freed(file: Path) -> None:
     def wake(error: OSError | None) -> None:
         nonlocal reason
         reason = error
-        with suppress(RuntimeError):  # the event loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the event loop is closed, and its waiters with it
             soon(freed.set)
 
     with _guard:
@@ -125,7 +125,7 @@ async def _freed(file: Path) -> None:
 
 
 def _wait(file: Path) -> None:
-    """In a thread: until nobody has the lock, which is not kept, so that nobody has to be there to take it."""
+    """Wait in a thread until the lock is free; it is not kept, since no waiter may be left to take it."""
     reason = None
     try:
         _outwait(file)
@@ -144,6 +144,6 @@ def _outwait(file: Path) -> None:
         descriptor = os.open(file, os.O_RDWR)
         opened.callback(os.close, descriptor)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if _is_still(file, descriptor):  # who had it has died
+        if _is_still(file, descriptor):  # its holder has died
             with suppress(OSError):
                 file.unlink()

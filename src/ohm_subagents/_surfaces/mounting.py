@@ -1,4 +1,4 @@
-"""Which tools a host gets: the suites it asked for, each name once."""
+"""Mount suites: build their tools, each name once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(PROJECT)
 PRIMARY: Final = "primary"
-"""The suite whose collisions are told in the words of 004 (task-v1, 18.1)."""
+"""The suite whose collisions have a message of their own."""
 SHARED: Final = "subagent"
 """A name that tools of several suites may have: the later one is called `subagent_<suite>`."""
 
@@ -33,7 +33,7 @@ def apart(suite: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mounted:
-    """Tools by name, the suite that each came from, and what could not be mounted."""
+    """Tools by name, the suite of each tool, and what could not be mounted."""
 
     tools: Mapping[str, Tool]
     suites: Mapping[str, str]
@@ -49,11 +49,10 @@ def mount(
     kept: Mapping[str, str] | None = None,
     redacted: bool | Sequence[str] = False,
 ) -> Mounted:
-    """Build the named suites in order. A tool name that is taken already is left out, with a diagnostic (004).
+    """Build the named suites in order. A tool whose name is taken is left out, with a diagnostic.
 
-    `reserved` names are taken from the beginning, by the owner that each is given with; `kept` names are taken for
-    every suite but the one that each is given with, mounted or not. Suites that are `redacted`, all or by name, and
-    those that always are, let no secret out.
+    `reserved` maps names that no suite may use to their owners; `kept` maps names to the only suite that may use them,
+    mounted or not. Suites that are `redacted`, all or by name, and those that always redact, let no secret out.
     """
     taken = dict(reserved or {})
     owners = kept or {}

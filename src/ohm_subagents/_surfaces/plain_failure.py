@@ -1,4 +1,4 @@
-"""A failure in the words of a caller who was never told the id of the task."""
+"""Failures for a caller who does not know the id of the task."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BACKEND = "backend failed: "
 
 
 def plain_failure(error: OhmError, *, who: str) -> OhmError:
-    """The failure, told of `who` and not of a task by its id."""
+    """Return the failure with `who` in place of the task's id."""
     told = error.message.removeprefix(f"Task {error.task_id} ")
     if error.task_id is None or told == error.message:
         return error

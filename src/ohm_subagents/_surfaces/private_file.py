@@ -1,4 +1,4 @@
-"""A file for its owner alone."""
+"""Files for their owner alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that nobody else may read; what UTF-8 cannot say becomes `?`. Raises `OSError`."""
+    """Write a file that only its owner may read; text that UTF-8 cannot encode becomes `?`. Raises `OSError`."""
     with open(path, "wb", opener=_for_us_alone) as file:
         file.write(text.encode("utf-8", "replace"))
 

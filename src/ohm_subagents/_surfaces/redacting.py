@@ -1,7 +1,7 @@
-"""Suites without secrets: their tasks are redacted as they happen, and what their tools return, show or tell is here.
+"""Wrappers that redact: the executor of a suite, its tools, and the host that it writes to.
 
-A tool redacts by itself only what never comes by here, a file that it writes, and what it cuts before: half a secret
-cannot be recognised. For that it has the redaction of its call, `ToolCall.redaction`, which looks at each text once.
+A tool redacts by itself only what does not pass through here: files that it writes, and texts that it cuts, since half
+a secret cannot be recognised. For these it has `ToolCall.redaction`, which looks at each text once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def redacting_context(context: SuiteContext) -> SuiteContext:
-    """The same context, where nothing that is to be redacted is recorded of a task, nor told to the host."""
+    """Return the context with an executor and a host that redact."""
     redaction, door = context.redaction, context.host
 
     def register(event: str, handler: EventHandler) -> None:
@@ -88,9 +88,9 @@ class RedactingExecutor:
 
 
 def redacting_tool(tool: Tool, redaction: Redactions) -> Tool:
-    """The same tool: text, details, views and progress frames are redacted, and arguments where they are shown.
+    """Return the tool with redacted text, details, views and progress frames, and arguments redacted where shown.
 
-    What it raises is a result as well, for there may be a secret in it.
+    An exception becomes a result as well, since it may hold a secret.
     """
 
     async def execute(call: ToolCall) -> ToolResult:
@@ -117,9 +117,9 @@ def redacting_tool(tool: Tool, redaction: Redactions) -> Tool:
 
 
 def _redacted(result: ToolResult, redaction: Redaction, *, later: Redaction) -> ToolResult:
-    """A result with nothing in it that is to be redacted, however it is shown.
+    """Return the result redacted, however it is shown.
 
-    `later` is for what is shown of it: it lives as long as the result, so it must not remember the texts of the call.
+    `later` redacts its views: it lives as long as the result, so it must not remember the texts of the call.
     """
     view = None if result.view is None else partial(_redacted_view, result.view, later)
     return replace(result, text=redaction.text(result.text), details=redaction.object(result.details), view=view)
@@ -130,9 +130,9 @@ def _rendered(result: ToolResult, view: View) -> str:
 
 
 def _redacted_view(shown: Callable[[View], str], redaction: Redaction, view: View) -> str:
-    """A view whose lines may break in the middle of a secret, where it would not be recognised.
+    """Draw a view, whose lines may break inside a secret, where it would not be recognised.
 
-    One that has a secret is drawn anew, in plain lines, from its text without it.
+    A view with a secret is drawn in plain lines from its redacted text.
     """
     drawn, whole = shown(view), shown(replace(view, width=sys.maxsize))
     told = redaction.text(whole)
@@ -142,7 +142,7 @@ def _redacted_view(shown: Callable[[View], str], redaction: Redaction, view: Vie
 
 
 class RedactingHost:
-    """Tells the host what it is told, redacted. No subclass of `Host`: it would inherit what it does not redact."""
+    """Redacts what is written to the host. No subclass of `Host`: it would inherit methods that do not redact."""
 
     def __init__(self, host: Host, redaction: Redactions) -> None:
         self._host = host

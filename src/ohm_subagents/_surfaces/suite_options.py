@@ -1,4 +1,4 @@
-"""`suiteOptions.<suite>` of ohm.json, as a suite understands it."""
+"""`suiteOptions.<suite>` of ohm.json, validated by the suite's model."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class WrongOptionError(ValueError):
-    """One sentence about an option that is wrong."""
+    """An option is wrong; the message is one sentence."""
 
 
 def suite_options(shape: type[OptionsT], given: Mapping[str, JsonValue], *, suite: str) -> OptionsT:
-    """The options as they are written; raises `WrongOptionError` about the first that is wrong."""
+    """Validate the options. Raises `WrongOptionError` about the first that is wrong."""
     try:
         return shape.model_validate(given)
     except ValidationError as invalid:

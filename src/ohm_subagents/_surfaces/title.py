@@ -1,4 +1,4 @@
-"""What a task is called where there is room for a line of it only."""
+"""The description of a task in one line."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ MAX_CHARS: Final = 60
 
 
 def title_of(task: str, redaction: Redaction) -> str:
-    """The first line of a task, at most `MAX_CHARS` of it; cut without its secrets, for half of one is not found."""
+    """Return the first line of a task, at most `MAX_CHARS`; redacted first, since half a secret is not recognised."""
     first_line, *_ = redaction.text(task).strip().split("\n")
     return first_line if len(first_line) <= MAX_CHARS else f"{first_line[: MAX_CHARS - 1]}…"
