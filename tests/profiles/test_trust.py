@@ -3,10 +3,13 @@
 from dataclasses import fields
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ohm_subagents._profiles.trust import tightened
 from ohm_subagents.contract import Profile
 from ohm_subagents.contract.agent import AgentOptions
+from ohm_subagents.contract.child_tools import CHILD_TOOLS, READING_TOOLS
 from ohm_subagents.contract.limits import Budget, Ceiling, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import ToolPolicy
@@ -74,3 +77,66 @@ def test_every_lost_right_is_named(is_trusted):
     unless_trusted = ("'interactive-sdk' as 'backend'", "the model 'evil/dear'", "a direct tool", "a 'resultSchema'")
     assert [one for one in (*always, *(() if is_trusted else unless_trusted)) if one not in told] == []
     assert is_trusted == all(one not in told for one in unless_trusted)
+
+
+NAMES = st.lists(st.sampled_from([*CHILD_TOOLS, "web", "Read"]), unique=True, max_size=4).map(tuple)
+MODELS = st.none() | st.sampled_from([MODEL, ModelPattern(provider="a", model="b")])
+AGENTS = st.builds(
+    AgentOptions,
+    provider=st.none() | st.sampled_from(["a", "b"]),
+    extensions=NAMES,
+    no_extensions=st.booleans(),
+    no_skills=st.booleans(),
+    load_skills=NAMES,
+    extra_args=NAMES,
+    is_readonly=st.booleans(),
+)
+PROFILES = st.builds(
+    Profile,
+    id=st.just("scout"),
+    name=st.just("Scout"),
+    summary=st.just(""),
+    prompt=st.sampled_from(["a", "b"]),
+    primary=st.booleans(),
+    internal=st.booleans(),
+    model=MODELS,
+    fallback_model=MODELS,
+    backend=st.none() | st.sampled_from(["none", "interactive-sdk", "docker"]),
+    tools=st.builds(ToolPolicy, allowed=st.none() | NAMES, denied=NAMES),
+    feature=st.none() | st.sampled_from(["painterImagegen", "handoff"]),
+    polling=NAMES,
+    env=NAMES,
+    agent=st.none() | AGENTS,
+    finalize=st.none() | st.just("required"),
+)
+
+
+def given_tools(profile):
+    """The tools of a profile, in lower case; of one without a list, all that there are."""
+    allowed = (*CHILD_TOOLS, "web") if profile.tools.allowed is None else profile.tools.allowed
+    return {name.lower() for name in allowed} - {name.lower() for name in profile.tools.denied}
+
+
+@given(PROFILES, st.none() | PROFILES, st.booleans())
+def test_whatever_a_projects_profile_says_no_right_grows(profile, former, is_trusted):
+    held, _ = tightened(profile, former, is_trusted=is_trusted)
+    base = former or Profile(id="scout", name="", summary="", prompt="", primary=True)
+    assert held.prompt == profile.prompt
+    assert given_tools(held) <= given_tools(base) & given_tools(profile)
+    assert (held.polling, held.env, held.limits, held.budget) == (base.polling, base.env, base.limits, base.budget)
+    assert held.internal >= base.internal
+    assert base.feature in {None, held.feature}
+    assert held.backend in {base.backend, "none", *(["interactive-sdk"] if is_trusted else [])}
+    agent, theirs = held.agent, base.agent or AgentOptions()
+    if agent is not None:
+        assert {*agent.extensions} <= {*theirs.extensions}
+        assert agent.extra_args in {(), theirs.extra_args}
+        assert agent.no_extensions >= theirs.no_extensions
+        assert not (theirs.no_skills and agent.load_skills)
+    if not is_trusted:
+        assert given_tools(held) <= {*READING_TOOLS}
+        assert (held.model, held.fallback_model) == (base.model, base.fallback_model)
+        assert held.primary <= base.primary
+        assert base.finalize in {None, held.finalize}
+        assert agent is None or (agent.provider, agent.model) == (theirs.provider, theirs.model)
+        assert agent is None or agent.is_readonly >= theirs.is_readonly
