@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ohm_backend_cli.told import Told
+    from ohm_backend_cli.run_state import RunState
     from ohm_subagents.contract import RunEvent
     from ohm_subagents.plugin import JsonObject
 
@@ -40,12 +40,12 @@ def test_asking_for_the_backends_loads_no_model_library() -> None:
 
 
 def test_another_cli_is_a_table_and_a_few_names(tmp_path: Path) -> None:
-    def start(record: JsonObject, told: Told) -> Iterator[RunEvent]:
-        yield from told.begins(str(record["session"]))
+    def start(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
+        yield from run.begins(str(record["session"]))
 
-    def end(record: JsonObject, told: Told) -> Iterator[RunEvent]:
-        yield from told.spends(Usage(requests=1, output_tokens=7))
-        yield from told.ends()
+    def end(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
+        yield from run.spends(Usage(requests=1, output_tokens=7))
+        yield from run.ends()
 
     tools = {"read": "cat", "bash": "sh"}
     parrot = Agent(
@@ -54,7 +54,7 @@ def test_another_cli_is_a_table_and_a_few_names(tmp_path: Path) -> None:
         install="npm install -g parrot",
         tools=tools,
         arguments=lambda invocation, session: [*named(invocation.request, tools), *([session] if session else [])],
-        table={"start": start, "say": lambda record, told: told.says(str(record["text"])), "end": end},
+        table={"start": start, "say": lambda record, run: run.says(str(record["text"])), "end": end},
     ).dialect()
 
     invocation = Invocation(request=asked(tools=("read", "grep")), folder=tmp_path)

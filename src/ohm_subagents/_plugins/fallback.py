@@ -120,7 +120,7 @@ class _Switch(Generic[OptionsT]):
 class FallbackBackend:
     """Two backends of a pool: what the first cannot begin goes to the second, and a diagnostic says why.
 
-    Never after the first has done anything: been answered by a model, taken a follow-up, told of more than its route.
+    Never after the first has done anything: been answered by a model, taken a follow-up, reported more than its route.
     Where neither has a model, the first runs the last resort of the profile (`fallback_model`).
     """
 
@@ -131,7 +131,7 @@ class FallbackBackend:
         self._tag = f"{second}\n"
 
     async def prepare(self, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
-        """Prepare the one that the run will come to, and whoever is asked before it."""
+        """Prepare the backend that will run it, and those that are asked before."""
         first = await self._prepared(self._first, replace(profile, fallback_model=None), model)
         if not isinstance(first, Err) or first.err_value.code not in BOOTSTRAP | UNANSWERED:
             return first

@@ -187,7 +187,7 @@ class BackendPool:
         await host.serve()
         if host in self._retired:
             self._retired.remove(host)
-        elif not host.is_open and self._hosts.get(host.spec.id) is host:  # even if nobody has waited for its failure
+        elif not host.is_open and self._hosts.get(host.spec.id) is host:  # even if no run has waited for its failure
             del self._hosts[host.spec.id]
 
     async def __aenter__(self) -> Self:

@@ -27,7 +27,7 @@ class Preparing(Protocol):
         """Make what runs of this profile need, off the event loop, and without asking anybody outside.
 
         Called before each run, when no clock of it counts yet, and by `Ohm.warm_up`; `model` is that of `RunRequest`.
-        An `Err` is told by `warm_up`; a run meets the same cause, and says so itself. Quick where all is there.
+        `warm_up` reports an `Err`; a run meets the same cause, and fails for it. Return at once if nothing is missing.
         """
         ...
 

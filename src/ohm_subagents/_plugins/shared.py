@@ -88,7 +88,7 @@ class SharedResource(Generic[T]):
     def begin_close(self) -> None:
         """Let it end: at once if it is only being opened, else within `CLOSE_GRACE_S`."""
         if not self._closing.is_set():
-            self._opening.cancel()  # nobody waits for what is only being opened; what is open is shielded from it
+            self._opening.cancel()  # no run waits for what is only being opened; what is open is shielded from it
             if self.is_open:
                 self._begin_grace()
             self._closing.set()

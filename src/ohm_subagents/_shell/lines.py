@@ -83,7 +83,7 @@ class Lines:
         return self._ready.popleft()
 
     async def drop(self, task_id: int) -> None:
-        """Read to the end for nobody, so that the process does not wait; unless another task than this one reads."""
+        """Read to the end and drop it, so that the process does not wait; unless another task than this one reads."""
         while not self._is_over and self._reader in {None, task_id}:
             await self._read()
             if self._reader in {None, task_id}:

@@ -88,14 +88,14 @@ def signal_to(identity: Identity, number: int) -> None:
 
 
 def await_end(processes: Collection[Identity], patience_s: float = _PATIENCE_S) -> None:
-    """Wait until none of them lives; they are not our children, so nobody tells us of their end."""
+    """Wait until none of them lives; they are not our children, so the kernel does not report their end."""
     deadline = time.monotonic() + patience_s
     while any(identified(identity[0]) == identity for identity in processes) and time.monotonic() < deadline:
         time.sleep(_PAUSE_S)
 
 
 def end(mark: str, *, spare: Collection[int] = (), patience_s: float = _PATIENCE_S) -> bool:
-    """Kill all that carry the mark but those to spare, until a look finds nobody; whether it came to that.
+    """Kill all that carry the mark but those to spare, until none is found; return True if it came to that.
 
     Only a process that the kernel does not let go, or one that belongs to another user, outlasts our patience.
     """

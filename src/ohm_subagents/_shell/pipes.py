@@ -41,7 +41,7 @@ class Outlet:
         return b"" if self._descriptor is None else os.read(self._descriptor, _CHUNK)
 
     def close(self) -> None:
-        """Take what is in the pipe now, which is not much, and nothing more, whoever may still write."""
+        """Take what is in the pipe now, which is not much, and nothing more, even if a process still writes."""
         if self._descriptor is None:
             return
         descriptor, self._descriptor = self._descriptor, None
@@ -64,7 +64,7 @@ class Inlet:
         self._turn = anyio.Lock()
 
     async def write(self, data: bytes) -> None:
-        """Write all of it; what nobody reads any more is lost."""
+        """Write all of it; what is no longer read is lost."""
         async with self._turn:
             rest = memoryview(data)
             while rest and self._descriptor is not None:

@@ -96,7 +96,7 @@ class Child:
     async def ended(self, within_s: float | None = None) -> Ended:
         """Wait for the process's own end, then for the end of what it left. After `within_s` it is stopped.
 
-        Lines that the task which calls this has not read are dropped, and those that nobody has begun to read; another
+        Lines that the task which calls this has not read are dropped, and those that no task has begun to read; another
         task that reads them gets them all.
         """
         async with anyio.create_task_group() as group:
@@ -157,7 +157,7 @@ class Child:
                 self._ended = Ended(code=code, was_stopped=self._stopping.is_set())
                 self._exited.set()
                 self._running.close()
-                self._stopping.set()  # whoever waits for it need wait no more
+                self._stopping.set()  # a waiter need wait no more
             await self._in_thread(self._tree.kill)
             await self._in_thread(partial(orphans.end, self._mark))
         self._ended = replace(self._ended, stderr=self._tail.text)
@@ -215,7 +215,7 @@ class Supervisor:
 
     async def start(self, launch: Launch) -> Result[Child, OhmError]:
         """Start a process in a session of its own. An `Err` says in one sentence why it could not be started."""
-        with _uninterrupted():  # half-way, there would be a process that nobody knows
+        with _uninterrupted():  # half-way, there would be an unknown process
             started: Result[Child, OhmError] = await self._context.tasks.start(self._run, launch)
             return started
 

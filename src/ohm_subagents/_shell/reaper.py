@@ -50,7 +50,7 @@ class Reaper:
         return cls(process=process, pipe=writing)
 
     async def dismiss(self) -> None:
-        """Let it look once more, and go. One that does not, such as a frozen one, is ended: nobody is left to guard."""
+        """Let it look once more, and go. A frozen one is killed: nothing is left to guard."""
         os.close(self.pipe)
         with anyio.move_on_after(_PATIENCE_S):
             await self.process.wait()

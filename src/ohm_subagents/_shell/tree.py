@@ -32,9 +32,9 @@ class Tree:
         self._seen: set[Identity] = set()
 
     def see(self) -> None:
-        """Note who is below it now: once a process has ended, nobody knows any more who was. Reads the table.
+        """Note the processes below it now: once a process has ended, they cannot be found. Reads the table.
 
-        Looks twice, and on while there is somebody new: whose parent ends meanwhile is below nobody in the table.
+        Looks twice, and on while there is a new one: one whose parent ends meanwhile is below none in the table.
         """
         for look in range(_MOST_LOOKS):
             before = len(self._seen)

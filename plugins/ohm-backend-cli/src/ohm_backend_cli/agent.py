@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_backend_cli.checkpoint import Checkpoint
+from ohm_backend_cli.run_state import RunState
 from ohm_backend_cli.stream import StreamReader, Table
-from ohm_backend_cli.told import Told
 from ohm_subagents.plugin import Capability, RunRequest
 from ohm_subagents.shell import Dialect, Ended, Invocation, full_prompt
 
@@ -25,7 +25,7 @@ class Agent:
     `arguments` are those of a run, given the session to resume, if any; the prompt goes to standard input. `table` says
     what a record of a kind tells. `tools` are its names for our tools, `writes` those of its tools that write a file,
     with the argument that names it. `provider` is whose models it runs when nothing names one. `keys` and `settings`
-    are as in a dialect. `unhonoured` are sentences about what it cannot honour of a request.
+    are as in a dialect. `unsupported` are sentences about what it cannot honour of a request.
     """
 
     id: str
@@ -38,7 +38,7 @@ class Agent:
     writes: Mapping[str, str] = field(default_factory=dict[str, str])
     keys: Callable[[RunRequest], Iterable[str]] = lambda _request: ()
     settings: Callable[[Invocation], Mapping[str, str]] = lambda _invocation: {}
-    unhonoured: Callable[[RunRequest], Iterable[str]] = lambda _request: ()
+    unsupported: Callable[[RunRequest], Iterable[str]] = lambda _request: ()
     http_status: Callable[[Ended], int | None] = lambda _ended: None
 
     def dialect(self) -> Dialect:
@@ -66,15 +66,15 @@ class Agent:
 
     def _reader(self, invocation: Invocation) -> StreamReader:
         request = invocation.request
-        told = Told(
+        run = RunState(
             id=self.id,
             request=request,
             provider=request.model.provider if request.model else self.provider,
             before=self.resumed(request),
             writes=self.writes,
-            unhonoured=(*self.unhonoured(request), *self._lacking(request)),
+            unsupported=(*self.unsupported(request), *self._lacking(request)),
         )
-        return StreamReader(told, self.table, self.http_status)
+        return StreamReader(run, self.table, self.http_status)
 
     def _lacking(self, request: RunRequest) -> Iterable[str]:
         plugged = [tool.name for tool in request.child_tools]

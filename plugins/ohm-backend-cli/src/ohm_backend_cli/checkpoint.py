@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 class Checkpoint(BaseModel):
     """The CLI's own id of a session, and what the session had used when it was left.
 
-    The totals are there because some CLIs count on from where a resumed session was: only with them it can be told what
+    The totals are there because some CLIs count on from where a resumed session was: only with them it can be run what
     a run used itself.
     """
 

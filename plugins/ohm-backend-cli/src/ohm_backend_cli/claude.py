@@ -11,7 +11,7 @@ from ohm_backend_cli.shapes import count, object_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ohm_backend_cli.told import Told
+    from ohm_backend_cli.run_state import RunState
     from ohm_subagents.contract import RunEvent
     from ohm_subagents.plugin import JsonObject, RunRequest
     from ohm_subagents.shell import Invocation
@@ -58,37 +58,35 @@ def settings(invocation: Invocation) -> dict[str, str]:
     return quiet | ({"MAX_THINKING_TOKENS": "0"} if model and model.thinking == "off" else {})
 
 
-def unhonoured(request: RunRequest) -> Iterator[str]:
+def unsupported(request: RunRequest) -> Iterator[str]:
     """Another provider than its own, and the smallest thinking level."""
     yield from bound_to("claude", "anthropic")(request)
     if request.model and request.model.thinking == "minimal":
         yield 'claude has no thinking level "minimal"; "low" is used.'
 
 
-def _system(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def _system(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     match record:
         case {"subtype": "api_retry", "error_status": int(status)} if status in HOPELESS:
-            yield from told.fails(f"{record.get('error')}", status)
+            yield from run.fails(f"{record.get('error')}", status)
         case {"subtype": "api_retry", "error": str(error)}:
-            told.hint = error
+            run.hint = error
         case _:
-            yield from system(record, told)
+            yield from system(record, run)
 
 
-def _result(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def _result(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     """The counts are of this run. `is_error` tells the truth, whatever `subtype` says."""
     usage, turns = object_of(record.get("usage")), count(record.get("num_turns"))
-    if told.used.requests:
+    if run.used.requests:
         turns = 0
     if usage:
-        yield from told.has_spent(
-            used(usage, requests=turns, is_without_cached=True, cost=record.get("total_cost_usd"))
-        )
+        yield from run.has_spent(used(usage, requests=turns, is_without_cached=True, cost=record.get("total_cost_usd")))
     match record:
         case {"subtype": "success", "is_error": False, "result": str(answer)}:
-            yield from told.ends(answer)
+            yield from run.ends(answer)
         case _:
-            yield from told.fails(reason(record), count(record.get("api_error_status")) or None)
+            yield from run.fails(reason(record), count(record.get("api_error_status")) or None)
 
 
 CLAUDE: Final = Agent(
@@ -102,5 +100,5 @@ CLAUDE: Final = Agent(
     writes={"Edit": "file_path", "Write": "file_path"},
     keys=lambda _request: KEYS,
     settings=settings,
-    unhonoured=unhonoured,
+    unsupported=unsupported,
 )

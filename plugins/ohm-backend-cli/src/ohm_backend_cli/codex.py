@@ -12,7 +12,7 @@ from ohm_subagents.plugin import Usage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ohm_backend_cli.told import Told
+    from ohm_backend_cli.run_state import RunState
     from ohm_subagents.contract import RunEvent
     from ohm_subagents.plugin import JsonObject, RunRequest
     from ohm_subagents.shell import Invocation
@@ -56,7 +56,7 @@ def _setting(name: str, text: str) -> str:
     return f"{name}={json.dumps(text, ensure_ascii=False)}"
 
 
-def unhonoured(request: RunRequest) -> Iterator[str]:
+def unsupported(request: RunRequest) -> Iterator[str]:
     """It has a shell in a sandbox, not tools that can be taken away one by one."""
     granted = [tool for tool in WRITING if tool in request.tools]
     if granted and len(granted) < len(WRITING):
@@ -65,31 +65,31 @@ def unhonoured(request: RunRequest) -> Iterator[str]:
         yield "codex reads by running commands, in a sandbox that can write nothing."
 
 
-def _started(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def _started(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     item = object_of(record.get("item"))
     match item:
         case {"type": str(kind), "id": str(call_id)} if kind in CALLS:
-            yield from told.calls(call_id, kind, {name: item[name] for name in CALLS[kind] if name in item})
+            yield from run.calls(call_id, kind, {name: item[name] for name in CALLS[kind] if name in item})
         case _:
             pass
 
 
-def _completed(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def _completed(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     item = object_of(record.get("item"))
     match item:
         case {"type": "agent_message", "text": str(text)}:
-            told.answer = ""
-            yield from told.says(text)
+            run.answer = ""
+            yield from run.says(text)
         case {"type": "reasoning", "text": str(text)}:
-            yield from told.thinks(text)
+            yield from run.thinks(text)
         case {"type": "error", "message": str(message)}:
-            yield from told.warns(message)
+            yield from run.warns(message)
         case {"type": str(kind), "id": str(call_id)} if kind in CALLS:
-            yield from _started(record, told)
+            yield from _started(record, run)
             ok = item.get("status") in (None, "completed")
-            yield from told.returns(call_id, _result(item), ok=ok)
+            yield from run.returns(call_id, _result(item), ok=ok)
             for change in objects_of(item.get("changes")) if ok else ():
-                yield from told.writes_to(f"{change.get('path') or ''}")
+                yield from run.writes_to(f"{change.get('path') or ''}")
         case _:
             pass
 
@@ -102,22 +102,22 @@ def _result(item: JsonObject) -> str:
             return texts_of(object_of(item.get("result")).get("content"))
 
 
-def _thread(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def _thread(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     match record:
         case {"thread_id": str(session)}:
-            yield from told.begins(session)
+            yield from run.begins(session)
         case _:
             pass
 
 
-def _trouble(record: JsonObject, told: Told) -> Iterator[RunEvent]:
-    """It may try again: whether the turn has failed is told by another record."""
-    told.hint = f"{record.get('message') or ''}"
+def _trouble(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
+    """It may try again: another record says whether the turn has failed."""
+    run.hint = f"{record.get('message') or ''}"
     yield from ()
 
 
-def _done(record: JsonObject, told: Told) -> Iterator[RunEvent]:
-    """The counts are of the session; how many requests they are of is not told."""
+def _done(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
+    """The counts are of the session; the number of requests is unknown."""
     usage = object_of(record.get("usage"))
     total = Usage(
         requests=1,
@@ -125,17 +125,17 @@ def _done(record: JsonObject, told: Told) -> Iterator[RunEvent]:
         output_tokens=count(usage.get("output_tokens")),
         cached_tokens=count(usage.get("cached_input_tokens")),
     )
-    yield from told.has_spent(total, of_session=True)
-    yield from told.ends()
+    yield from run.has_spent(total, of_session=True)
+    yield from run.ends()
 
 
-def _failed(record: JsonObject, told: Told) -> Iterator[RunEvent]:
-    """The bare body of an answer is that of a 400; all others are told with their status."""
+def _failed(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
+    """The bare body of an answer is that of a 400; all others come with their status."""
     match object_of(record.get("error")):
         case {"message": str(message)}:
-            yield from told.fails(message, 400 if message.lstrip().startswith("{") else None)
+            yield from run.fails(message, 400 if message.lstrip().startswith("{") else None)
         case _:
-            yield from told.fails(told.hint or "no reason given")
+            yield from run.fails(run.hint or "no reason given")
 
 
 CODEX: Final = Agent(
@@ -154,5 +154,5 @@ CODEX: Final = Agent(
     },
     tools={tool: tool for tool in (*READING, *WRITING)},
     keys=lambda _request: KEYS,
-    unhonoured=unhonoured,
+    unsupported=unsupported,
 )

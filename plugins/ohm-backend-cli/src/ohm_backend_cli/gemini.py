@@ -11,7 +11,7 @@ from ohm_subagents.plugin import Usage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ohm_backend_cli.told import Told
+    from ohm_backend_cli.run_state import RunState
     from ohm_subagents.contract import RunEvent
     from ohm_subagents.plugin import JsonObject, RunRequest
     from ohm_subagents.shell import Ended, Invocation
@@ -58,7 +58,7 @@ def settings(invocation: Invocation) -> dict[str, str]:
     return {"GEMINI_SYSTEM_MD": str(file)}
 
 
-def unhonoured(request: RunRequest) -> Iterator[str]:
+def unsupported(request: RunRequest) -> Iterator[str]:
     """A thinking level, and another provider than its own."""
     yield from without_thinking("gemini")(request)
     yield from bound_to("gemini", "google")(request)
@@ -69,68 +69,68 @@ def http_status(ended: Ended) -> int | None:
     return ended.code + 256 if not ended.was_stopped and 400 <= ended.code + 256 < 512 else None
 
 
-def _init(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def _init(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     match record:
         case {"session_id": str(session), "model": str(model)}:
-            yield from told.runs(model)
-            yield from told.begins(session)
+            yield from run.runs(model)
+            yield from run.begins(session)
         case _:
             pass
 
 
-def _message(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def _message(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     match record:
         case {"role": "assistant", "content": str(text)}:
-            yield from told.says(text)
+            yield from run.says(text)
         case _:
             pass
 
 
-def _tool_use(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def _tool_use(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     match record:
         case {"tool_id": str(call_id), "tool_name": str(tool)}:
-            yield from told.calls(call_id, tool, record.get("parameters"))
+            yield from run.calls(call_id, tool, record.get("parameters"))
         case _:
             pass
 
 
-def _tool_result(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def _tool_result(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     match record:
         case {"tool_id": str(call_id), "output": str(text)} | {
             "tool_id": str(call_id),
             "error": {"message": str(text)},
         }:
-            yield from told.returns(call_id, text, ok=record.get("status") == "success")
+            yield from run.returns(call_id, text, ok=record.get("status") == "success")
         case {"tool_id": str(call_id)}:
-            yield from told.returns(call_id, "", ok=record.get("status") == "success")
+            yield from run.returns(call_id, "", ok=record.get("status") == "success")
         case _:
             pass
 
 
-def _trouble(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def _trouble(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     match record:
         case {"message": str(message)}:
-            told.hint = message
-            yield from told.warns(message)
+            run.hint = message
+            yield from run.warns(message)
         case _:
             pass
 
 
-def _result(record: JsonObject, told: Told) -> Iterator[RunEvent]:
-    """The counts are of this run; how many requests they are of is not told."""
+def _result(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
+    """The counts are of this run; the number of requests is unknown."""
     stats = object_of(record.get("stats"))
     asked, all_of_them = count(stats.get("input_tokens")), count(stats.get("total_tokens"))
     if all_of_them:
         answered = max(count(stats.get("output_tokens")), all_of_them - asked)  # thoughts are in the total only
         cached = count(stats.get("cached"))
-        yield from told.has_spent(Usage(requests=1, input_tokens=asked, output_tokens=answered, cached_tokens=cached))
+        yield from run.has_spent(Usage(requests=1, input_tokens=asked, output_tokens=answered, cached_tokens=cached))
     match record:
         case {"status": "success"}:
-            yield from told.ends()
+            yield from run.ends()
         case {"error": {"message": str(message)}}:
-            yield from told.fails(message)
+            yield from run.fails(message)
         case _:
-            yield from told.fails(told.hint or "no reason given")
+            yield from run.fails(run.hint or "no reason given")
 
 
 GEMINI: Final = Agent(
@@ -151,6 +151,6 @@ GEMINI: Final = Agent(
     writes={"replace": "file_path", "write_file": "file_path"},
     keys=lambda _request: KEYS,
     settings=settings,
-    unhonoured=unhonoured,
+    unsupported=unsupported,
     http_status=http_status,
 )

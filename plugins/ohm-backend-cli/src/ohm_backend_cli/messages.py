@@ -10,8 +10,8 @@ from ohm_subagents.plugin import Usage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ohm_backend_cli.run_state import RunState
     from ohm_backend_cli.stream import Table
-    from ohm_backend_cli.told import Told
     from ohm_subagents.contract import RunEvent
     from ohm_subagents.plugin import JsonObject
 
@@ -31,60 +31,60 @@ def used(usage: JsonObject, *, requests: int, is_without_cached: bool, cost: obj
     )
 
 
-def system(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def system(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     """The start."""
     match record:
         case {"subtype": "init", "session_id": str(session), "model": str(model)}:
-            yield from told.runs(model)
-            yield from told.begins(session)
+            yield from run.runs(model)
+            yield from run.begins(session)
         case _:
             pass
 
 
-def piece(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def piece(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     """A piece of a message of the agent itself, not of agents that it started."""
     if record.get("parent_tool_use_id") is not None:
         return
     match object_of(record.get("event")):
         case {"type": "message_start", "message": message}:
-            told.asked = object_of(object_of(message).get("usage"))
+            run.asked = object_of(object_of(message).get("usage"))
         case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": str(text)}}:
-            told.is_in_pieces = True
-            yield from told.says(text)
+            run.is_in_pieces = True
+            yield from run.says(text)
         case {"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": str(text)}}:
-            told.is_in_pieces = True
-            yield from told.thinks(text)
+            run.is_in_pieces = True
+            yield from run.thinks(text)
         case {"type": "message_delta", "usage": usage}:
-            yield from told.spends(used({**told.asked, **object_of(usage)}, requests=1, is_without_cached=True))
+            yield from run.spends(used({**run.asked, **object_of(usage)}, requests=1, is_without_cached=True))
         case _:
             pass
 
 
-def assistant(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def assistant(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     """A message, or a block of one."""
     message = object_of(record.get("message"))
     if message.get("model") == INVENTED:
         return
-    is_told = told.is_in_pieces or record.get("parent_tool_use_id") is not None
+    is_run = run.is_in_pieces or record.get("parent_tool_use_id") is not None
     for block in objects_of(message.get("content")):
         match block:
-            case {"type": "text", "text": str(text)} if not is_told:
-                yield from told.says(text)
-            case {"type": "thinking", "thinking": str(text)} if not is_told:
-                yield from told.thinks(text)
+            case {"type": "text", "text": str(text)} if not is_run:
+                yield from run.says(text)
+            case {"type": "thinking", "thinking": str(text)} if not is_run:
+                yield from run.thinks(text)
             case {"type": "tool_use", "id": str(call_id), "name": str(tool)}:
-                yield from told.calls(call_id, tool, block.get("input"))
+                yield from run.calls(call_id, tool, block.get("input"))
             case _:
                 pass
 
 
-def user(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def user(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     """The results of tools."""
     for block in objects_of(object_of(record.get("message")).get("content")):
         match block:
             case {"type": "tool_result", "tool_use_id": str(call_id)}:
                 ok = block.get("is_error") is not True
-                yield from told.returns(call_id, texts_of(block.get("content")), ok=ok)
+                yield from run.returns(call_id, texts_of(block.get("content")), ok=ok)
             case _:
                 pass
 

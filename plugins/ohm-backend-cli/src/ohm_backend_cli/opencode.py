@@ -12,7 +12,7 @@ from ohm_subagents.plugin import Usage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ohm_backend_cli.told import Told
+    from ohm_backend_cli.run_state import RunState
     from ohm_subagents.contract import RunEvent
     from ohm_subagents.plugin import JsonObject, RunRequest
     from ohm_subagents.shell import Invocation
@@ -79,7 +79,7 @@ def keys(request: RunRequest) -> tuple[str, ...]:
     return (*OWN_KEYS, *KEYS.get(provider, (f"{provider.upper().replace('-', '_')}_API_KEY",)))
 
 
-def unhonoured(request: RunRequest) -> Iterator[str]:
+def unsupported(request: RunRequest) -> Iterator[str]:
     """Thinking levels, which are names that a model may or may not have; and one permission for two tools."""
     level = request.model.thinking if request.model else None
     if level == "off":
@@ -90,55 +90,55 @@ def unhonoured(request: RunRequest) -> Iterator[str]:
         yield "opencode has one permission for edit and write, so the subagent has both."
 
 
-def _step(record: JsonObject, told: Told) -> Iterator[RunEvent]:
-    told.is_done = False
-    yield from _session(record, told)
+def _step(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
+    run.is_done = False
+    yield from _session(record, run)
 
 
-def _session(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def _session(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     match record:
         case {"sessionID": str(session)}:
-            yield from told.begins(session)
+            yield from run.begins(session)
         case _:
             pass
 
 
-def _text(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def _text(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     match record:
         case {"part": {"text": str(text)}}:
-            yield from told.says(text)
+            yield from run.says(text)
         case _:
             pass
 
 
-def _reasoning(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def _reasoning(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     match record:
         case {"part": {"text": str(text)}}:
-            yield from told.thinks(text)
+            yield from run.thinks(text)
         case _:
             pass
 
 
-def _tool(record: JsonObject, told: Told) -> Iterator[RunEvent]:
-    """A call is told once it is over."""
+def _tool(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
+    """A call is reported once it is over."""
     part = object_of(record.get("part"))
     state = object_of(part.get("state"))
     match part:
         case {"tool": str(tool), "callID": str(call_id)}:
-            yield from told.calls(call_id, tool, state.get("input"))
+            yield from run.calls(call_id, tool, state.get("input"))
             text = texts_of(state.get("output") or state.get("error"))
-            yield from told.returns(call_id, text, ok=state.get("status") == "completed")
+            yield from run.returns(call_id, text, ok=state.get("status") == "completed")
         case _:
             pass
 
 
-def _finish(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def _finish(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     """A request to the model is over. The run is, when the model calls no more tools and the process ends."""
     part = object_of(record.get("part"))
     tokens = object_of(part.get("tokens"))
     cache = object_of(tokens.get("cache"))
     if tokens:
-        yield from told.spends(
+        yield from run.spends(
             Usage(
                 requests=1,
                 input_tokens=count(tokens.get("input")) + count(cache.get("read")) + count(cache.get("write")),
@@ -151,21 +151,21 @@ def _finish(record: JsonObject, told: Told) -> Iterator[RunEvent]:
         case "tool-calls" | "error":
             pass
         case "content-filter":
-            yield from told.fails("content filter")
+            yield from run.fails("content filter")
         case str(reason):
-            told.is_done = True
+            run.is_done = True
             if reason in STOPPED:
-                yield from told.warns(STOPPED[reason])
+                yield from run.warns(STOPPED[reason])
         case _:
             pass
 
 
-def _error(record: JsonObject, told: Told) -> Iterator[RunEvent]:
-    yield from _session(record, told)
+def _error(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
+    yield from _session(record, run)
     error = object_of(record.get("error"))
     data = object_of(error.get("data"))
     said = data.get("message") or error.get("name") or "no reason given"
-    yield from told.fails(f"{said}", count(data.get("statusCode")) or None)
+    yield from run.fails(f"{said}", count(data.get("statusCode")) or None)
 
 
 OPENCODE: Final = Agent(
@@ -185,5 +185,5 @@ OPENCODE: Final = Agent(
     writes={"edit": "filePath", "write": "filePath"},
     keys=keys,
     settings=settings,
-    unhonoured=unhonoured,
+    unsupported=unsupported,
 )

@@ -12,7 +12,7 @@ from ohm_backend_cli.shapes import count, object_of, texts_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ohm_backend_cli.told import Told
+    from ohm_backend_cli.run_state import RunState
     from ohm_subagents.contract import RunEvent
     from ohm_subagents.plugin import JsonObject, RunRequest
     from ohm_subagents.shell import Invocation
@@ -69,7 +69,7 @@ def keys(request: RunRequest) -> tuple[str, ...]:
     return KEYS.get(request.model.provider if request.model else "", OWN_KEYS)
 
 
-def unhonoured(request: RunRequest) -> Iterator[str]:
+def unsupported(request: RunRequest) -> Iterator[str]:
     """A thinking level, and a provider that is in its settings only."""
     yield from without_thinking("qwen")(request)
     if "write" in request.tools and "edit" not in request.tools:
@@ -78,27 +78,27 @@ def unhonoured(request: RunRequest) -> Iterator[str]:
         yield f'qwen finds provider "{request.model.provider}" in its own settings, or not at all.'
 
 
-def _assistant(record: JsonObject, told: Told) -> Iterator[RunEvent]:
+def _assistant(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     """One message is one request, unless it is an error in words or a part without a count."""
     message = object_of(record.get("message"))
     if not API_ERROR.fullmatch(texts_of(message.get("content")).strip()):
-        yield from assistant(record, told)
+        yield from assistant(record, run)
     usage = object_of(message.get("usage"))
     if count(usage.get("output_tokens")):
-        yield from told.spends(used(usage, requests=1, is_without_cached=False))
+        yield from run.spends(used(usage, requests=1, is_without_cached=False))
 
 
-def _result(record: JsonObject, told: Told) -> Iterator[RunEvent]:
-    """The counts are of the session. An error of the provider is told as a success whose text says so."""
+def _result(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
+    """The counts are of the session. An error of the provider arrives as a success whose text says so."""
     total = used(object_of(record.get("usage")), requests=0, is_without_cached=False)
-    yield from told.has_spent(total, of_session=True)
+    yield from run.has_spent(total, of_session=True)
     match record:
         case {"subtype": "success", "is_error": False, "result": str(answer)} if not API_ERROR.fullmatch(
             answer.strip()
         ):
-            yield from told.ends(answer)
+            yield from run.ends(answer)
         case _:
-            yield from told.fails(reason(record))
+            yield from run.fails(reason(record))
 
 
 QWEN: Final = Agent(
@@ -111,5 +111,5 @@ QWEN: Final = Agent(
     tools=TOOLS,
     writes={"edit": "file_path", "write_file": "file_path"},
     keys=keys,
-    unhonoured=unhonoured,
+    unsupported=unsupported,
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from ohm_backend_cli.failure import cut_short, empty, failure, left_badly
-from ohm_backend_cli.told import Told
+from ohm_backend_cli.run_state import RunState
 from ohm_subagents.contract import RunEvent
 from ohm_subagents.plugin import Err, JsonObject, OhmError, Ok, Result, RunOutput
 from ohm_subagents.shell import records
@@ -14,8 +14,8 @@ from ohm_subagents.shell import records
 if TYPE_CHECKING:
     from ohm_subagents.shell import Ended
 
-Handler: TypeAlias = Callable[[JsonObject, Told], Iterable[RunEvent]]
-"""What a record tells, in the words of `Told`. It takes any record: one of another shape tells nothing."""
+Handler: TypeAlias = Callable[[JsonObject, RunState], Iterable[RunEvent]]
+"""What a record tells, in the words of `RunState`. It takes any record: one of another shape tells nothing."""
 Table: TypeAlias = Mapping[str, Handler]
 """By the `type` of a record; other records are passed over."""
 
@@ -23,8 +23,8 @@ Table: TypeAlias = Mapping[str, Handler]
 class StreamReader:
     """A `Reader`. `http_status` is what an exit code says of the provider's answer, where a CLI passes that on."""
 
-    def __init__(self, told: Told, table: Table, http_status: Callable[[Ended], int | None]) -> None:
-        self._told = told
+    def __init__(self, run: RunState, table: Table, http_status: Callable[[Ended], int | None]) -> None:
+        self._run = run
         self._table = table
         self._http_status = http_status
 
@@ -35,31 +35,31 @@ class StreamReader:
             return []
         kind = record.get("type")
         handler = self._table.get(kind) if isinstance(kind, str) else None
-        if handler is None or self._told.is_over:
+        if handler is None or self._run.is_over:
             return []
-        events = list(handler(record, self._told))
-        return [*self._told.opening(), *events]
+        events = list(handler(record, self._run))
+        return [*self._run.opening(), *events]
 
     @property
     def is_over(self) -> bool:
         """The CLI has said that the run has ended."""
-        return self._told.is_over
+        return self._run.is_over
 
     def last(self, ended: Ended) -> list[RunEvent]:
         """The end, for a CLI that ends without a word of it."""
         del ended
-        return self._told.closing()
+        return self._run.closing()
 
     def outcome(self, ended: Ended) -> Result[RunOutput, OhmError]:
-        """Success is an end that the CLI told, an answer, and an exit code that does not speak against it."""
-        told = self._told
-        if told.failed is not None:
-            status = told.failed_status or self._http_status(ended)
-            return Err(failure(told.id, told.failed, status=status, env=told.request.env))
-        if not told.is_done:
-            return Err(cut_short(told.id, ended, told.hint, env=told.request.env))
+        """Success is an end that the CLI reported, an answer, and an exit code that does not speak against it."""
+        run = self._run
+        if run.failed is not None:
+            status = run.failed_status or self._http_status(ended)
+            return Err(failure(run.id, run.failed, status=status, env=run.request.env))
+        if not run.is_done:
+            return Err(cut_short(run.id, ended, run.hint, env=run.request.env))
         if ended.code and not ended.was_stopped:
-            return Err(left_badly(told.id, ended, env=told.request.env))
-        if not told.answer.strip():
-            return Err(empty(told.id))
-        return Ok(RunOutput(text=told.answer))
+            return Err(left_badly(run.id, ended, env=run.request.env))
+        if not run.answer.strip():
+            return Err(empty(run.id))
+        return Ok(RunOutput(text=run.answer))

@@ -164,7 +164,7 @@ class Turn:
 
 
 def _read_ahead(path: Path) -> None:
-    """Bring the file into the page cache, so that nobody waits for the disk with the interpreter's lock in hand."""
+    """Bring the file into the page cache, so that no thread that holds the interpreter's lock waits for the disk."""
     buffer = bytearray(1 << 20)
     with path.open("rb", buffering=0) as file:
         while file.readinto(buffer):

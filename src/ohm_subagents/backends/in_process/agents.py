@@ -1,4 +1,4 @@
-"""An agent profile in this process: what its model is told, which model that is, and what only `pi` could honour."""
+"""An agent profile in this process: the instructions, the model, and the settings that only `pi` supports."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from ohm_subagents.plugin import RunRequest
 
 
-def told(request: RunRequest) -> str:
+def instructions_of(request: RunRequest) -> str:
     """The instructions of the run."""
     agent = request.profile.agent
     if agent is None:
         return request.instructions
-    told = full_instructions(full_instructions(request.instructions, agent.appended_prompt), skill_list(request, agent))
+    text = full_instructions(full_instructions(request.instructions, agent.appended_prompt), skill_list(request, agent))
     names = ", ".join(_foreign(request))
-    return full_instructions(told, f"You do not have these tools, whatever is said above: {names}." if names else "")
+    return full_instructions(text, f"You do not have these tools, whatever is said above: {names}." if names else "")
 
 
 def _foreign(request: RunRequest) -> tuple[str, ...]:
-    """The tools of the profile that nobody provides here."""
+    """Return the tools of the profile that nothing provides here."""
     ours = {*CHILD_TOOLS, *(tool.name for tool in request.child_tools)}
     return tuple(tool for tool in request.tools if tool not in ours)
 
@@ -41,7 +41,7 @@ def with_level(pattern: ModelPattern, request: RunRequest) -> ModelPattern:
     return pattern if level is None else replace(pattern, thinking=level)
 
 
-def unhonoured(request: RunRequest, pattern: ModelPattern) -> Iterator[Diagnostic]:
+def unsupported(request: RunRequest, pattern: ModelPattern) -> Iterator[Diagnostic]:
     """Yield a diagnostic for each setting of the profile that has no meaning here. `pattern` is the model that runs."""
     agent, name = request.profile.agent, request.profile.name
     if agent is None:

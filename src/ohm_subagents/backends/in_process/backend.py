@@ -14,7 +14,7 @@ from pydantic_ai import Agent, FunctionToolset
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.usage import UsageLimits
 
-from ohm_subagents.backends.in_process.agents import told, unhonoured, with_level
+from ohm_subagents.backends.in_process.agents import instructions_of, unsupported, with_level
 from ohm_subagents.backends.in_process.bridge import Bridge
 from ohm_subagents.backends.in_process.child_tools import guidance, offered
 from ohm_subagents.backends.in_process.conversation import Checkpoints, conversation_of
@@ -92,14 +92,14 @@ class InProcessBackend:
         pattern = with_level(chosen.ok_value, request)
         sink.emit(RouteResolved(provider=pattern.provider, model=pattern.model, runtime=RUNTIME, route=BACKEND_ID))
         key = self._key(request, pattern, sink)
-        for diagnostic in (*pattern_diagnostics(pattern), *unhonoured(request, pattern)):
+        for diagnostic in (*pattern_diagnostics(pattern), *unsupported(request, pattern)):
             sink.emit(DiagnosticRaised(diagnostic=diagnostic))
         bridge = Bridge(sink)
         try:
             async with self._models.opened(pattern, key) as opened:
                 if isinstance(opened, Err):
                     return opened
-                text = full_instructions(told(request), guidance(request.child_tools))
+                text = full_instructions(instructions_of(request), guidance(request.child_tools))
                 asked = replace(request, spec=replace(request.spec, instructions=text))
                 answer = await self._converse(asked, opened.ok_value, pattern, bridge)
         except BaseException as error:  # noqa: BLE001  whatever a model or an SDK raises may quote a key, so none gets out
@@ -189,7 +189,7 @@ async def _driven(
 
 
 async def _watched(run: AgentRun[ToolUse, str], bridge: Bridge, checkpoints: Checkpoints) -> None:
-    """Drive the run to its end, telling what its tools do; the model is heard where it is asked."""
+    """Drive the run to its end, reporting what its tools do; the gated model reports the answers."""
     async for node in run:
         if Agent.is_model_request_node(node):
             # A turn is over when its tools have run: the next request, not yet in the messages, has them.

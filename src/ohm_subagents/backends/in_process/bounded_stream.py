@@ -24,7 +24,7 @@ MAX_LINE_BYTES: Final = 4 * MAX_LINE_CHARS
 MAX_BODY_BYTES: Final = 512 * 1024
 """Of an answer that is no stream."""
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Of a streamed answer, unfolded: a hundred thousand events with all that stands around a token."""
+"""Of a streamed answer, unfolded: a hundred thousand events with everything around a token."""
 MAX_ERROR_BYTES: Final = 64 * 1024
 """Of what a refusal says; what is more is not read."""
 MAX_ANSWER_CHARS: Final = 400_000
@@ -54,7 +54,7 @@ _WITHOUT_HTTP: Final = frozenset({"xai"})
 
 
 class RefusedStreamError(Exception):
-    """An answer that nobody reads on; the message continues `Model "<provider>/<model>" …`."""
+    """An answer that is not read any further; the message continues `Model "<provider>/<model>" …`."""
 
     @classmethod
     def too_many(cls, most: int, what: str) -> Self:
@@ -164,7 +164,7 @@ class _Unfolding:
             part, data = self._part(self._decompressor, data)
             if part:
                 yield part
-        if self._decompressor.unused_data:  # a second member of gzip too: nobody sends one, and nobody would count it
+        if self._decompressor.unused_data:  # a second member of gzip too: no server sends one
             msg = "sent more after the end of its compressed answer"
             raise RefusedStreamError(msg)
 
@@ -228,7 +228,7 @@ class _Lines:
 
 
 async def _look_at(piece: bytes) -> None:
-    """Let others have their turn; refuse a long line that whoever reads it would have to work on for long."""
+    """Let others have their turn; refuse a long line that its reader would have to work on for long."""
     await checkpoint()
     if len(piece) <= _PIECE:
         return

@@ -1,4 +1,4 @@
-"""pydantic-ai's events, told as ours. Imports pydantic_ai, so import it late."""
+"""The translation of pydantic-ai's events to ours. Imports pydantic_ai, so import it late."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Bridge:
 
 
 class ComingAnswer:
-    """An answer as it comes, told to a bridge as far as anybody reads it."""
+    """An answer as it comes, passed to a bridge up to the limit of its size."""
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge

@@ -185,7 +185,7 @@ def quotation(error: Exception, secrets: Sequence[str]) -> str:
 
 
 def _named(error: Exception) -> str:
-    """An error that nobody meant to be read, with its type: without it, `KeyError: 'x'` would be no more than x."""
+    """Return an error that was not meant to be read, with its type: `KeyError: 'x'` would else be no more than x."""
     match error:
         case ExceptionGroup(exceptions=inner):
             said = "; ".join(_named(one) for one in inner)

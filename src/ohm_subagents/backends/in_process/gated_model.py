@@ -98,7 +98,7 @@ class GatedModel(WrapperModel):
                         raise
 
     def request_stream(self, *_arguments: object, **_options: object) -> NoReturn:
-        """Refuse: whoever streamed past `request` would pass the gate, the budget and the bridge by."""
+        """Refuse: streaming past `request` would bypass the gate, the budget and the bridge."""
         raise NotImplementedError("A subagent's model is asked for whole answers; it streams by itself.")
 
     async def _heard(self, stream: StreamedResponse) -> ModelResponse:

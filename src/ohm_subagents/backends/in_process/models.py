@@ -56,7 +56,7 @@ class _OpenModel(SharedResource["Model"]):
 
     def failed(self, error: Exception) -> OhmError:
         if self.is_open:
-            self._book.broken.append(error)  # told when every other model is closed
+            self._book.broken.append(error)  # raised when every other model is closed
         from ohm_subagents.backends.in_process.failures import failure  # noqa: PLC0415  loads pydantic_ai
 
         return failure(error, self._pattern, response=None, secrets=self._book.secrets())
@@ -68,7 +68,7 @@ class _OpenModel(SharedResource["Model"]):
 class ModelBook(ModelChoice):
     """Chooses a model where no setting names one, and opens it at most once for each provider and name.
 
-    Entered by whoever owns it; leaving closes every model. A run that is cancelled while its model opens leaves at
+    Leaving it closes every model. A run that is cancelled while its model opens leaves at
     once, without taking the model from the others that wait for it.
     """
 
@@ -136,7 +136,7 @@ class ModelBook(ModelChoice):
         """Open the model of `pattern` on first use, whatever its thinking level.
 
         Returns `model_unknown`, `model_key_missing`, or what the provider's own `open` says; one that raises is
-        `task_backend_execution_failed`. A failure is told to all who wait for it, and the next one tries again.
+        `task_backend_execution_failed`. All who wait get the same failure; the next one tries again.
         """
         spec = self.spec_of(pattern)
         if spec is None:

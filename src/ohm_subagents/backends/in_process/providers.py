@@ -110,7 +110,7 @@ _BUILT_IN: Final = (
 _FINE_TUNED: Final = "ft:"
 EXAMPLE_MODEL: Final = f"{_BUILT_IN[0].provider}/{_BUILT_IN[0].default}"
 EXAMPLE_KEY: Final = _BUILT_IN[0].keys[0]
-"""What a message suggests to somebody who has named no model."""
+"""An example for messages where no model is named."""
 
 
 def builtin_model_specs(env: Mapping[str, str], listed: Iterable[CompatibleProvider] = ()) -> tuple[ModelSpec, ...]:

@@ -1,4 +1,4 @@
-"""Opening a file that somebody else may have put there, below a directory and nowhere else."""
+"""Open a file that a stranger may have put there, below a directory and nowhere else."""
 
 import errno
 import os

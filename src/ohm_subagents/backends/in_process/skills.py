@@ -1,4 +1,4 @@
-"""The suggested skills of an agent profile, as its model is told of them."""
+"""The suggested skills of an agent profile, as text for its model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def skill_list(request: RunRequest, agent: AgentOptions) -> str:
 
 
 def unread_skills(agent: AgentOptions) -> Iterator[Diagnostic]:
-    """The files whose text nobody gave."""
+    """Warn of the files whose text was not given."""
     given = {one.path for one in agent.skills}
     for path in dict.fromkeys(agent.skill_paths):
         if path not in given:

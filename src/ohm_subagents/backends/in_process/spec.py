@@ -57,8 +57,8 @@ class _Opening:
         context = self.context
         cache = context.cache_directory
         with closing(CodeIndexes(cache and cache / "code-search")) as indexes:
-            async with ModelBook.of(context) as models, supervised_commands(context.env) as run:
-                yield InProcessBackend(models, options, child_equipment(indexes, find_ripgrep(), run))
+            async with ModelBook.of(context) as models, supervised_commands(context.env) as commands:
+                yield InProcessBackend(models, options, child_equipment(indexes, find_ripgrep(), commands))
 
 
 class WrongLoop:

@@ -22,7 +22,7 @@ from ohm_subagents.backends.in_process.programs import WITHOUT_RIPGREP
 from ohm_subagents.backends.in_process.search import tool as code_search
 from ohm_subagents.backends.in_process.search.code_index.index import CodeIndexes
 from ohm_subagents.backends.in_process.tools import bash, edit, find, grep, ls, read, write
-from ohm_subagents.backends.in_process.tools.commands import Run, SupervisedWorkspace
+from ohm_subagents.backends.in_process.tools.commands import Commands, SupervisedWorkspace
 from ohm_subagents.backends.in_process.tools.failure import fail, sentence
 from ohm_subagents.backends.in_process.tools.ripgrep import Ripgrep
 from ohm_subagents.backends.in_process.tools.tree import TreeSearch
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pydantic_ai.toolsets import AbstractToolset
 
 _TIMEOUT_S: Final = 120.0
-_MAX_RETRIES: Final = 5  # wrong arguments are told to the model; a model that never learns must end somewhere
+_MAX_RETRIES: Final = 5  # the model reads what is wrong with its arguments; one that never learns must end
 
 _PLAIN: Final[Mapping[str, Callable[[], Tool[object]]]] = {
     "read": read.tool,
@@ -91,7 +91,7 @@ class ChildToolset(FunctionToolset[object]):
 
 
 def _unconditional(tool: ToolsetTool[object], toolset_id: str | None) -> ToolsetTool[object]:
-    """The tool as pydantic-ai would make it for each request: no schema of what it returns, which no model is told."""
+    """The tool as pydantic-ai would make it for each request: without the schema of the result, which no model gets."""
     return replace(tool, tool_def=replace(tool.tool_def, toolset_id=toolset_id, return_schema=None))
 
 
@@ -110,13 +110,13 @@ def child_toolset(
     return ChildToolset(tools, timeout=_TIMEOUT_S, max_retries=_MAX_RETRIES, id="ohm_child_tools")
 
 
-def child_workspace(cwd: Path, names: Collection[str], run: Run | None = None) -> WorkspaceBackend:
+def child_workspace(cwd: Path, names: Collection[str], commands: Commands | None = None) -> WorkspaceBackend:
     """Return the workspace of a run at `cwd`, read-only if no named tool changes files.
 
     Its commands see PATH, HOME, LANG, LC_ALL and LC_CTYPE of this process, and no other variable but the mark by which
-    `run` finds what they leave. Without it, what makes itself a daemon stays.
+    `commands` finds what they leave. Without it, what makes itself a daemon stays.
     """
-    local = LocalWorkspaceBackend(cwd) if run is None else SupervisedWorkspace(cwd, run)
+    local = LocalWorkspaceBackend(cwd) if commands is None else SupervisedWorkspace(cwd, commands)
     return ReadOnlyWorkspace(Workspace(local)) if _CHANGING.isdisjoint(names) else local
 
 
@@ -132,7 +132,7 @@ class Equipment:
 Equip = Callable[[RunRequest], Equipment]
 
 
-def child_equipment(indexes: CodeIndexes, ripgrep: str | None, run: Run | None = None) -> Equip:
+def child_equipment(indexes: CodeIndexes, ripgrep: str | None, commands: Commands | None = None) -> Equip:
     """Equip runs with the child tools of `request.tools` in `request.cwd`; runs share tools and search indexes."""
     missing = Diagnostic(subject="ripgrep", message=WITHOUT_RIPGREP)
 
@@ -145,7 +145,7 @@ def child_equipment(indexes: CodeIndexes, ripgrep: str | None, run: Run | None =
             return Equipment()
         return Equipment(
             toolsets=[toolset(request.tools)],
-            workspace=child_workspace(request.cwd, request.tools, run),
+            workspace=child_workspace(request.cwd, request.tools, commands),
             diagnostics=[missing] if "grep" in request.tools and ripgrep is None else [],
         )
 

@@ -14,7 +14,6 @@ from ohm_subagents.backends.pi import failures
 from ohm_subagents.backends.pi.config_dirs import PiHomes, unused
 from ohm_subagents.backends.pi.finalizer import without_events
 from ohm_subagents.backends.pi.flags import left_out, session_file, write_instructions
-from ohm_subagents.backends.pi.kept import KeptReader
 from ohm_subagents.backends.pi.modes import event_mode, event_reader, text_mode
 from ohm_subagents.backends.pi.options import BACKEND_ID, COMMAND, INSTALL
 from ohm_subagents.backends.pi.probe import PiProbe, unserved
@@ -22,6 +21,7 @@ from ohm_subagents.backends.pi.process_pool import IdleProcess, ProcessKey, Proc
 from ohm_subagents.backends.pi.reader import ROUTE, RUNTIME
 from ohm_subagents.backends.pi.rpc import RpcProcess
 from ohm_subagents.backends.pi.session import SessionFile
+from ohm_subagents.backends.pi.session_reader import SessionReader
 from ohm_subagents.plugin import Err, ErrorCode, OhmError, Ok, RequestNeed, Result, RouteResolved
 from ohm_subagents.shell import (
     ShellBackend,
@@ -134,7 +134,7 @@ class PiBackend:
         started = await start_run(self._supervisor, dialect, pi.command, invocation, self._options)
         if isinstance(started, Err):
             return started
-        reader = KeptReader(event_reader(request, pi.version, pi.home), session)
+        reader = SessionReader(event_reader(request, pi.version, pi.home), session)
         try:
             return await converse(started.ok_value, reader, sink, grace_s=self._options.grace_s, look=reader.look)
         finally:
@@ -161,8 +161,8 @@ class PiBackend:
     async def _converse(
         self, warm: IdleProcess, pi: _Pi, request: RunRequest, sink: Sink
     ) -> Result[RunOutput, OhmError] | None:
-        """One run of this process, which afterwards waits for the next; None if it has heard nothing of it."""
-        reader = KeptReader(event_reader(request, pi.version, pi.home), warm.session)
+        """One run of this process, which then waits for the next; None if it was gone before it got the prompt."""
+        reader = SessionReader(event_reader(request, pi.version, pi.home), warm.session)
         try:
             result = await warm.process.converse(request, reader, sink, secrets=pi.home.secrets(request))
         finally:

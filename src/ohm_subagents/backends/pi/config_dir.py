@@ -60,7 +60,7 @@ class PiHome:
     `env` is what the options of the backend set in the environment of `pi`, None for what they pass on.
     `is_agents`: for agent profiles, so the user's extensions and the like are there too, as links. `keyed` names the
     provider whose login is the key of the profile.
-    All is done at once and without waiting: the files are small. `refresh` stands before each start.
+    All is done at once and without waiting: the files are small. Call `refresh` before each start.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class PiHome:
         }
 
     def keys_for(self, request: RunRequest) -> frozenset[str]:
-        """The variables that the provider of the run needs; those of all providers when nobody names one.
+        """The variables that the provider of the run needs; those of all providers if none is named.
 
         All that there are for an agent profile, unless it came with the project.
         """

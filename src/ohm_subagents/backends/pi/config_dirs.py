@@ -36,13 +36,13 @@ class PiHomes:
 
 
 def keyed_provider(request: RunRequest) -> str | None:
-    """The provider of the run, if the key of its profile is for that one: nobody's key goes to others."""
+    """Return the provider of the run if the key of its profile is for that one: no key goes to another provider."""
     asked = asked_provider(request, users_directory(request.env) / "settings.json")
     return asked if profile_key(request.profile, asked) else None
 
 
 def unused(request: RunRequest) -> Iterable[DiagnosticRaised]:
-    """A key of the profile that goes to nobody."""
+    """Warn of a key of the profile that is not used."""
     agent = request.profile.agent
     if agent is not None and agent.api_key and keyed_provider(request) is None:
         asked = asked_provider(request, users_directory(request.env) / "settings.json")

@@ -29,7 +29,7 @@ TOOLS: Final = ("read", "bash", "edit", "write", "grep", "find", "ls")
 _OURS_ALONE: Final = "code_search"
 """Every profile that only reads has it, so its absence is no news."""
 
-# The project's own code stays out, and where `pi` can leave them its settings; its AGENTS.md stays in, as whoever wrote
+# The project's own code stays out, and where `pi` can leave them its settings; its AGENTS.md stays in, as its author
 # it expects of `pi`.
 _ALWAYS: Final = ("--no-extensions", "--no-skills", "--no-prompt-templates", "--no-themes")
 _WHERE_KNOWN: Final = ("--no-approve", "--no-mcp")
@@ -94,7 +94,7 @@ def _task_file(invocation: Invocation) -> Path | None:
 def is_forgotten(request: RunRequest, mode: Mode) -> bool:
     """Return True if the conversation need not be kept: it begins and ends with this run.
 
-    One that has to hand in its answer may have to be told so.
+    One that has to hand in its answer may need a correction.
     """
     continues = request.checkpoint is not None or request.history or request.profile.finalize is not None
     return request.profile.agent is not None and mode == "json" and request.is_one_shot and not continues
@@ -108,7 +108,7 @@ def of_profile(pi: PiVersion, invocation: Invocation) -> tuple[str, ...]:
 
 
 def agent_tools(request: RunRequest) -> tuple[str, ...] | None:
-    """The tools of a profile with `agent`, in its own order; None where nobody restricts them.
+    """The tools of a profile with `agent`, in its own order; None if they are not restricted.
 
     A name that `pi` does not have may be one that an extension brings.
     """

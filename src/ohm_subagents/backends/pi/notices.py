@@ -30,7 +30,7 @@ def substituted(asked: ModelPattern | None, provider: str, model: str) -> Iterab
 
 
 def unpriced(gate: Gate | None, usage: Usage, provider: str, model: str) -> Iterable[DiagnosticRaised]:
-    """A budget of money that does not hold this model, because `pi` told no cost of what was used."""
+    """Warn of a cost budget that does not limit this model, because `pi` reported no cost."""
     if gate is None or usage.cost_usd is not None or not (usage.input_tokens or usage.output_tokens):
         return
     error = gate.unpriced(RequestNeed(provider=provider, model=model))

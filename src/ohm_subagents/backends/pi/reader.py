@@ -1,4 +1,4 @@
-"""The event stream of `pi`, in JSON mode and in RPC mode, of old releases and new ones, told as ours."""
+"""The event stream of `pi`, in JSON mode and in RPC mode, translated to ours for all supported releases."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Turn:
 
 @dataclass(slots=True, kw_only=True)
 class _Call:
-    """A tool call that goes on: the file it writes, and how much of its output was told."""
+    """A tool call that goes on: the file it writes, and the output that was reported so far."""
 
     path: str = ""
     told: str = ""

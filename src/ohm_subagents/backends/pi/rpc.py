@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from ohm_subagents.backends.pi.kept import KeptReader
+    from ohm_subagents.backends.pi.session_reader import SessionReader
     from ohm_subagents.plugin import JsonObject, OhmError, RunOutput, RunRequest, Sink
     from ohm_subagents.shell import Child
 
 _SETTLED: Final = Ended(code=0, was_stopped=True)
 _HEAD: Final = 200
-"""Where in a line its type is told, whatever the order of the first keys."""
+"""The type of a record is within so many first bytes, whatever the order of its keys."""
 
 
 class RpcProcess:
@@ -53,11 +53,11 @@ class RpcProcess:
             self._is_tidy.set()
 
     async def converse(
-        self, request: RunRequest, reader: KeptReader, sink: Sink, *, secrets: Sequence[str]
+        self, request: RunRequest, reader: SessionReader, sink: Sink, *, secrets: Sequence[str]
     ) -> Result[RunOutput, OhmError] | None:
         """One run: the prompt, what is sent meanwhile, and what pi says until it has settled.
 
-        None if pi, which has served before, was gone before it heard the prompt. Unless a run ends with an answer the
+        None if pi, which has served before, was gone before it got the prompt. Unless a run ends with an answer the
         process is stopped: what it would do next is not ours any more.
         """
         has_served = self._family is not None
@@ -115,7 +115,7 @@ class _Talk:
     """
 
     def __init__(
-        self, request: RunRequest, reader: KeptReader, sink: Sink, numbers: count[int], secrets: Sequence[str]
+        self, request: RunRequest, reader: SessionReader, sink: Sink, numbers: count[int], secrets: Sequence[str]
     ) -> None:
         self._request = request
         self._secrets = secrets

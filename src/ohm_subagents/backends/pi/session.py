@@ -28,7 +28,7 @@ _NO_USAGE: Final[Mapping[str, object]] = {
 class SessionFile:
     """The file that `--session` names.
 
-    A state holds the whole conversation, so one a turn would cost quadratic time. One is told when the file has grown
+    A state holds the whole conversation, so one a turn would cost quadratic time. One is reported when it has grown
     by a quarter, and by `flush`, however the run ends.
     """
 
@@ -51,11 +51,11 @@ class SessionFile:
         return (DiagnosticRaised(diagnostic=UNREADABLE_SESSION),)
 
     def grown(self) -> Iterable[Checkpointed | DiagnosticRaised]:
-        """After a turn: the state, if it has grown by a quarter since it was told last."""
+        """Return the state after a turn, if it has grown by a quarter since the last report."""
         return self._state() if self._size() >= self._told * _GROWTH else ()
 
     def flush(self) -> Iterable[Checkpointed | DiagnosticRaised]:
-        """After the run: the state, unless it was told."""
+        """Return the state after the run, unless it was reported."""
         return self._state() if self._size() != self._told else ()
 
     def _size(self) -> int:

@@ -20,12 +20,12 @@ CAPABILITIES: Final = frozenset(Capability) - {Capability.CHILD_TOOLS, Capabilit
 
 @hookimpl
 def ohm_backends(context: BackendContext) -> Iterable[BackendSpec[PiOptions]]:
-    """Offer the backend. `pi` knows the services of models.json by itself, and is told of those of ohm.json."""
+    """Offer the backend. `pi` knows the services of models.json by itself, and gets those of ohm.json."""
     yield interactive_shell_spec(one for one in context.providers if one.source == OHM_JSON)
 
 
 def interactive_shell_spec(services: Iterable[CompatibleProvider] = ()) -> BackendSpec[PiOptions]:
-    """Return the backend; `services` are the OpenAI-compatible ones that `pi` has to be told of."""
+    """Return the backend; `services` are the OpenAI-compatible ones that `pi` does not know by itself."""
     return BackendSpec(
         id=BACKEND_ID,
         summary=SUMMARY,

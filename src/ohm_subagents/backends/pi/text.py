@@ -115,7 +115,7 @@ class TextReader:
         self._is_full = False
 
     def read(self, line: bytes) -> Iterable[RunEvent]:
-        """See `Reader`. Nothing is told before the end."""
+        """See `Reader`. Nothing is reported before the end."""
         room = _MAX_OUTPUT_BYTES - self._size
         self._size += len(line) + 1
         if room > 0:
@@ -129,7 +129,7 @@ class TextReader:
         return False
 
     def last(self, ended: Ended) -> Iterable[RunEvent]:
-        """See `Reader`. Who did the work is told of work that was done."""
+        """See `Reader`. The route is reported of work that was done."""
         yield from warnings(ended.stderr, self._secrets)
         if self._is_full:
             cut = Diagnostic(subject="pi", message=f"{CUT_OFF} at 8 MB of text.")

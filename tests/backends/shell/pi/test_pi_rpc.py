@@ -9,10 +9,10 @@ import pytest
 from pi_streams import request
 
 from ohm_subagents._shell.dialect import Ended
-from ohm_subagents.backends.pi.kept import KeptReader
 from ohm_subagents.backends.pi.reader import PiReader
 from ohm_subagents.backends.pi.rpc import RpcProcess
 from ohm_subagents.backends.pi.session import SessionFile
+from ohm_subagents.backends.pi.session_reader import SessionReader
 from ohm_subagents.contract import DiagnosticRaised, Err, ErrorCode, Ok
 
 pytestmark = pytest.mark.anyio
@@ -106,7 +106,7 @@ class Talk:
         group.start_soon(self._go)
 
     async def _go(self):
-        reader = KeptReader(PiReader(self._run, settles=True, secrets=()), self._session)
+        reader = SessionReader(PiReader(self._run, settles=True, secrets=()), self._session)
         with self.scope:
             self.result = await RpcProcess(self.pi).converse(self._run, reader, self, secrets=())
         self.done.set()

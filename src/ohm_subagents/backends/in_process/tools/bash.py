@@ -22,8 +22,8 @@ _DESCRIPTION = (
 # The outer shell leads the process group: it puts both streams into one, in order. When the command is over, what it
 # left running is asked to end, has about a second for that, and is killed, and the outer shell with it; so the exit
 # code goes out on stderr, which is free. Daemons are its children by then where it adopts them, as every command
-# that is supervised does on Linux; other ones are left to whoever runs the commands of the workspace. Without /proc
-# nobody can be seen to remain, and the killing comes at once.
+# that is supervised does on Linux; other ones are left to the supervisor of the commands. Without /proc nothing
+# can be seen to remain, and the killing comes at once.
 _WRAPPER = """
 exec 3>&2 2>/dev/null
 "$0" -c "$1" 2>&1 3>&-

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
 from pydantic_ai.workspaces import (
@@ -17,7 +15,7 @@ from pydantic_ai.workspaces import (
     WorkspaceTimeoutError,
 )
 
-from ohm_subagents.plugin import Err, OhmError, Ok, Result
+from ohm_subagents.plugin import Err
 from ohm_subagents.shell import MARKER, Launch, Supervisor
 
 if TYPE_CHECKING:
@@ -27,39 +25,55 @@ if TYPE_CHECKING:
     from ohm_subagents.shell import Child
 
 _MAX_OUTPUT_BYTES: Final = 10 * 1024 * 1024
+_KEPT_BYTES: Final = 64 * 1024  # of an output that was too long
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """A command to run with this environment, for so long and with so much output at most."""
+class Commands:
+    """Runs commands until nothing of them is left, daemons included, however their callers end.
 
-    command: Sequence[str]
-    cwd: Path
-    env: Mapping[str, str]
-    timeout_s: float | None
-    max_bytes: int
+    `marks` are the variables that mark the runs in which this program is itself.
+    """
+
+    def __init__(self, supervisor: Supervisor, marks: Mapping[str, str]) -> None:
+        self._supervisor = supervisor
+        self._marks = marks
+
+    async def run(
+        self, command: tuple[str, ...], cwd: Path, env: Mapping[str, str], timeout_s: float | None
+    ) -> CommandResult:
+        """Run a command; raises the errors of a workspace if it does not start, takes too long or writes too much."""
+        launch = Launch(command=command, cwd=cwd, env={**self._marks, **env}, prompt=b"")
+        started = await self._supervisor.start(launch)
+        if isinstance(started, Err):
+            raise WorkspaceError(str(started.err_value))
+        child, output = started.ok_value, bytearray()
+        how = await _drained(child, output, timeout_s)
+        ended = await child.ended()
+        stdout = output.decode(errors="replace")
+        match how:
+            case "late":
+                raise WorkspaceTimeoutError("it took too long", stdout=stdout, stderr=ended.stderr)
+            case "flooding":
+                limit = _MAX_OUTPUT_BYTES
+                raise WorkspaceOutputLimitError("it wrote too much", limit=limit, stdout=stdout, stderr=ended.stderr)
+            case "ended":
+                code = 128 - ended.code if ended.code < 0 else ended.code  # as a shell reports the end by a signal
+                return CommandResult(exit_code=code, stdout=stdout, stderr=ended.stderr)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """The result of a command, and how it ended: by itself, or because of its time or its output."""
-
-    code: int
-    stdout: bytes
-    stderr: str
-    how: Literal["ended", "late", "flooding"]
-
-
-Run: TypeAlias = Callable[[Order], Awaitable[Result[Done, OhmError]]]
-"""Runs a command until nothing of it is left, daemons included, however its caller ends."""
+@asynccontextmanager
+async def supervised_commands(env: Mapping[str, str]) -> AsyncGenerator[Commands]:
+    """Open what runs commands; leaving it ends all of them."""
+    async with Supervisor.open() as supervisor:
+        yield Commands(supervisor, {MARKER: env[MARKER]} if MARKER in env else {})
 
 
 class SupervisedWorkspace(LocalWorkspaceBackend):
-    """The local workspace; its commands are run by whoever can end all that they start."""
+    """The local workspace, whose commands are supervised."""
 
-    def __init__(self, working_dir: Path, run: Run) -> None:
+    def __init__(self, working_dir: Path, commands: Commands) -> None:
         super().__init__(working_dir)
-        self._run = run
+        self._commands = commands
 
     async def run(
         self,
@@ -72,65 +86,25 @@ class SupervisedWorkspace(LocalWorkspaceBackend):
         """See `LocalWorkspaceBackend`."""
         if shell or isinstance(command, str):
             command = ("sh", "-c", command if isinstance(command, str) else " ".join(command))
-        order = Order(
-            command=tuple(command),
-            cwd=await self._get_working_dir(),
-            env={**self._env, **(env or {})},
-            timeout_s=timeout,
-            max_bytes=_MAX_OUTPUT_BYTES,
-        )
-        ran = await self._run(order)
-        if isinstance(ran, Err):
-            raise WorkspaceError(str(ran.err_value))
-        done = ran.ok_value
-        stdout = done.stdout.decode(errors="replace")
-        match done.how:
-            case "late":
-                raise WorkspaceTimeoutError("it took too long", stdout=stdout, stderr=done.stderr)
-            case "flooding":
-                limit = _MAX_OUTPUT_BYTES
-                raise WorkspaceOutputLimitError("it wrote too much", limit=limit, stdout=stdout, stderr=done.stderr)
-            case "ended":
-                await self._get_working_dir()  # a command may have removed it
-                code = 128 - done.code if done.code < 0 else done.code  # as a shell tells the end by a signal
-                return CommandResult(exit_code=code, stdout=stdout, stderr=done.stderr)
+        cwd = await self._get_working_dir()
+        result = await self._commands.run(tuple(command), cwd, {**self._env, **(env or {})}, timeout)
+        await self._get_working_dir()  # a command may have removed it
+        return result
 
 
-_KEPT_BYTES = 64 * 1024  # of an output that was too long
-
-
-@asynccontextmanager
-async def supervised_commands(env: Mapping[str, str]) -> AsyncGenerator[Run]:
-    """Open what runs commands; leaving it ends all of them. `env` marks the runs that this program is itself in."""
-    outer = {MARKER: env[MARKER]} if MARKER in env else {}
-    async with Supervisor.open() as supervisor:
-
-        async def run(order: Order) -> Result[Done, OhmError]:
-            command = tuple(order.command)
-            launch = Launch(command=command, cwd=order.cwd, env={**outer, **order.env}, prompt=b"")
-            started = await supervisor.start(launch)
-            return started if isinstance(started, Err) else Ok(await _finished(started.ok_value, order))
-
-        yield run
-
-
-async def _finished(child: Child, order: Order) -> Done:
-    output = bytearray()
-    how: Literal["ended", "late", "flooding"] = "late"
+async def _drained(child: Child, output: bytearray, timeout_s: float | None) -> Literal["ended", "late", "flooding"]:
+    """Read the output of a command to its end, and end it where it takes too long or writes too much."""
     try:
-        with anyio.move_on_after(order.timeout_s):
+        with anyio.move_on_after(timeout_s):
             async for chunk in child.chunks():
                 output += chunk
-                if len(output) > order.max_bytes:
-                    how = "flooding"
+                if len(output) > _MAX_OUTPUT_BYTES:
                     del output[_KEPT_BYTES:]
-                    break
-            else:
-                await child.gone()
-                how = "ended"
+                    return "flooding"
+            await child.gone()
+            return "ended"
     finally:
         child.stop()
         with anyio.CancelScope(shield=True):
             await child.gone()
-    ended = await child.ended()
-    return Done(code=ended.code, stdout=bytes(output), stderr=ended.stderr, how=how)
+    return "late"

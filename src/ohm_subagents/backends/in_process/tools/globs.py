@@ -110,7 +110,7 @@ def _one(kind: str | None, text: str, escaped: str) -> str:
 
 
 def _expand(pattern: str) -> list[str]:
-    """The patterns without braces that a pattern stands for; an unclosed brace stands for itself."""
+    """Return a pattern as patterns without braces; an unclosed brace matches itself."""
     waiting, seen, done = [pattern[:_MAX_CHARS]], set[str](), list[str]()
     room = _MAX_EXPANDED_CHARS
     while waiting:

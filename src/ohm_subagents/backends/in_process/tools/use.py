@@ -14,7 +14,7 @@ from ohm_subagents.plugin import FINALIZE
 class ToolUse:
     """The deps of a run's agent. `file_changed` hears the path of each file that was written.
 
-    `closing` is what the model is told when it has to answer now: from then on no tool starts, but the one by which it
+    `closing` is the text for the model when it has to answer now: from then on no tool starts, but the one by which it
     answers, if it `hands_in` its answer. Empty until then.
     """
 

@@ -1,4 +1,4 @@
-"""Reads files into an index. A program: it is run as a process of its own, so that nobody waits for its parsing."""
+"""Reads files into an index. A program: it is run as a process of its own, so that nothing waits for its parsing."""
 
 import json
 import os
@@ -59,12 +59,12 @@ def build(order: Order) -> None:
         except sqlite3.Error as error:
             if not is_damage(error):
                 raise
-            discard(file)  # and whoever gave the order sees that everything has to be read
+            discard(file)  # and its owner sees that everything has to be read
     prune(directory, file)
 
 
 def read_into(connection: sqlite3.Connection, root: Path, paths: Iterable[str], max_file_bytes: int) -> Iterator[None]:
-    """Read files into an index; stops before it writes each batch, so that whoever waits may give up."""
+    """Read files into an index; stops before it writes each batch, so that a waiter may give up."""
     for batch in _batches(_read(root, paths, max_file_bytes)):
         yield
         _write(connection, batch, ())
@@ -74,7 +74,7 @@ def _fill(connection: sqlite3.Connection, root: Path, order: Order) -> None:
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     connection.execute("PRAGMA secure_delete = ON")
     for _ in read_into(connection, root, _still_changed(connection, root, order), order.max_file_bytes):
-        if order.owner != os.getpid() and order.owner != os.getppid():  # nobody waits for it any more
+        if order.owner != os.getpid() and order.owner != os.getppid():  # nothing waits for it any more
             return
     if order.gone:
         _write(connection, (), order.gone)

@@ -52,7 +52,7 @@ def index_file(directory: Path, root: Path) -> Path:
 def locked(file: Path, *, waits: bool = True) -> Generator[None]:
     """Be the only builder of an index, in all processes; wait for another one, or raise a `BlockingIOError`.
 
-    The file of a lock stays for good: whoever waits for one that is gone would not be alone.
+    The file of a lock stays for good: a waiter for one that is gone would not be alone.
     """
     handle = os.open(file.with_suffix(_LOCK), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
@@ -71,7 +71,7 @@ def discard(file: Path) -> None:
 def prune(directory: Path, kept: Path, limit: int | None = None) -> None:
     """Throw away what was used longest ago until all indexes together have at most `limit` bytes.
 
-    An index that somebody is writing is in use.
+    An index that is being written is in use.
     """
     limit = MAX_BYTES if limit is None else limit
     found: list[tuple[int, int, Path]] = []

@@ -179,7 +179,7 @@ def _due(question: Question, directory: Path) -> Order | None:
     except sqlite3.Error as error:
         if not is_damage(error):
             raise
-        return None  # whoever asks next sees it too
+        return None  # the next question sees it too
 
 
 def _ask(question: Question, directory: Path, is_last: bool) -> Found | Order:  # noqa: FBT001  run_sync passes no names
@@ -191,7 +191,7 @@ def _ask(question: Question, directory: Path, is_last: bool) -> Found | Order:  
     try:
         with opened(file) as connection:
             ranking = Ranking(connection, question.words, from_thread.check_cancelled)
-            connection.execute("BEGIN")  # the answer is of what was compared, whoever writes meanwhile
+            connection.execute("BEGIN")  # the answer is of what was compared, even if another process writes meanwhile
             order = _order(question, directory, wanted, connection)
             if order is None or is_last:
                 return _found(connection, ranking, question, list(wanted), left_out)

@@ -133,7 +133,7 @@ class Ranking:
         return [(line, text[line - 1]) for line in sorted(best)]
 
     def _files(self, listed: AbstractSet[str]) -> tuple[dict[int, str], dict[int, Standing]]:
-        """The path of each listed file, and how it stands in this question."""
+        """Return the rating of each listed file in this question, by path."""
         rows = self._connection.execute("SELECT id, path FROM files")
         paths = {number: path for number, path in rows if path in listed}
         return paths, {number: standing(path, self._asked) for number, path in paths.items()}

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from ohm_subagents.shell import Ended
 
 
-class KeptReader:
-    """A `PiReader`, and the conversation: when a turn has made it grow, and at the end. `state` is the newest."""
+class SessionReader:
+    """A `PiReader` that also reports the conversation: after each turn that made it grow, and at the end.
+
+    `state` is the newest one.
+    """
 
     def __init__(self, reader: PiReader, session: SessionFile) -> None:
         self._reader = reader

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, kw_only=True)
-class Told:
+class RunState:
     """The run so far.
 
     `answer` is what was said since the last tool call. `is_done`: the agent has answered; `is_over`: nothing more has
@@ -47,7 +47,7 @@ class Told:
     provider: str
     before: Checkpoint
     writes: Mapping[str, str] = field(default_factory=dict[str, str])
-    unhonoured: tuple[str, ...] = ()
+    unsupported: tuple[str, ...] = ()
     answer: str = ""
     is_done: bool = False
     is_over: bool = False
@@ -71,7 +71,7 @@ class Told:
         self._is_open = True
         if self._route is None:
             yield from self.runs(self.request.model.model if self.request.model else "")
-        for sentence in self.unhonoured:
+        for sentence in self.unsupported:
             yield from self.warns(sentence)
 
     def closing(self) -> list[RunEvent]:
@@ -140,7 +140,7 @@ class Told:
             yield UsageAdded(usage=usage)
 
     def has_spent(self, total: Usage, *, of_session: bool = False) -> Iterator[RunEvent]:
-        """The final count of the run, or of the session with all its runs: what was not told yet is told now."""
+        """Take the final count of the run, or of its whole session, and report what was not reported yet."""
         before = self.before if of_session else type(self.before)()
         yield from self.spends(
             Usage(
