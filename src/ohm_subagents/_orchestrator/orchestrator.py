@@ -10,7 +10,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._orchestrator.admission import refusals
-from ohm_subagents._orchestrator.admission.batch import Admitted, Batch
+from ohm_subagents._orchestrator.admission.batch import Batch
 from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.plan import plan
 from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
@@ -31,6 +31,7 @@ from ohm_subagents.contract.commands import (
     Reply,
     Seen,
     Send,
+    Sent,
     Start,
     Started,
     Stopped,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.admission.context import AdmissionContext
     from ohm_subagents._orchestrator.admission.plan import Plan
-    from ohm_subagents._orchestrator.running import RunningTasks
+    from ohm_subagents._orchestrator.running import Admitted, RunningTasks
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites import Progress
@@ -128,10 +129,8 @@ class Orchestrator:
 
         observers = call.observers(reply)
         caller = context.caller(command.max_depth).child(command.budget, owner="the call")
-        admitted += batch.enrolled(
-            lambda planned: self._running.enrol(planned, (*context.host.observers(), *observers), caller),
-            self._running.keep,
-        )
+        notified = (*context.host.observers(), *observers)
+        admitted += [self._running.enrol(planned, notified, caller) for planned in batch.plans]
         started = [entry for entry in admitted if isinstance(entry, LiveTask)]
         usual = context.config.subagents.task_max_concurrency if command.parallel else 1
         self._running.begin(started, workers=usual if command.limit is None else command.limit)
@@ -208,11 +207,16 @@ class Orchestrator:
         if self._running.is_busy(former.session_id):
             error = refusals.busy(former.session_id)
             return Rejected(error=error, backend=former.assignment.backend, op="send", task_id=former.id)
-        observers = call.observers(lambda: follow_up(live, live.asked))
-        match self._running.enrol(admitted, (*context.host.observers(), *observers), context.caller(), former=former):
-            case Err(error):
+
+        def reply() -> Sent:
+            return follow_up(live, live.asked)
+
+        observers = call.observers(reply)
+        notified = (*context.host.observers(), *observers)
+        match self._running.enrol(Ok(admitted), notified, context.caller(), former=former):
+            case Refused(error=error):
                 return Rejected(error=error, backend=former.assignment.backend, op="send", task_id=former.id)
-            case Ok(live):
+            case LiveTask() as live:
                 self._running.begin([live], workers=1)
                 try:
                     await call.wait(partial(answered, [live]))
@@ -220,7 +224,7 @@ class Orchestrator:
                     if not live.asked.answered.is_set:
                         live.cancel(CALLER_GONE)
                     live.record.observers.remove(*observers)
-                return follow_up(live, live.asked)
+                return reply()
 
     async def _cancel(self, command: Cancel, call: Call) -> Reply:
         match self._store.get(TaskId(command.id)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.plan import new_task, refused_task
@@ -15,6 +15,7 @@ from ohm_subagents._orchestrator.run.redaction import EventRedactor, redacted_ev
 from ohm_subagents._orchestrator.run.task_record import TaskRecord
 from ohm_subagents._orchestrator.run.timers import Timers
 from ohm_subagents._orchestrator.run_queue import RunQueue
+from ohm_subagents.contract.commands import Refused
 from ohm_subagents.contract.events import Failed, TaskQueued, TaskSettled
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import apply
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.pool import BackendPool
     from ohm_subagents._plugins.stores import Store
-    from ohm_subagents.contract.commands import Refused, StartItem
+    from ohm_subagents.contract.commands import StartItem
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import Clock, SessionId, TaskId
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
 
 MAX_INHERITED: Final = 50
 """The number of earlier runs that a continuing task knows; a checkpoint has all of them anyway."""
+
+
+Admitted: TypeAlias = LiveTask | Refused
+"""The task of an item, or why there is none."""
 
 
 class RunningTasks:
@@ -100,13 +105,32 @@ class RunningTasks:
         return self._queue.followed(moved)
 
     def enrol(
-        self, admitted: Plan, observers: Sequence[Observer], caller: CallContext, *, former: Task | None = None
-    ) -> Result[LiveTask, OhmError]:
-        """Return a new task, in the session of `former` if it continues one, below the task of `caller` if any.
+        self,
+        planned: Result[Plan, Refused],
+        observers: Sequence[Observer],
+        caller: CallContext,
+        *,
+        former: Task | None = None,
+    ) -> Admitted:
+        """Return the task of an item that was planned, or its refusal.
 
-        Returns `duplicate_task_id` if its id is taken, `task_aborted` if the task that starts it was cancelled, or the
-        budget that forbids it.
+        The task continues `former`, and is below the task of `caller` if there is one. It is refused with
+        `duplicate_task_id` if its id is taken, with `task_aborted` if the task that starts it was cancelled, and with
+        the error of the budget that forbids it.
         """
+        match planned:
+            case Err(refused):
+                return self._stored(refused)
+            case Ok(plan):
+                match self._new_task(plan, observers, caller, former):
+                    case Err(error):
+                        return self._stored(Refused(item=plan.item, profile=plan.profile.id, error=error))
+                    case Ok(live):
+                        return live
+
+    def _new_task(
+        self, admitted: Plan, observers: Sequence[Observer], caller: CallContext, former: Task | None
+    ) -> Result[LiveTask, OhmError]:
         parent = None if caller.task_id is None else self._live.get(caller.task_id)
         if caller.task_id is not None and parent is None and self._is_cancelled(caller.task_id):
             return Err(refusals.starter_cancelled(caller.task_id))
@@ -158,7 +182,7 @@ class RunningTasks:
         found = self._store.get(ran[-1]) if ran else None
         return found.ok_value if isinstance(found, Ok) else None
 
-    def keep(self, refused: Refused) -> Refused:
+    def _stored(self, refused: Refused) -> Refused:
         """Store an item that was never admitted as a failed task, if it names a session: reading that shows it."""
         if refused.item.session_id is None:
             return refused

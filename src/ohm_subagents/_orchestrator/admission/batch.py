@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.plan import Plan, plan
-from ohm_subagents._orchestrator.run.live import LiveTask
 from ohm_subagents.contract.commands import Refused, Start
-from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.result import Err, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,24 +17,26 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import SessionId
 
-Admitted = LiveTask | Refused
-"""What became of an item."""
-
 
 class Batch:
-    """What becomes of each item, in their order. `is_busy` says of a session whether one of its tasks is not over."""
+    """The items of one start, each planned or refused.
+
+    Fields:
+        plans: one an item, in their order.
+        objection: the error that refuses the whole call.
+    """
 
     def __init__(self, command: Start, context: AdmissionContext, *, is_busy: Callable[[SessionId], bool]) -> None:
         self._is_busy = is_busy
         self._claimed: set[SessionId] = set()
         is_one_of_many = len(command.items) > 1
         items = [replace(item, is_one_shot=True) for item in command.items] if is_one_of_many else command.items
-        self._plans = [self._in_a_free_session(plan(item, context)) for item in items]
+        self.plans = [self._in_a_free_session(plan(item, context)) for item in items]
         self.objection = self._first_of(command.abort_on)
 
     def _first_of(self, codes: tuple[str, ...]) -> OhmError | None:
         """The refusal that refuses all: that with the code which comes first."""
-        errors = [planned.err_value.error for planned in self._plans if isinstance(planned, Err)]
+        errors = [planned.err_value.error for planned in self.plans if isinstance(planned, Err)]
         return next((error for code in codes for error in errors if error.code == code), None)
 
     def _in_a_free_session(self, planned: Result[Plan, Refused]) -> Result[Plan, Refused]:
@@ -47,23 +48,3 @@ class Batch:
             return Err(Refused(item=admitted.item, profile=admitted.profile.id, error=refusals.busy(session)))
         self._claimed.add(session)
         return planned
-
-    def enrolled(
-        self, enrol: Callable[[Plan], Result[LiveTask, OhmError]], keep: Callable[[Refused], Refused]
-    ) -> list[Admitted]:
-        """The items as tasks, and those that are refused in their places, as they are kept."""
-        admitted = (self._enrolled(planned, enrol) for planned in self._plans)
-        return [keep(each) if isinstance(each, Refused) else each for each in admitted]
-
-    def _enrolled(
-        self, planned: Result[Plan, Refused], enrol: Callable[[Plan], Result[LiveTask, OhmError]]
-    ) -> Admitted:
-        match planned:
-            case Err(refused):
-                return refused
-            case Ok(admitted):
-                match enrol(admitted):
-                    case Err(error):
-                        return Refused(item=admitted.item, profile=admitted.profile.id, error=error)
-                    case Ok(live):
-                        return live

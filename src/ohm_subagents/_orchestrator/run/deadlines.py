@@ -130,9 +130,8 @@ class Deadlines:
         at, clock = min(ends, key=_TIME)
         if self.can_finish:
             times = {each: end for end, each in ends}
-            first, asking = min(
-                [(times[each] - self._lead(each), each) for each in _ASKING if each in times], key=_TIME
-            )
+            asks: list[_End] = [(times[each] - self._lead(each), each) for each in _ASKING if each in times]
+            first, asking = min(asks, key=_TIME)
             if first < at:
                 return Deadline(max(first, self._begun), asking, "finish")
         return Deadline(at, clock, "stop")
