@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from ohm_subagents._config.schema import OhmConfig
-from ohm_subagents._config.tables import config_schema
 from ohm_subagents.cli.exits import SUCCESS
 from ohm_subagents.cli.terminal import print_json, print_text
+from ohm_subagents.config import OhmConfig, config_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents import Ohm
-    from ohm_subagents._config.jsonc import KeyPath
-    from ohm_subagents._config.load import LoadedConfig
+    from ohm_subagents.config import LoadedConfig
+    from ohm_subagents.files import KeyPath
 
 
 def print_config(_ohm: Ohm, loaded: LoadedConfig) -> int:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._config.schema import OhmConfig
+    from ohm_subagents.config import OhmConfig
     from ohm_subagents.contract import Task
     from ohm_subagents.store import Store
 

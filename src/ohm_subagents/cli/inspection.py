@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents import Ohm
-    from ohm_subagents._config.load import LoadedConfig
+    from ohm_subagents.config import LoadedConfig
 
 
 async def inspect(look: Callable[[Ohm, LoadedConfig], int], *, cwd: Path, config: Path | None) -> int:

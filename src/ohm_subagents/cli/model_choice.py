@@ -10,9 +10,9 @@ from ohm_subagents._plugins.fallback import INTERACTIVE_SDK as IN_PROCESS
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
-    from ohm_subagents._config.load import LoadedConfig
     from ohm_subagents._orchestrator.admission.model_order import NamedModel
     from ohm_subagents._plugins.model_choice import ModelChoice
+    from ohm_subagents.config import LoadedConfig
     from ohm_subagents.contract import ModelPattern, Profile
 
 

@@ -9,8 +9,8 @@ from ohm_subagents.cli.terminal import print_text
 
 if TYPE_CHECKING:
     from ohm_subagents import Ohm
-    from ohm_subagents._config.load import LoadedConfig
     from ohm_subagents._plugins.host import PluginInfo
+    from ohm_subagents.config import LoadedConfig
 
 
 def print_plugins(ohm: Ohm, _loaded: LoadedConfig) -> int:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ohm_subagents._plugins.suites import named_tools
-from ohm_subagents._policy.permissions import is_hidden, standing
-from ohm_subagents._policy.tools import resolve_tools
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
 from ohm_subagents.cli.terminal import print_text
+from ohm_subagents.config import is_hidden, resolve_tools, standing
 from ohm_subagents.contract.policy import PermissionRequest
 from ohm_subagents.contract.result import Ok
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_subagents import Ohm
-    from ohm_subagents._config.load import LoadedConfig
+    from ohm_subagents.config import LoadedConfig
     from ohm_subagents.contract import Decision, Profile
 
 DENIED = TASK_FAILED

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents import Ohm
-    from ohm_subagents._config.load import LoadedConfig
+    from ohm_subagents.config import LoadedConfig
 
 _SHOW = "show"
 

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 from ohm_subagents._plugins.fallback import INTERACTIVE_SDK as IN_PROCESS
 from ohm_subagents._plugins.fallback import INTERACTIVE_SHELL as SHELL
 from ohm_subagents._plugins.options import validated
-from ohm_subagents._policy.permissions import standing
-from ohm_subagents._policy.tools import resolve_tools
 from ohm_subagents.cli.model_choice import backend_of, chosen_model, unclear_model
+from ohm_subagents.config import resolve_tools, standing
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_subagents import Ohm
-    from ohm_subagents._config.load import LoadedConfig
     from ohm_subagents._plugins.interfaces import BackendSpec
+    from ohm_subagents.config import LoadedConfig
     from ohm_subagents.contract import Profile
 
 

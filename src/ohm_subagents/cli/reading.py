@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
-from ohm_subagents._config.env import process_env
-from ohm_subagents._config.load import load_config
 from ohm_subagents.cli.exits import BAD_USAGE, TASK_FAILED, complain, report
+from ohm_subagents.config import load_config, process_env
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.store import event_to_json, stored_tasks
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._config.schema import OhmConfig
+    from ohm_subagents.config import OhmConfig
     from ohm_subagents.contract import Recorded, Task
     from ohm_subagents.store import Store
 

@@ -6,12 +6,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator.admission.model_order import configured_model
-from ohm_subagents._policy.allowance import loop_policy
-from ohm_subagents._policy.sources import explain_limits
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, complain
 from ohm_subagents.cli.model_choice import resolved_model
 from ohm_subagents.cli.readiness import obstacle
 from ohm_subagents.cli.terminal import print_text
+from ohm_subagents.config import explain_limits, loop_policy
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Ok
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from ohm_subagents import Ohm
-    from ohm_subagents._config.load import LoadedConfig
-    from ohm_subagents._config.schema import Features
+    from ohm_subagents.config import Features, LoadedConfig
     from ohm_subagents.contract import ModelPattern, Profile
 
 COMMAND: Final = "ohm subagent"

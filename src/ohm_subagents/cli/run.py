@@ -21,7 +21,7 @@ from ohm_subagents.contract.truncation import WHOLE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ohm_subagents._config.schema import OhmConfig
+    from ohm_subagents.config import OhmConfig
     from ohm_subagents.contract import Envelope, OhmError, Task
     from ohm_subagents.contract.result import Result
 

@@ -32,7 +32,7 @@ from ohm_subagents.store import TaskQuery
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from ohm_subagents._config.schema import OhmConfig
+    from ohm_subagents.config import OhmConfig
     from ohm_subagents.store import Store
 
 View: TypeAlias = "Callable[[Task, Store, OhmConfig], Awaitable[int]]"

@@ -15,7 +15,7 @@ from ohm_subagents.contract.task import Status
 from ohm_subagents.store import TaskQuery
 
 if TYPE_CHECKING:
-    from ohm_subagents._config.schema import OhmConfig
+    from ohm_subagents.config import OhmConfig
     from ohm_subagents.contract import Task
     from ohm_subagents.store import Store
 

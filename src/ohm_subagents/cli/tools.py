@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_subagents import Ohm
-    from ohm_subagents._config.load import LoadedConfig
     from ohm_subagents._plugins.host import PluginHost
     from ohm_subagents._surfaces.mounting import Mounted
+    from ohm_subagents.config import LoadedConfig
 
 _HEAD: Final = ("tool", "suite", "plugin", "")
 _NAMED: Final = "where a profile names it"
