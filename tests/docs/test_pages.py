@@ -1,5 +1,7 @@
 """Every page does what it says: a reader who follows it finds what it shows."""
 
+import re
+
 import pytest
 import tables
 from pages import PAGES, ROOT, Reader, blocks
@@ -29,3 +31,10 @@ def test_every_door_has_a_page_of_the_reference():
     doors = {path.stem for path in (ROOT / "src" / "ohm_subagents").glob("[a-z]*.py")} | {"ohm", "contract", "testing"}
 
     assert {page.stem for page in (ROOT / "docs" / "reference" / "api").glob("*.md")} == doors
+
+
+def test_every_package_is_a_room_of_the_page_for_contributors():
+    page = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    packages = {file.parent.name for file in (ROOT / "src" / "ohm_subagents").glob("*/__init__.py")}
+
+    assert {name for name in packages if not re.search(rf"^\| .*`{name}`", page, re.MULTILINE)} == set()
