@@ -16,7 +16,11 @@ from ohm_subagents._config.trust import Covers
 from ohm_subagents._config.trust import everything as trust_everything
 from ohm_subagents._config.trust import nothing as trust_nothing
 from ohm_subagents._config.values import MAX_INTEGER, switch
+from ohm_subagents._config.values import SECRET as SECRET_VALUE
+from ohm_subagents._config.values import expected as invalid_value
 from ohm_subagents._config.values import shown as quoted_value
+from ohm_subagents._profiles.answer_keys import Finalize, ResultSchema
+from ohm_subagents._profiles.fenced import MAX_MATTER as MAX_FRONT_MATTER
 from ohm_subagents._profiles.fenced import Fault, read_folder, read_text
 from ohm_subagents._profiles.fenced import Fenced as Document
 from ohm_subagents._profiles.fenced import problem as os_problem
@@ -30,19 +34,24 @@ from ohm_subagents._surfaces.private_file import write_private
 
 __all__ = [
     "MAX_BYTES",
+    "MAX_FRONT_MATTER",
     "MAX_INTEGER",
+    "SECRET_VALUE",
     "TRUST_COMMAND",
     "Covers",
     "Document",
     "Fault",
+    "Finalize",
     "KeyPath",
     "Layer",
     "Location",
+    "ResultSchema",
     "TimedCache",
     "YamlText",
     "accepted",
     "claimed",
     "dump_yaml",
+    "invalid_value",
     "is_one_place",
     "locked",
     "os_problem",

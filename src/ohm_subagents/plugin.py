@@ -32,6 +32,7 @@ from ohm_subagents._plugins.interfaces import (
 from ohm_subagents._plugins.model_choice import ModelChoice
 from ohm_subagents._plugins.observer import Observer
 from ohm_subagents._plugins.preparation import READY_WITHIN_S, Preparing
+from ohm_subagents._plugins.profile_source import ProfileSource
 from ohm_subagents._plugins.provider_failures import (
     Phrase,
     failure_code,
@@ -170,6 +171,7 @@ __all__ = [
     "PluginInvalidError",
     "Preparing",
     "Profile",
+    "ProfileSource",
     "Redactor",
     "RequestNeed",
     "Result",

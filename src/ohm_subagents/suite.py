@@ -6,6 +6,7 @@ progress and returns the result. What a suite reads from disk comes through `ohm
 `ohm_subagents.views`, and what takes secrets out of texts through `ohm_subagents.redaction`.
 """
 
+from ohm_subagents._config.tool_rules import has_tool
 from ohm_subagents._plugins.abort import either as wait_or_abort
 from ohm_subagents._plugins.embedding import Host, WidgetPlacement
 from ohm_subagents._plugins.finalization import GUIDELINE as FINALIZE_GUIDELINE
@@ -15,6 +16,7 @@ from ohm_subagents._plugins.home import ClosedError, WrongEventLoopError
 from ohm_subagents._plugins.hookspecs import hookimpl
 from ohm_subagents._plugins.interfaces import Options
 from ohm_subagents._plugins.observer import Observer
+from ohm_subagents._plugins.profile_source import ProfileSource
 from ohm_subagents._plugins.suites import (
     UNMOUNTED,
     DiagnosticSource,
@@ -68,6 +70,7 @@ from ohm_subagents.contract import (
     OhmError,
     Ok,
     Outcome,
+    Preface,
     Profile,
     Recorded,
     Redactor,
@@ -103,6 +106,7 @@ from ohm_subagents.contract import (
     Wait,
     parse_model_pattern,
     truncate,
+    unusable_cwd,
 )
 from ohm_subagents.contract.child_tools import CHILD_TOOLS, READING_TOOLS
 from ohm_subagents.contract.diagnostics import CUT_OFF, TOOLLESS
@@ -165,7 +169,9 @@ __all__ = [
     "Options",
     "Outcome",
     "Place",
+    "Preface",
     "Profile",
+    "ProfileSource",
     "Progress",
     "Recorded",
     "Redactor",
@@ -214,6 +220,7 @@ __all__ = [
     "finalize_tool",
     "finalized_payload",
     "followed",
+    "has_tool",
     "hookimpl",
     "parse_model_pattern",
     "plain_failure",
@@ -222,6 +229,7 @@ __all__ = [
     "task_result",
     "title_of",
     "truncate",
+    "unusable_cwd",
     "wait_or_abort",
     "whole_number",
 ]

@@ -226,9 +226,14 @@ def agent_refused(keys):
     async def refused():
         with TemporaryDirectory() as folder:
             write(Path(folder, "agent-profiles"))
-            async with mounted(env=HERMETIC | {"PI_CODING_AGENT_DIR": folder}) as surface:
-                start = Start(items=(item(profile="p", catalog="agents"),))
-                return (await surface.engine.execute(start)).items[0].error
+            env = HERMETIC | {"PI_CODING_AGENT_DIR": folder}
+            async with Ohm.open(env=env, config={"subagentBackend": "none"}, suites=["delegate"]) as ohm:
+                task = {"name": "t", "prompt": "p", "profile": "p"}
+                told = await ohm.call("delegate_to_subagents", {"tasks": [task]})
+                if not told.is_error:
+                    return next(ohm.store.tasks()).error
+            code = ErrorCode(told.details["errorCode"])
+            return {"error_code": code, "error_category": code.category, "error_message": told.text}
 
     def write(folder):
         folder.mkdir()

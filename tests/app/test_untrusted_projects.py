@@ -10,6 +10,7 @@ from ohm_subagents import Ohm
 from ohm_subagents.contract import AgentOptions
 from ohm_subagents.contract.child_tools import CHILD_TOOLS, READING_TOOLS
 from ohm_subagents.plugin import Tool, ToolResult, ToolSuiteSpec, hookimpl
+from ohm_subagents.suites.delegate.settings import load_settings
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio
@@ -249,7 +250,7 @@ async def test_settings_of_a_repository_turn_no_guard_off(place, mine, theirs, s
     place.write(place.cwd, ".pi/settings.json", json.dumps({"subagents": theirs}))
     async with place.opened() as ohm:
         await ohm.call("delegate_to_subagents", {"tasks": [{"name": "x", "prompt": "Go."}]})
-        assert ohm.assembly.pi_settings().looping_tool_count == stands
+        assert load_settings(ohm.assembly.place)[0].looping_tool_count == stands
         assert ("not trusted" in told(ohm)) == (stands != theirs["looping_tool_count"])
 
 

@@ -24,7 +24,7 @@ UNUSED = {
     "ohm_subagents._shell.tree",
     "ohm_subagents._store.snapshot.reading",
     "ohm_subagents._store.snapshot.schema",
-    "ohm_subagents._surfaces.delegate.suite",
+    "ohm_subagents.suites.delegate.suite",
     "ohm_subagents.suites.single.suite",
     "ohm_subagents.suites.sticky.suite",
     "ohm_subagents.cli.doctor",

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ohm_subagents._profiles.agents import parse_agent_profile
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.profile import ToolPolicy
+from ohm_subagents.suites.delegate.agents import parse_agent_profile
 
 
 @pytest.fixture

@@ -12,19 +12,20 @@ from golden_recording import Json
 from golden_todos import set_up
 from golden_world import DELEGATE, World
 
-from ohm_subagents._config.pi_settings import load_pi_settings
 from ohm_subagents._config.trust import everything
-from ohm_subagents._policy.agents import argument_refused, conflict, without_excluded
-from ohm_subagents._profiles.agents import AgentFile, parse_agent_profile
-from ohm_subagents._profiles.skills import Skills, discover, equipped
-from ohm_subagents._surfaces.delegate.details import Window
-from ohm_subagents._surfaces.delegate.live_window import LiveWindow
-from ohm_subagents._surfaces.delegate.windows import global_header, summary_text, window_header
 from ohm_subagents._views.agent_profiles import profile_summary
 from ohm_subagents._views.previews import tool_call_preview, tool_result_summary
 from ohm_subagents.contract import Err, Profile, ToolEnded
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.plugin import ToolCall
+from ohm_subagents.suite import Place as SuitePlace
+from ohm_subagents.suites.delegate.agents import AgentFile, parse_agent_profile
+from ohm_subagents.suites.delegate.details import Window
+from ohm_subagents.suites.delegate.live_window import LiveWindow
+from ohm_subagents.suites.delegate.rules import argument_refused, conflict, without_excluded
+from ohm_subagents.suites.delegate.settings import load_settings
+from ohm_subagents.suites.delegate.skills import Skills, discover, equipped
+from ohm_subagents.suites.delegate.windows import global_header, summary_text, window_header
 
 WIDTH = 160
 SWITCHES = {
@@ -150,9 +151,8 @@ SETTINGS = {
 async def load_setting(world: World, call: Json) -> Outcome:
     (key,) = call["args"]
     columns = world.setup.get("terminal_columns")
-    settings, wrong = load_pi_settings(
-        agent_dir=world.place.agent_dir, cwd=world.place.cwd, columns=columns, trusts=everything
-    )
+    place = SuitePlace(agent_dir=world.place.agent_dir, cwd=world.place.cwd, trusts=everything)
+    settings, wrong = load_settings(place, columns=columns)
     warned = "\n".join(one.message for one in wrong)
     return Outcome(facts={"value": getattr(settings, SETTINGS[key]), "warns": warned})
 

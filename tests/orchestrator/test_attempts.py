@@ -100,11 +100,11 @@ async def test_a_profile_that_the_surface_brings_needs_no_catalogue_but_is_under
     brought = Profile(id="guest", name="Guest", summary="", prompt="You are a guest.", agent=AgentOptions())
     backend = flaky()
     async with mounted(backend=backend) as surface:
-        task = await started(surface, profile="anything", prepared=brought)
+        task = await started(surface, profile=brought)
         await surface.ohm.reconfigure(
             config={"subagentBackend": "acting", "subagents": {"permissions": {"subagents": {"guest": "deny"}}}}
         )
-        (refused,) = (await surface.engine.execute(Start(items=(item(prepared=brought),)))).items
+        (refused,) = (await surface.engine.execute(Start(items=(item(profile=brought),)))).items
     assert (task.assignment.profile, backend.requests[0].instructions) == ("guest", "You are a guest.")
     assert refused.error.code == ErrorCode.PERMISSION_DENIED
 
@@ -114,8 +114,8 @@ async def test_what_ohm_json_says_of_an_id_is_not_about_a_profile_that_a_surface
     config = {"subagents": {"finder": {"model": "acme/own"}}}
     async with mounted(backend=backend, config=config) as surface:
         (listed,) = (one for one in surface.context.profiles() if one.id == "finder")
-        for prepared in (listed, None, listed):
-            await started(surface, prepared=prepared)
+        for prepared in (listed, "finder", listed):
+            await started(surface, profile=prepared)
     assert [request.model and str(request.model) for request in backend.requests] == [None, "acme/own", None]
 
 

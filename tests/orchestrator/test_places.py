@@ -49,10 +49,10 @@ async def test_two_dots_within_a_name_are_a_name(tmp_path):
     assert [request.cwd for request in surface.backend.calls] == [place]
 
 
-async def test_an_objection_of_the_surface_comes_before_the_directory():
+async def test_a_refusal_of_the_suite_comes_before_the_directory():
     gone = OhmError(code=ErrorCode.SESSION_NOT_FOUND, message="Gone.")
     async with mounted() as surface:
-        assert await started(surface, item(cwd=Path("src"), objection=gone)) == [gone]
+        assert await started(surface, item(cwd=Path("src"), refusal=gone)) == [gone]
 
 
 async def test_a_task_works_in_its_own_directory_and_so_do_plugins_and_follow_ups_see_it(tmp_path):

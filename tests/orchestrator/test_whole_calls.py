@@ -1,18 +1,16 @@
-"""What a suite may ask of a start as a whole: how many run at once, and what refuses all of it."""
+"""A start as a whole: how many items run at once, what is planned first, and what an abort stops."""
 
 import anyio
 import pytest
 from surface import item, mounted
 
-from ohm_subagents.contract import ErrorCode, OhmError, Rejected, Start
+from ohm_subagents.contract import ErrorCode, OhmError, Start
 from ohm_subagents.plugin import hookimpl
 from ohm_subagents.testing import EventLog, ScriptedBackend, Step
 
 pytestmark = pytest.mark.anyio
 
 GONE = OhmError(code=ErrorCode.SESSION_NOT_FOUND, message="Gone.")
-BUSY = OhmError(code=ErrorCode.SESSION_BUSY, message="Busy.")
-FATAL = (ErrorCode.SESSION_NOT_FOUND, ErrorCode.SESSION_BUSY, ErrorCode.CWD_INVALID)
 
 
 class Counting(ScriptedBackend):
@@ -45,37 +43,13 @@ async def test_a_start_may_say_how_many_of_its_items_run_at_once(limit, peak):
     assert len(backend.calls) == 6
 
 
-async def test_a_refused_item_costs_only_itself_as_long_as_nobody_says_otherwise():
+async def test_an_item_that_its_suite_refuses_costs_only_itself():
     async with mounted() as surface:
-        reply = await surface.engine.execute(Start(items=(item("a"), item("b", objection=GONE), item("c"))))
+        reply = await surface.engine.execute(Start(items=(item("a"), item("b", refusal=GONE), item("c"))))
 
     assert [one.kind for one in reply.items] == ["accepted", "refused", "accepted"]
     assert reply.items[1].error is GONE
     assert [request.prompt for request in surface.backend.calls] == ["a", "c"]
-
-
-async def test_a_refusal_that_aborts_starts_nothing_at_all():
-    log = EventLog()
-    items = (item("a"), item("b", objection=GONE), item("c"))
-    async with mounted(plugins=[log]) as surface:
-        reply = await surface.engine.execute(Start(items=items, parallel=True, abort_on=FATAL))
-        kept = list(surface.ohm.store.tasks())
-
-    assert isinstance(reply, Rejected)
-    assert (reply.error, reply.items) == (GONE, items)
-    assert (surface.backend.calls, log.kinds(), kept) == ([], [], [])
-
-
-async def test_of_several_the_code_that_comes_first_is_told_and_of_its_items_the_first():
-    first = OhmError(code=ErrorCode.SESSION_BUSY, message="The first.")
-    items = (item(objection=BUSY), item(objection=first), item(objection=GONE), item(profile="nobody"))
-    async with mounted() as surface:
-        by_rank = await surface.engine.execute(Start(items=items, abort_on=FATAL))
-        by_place = await surface.engine.execute(Start(items=items[1::-1], abort_on=FATAL))
-        not_meant = await surface.engine.execute(Start(items=items[3:], abort_on=FATAL))
-
-    assert (by_rank.error, by_place.error) == (GONE, first)
-    assert not_meant.items[0].error.code == ErrorCode.UNKNOWN_SUBAGENT_TYPE
 
 
 async def test_every_item_is_planned_before_any_is_enrolled():

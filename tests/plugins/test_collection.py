@@ -91,7 +91,7 @@ OFFERS: list[tuple[str, str, Callable[[str], object], Callable[[PluginHost], Ite
     ("ohm_models", "model provider", model, lambda host: host.models()),
     ("ohm_stores", "store", store, lambda host: host.stores()),
     ("ohm_tool_suites", "tool suite", suite, lambda host: host.tool_suites()),
-    ("ohm_profiles", "profile", profile, lambda host: [one.id for one in host.profiles({})]),
+    ("ohm_profiles", "profile", profile, lambda host: [one.id for one in host.profiles({}, Place())]),
 ]
 each_offer = pytest.mark.parametrize(("hook", "noun", "make", "keys"), OFFERS, ids=[offer[0] for offer in OFFERS])
 
@@ -247,16 +247,16 @@ def test_each_plugin_reads_its_own_copy_of_the_configuration() -> None:
     host = hosting(
         greedy=Plugin(ohm_profiles=greedy), polite=Plugin(ohm_profiles=polite), writing=Plugin(ohm_profiles=writing)
     )
-    assert host.profiles(config) == (profile("de"),)
+    assert host.profiles(config, Place()) == (profile("de"),)
     assert config == {"reviewer": {"languages": ["de"]}}
     assert [diagnostic.subject for diagnostic in host.diagnostics] == ["writing"]
 
 
 def test_profiles_are_asked_anew_for_another_configuration_and_so_are_their_problems() -> None:
     host = hosting(one=Plugin(ohm_profiles=lambda config: [profile(config["id"])]))
-    assert host.profiles({}) == ()
+    assert host.profiles({}, Place()) == ()
     assert len(host.diagnostics) == 1
-    assert host.profiles({"id": "finder"}) == (profile("finder"),)
+    assert host.profiles({"id": "finder"}, Place()) == (profile("finder"),)
     assert host.diagnostics == ()
 
 
@@ -337,7 +337,7 @@ def test_tool_rows_are_asked_plugin_by_plugin_until_one_answers(caplog: pytest.L
 def test_without_plugins_there_is_nothing() -> None:
     host = PluginHost()
     assert host.backends() == host.models() == host.tool_suites() == {}
-    assert host.observers() == host.profiles({}) == host.permission(REQUEST) == ()
+    assert host.observers() == host.profiles({}, Place()) == host.permission(REQUEST) == ()
     assert host.tool_row(CALL) is None
     assert host.plugins == host.diagnostics == ()
 

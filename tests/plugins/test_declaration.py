@@ -12,8 +12,8 @@ from ohm_subagents._plugins.host import PluginHost, PluginInvalidError
 from ohm_subagents.plugin import Decision, ErrorCode, PermissionRequest, ToolRowRequest, hookimpl
 
 HOOK_LIST = (
-    "Hooks: ohm_backends, ohm_checks, ohm_models, ohm_observers, ohm_permission, ohm_profiles, ohm_secrets, "
-    "ohm_stores, ohm_tool_row, ohm_tool_suites."
+    "Hooks: ohm_backends, ohm_checks, ohm_models, ohm_observers, ohm_permission, ohm_profile_sources, ohm_profiles, "
+    "ohm_secrets, ohm_stores, ohm_tool_row, ohm_tool_suites."
 )
 
 
@@ -189,7 +189,8 @@ def test_the_list_of_hooks_is_the_specs() -> None:
     assert HOOKS == {
         "ohm_backends": ("context",),
         "ohm_models": ("context",),
-        "ohm_profiles": ("config",),
+        "ohm_profiles": ("config", "place"),
+        "ohm_profile_sources": ("place", "clock", "parent_tools"),
         "ohm_stores": (),
         "ohm_tool_suites": (),
         "ohm_permission": ("request",),
@@ -245,4 +246,4 @@ async def test_what_ships_is_declared_as_the_hooks_demand(tmp_path: Path) -> Non
         ours = {one.name for one in plugins if one.origin == "builtin" or one.distribution == "ohm-subagents"}
         refusals = {name: refusal(plugin, name) for name, plugin in manager.list_name_plugin() if name in ours}
     backends = {"interactive-sdk", "interactive-shell", "local-search", "scaffold"}
-    assert refusals == dict.fromkeys((*backends, "single", "sticky", "todos", "suites", "stores", "log"))
+    assert refusals == dict.fromkeys((*backends, "delegate", "single", "sticky", "todos", "suites", "stores", "log"))

@@ -16,6 +16,7 @@ from ohm_subagents._plugins.hookspecs import Hooks
 from ohm_subagents._plugins.host import PluginHost
 from ohm_subagents.plugin import (
     Decision,
+    Err,
     Ok,
     PermissionRequest,
     Place,
@@ -66,8 +67,8 @@ def models(host: PluginHost, _: ModuleType) -> None:
 
 
 def profiles(host: PluginHost, _: ModuleType) -> None:
-    assert host.profiles({}) == ()
-    (profile,) = host.profiles({"reviewer": {}})
+    assert host.profiles({}, Place()) == ()
+    (profile,) = host.profiles({"reviewer": {}}, Place())
     assert profile.tools.allowed == ("read", "grep")
 
 
@@ -119,6 +120,12 @@ def tool_row(host: PluginHost, _: ModuleType) -> None:
     assert host.tool_row(ToolRowRequest(tool="read", payload="x")) is None
 
 
+def profile_sources(host: PluginHost, _: ModuleType) -> None:
+    source = host.profile_sources(Place(), lambda: 0, tuple)["review"]
+    assert [source.find(name).unwrap().summary for name in source.names()] == ["Finds faults."]
+    assert isinstance(source.find("nobody"), Err)
+
+
 def checks(host: PluginHost, _: ModuleType) -> None:
     (found,) = host.checks(Place(agent_dir=Path("/nowhere")), {})
     assert found.message == "reviewer.json is not there; the defaults hold."
@@ -134,6 +141,7 @@ CHECKS: dict[str, Callable[[PluginHost, ModuleType], None]] = {
     "ohm_backends": backends,
     "ohm_models": models,
     "ohm_profiles": profiles,
+    "ohm_profile_sources": profile_sources,
     "ohm_stores": stores,
     "ohm_tool_suites": tool_suites,
     "ohm_permission": permission,

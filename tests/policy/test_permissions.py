@@ -83,7 +83,7 @@ def test_a_rule_that_names_no_subagent_is_told():
 
 def test_a_name_that_may_be_ruled_and_is_no_subagent_is_known_and_not_offered():
     permissions = Permissions(subagents={"delegate": DENY, "findr": DENY})
-    assert [str(one) for one in unmatched(permissions, ["finder", "delegate"], unlisted="delegate")] == [
+    assert [str(one) for one in unmatched(permissions, ["finder", "delegate"], unlisted=["delegate"])] == [
         "~/ohm.json:7: the rule for 'findr' names no subagent. Available: finder."
     ]
 

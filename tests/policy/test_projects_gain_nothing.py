@@ -11,13 +11,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ohm_subagents._config.load import load_config
-from ohm_subagents._config.pi_settings import load_pi_settings
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.trust import everything, nothing
 from ohm_subagents._policy.allowance import run_limits
 from ohm_subagents._profiles.catalog import load_catalog
 from ohm_subagents.contract.limits import Clocks, Limits
 from ohm_subagents.contract.result import Err
+from ohm_subagents.suite import Place
+from ohm_subagents.suites.delegate.settings import load_settings
 
 DEFAULTS = OhmConfig().model_dump(mode="json", by_alias=True)
 NAMES = ("scout", "loops", "budget-of")
@@ -219,7 +220,7 @@ def test_no_number_of_settings_is_larger_for_what_a_project_says(users, projects
         both = Both(Path(folder))
 
         def seen():
-            found, _ = load_pi_settings(agent_dir=both.user, cwd=both.cwd)
+            found, _ = load_settings(Place(agent_dir=both.user, cwd=both.cwd))
             return found
 
         (both.user / "settings.json").write_text(json.dumps({"subagents": users}))

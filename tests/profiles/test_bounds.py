@@ -6,11 +6,12 @@ import sys
 import pytest
 
 from ohm_subagents._config.load import load_config
-from ohm_subagents._profiles.agents import load_agents
 from ohm_subagents._profiles.fenced import MAX_FILES, MAX_MATTER
-from ohm_subagents._profiles.skills import MAX_SKILLS, discover
 from ohm_subagents._profiles.yaml_text import MAX_DEPTH, parse_yaml
 from ohm_subagents.contract.result import Err, Ok
+from ohm_subagents.suite import Place
+from ohm_subagents.suites.delegate.agents import load_agents
+from ohm_subagents.suites.delegate.skills import MAX_SKILLS, discover
 
 
 def calls(work):
@@ -65,7 +66,7 @@ def test_of_a_folder_with_many_files_some_are_read_and_that_is_told(tmp_path):
     folder.mkdir(parents=True)
     for number in range(MAX_FILES + 20):
         (folder / f"{number:04}.md").write_text(f"---\nname: p{number}\n---\n")
-    roster = load_agents(cwd=tmp_path, agent_dir=tmp_path / "none")
+    roster = load_agents(Place(cwd=tmp_path, agent_dir=tmp_path / "none"))
     assert len(roster.profiles) == MAX_FILES
     assert f"more than {MAX_FILES} such files" in str(roster.diagnostics[0])
 
@@ -75,7 +76,7 @@ def test_the_keys_of_a_folders_files_are_bounded_together(tmp_path):
     folder.mkdir(parents=True)
     for number in range(40):
         (folder / f"{number:04}.md").write_text(f"---\nname: p{number}\n#{'x' * 10_000}\n---\n")
-    roster = load_agents(cwd=tmp_path, agent_dir=tmp_path / "none")
+    roster = load_agents(Place(cwd=tmp_path, agent_dir=tmp_path / "none"))
     assert len(roster.profiles) == MAX_MATTER // 10_011
     assert "more than" in str(roster.diagnostics[-1])
 

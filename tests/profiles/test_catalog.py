@@ -30,7 +30,7 @@ def load(tmp_path):
             folder.mkdir(parents=True)
             for name, text in dict(written).items():
                 (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-        return load_catalog(cwd=cwd, config_dir=user, plugin_profiles=plugins, agents=agents, trusts=trusts)
+        return load_catalog(cwd=cwd, config_dir=user, plugin_profiles=(*plugins, *agents), trusts=trusts)
 
     return load
 
@@ -325,6 +325,7 @@ def agent(name: str, tools: ToolPolicy | None = None, **options) -> Profile:
         tools=tools or ToolPolicy(),
         agent=AgentOptions(**options),
         source=f"agent-profiles/{name}.md",
+        suite="delegate",
     )
 
 

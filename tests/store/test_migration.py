@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from store_tasks import Clock, Hand, opened
 
+from ohm_subagents._store.records import task_from_json, task_to_json
 from ohm_subagents.cli.export import task_fields
 from ohm_subagents.cli.reading import event_fields
 
@@ -144,3 +145,11 @@ async def test_of_a_damaged_file_of_that_version_what_can_be_read_is_saved(folde
         for task_id, fields in after.items():
             if task_id not in {TOO_FAST, "task_lost", "task_waiting"}:
                 assert fields == expected()[task_id]
+
+
+async def test_a_task_that_was_written_with_a_catalogue_has_the_suite_that_the_catalogue_was_of(folder, clock):
+    async with opened("sqlite", folder, clock) as store:
+        task = next(store.tasks())
+    written = json.loads(task_to_json(task))
+    assert task_from_json(written | {"catalog": "agents"}).unwrap().assignment.suite == "delegate"
+    assert task_from_json(written | {"catalog": "subagents"}).unwrap().assignment.suite == ""

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
@@ -16,9 +17,8 @@ from pydantic_core import to_jsonable_python
 
 from ohm_subagents._app.mounting import MountedSuites
 from ohm_subagents._app.services import Services, services_of
-from ohm_subagents._config.env import agent_dir, cache_dir, config_dir, nesting_depth, process_env
+from ohm_subagents._config.env import agent_dir, cache_dir, config_dir, home_dir, nesting, nesting_depth, process_env
 from ohm_subagents._config.load import LoadedConfig, load_config
-from ohm_subagents._config.pi_settings import load_pi_settings, terminal_columns
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.trust import read_trust
 from ohm_subagents._orchestrator.admission.context import AdmissionContext
@@ -33,7 +33,6 @@ from ohm_subagents._plugins.stores import RetentionPolicy, StoreRequest
 from ohm_subagents._policy.entries import unmatched_agents, unmatched_backends, unmatched_entries, unmatched_suites
 from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._policy.sources import void_ceilings
-from ohm_subagents._profiles.agents import WISHLESS, AgentShelf, chosen_agents
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._profiles.fresh import Fresh
 from ohm_subagents._store import hooks as builtin_stores
@@ -41,6 +40,7 @@ from ohm_subagents._store.hooks import open_store
 from ohm_subagents._surfaces import hooks as builtin_suites
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.place import Place
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.embedding import Host
     from ohm_subagents._plugins.interfaces import BackendSpec
     from ohm_subagents._plugins.observer import Observer
+    from ohm_subagents._plugins.profile_source import ProfileSource
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites import Tool
     from ohm_subagents._surfaces.live_ui import LiveUi
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.ids import Clock
-    from ohm_subagents.contract.pi_settings import PiSettings
     from ohm_subagents.contract.profile import Profile
 
 
@@ -91,6 +91,16 @@ class Sources:
     live_ui: LiveUi | None = None
     trusts: bool = False
 
+    def parent_tools(self) -> tuple[str, ...]:
+        """Return the parent agent's active tools, or all child tools if the host reports none; ignore non-strings."""
+        try:
+            named = cast("Iterable[object]", () if self.host is None else self.host.active_tools())
+            names = () if isinstance(named, str) else tuple(name for name in named if isinstance(name, str))
+        except Exception:
+            self.logger.exception("host.active_tools", host=repr(self.host))
+            names = ()
+        return names or CHILD_TOOLS
+
 
 def source_of(config: ConfigSource) -> Mapping[str, JsonValue] | Path | None:
     """A text is the path of a file; a mapping is taken as the JSON that it would be written as."""
@@ -121,7 +131,8 @@ class Assembly:
     host: PluginHost
     services: Services
     catalog: Catalog
-    agents: AgentShelf
+    place: Place
+    sources_of_profiles: Mapping[str, ProfileSource]
     trust: Callable[[], Trust]
     mounted: MountedSuites = field(default_factory=MountedSuites)
 
@@ -132,39 +143,20 @@ class Assembly:
         if isinstance(self.loaded, Ok):
             yield from self.loaded.ok_value.diagnostics
         yield from self.catalog.diagnostics
-        agents = self.agents.roster()
-        ruled = {*self.catalog.available(), *agents.profiles, WISHLESS.id}
-        yield from unmatched(self.config.subagents.permissions, ruled, unlisted=WISHLESS.id)
+        sources = self.sources_of_profiles
+        agents = tuple(chain.from_iterable(source.names() for source in sources.values()))
+        ruled = {*self.catalog.available(), *agents}
+        yield from unmatched(self.config.subagents.permissions, ruled, unlisted=sources)
         if isinstance(self.loaded, Ok):
-            yield from unmatched_entries(self.loaded.ok_value, ruled, unlisted=WISHLESS.id)
+            yield from unmatched_entries(self.loaded.ok_value, ruled, unlisted=sources)
             yield from unmatched_backends(self.loaded.ok_value, self.host.backends())
             yield from unmatched_suites(self.loaded.ok_value, self.host.tool_suites())
             yield from void_ceilings(self.loaded.ok_value, self.catalog.profiles)
-        yield from unmatched_agents(self.config.subagents.agent_profiles, agents.profiles)
-        yield from self.agents.diagnostics()
-        yield from self._pi_settings()[1]
+        yield from unmatched_agents(self.config.subagents.agent_profiles, agents)
+        yield from chain.from_iterable(source.diagnostics() for source in sources.values())
         yield from self.services.diagnostics
         yield from self.host.diagnostics
         yield from self.sources.faults.diagnostics
-
-    def pi_settings(self) -> PiSettings:
-        """What the coding agent's settings.json says now."""
-        return self._pi_settings()[0]
-
-    def _pi_settings(self) -> tuple[PiSettings, tuple[Diagnostic, ...]]:
-        place = {"agent_dir": self.agents.agent_dir, "cwd": self.sources.cwd}
-        return load_pi_settings(**place, columns=terminal_columns(), trusts=self.trust().covers)
-
-    def parent_tools(self) -> tuple[str, ...]:
-        """The tools that the agent above may call; all of ours, if nobody says. What is no name counts for nothing."""
-        host = self.sources.host
-        try:
-            named = cast("Iterable[object]", () if host is None else host.active_tools())
-            names = () if isinstance(named, str) else tuple(name for name in named if isinstance(name, str))
-        except Exception:
-            self.sources.logger.exception("host.active_tools", host=repr(host))
-            names = ()
-        return names or CHILD_TOOLS
 
     def admission_context(self, child_tools: Mapping[str, Tool]) -> Result[AdmissionContext, OhmError]:
         """What the engine looks at when it admits an item; an `Err` refuses every command."""
@@ -174,8 +166,7 @@ class Assembly:
             AdmissionContext(
                 config=self.config,
                 catalog=self.catalog,
-                agents=self.agents,
-                parent_tools=self.parent_tools,
+                sources=self.sources_of_profiles,
                 host=self.host,
                 cwd=self.sources.cwd,
                 backends=self.backends(),
@@ -261,10 +252,8 @@ def assemble(sources: Sources) -> Assembly:
         host.register(plugin)
     if isinstance(loaded, Ok):  # while it cannot be read, nobody knows which plugins it blocks
         host.register_installed(load=listed(config.load_plugins), block=block)
-    agents = AgentShelf(cwd=sources.cwd, agent_dir=agent_dir(sources.env), now=sources.clock, trust=trust)
-    catalog = (
-        _catalog(sources, host, config, agents, trust()) if sources.profiles is None else Catalog.of(sources.profiles)
-    )
+    place = _place(sources, trust)
+    catalog = _catalog(host, config, place) if sources.profiles is None else Catalog.of(sources.profiles)
     return Assembly(
         sources=sources,
         loaded=loaded,
@@ -272,19 +261,32 @@ def assemble(sources: Sources) -> Assembly:
         host=host,
         services=services,
         catalog=catalog.marked(lambda profile_id: config.subagents.entry(profile_id).primary),
-        agents=agents,
+        place=place,
+        sources_of_profiles=host.profile_sources(place, sources.clock, sources.parent_tools),
         trust=trust,
     )
 
 
-def _catalog(sources: Sources, host: PluginHost, config: OhmConfig, agents: AgentShelf, trust: Trust) -> Catalog:
+def _place(sources: Sources, trust: Callable[[], Trust]) -> Place:
+    """Return the place that suites and hooks work in, as far as it is known before anything is opened."""
+    env = sources.env
+    return Place(
+        cwd=sources.cwd,
+        home=home_dir(env),
+        agent_dir=agent_dir(env),
+        env=env,
+        nesting=nesting(env),
+        trusts=lambda path, text: trust().covers(path, text),
+    )
+
+
+def _catalog(host: PluginHost, config: OhmConfig, place: Place) -> Catalog:
     written = config.subagents.model_dump(mode="json", by_alias=True)
     return load_catalog(
-        cwd=sources.cwd,
-        config_dir=config_dir(sources.env),
-        plugin_profiles=host.profiles(written),
-        agents=chosen_agents(config.subagents.agent_profiles, agents.roster().read),
-        trusts=trust.covers,
+        cwd=place.cwd,
+        config_dir=config_dir(place.env),
+        plugin_profiles=host.profiles(written, place),
+        trusts=place.trusts,
     )
 
 

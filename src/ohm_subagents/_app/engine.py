@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites import DiagnosticSource, Settings
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.pi_settings import PiSettings
     from ohm_subagents.contract.place import Place
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
@@ -112,7 +111,8 @@ class Engine:
 
     def _with_names_of_their_own(self, assembly: Assembly, ours: Iterable[str]) -> Assembly:
         """The assembly without a project's direct tools that are called like another; the host may have `ours`."""
-        taken = taken_names(assembly.host.tool_suites(), self._suite_context, {*assembly.parent_tools()} - {*ours})
+        others = {*assembly.sources.parent_tools()} - {*ours}
+        taken = taken_names(assembly.host.tool_suites(), self._suite_context, others)
         return replace(assembly, catalog=assembly.catalog.without_tools(taken))
 
     def profiles(self) -> tuple[Profile, ...]:
@@ -147,16 +147,6 @@ class Engine:
             message = f"A tool suite could not report what is wrong with its files: {described(error)}."
             return (Diagnostic(subject="suites", message=message, severity="error"),)
 
-    def _agents(self) -> Mapping[str, Profile]:
-        roster = self.assembly.agents.roster().profiles.values()
-        return {profile.name: profile for profile in visible(roster, self.assembly.config.subagents.permissions)}
-
-    def _pi_settings(self) -> PiSettings:
-        return self.assembly.pi_settings()
-
-    def _parent_tools(self) -> tuple[str, ...]:
-        return self.assembly.parent_tools()
-
     def _settings_of(self, suite: str) -> Settings:
         settings = self._settings.get(suite)
         if settings is None:
@@ -185,11 +175,9 @@ class Engine:
                 on=self.events.on,
                 session_file=self._surroundings.session_file,
                 status=self._status,
-                active_tools=self._parent_tools,
+                active_tools=self.assembly.sources.parent_tools,
             ),
             wording=lambda tool, payload: self.assembly.host.tool_row(ToolRowRequest(tool=tool, payload=payload)),
-            agents=self._agents,
-            pi_settings=self._pi_settings,
             redaction=self._surroundings.redaction,
             memory=self._memories.setdefault(suite, {}),
             clock=self.assembly.sources.clock,
@@ -202,9 +190,8 @@ class Engine:
         return visible(profiles, self.assembly.config.subagents.permissions)
 
     def _place(self) -> Place:
-        return replace(
-            self._surroundings.place, kept_in=None if self.store.place is None else Path(self.store.place).parent
-        )
+        place = self.assembly.place
+        return replace(place, kept_in=None if self.store.place is None else Path(self.store.place).parent)
 
 
 def _new_ids(given: Callable[[], str] | None, sources: Sources, store: Store) -> Callable[[], Result[TaskId, OhmError]]:

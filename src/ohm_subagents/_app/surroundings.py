@@ -5,11 +5,10 @@ from __future__ import annotations
 import os.path
 from typing import TYPE_CHECKING
 
-from ohm_subagents._config.env import agent_dir, home_dir, nesting
+from ohm_subagents._config.env import home_dir
 from ohm_subagents._profiles.fresh import Fresh
 from ohm_subagents._views.known_secrets import secrets_of
 from ohm_subagents._views.redaction import Redaction
-from ohm_subagents.contract.place import Place
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,8 +21,7 @@ class Surroundings:
 
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
-        self.place = place_of(assembly)
-        self._secrets = Fresh(lambda: assembly.host.secrets(self.place), assembly.sources.clock)
+        self._secrets = Fresh(lambda: assembly.host.secrets(assembly.place), assembly.sources.clock)
         self._redaction = Redaction()
 
     def session_file(self) -> Path | None:
@@ -39,26 +37,11 @@ class Surroundings:
         """What has to be cut out of texts: every key that we know of, and where the user's home is."""
         env = self._assembly.sources.env
         named = (name for model in self._assembly.host.models().values() for name in model.keys)
-        agents = (profile.agent for profile in self._assembly.agents.roster().profiles.values())
-        keys = {key for agent in agents if agent is not None and (key := agent.api_key)}
         home = home_dir(env)
         found = Redaction(
-            secrets=secrets_of(env, (*keys, *self._secrets(), *(env.get(name, "").strip() for name in named))),
+            secrets=secrets_of(env, (*self._secrets(), *(env.get(name, "").strip() for name in named))),
             homes=tuple(dict.fromkeys((str(home), os.path.realpath(home)))),
         )
         if found != self._redaction:  # which knows its patterns already
             self._redaction = found
         return self._redaction
-
-
-def place_of(assembly: Assembly) -> Place:
-    """Return the place that suites and checks of plugins work in, as far as it is known before anything is opened."""
-    env = assembly.sources.env
-    return Place(
-        cwd=assembly.sources.cwd,
-        home=home_dir(env),
-        agent_dir=agent_dir(env),
-        env=env,
-        nesting=nesting(env),
-        trusts=lambda path, text: assembly.trust().covers(path, text),
-    )

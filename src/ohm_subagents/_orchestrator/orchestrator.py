@@ -10,7 +10,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._orchestrator.admission import refusals
-from ohm_subagents._orchestrator.admission.batch import Batch
+from ohm_subagents._orchestrator.admission.batch import plan_all
 from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.plan import plan
 from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
@@ -119,9 +119,7 @@ class Orchestrator:
         mistyped = refusals.mistyped("budget", command.budget, Budget)
         if mistyped is not None:
             return Rejected(error=mistyped, backend=backend, items=command.items)
-        batch = Batch(command, context, is_busy=self._running.is_busy)
-        if batch.objection is not None:
-            return Rejected(error=batch.objection, backend=backend, items=command.items)
+        plans = plan_all(command, context, is_busy=self._running.is_busy)
         admitted: list[Admitted] = []
 
         def reply() -> Started:
@@ -130,7 +128,7 @@ class Orchestrator:
         observers = call.observers(reply)
         caller = context.caller(command.max_depth).child(command.budget, owner="the call")
         notified = (*context.host.observers(), *observers)
-        admitted += [self._running.enrol(planned, notified, caller) for planned in batch.plans]
+        admitted += [self._running.enrol(planned, notified, caller) for planned in plans]
         started = [entry for entry in admitted if isinstance(entry, LiveTask)]
         usual = context.config.subagents.task_max_concurrency if command.parallel else 1
         self._running.begin(started, workers=usual if command.limit is None else command.limit)

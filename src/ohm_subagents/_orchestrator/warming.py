@@ -12,7 +12,6 @@ from ohm_subagents._orchestrator.admission.plan import backend_of
 from ohm_subagents._plugins.faults import kept
 from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready
 from ohm_subagents._policy.permissions import visible
-from ohm_subagents.contract.commands import StartItem
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Result
@@ -41,7 +40,7 @@ async def warmed_up(
 
     async with anyio.create_task_group() as group:
         for name in names or _roster(context.ok_value):
-            found = context.ok_value.find(StartItem(profile=name, description="", prompt=""))
+            found = context.ok_value.find(name)
             errors[name] = found.err_value if isinstance(found, Err) else None
             if not isinstance(found, Err):
                 group.start_soon(warm, found.ok_value)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar, cast,
 from ohm_subagents._plugins.faults import described
 from ohm_subagents._plugins.hookspecs import PROJECT
 from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, ToolRowRequest
+from ohm_subagents._plugins.profile_source import ProfileSource
 from ohm_subagents._plugins.stores import StoreSpec
 from ohm_subagents._plugins.suites import ToolSuiteSpec
 from ohm_subagents.contract.diagnostics import Diagnostic, Severity
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.context import BackendContext
     from ohm_subagents._plugins.observer import Observer
+    from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.place import Place
 
 logger = logging.getLogger(PROJECT)
@@ -59,12 +61,20 @@ class _Offers(Generic[T]):
     owners: Mapping[str, str]
 
 
+def _profile_key(profile: Profile) -> str:
+    """Return the id; of a suite's profiles, each file counts, since the catalogue lets a later one override."""
+    return f"{profile.id} of {profile.source}" if profile.suite else profile.id
+
+
 BACKENDS: Final[_Kind[BackendSpec]] = _Kind(
     hook="ohm_backends", noun="backend", type=BackendSpec, key=lambda spec: spec.id
 )
 MODELS: Final = _Kind(hook="ohm_models", noun="model provider", type=ModelSpec, key=lambda spec: spec.provider)
-PROFILES: Final = _Kind(hook="ohm_profiles", noun="profile", type=Profile, key=lambda profile: profile.id)
 STORES: Final = _Kind(hook="ohm_stores", noun="store", type=StoreSpec, key=lambda spec: spec.id)
+PROFILES: Final = _Kind(hook="ohm_profiles", noun="profile", type=Profile, key=_profile_key)
+SOURCES: Final = _Kind(
+    hook="ohm_profile_sources", noun="profile source", type=ProfileSource, key=lambda source: source.suite
+)
 SUITES: Final = _Kind(hook="ohm_tool_suites", noun="tool suite", type=ToolSuiteSpec, key=lambda spec: spec.name)
 
 
@@ -116,11 +126,17 @@ class Collection:
             offered += self._ask(hook, owner, _observers).unwrap_or([])
         return tuple(offered)
 
-    def profiles(self, config: Mapping[str, JsonValue]) -> tuple[Profile, ...]:
+    def profiles(self, config: Mapping[str, JsonValue], place: Place) -> tuple[Profile, ...]:
         self._problems = {key: problem for key, problem in self._problems.items() if key[0] != PROFILES.hook}
         written = dict(config)
-        offers = self._keyed(PROFILES, lambda: {"config": MappingProxyType(deepcopy(written))})
+        offers = self._keyed(PROFILES, lambda: {"config": MappingProxyType(deepcopy(written)), "place": place})
         return tuple(offers.items.values())
+
+    def profile_sources(
+        self, place: Place, clock: Clock, parent_tools: Callable[[], tuple[str, ...]]
+    ) -> Mapping[str, ProfileSource]:
+        given = {"place": place, "clock": clock, "parent_tools": parent_tools}
+        return self._keyed(SOURCES, lambda: given).items
 
     def checks(self, place: Place, suites: Mapping[str, Mapping[str, JsonValue]]) -> tuple[Diagnostic, ...]:
         hook = "ohm_checks"

@@ -28,15 +28,17 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec, ToolRowRequest
     from ohm_subagents._plugins.observer import Observer
+    from ohm_subagents._plugins.profile_source import ProfileSource
     from ohm_subagents._plugins.stores import StoreSpec
     from ohm_subagents._plugins.suites import ToolSuiteSpec
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.place import Place
     from ohm_subagents.contract.policy import Decision, PermissionRequest
     from ohm_subagents.contract.profile import Profile
@@ -161,9 +163,15 @@ class PluginHost:
         """Observers of every task."""
         return self._collection.observers
 
-    def profiles(self, config: Mapping[str, JsonValue]) -> tuple[Profile, ...]:
-        """Profiles for a configuration, asked anew at each call. `config` is what is written under `subagents`."""
-        return self._collection.profiles(config)
+    def profiles(self, config: Mapping[str, JsonValue], place: Place) -> tuple[Profile, ...]:
+        """Return the profiles for a configuration, asked anew at each call; `config` is written under `subagents`."""
+        return self._collection.profiles(config, place)
+
+    def profile_sources(
+        self, place: Place, clock: Clock, parent_tools: Callable[[], tuple[str, ...]]
+    ) -> Mapping[str, ProfileSource]:
+        """Return the sources of profiles by their suite, asked anew at each call."""
+        return self._collection.profile_sources(place, clock, parent_tools)
 
     def checks(self, place: Place, suites: Mapping[str, Mapping[str, JsonValue]]) -> tuple[Diagnostic, ...]:
         """Ask every plugin what works and what does not; `suites` are the options of mounted suites."""

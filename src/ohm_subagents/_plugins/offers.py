@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Final, Protocol
 import pluggy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.context import BackendContext
     from ohm_subagents._plugins.interfaces import BackendSpec, ModelSpec
+    from ohm_subagents._plugins.profile_source import ProfileSource
     from ohm_subagents._plugins.stores import StoreSpec
     from ohm_subagents._plugins.suites import ToolSuiteSpec
+    from ohm_subagents.contract.ids import Clock
+    from ohm_subagents.contract.place import Place
     from ohm_subagents.contract.profile import Profile
 
 PROJECT: Final = "ohm_subagents"
@@ -101,11 +104,12 @@ class Offers(Protocol):
         ...
 
     @hookspec
-    def ohm_profiles(self, config: Mapping[str, JsonValue]) -> Iterable[Profile]:
+    def ohm_profiles(self, config: Mapping[str, JsonValue], place: Place) -> Iterable[Profile]:
         """Offer profiles, below the user's and the project's own files.
 
         **Called** when the profiles are read: at the start and at each reconfiguration. **Arguments**: `config` is what
-        ohm.json has under `subagents`, as written; each plugin gets its own copy. **None** is no profile.
+        ohm.json has under `subagents`, as written; each plugin gets its own copy. `place` holds the directories, the
+        environment and the user's trust in the project's files. **None** is no profile.
         **Errors**: one diagnostic, and the plugin brings no profile. An id that another plugin has taken stays with it;
         a diagnostic names both.
 
@@ -127,6 +131,40 @@ class Offers(Protocol):
                     prompt="Review the change. Name the file and line of every finding.",
                     tools=ToolPolicy(allowed=("read", "grep")),
                 )
+        ```
+        """
+        ...
+
+    @hookspec
+    def ohm_profile_sources(
+        self, place: Place, clock: Clock, parent_tools: Callable[[], tuple[str, ...]]
+    ) -> Iterable[ProfileSource]:
+        """Offer the profiles of a tool suite to the engine: to continue tasks of them, and for rules in ohm.json.
+
+        **Called** at the start and at each reconfiguration; read files when a function of the source is called, not
+        before. **Arguments**: `place`, as for `ohm_profiles`; `clock` gives epoch milliseconds; `parent_tools` returns
+        the parent agent's active tools. **None** is no source. **Errors**: one diagnostic, and the plugin brings no
+        source. A suite that has a source keeps its first one; a diagnostic names both.
+
+        ```python
+        from collections.abc import Iterable
+
+        from ohm_subagents.plugin import Err, ErrorCode, OhmError, Ok, Profile, ProfileSource, Result, hookimpl
+
+        CRITIC = Profile(id="critic", name="Critic", summary="Finds faults.", prompt="Find faults.", suite="review")
+
+
+        def find(profile_id: str) -> Result[Profile, OhmError]:
+            if profile_id == CRITIC.id:
+                return Ok(CRITIC)
+            return Err(OhmError(code=ErrorCode.UNKNOWN_SUBAGENT_TYPE, message=f"Unknown critic: {profile_id!r}."))
+
+
+        @hookimpl
+        def ohm_profile_sources() -> Iterable[ProfileSource]:
+            yield ProfileSource(
+                suite="review", used_by="the tool `review`", names=lambda: [CRITIC.id], find=find, complete=Ok
+            )
         ```
         """
         ...

@@ -23,7 +23,6 @@ from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import Event, Recorded
 from ohm_subagents.contract.ids import Clock, SessionId
 from ohm_subagents.contract.limits import Limits
-from ohm_subagents.contract.pi_settings import PiSettings
 from ohm_subagents.contract.place import Place
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.task import Task
@@ -241,10 +240,6 @@ class SuiteContext:
     """The embedding program."""
     wording: Callable[[str, str], str | None] = lambda _tool, _payload: None
     """Return the row that a plugin words for a tool and its payload; None for the common one."""
-    agents: Callable[[], Mapping[str, Profile]] = dict
-    """Return the agent profiles of the suite `delegate` by name."""
-    pi_settings: Callable[[], PiSettings] = PiSettings
-    """Return the settings of the suite `delegate`."""
     redaction: Callable[[], Redaction] = Redaction
     """Return what takes secrets out of texts that the suite writes outside of calls."""
     memory: dict[str, object] = field(default_factory=dict[str, object])

@@ -9,16 +9,16 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.profile import fold_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from ohm_subagents._config.load import LoadedConfig
 
 
 def unmatched_entries(
-    loaded: LoadedConfig, profile_ids: Iterable[str], *, unlisted: str = ""
+    loaded: LoadedConfig, profile_ids: Iterable[str], *, unlisted: Collection[str] = ()
 ) -> tuple[Diagnostic, ...]:
     """Name each `subagents.<id>` that is no subagent's; `unlisted` may have settings and is none."""
-    available = {fold_id(profile_id): profile_id for profile_id in sorted(profile_ids) if profile_id != unlisted}
+    available = {fold_id(profile_id): profile_id for profile_id in sorted(profile_ids) if profile_id not in unlisted}
     return tuple(
         Diagnostic(
             subject=f"subagents.{written}",
@@ -26,7 +26,7 @@ def unmatched_entries(
             f"subagent. {_instead(written, available)}",
         )
         for written in loaded.config.subagents.profiles
-        if written not in {*available, unlisted}
+        if written not in {*available, *unlisted}
     )
 
 

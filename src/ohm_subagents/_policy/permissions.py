@@ -11,7 +11,7 @@ from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from ohm_subagents._config.permissions import Permissions
     from ohm_subagents.contract.profile import Profile
@@ -67,13 +67,15 @@ def visible(profiles: Iterable[Profile], permissions: Permissions) -> tuple[Prof
     return tuple(profile for profile in profiles if not is_hidden(profile, permissions))
 
 
-def unmatched(permissions: Permissions, profile_ids: Iterable[str], *, unlisted: str = "") -> tuple[Diagnostic, ...]:
+def unmatched(
+    permissions: Permissions, profile_ids: Iterable[str], *, unlisted: Collection[str] = ()
+) -> tuple[Diagnostic, ...]:
     """Name the rules that are for no profile: a misspelt id in a deny would otherwise pass unseen.
 
-    `unlisted` is a name that may be ruled and is no subagent.
+    `unlisted` are names that may be ruled, though they are no subagents.
     """
-    available = tuple(sorted(profile_id for profile_id in profile_ids if profile_id != unlisted))
-    known = {fold_id(profile_id) for profile_id in (*available, unlisted)}
+    available = tuple(sorted(profile_id for profile_id in profile_ids if profile_id not in unlisted))
+    known = {fold_id(profile_id) for profile_id in (*available, *unlisted)}
     return tuple(
         Diagnostic(
             subject=f"subagents.permissions.subagents.{profile_id}",

@@ -83,19 +83,18 @@ def load_catalog(
     cwd: Path,
     config_dir: Path,
     plugin_profiles: Iterable[Profile],
-    agents: Iterable[Profile] = (),
     trusts: Covers = nothing,
 ) -> Catalog:
     """Read every source. A later one overrides by id, keeping its place; a broken file is a diagnostic.
 
     A project's profile that overrides another gets no tool that the other had not, and none but those that read unless
-    the user `trusts` its file. `agents` are agent profiles in the order in which they were read: of those with one
-    name, the last counts.
+    the user `trusts` its file. Of the profiles of a tool suite with one id, the last one read counts.
     """
     builder = _CatalogBuilder()
     builder.put(builtin_profiles())
-    builder.put(plugin_profiles)
-    for profile in agents:
+    offered = tuple(plugin_profiles)
+    builder.put(profile for profile in offered if not profile.suite)
+    for profile in (one for one in offered if one.suite):
         builder.put([builder.tightened(profile) if profile.agent and profile.agent.is_local else profile])
     user, project = config_dir / "subagents", cwd / ".pi" / "subagents"
     builder.put(profile for profile, _ in _read(user, builder.diagnostics, nothing))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _NESTED: Final = frozenset({"assignment", "activity"})
 _NOTHING: Final[frozenset[str]] = frozenset()
+_SUITE_OF_CATALOG: Final = "delegate"
+"""The suite of a task that was written with `catalog: agents`, before tasks had the name of their suite."""
 Value = TypeVar("Value")
 
 
@@ -69,8 +71,9 @@ def event_json(event: Event) -> bytes:
 
 def task_from_json(fields: Mapping[str, object]) -> Result[Task, str]:
     """Return the task of a JSON object that `task_to_json` wrote, or why there is none; unknown fields are ignored."""
+    asked = {**fields, "suite": _SUITE_OF_CATALOG} if fields.get("catalog") == "agents" else fields
     try:
-        task = _adapters()[0].validate_python({**fields, "assignment": fields, "activity": fields})
+        task = _adapters()[0].validate_python({**fields, "assignment": asked, "activity": fields})
     except (ValidationError, TypeError) as exc:
         fault = exc.errors()[0]["msg"] if isinstance(exc, ValidationError) else str(exc)
         return Err(f"it holds no task of this version: {fault}")

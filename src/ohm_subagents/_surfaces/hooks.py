@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ohm_subagents._plugins.hookspecs import hookimpl
-from ohm_subagents._surfaces.delegate.spec import delegate_suite
 from ohm_subagents._surfaces.primary.suite import primary_suite
 from ohm_subagents._surfaces.task.suite import task_suite
 
@@ -18,4 +17,4 @@ if TYPE_CHECKING:
 @hookimpl
 def ohm_tool_suites() -> Iterable[ToolSuiteSpec]:
     """Hand over the suites."""
-    return (task_suite(), primary_suite(), delegate_suite())
+    return (task_suite(), primary_suite())

@@ -100,7 +100,7 @@ def _below(reply: Reply, output_max_chars: int) -> list[list[Block]]:
 def _of_item(item: ItemReply | Missing, output_max_chars: int) -> list[Block]:
     match item:
         case Refused(error=error, item=asked):
-            return [_of_error(error, asked.profile)]
+            return [_of_error(error, asked.profile_id)]
         case Missing(id=task_id, error=error):
             return [_of_error(error, task_id)]
         case Accepted(task=task):

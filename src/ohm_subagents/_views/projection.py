@@ -29,7 +29,7 @@ def project(reply: Reply, *, batch: bool, output_max_chars: int) -> AnyEnvelope:
     """The envelope of a reply; a start is shown as its one task, or as the `batch` that the caller asked for."""
     match reply:
         case Rejected(items=(asked,)) if not batch:
-            named = replace(reply, profile=asked.profile, description=asked.description, invocation=asked.invocation)
+            named = replace(reply, profile=asked.profile_id, description=asked.description, invocation=asked.invocation)
             return _rejected(named)
         case Rejected():
             return _rejected(reply)
@@ -100,7 +100,7 @@ def _refused(refused: Refused, backend: str) -> Envelope:
             error=refused.error,
             backend=backend,
             task_id=None if refused.error.task_id is None else TaskId(refused.error.task_id),
-            profile=refused.profile or refused.item.profile,
+            profile=refused.profile or refused.item.profile_id,
             description=refused.item.description,
             invocation=refused.invocation or refused.item.invocation,
         )
@@ -209,7 +209,7 @@ def _item(index: int, reply: ItemReply | Missing, output_max_chars: int) -> Item
             )
         case Refused(error=error, item=item):
             return _absent(error.task_id or f"task_batch_{index}", error).model_copy(
-                update={"subagent_type": item.profile, "description": item.description}
+                update={"subagent_type": item.profile_id, "description": item.description}
             )
         case Missing(id=task_id, error=error):
             return _absent(task_id, error)

@@ -89,7 +89,7 @@ def entries_of(reply: Reply, draw: Callable[[Task], TreeEntry], *, batch: bool) 
     """One entry a task, or a refusal."""
     match reply:
         case Rejected(items=(asked,)) if not batch:
-            return [_entry_of_rejected(replace(reply, profile=asked.profile, description=asked.description))]
+            return [_entry_of_rejected(replace(reply, profile=asked.profile_id, description=asked.description))]
         case Rejected():
             return [_entry_of_rejected(reply)]
         case Started(items=items) | Seen(items=items):

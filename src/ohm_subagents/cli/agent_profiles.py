@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._app.assembly import system_clock
 from ohm_subagents._config.env import agent_dir, process_env
-from ohm_subagents._orchestrator.admission.refusals import unknown_agent
-from ohm_subagents._policy.agents import argument_refused, conflict
-from ohm_subagents._profiles.agents import AgentShelf, agent_profile_text, parse_agent_profile
 from ohm_subagents._views.agent_profiles import masked, profile_summary
 from ohm_subagents._views.cells import one_line
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
 from ohm_subagents.cli.terminal import print_text
 from ohm_subagents.contract.agent import AgentOptions
+from ohm_subagents.contract.place import Place
 from ohm_subagents.contract.result import Err
+from ohm_subagents.suites.delegate.agents import (
+    AgentRepository,
+    agent_profile_text,
+    parse_agent_profile,
+    unknown_agent,
+)
+from ohm_subagents.suites.delegate.rules import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,8 +31,8 @@ if TYPE_CHECKING:
 
     from ohm_subagents import Ohm
     from ohm_subagents._config.load import LoadedConfig
-    from ohm_subagents._profiles.agents import AgentRoster
     from ohm_subagents.contract import OhmError, Profile
+    from ohm_subagents.suites.delegate.agents import AgentRoster
 
 _NONE: Final = "No agent profiles found. Add one with ohm profile new <name>, or as a .md file to:"
 
@@ -45,29 +50,31 @@ class NewProfile:
 
 def print_agents(ohm: Ohm, _loaded: LoadedConfig) -> int:
     """Print every agent profile with its file; the exit code."""
-    shelf = ohm.assembly.agents
-    roster = shelf.roster()
+    agents = _agents(ohm)
+    roster = agents.roster()
     if not roster.profiles:
-        print_text("\n".join((_NONE, *(f"- {folder}" for folder in shelf.folders))))
+        print_text("\n".join((_NONE, *(f"- {folder}" for folder in agents.folders))))
         return SUCCESS
-    print_text("\n".join(line for profile in roster.profiles.values() for line in _listed(profile, roster, shelf)))
+    print_text("\n".join(line for profile in roster.profiles.values() for line in _listed(profile, roster, agents)))
     return SUCCESS
 
 
-def _listed(profile: Profile, roster: AgentRoster, shelf: AgentShelf) -> Iterator[str]:
-    refusal = _refusal(profile, shelf)
+def _agents(ohm: Ohm) -> AgentRepository:
+    return AgentRepository(ohm.assembly.place, system_clock)
+
+
+def _listed(profile: Profile, roster: AgentRoster, agents: AgentRepository) -> Iterator[str]:
+    refused = _refusal(profile, agents)
     yield profile_summary(profile)
     yield f"  {_source(profile)}"
-    if refusal is not None:
-        yield f"  not available: {refusal}"
+    if refused is not None:
+        yield f"  not available: {refused}"
     yield from (f"  replaces {other}" for other in _replaced(profile, roster))
 
 
-def _refusal(profile: Profile, shelf: AgentShelf) -> OhmError | None:
-    """Why no task could have the profile, as far as its file and the skills tell."""
-    equipped = shelf.equipped(profile)
-    found = equipped.err_value if isinstance(equipped, Err) else None
-    return conflict(profile) or argument_refused(profile) or found
+def _refusal(profile: Profile, agents: AgentRepository) -> OhmError | None:
+    """Return the error of every task of the profile, as far as its file and the skills show."""
+    return agents.complete(profile, ()).err()
 
 
 def _source(profile: Profile) -> str:
@@ -81,7 +88,7 @@ def _replaced(profile: Profile, roster: AgentRoster) -> tuple[str, ...]:
 
 def print_agent(name: str, ohm: Ohm, loaded: LoadedConfig) -> int:
     """Print everything about one agent profile, or which ones there are; the exit code."""
-    roster = ohm.assembly.agents.roster()
+    roster = _agents(ohm).roster()
     profile = roster.profiles.get(name)
     if profile is None:
         complain(unknown_agent(name, tuple(roster.profiles)))
@@ -92,11 +99,11 @@ def print_agent(name: str, ohm: Ohm, loaded: LoadedConfig) -> int:
 
 def _told(profile: Profile, roster: AgentRoster, ohm: Ohm, loaded: LoadedConfig) -> Iterator[str]:
     agent = profile.agent or AgentOptions()
-    refusal = _refusal(profile, ohm.assembly.agents)
+    refused = _refusal(profile, _agents(ohm))
     yield f"Agent profile: {profile.name}"
     yield f"source: {_source(profile)}"
     yield from (f"replaces: {other}" for other in _replaced(profile, roster))
-    yield f"available: {'yes' if refusal is None else f'no ({refusal})'}"
+    yield f"available: {'yes' if refused is None else f'no ({refused})'}"
     is_subagent = any(one.source == profile.source for one in ohm.assembly.catalog.profiles)
     yield f"subagent of task: {'yes' if is_subagent else 'no'} ({loaded.origin('subagents.agentProfiles')})"
     fields = {
@@ -138,14 +145,14 @@ async def write_agent(typed: NewProfile) -> int:
     if unfit is not None:
         complain(unfit)
         return BAD_USAGE
-    shelf = AgentShelf(cwd=typed.cwd, agent_dir=agent_dir(process_env()), now=system_clock)
-    others = [one for one in shelf.roster().read if one.name == typed.name]
+    agents = AgentRepository(Place(cwd=typed.cwd, agent_dir=agent_dir(process_env())), system_clock)
+    others = [one for one in agents.roster().read if one.name == typed.name]
     taken = [one.source for one in others if one.agent is not None and one.agent.is_local == typed.is_local]
     if taken:
         complain(f"The agent profile '{typed.name}' exists: {taken[-1]}. Edit that file, or choose another name.")
         return BAD_USAGE
     try:
-        path = shelf.add(typed.name, text.ok_value, is_local=typed.is_local)
+        path = agents.add(typed.name, text.ok_value, is_local=typed.is_local)
     except FileExistsError as error:
         complain(f"The file '{error.filename}' exists. Choose another name.")
         return BAD_USAGE
@@ -161,7 +168,7 @@ async def write_agent(typed: NewProfile) -> int:
 def _unfit(text: str) -> OhmError | None:
     """Why nobody could ever use the profile."""
     profile = parse_agent_profile(text, source="", is_local=False).profile
-    return None if profile is None else conflict(profile) or argument_refused(profile)
+    return None if profile is None else refusal(profile)
 
 
 def _standard_input() -> str | None:

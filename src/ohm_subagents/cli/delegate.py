@@ -13,15 +13,15 @@ from pydantic_core import from_json
 
 from ohm_subagents._app.assembly import system_clock
 from ohm_subagents._config.env import DELEGATE_BACKEND, process_env
-from ohm_subagents._surfaces.delegate.details import Windows
-from ohm_subagents._surfaces.delegate.frame import frame_lines
-from ohm_subagents._surfaces.delegate.windows import DELEGATE
 from ohm_subagents._views.theme import View
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain, report
 from ohm_subagents.cli.live import drawn
 from ohm_subagents.cli.signals import aborted_by_signal
 from ohm_subagents.cli.terminal import is_terminal, print_json, print_styled, styled, width
 from ohm_subagents.cli.theme import terminal_theme
+from ohm_subagents.suites.delegate.details import Windows
+from ohm_subagents.suites.delegate.frame import frame_lines
+from ohm_subagents.suites.delegate.windows import DELEGATE
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

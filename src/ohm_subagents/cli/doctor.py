@@ -134,10 +134,8 @@ def _diagnostics(ohm: Ohm, checks: Iterable[Diagnostic]) -> Iterator[str]:
 
 def _checks(ohm: Ohm) -> tuple[Diagnostic, ...]:
     """Ask the plugins, each about the suites that are mounted."""
-    from ohm_subagents._app.surroundings import place_of
-
     suites = {name: ohm.config.suite_options.get(name, {}) for name in ohm.assembly.mounted.parent.suites.values()}
-    return ohm.assembly.host.checks(place_of(ohm.assembly), suites)
+    return ohm.assembly.host.checks(ohm.assembly.place, suites)
 
 
 def _backends(ohm: Ohm) -> Iterator[str]:

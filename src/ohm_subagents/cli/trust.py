@@ -114,11 +114,8 @@ def _refused(assembly: Assembly) -> tuple[str, ...]:
 
 
 def _told(assembly: Assembly) -> Iterator[str]:
-    from ohm_subagents._app.surroundings import place_of
-
-    assembly.agents.skills()
     yield from map(str, assembly.diagnostics)
-    yield from map(str, assembly.host.checks(place_of(assembly), _all_suites(assembly)))
+    yield from map(str, assembly.host.checks(assembly.place, _all_suites(assembly)))
 
 
 def _all_suites(assembly: Assembly) -> Mapping[str, Mapping[str, JsonValue]]:

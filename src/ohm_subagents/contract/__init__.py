@@ -10,6 +10,7 @@ from ohm_subagents.contract.commands import (
     Look,
     Missing,
     Op,
+    Preface,
     Refused,
     Rejected,
     Reply,
@@ -22,6 +23,7 @@ from ohm_subagents.contract.commands import (
     Stopped,
     Wait,
     WaitStatus,
+    unusable_cwd,
 )
 from ohm_subagents.contract.diagnostics import UNREADABLE_SESSION, Diagnostic, Severity
 from ohm_subagents.contract.envelope import (
@@ -74,7 +76,6 @@ from ohm_subagents.contract.events import (
 from ohm_subagents.contract.ids import Clock, SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Ceiling, ClockName, Clocks, Extension, Limits, LoopPolicy, LoopStep
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS, ModelPattern, Thinking, parse_model_pattern
-from ohm_subagents.contract.pi_settings import PiSettings
 from ohm_subagents.contract.place import Nesting, Place
 from ohm_subagents.contract.policy import Decision, PermissionRequest, Verdict
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy
@@ -141,8 +142,8 @@ __all__ = [
     "OpenCall",
     "Outcome",
     "PermissionRequest",
-    "PiSettings",
     "Place",
+    "Preface",
     "Profile",
     "Recorded",
     "Redactor",
@@ -196,4 +197,5 @@ __all__ = [
     "event_to_json",
     "parse_model_pattern",
     "truncate",
+    "unusable_cwd",
 ]

@@ -26,27 +26,26 @@ class StartItem:
     """One task to start.
 
     Fields:
-        profile: the id as the caller typed it.
+        profile: the id as the caller typed it; or the profile itself, complete, as a suite has found it. Settings of
+            ohm.json hold for an id, and for a profile that belongs to a suite (`Profile.suite`).
         description: what the task is called.
         prompt: the text for the subagent.
         model, backend, limits, loop, cwd: this call's choice in place of the configured one.
         invocation: the kind of tool that asks.
         is_one_shot: no follow-up is expected; true for each of several items.
-        catalog: the profiles among which `profile` is looked up; of `agents`, an empty name is the default agent.
         preface: text that precedes the prompt of the first run.
         session_id: the session of the task; None for a new one.
         resumes: continue the session from its newest task.
         checkpoint: continue from this state instead, of a session whose state the caller keeps.
-        objection: the error that refuses the item.
+        refusal: the error by which a suite refuses the item; one with a session is kept as a failed task.
         timeout_message: the message of a failure by timeout.
-        prepared: use this profile as is; the settings in ohm.json for its id do not apply.
         again: asked after each run of the prompt whether to run it once more from the beginning.
         corrections: how often a subagent may be asked for an answer that its profile demands and that is missing.
         redaction: applied to every text of the task before it is recorded or shown, when it is whole. The state of
             the conversation is not redacted; a one-shot stores none unless it has a session or must finalize.
     """
 
-    profile: str
+    profile: str | Profile
     description: str
     prompt: str
     model: str | None = None
@@ -55,18 +54,37 @@ class StartItem:
     loop: LoopPolicy | None = None
     invocation: Invocation = "task-routed"
     is_one_shot: bool = False
-    catalog: Literal["subagents", "agents"] = "subagents"
     cwd: Path | None = None
     preface: Preface = ""
     session_id: SessionId | None = None
-    objection: OhmError | None = None
+    refusal: OhmError | None = None
     timeout_message: str = ""
-    prepared: Profile | None = None
     again: Callable[[Task], bool] | None = None
     corrections: int = 2
     resumes: bool = False
     checkpoint: str | None = None
     redaction: Redactor | None = field(default=None, repr=False)
+
+    @property
+    def profile_id(self) -> str:
+        """Return the id of the profile, as the caller typed it or as a suite has found it."""
+        return self.profile.id if isinstance(self.profile, Profile) else self.profile
+
+    @property
+    def has_settings(self) -> bool:
+        """Return True if the settings of ohm.json for the id of the profile apply."""
+        return not isinstance(self.profile, Profile) or bool(self.profile.suite)
+
+
+def unusable_cwd(cwd: Path | None) -> OhmError | None:
+    """Refuse a directory of a call that is relative, or that has `..` in it."""
+    if cwd is None:
+        return None
+    if not cwd.is_absolute():
+        return OhmError(code=ErrorCode.CWD_INVALID, message="cwd must be an absolute path")
+    if ".." in cwd.parts:
+        return OhmError(code=ErrorCode.CWD_INVALID, message="cwd must not contain '..' path segments")
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +94,7 @@ class Start:
     `background` returns as soon as the items are admitted. A program may always ask for that (`by_program`), a model
     only if the configuration says so. `budget` is shared by all items and whatever they start. `limit` is how many run
     at once, None as configured. `max_depth` is how many levels of tasks there may be, for a surface with a rule of its
-    own in place of the configured number. Nothing starts if an item is refused with a code of `abort_on`: of several,
-    the first code there is the answer.
+    own in place of the configured number.
     """
 
     items: tuple[StartItem, ...]
@@ -87,7 +104,6 @@ class Start:
     budget: Budget | None = None
     limit: int | None = None
     max_depth: int | None = None
-    abort_on: tuple[ErrorCode, ...] = ()
     op: Literal["start"] = "start"
 
 

@@ -94,3 +94,5 @@ class Profile:
     """What of its file is not done, for each of its tasks."""
     source: str = ""
     """The file that it was read from."""
+    suite: str = ""
+    """The tool suite whose file it is from: its `ProfileSource` completes the profile before each task."""

@@ -80,8 +80,8 @@ class Assignment:
     """When the task was admitted, in epoch milliseconds."""
     parent: TaskId | None = None
     """The task whose subagent started this one."""
-    catalog: Literal["subagents", "agents"] = "subagents"
-    """Where the profile was looked up."""
+    suite: str = ""
+    """The tool suite that the profile is from; empty for one of the catalogue."""
     cwd: str | None = None
     """The working directory that the call named."""
     resumed_from: TaskId | None = None

@@ -1,4 +1,4 @@
-"""The items of one start: planned together before any is enrolled, so that one of them can refuse the whole call."""
+"""The items of one start: all are planned before any is enrolled."""
 
 from __future__ import annotations
 
@@ -14,37 +14,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ohm_subagents._orchestrator.admission.context import AdmissionContext
-    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import SessionId
 
 
-class Batch:
-    """The items of one start, each planned or refused.
+def plan_all(
+    command: Start, context: AdmissionContext, *, is_busy: Callable[[SessionId], bool]
+) -> list[Result[Plan, Refused]]:
+    """Plan each item of a start, or refuse it, in their order.
 
-    Fields:
-        plans: one an item, in their order.
-        objection: the error that refuses the whole call.
+    A session is for one task at a time: two conversations at once would each miss what the other says.
     """
+    claimed: set[SessionId] = set()
 
-    def __init__(self, command: Start, context: AdmissionContext, *, is_busy: Callable[[SessionId], bool]) -> None:
-        self._is_busy = is_busy
-        self._claimed: set[SessionId] = set()
-        is_one_of_many = len(command.items) > 1
-        items = [replace(item, is_one_shot=True) for item in command.items] if is_one_of_many else command.items
-        self.plans = [self._in_a_free_session(plan(item, context)) for item in items]
-        self.objection = self._first_of(command.abort_on)
-
-    def _first_of(self, codes: tuple[str, ...]) -> OhmError | None:
-        """The refusal that refuses all: that with the code which comes first."""
-        errors = [planned.err_value.error for planned in self.plans if isinstance(planned, Err)]
-        return next((error for code in codes for error in errors if error.code == code), None)
-
-    def _in_a_free_session(self, planned: Result[Plan, Refused]) -> Result[Plan, Refused]:
-        """Two conversations in one session at once would each miss what the other says."""
+    def in_a_free_session(planned: Result[Plan, Refused]) -> Result[Plan, Refused]:
         if isinstance(planned, Err) or (session := planned.ok_value.item.session_id) is None:
             return planned
-        if session in self._claimed or self._is_busy(session):
-            admitted = planned.ok_value
+        admitted = planned.ok_value
+        if session in claimed or is_busy(session):
             return Err(Refused(item=admitted.item, profile=admitted.profile.id, error=refusals.busy(session)))
-        self._claimed.add(session)
+        claimed.add(session)
         return planned
+
+    items = command.items
+    if len(items) > 1:
+        items = tuple(replace(item, is_one_shot=True) for item in items)
+    return [in_a_free_session(plan(item, context)) for item in items]

@@ -12,24 +12,22 @@ from ohm_subagents._orchestrator.admission.answer import unfit
 from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.call_context import CallContext, current_context, root_context
 from ohm_subagents._plugins.suites import named_tools
-from ohm_subagents._policy.agents import without_excluded
 from ohm_subagents._policy.allowance import RunLimits, run_limits
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
-from ohm_subagents._profiles.agents import WISHLESS
 from ohm_subagents.contract.commands import Send, StartItem
 from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._config.subagents import SubagentEntry
     from ohm_subagents._plugins.host import PluginHost
     from ohm_subagents._plugins.interfaces import BackendSpec
+    from ohm_subagents._plugins.profile_source import ProfileSource
     from ohm_subagents._plugins.suites import Tool
-    from ohm_subagents._profiles.agents import AgentShelf
     from ohm_subagents._profiles.catalog import Catalog
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.profile import Profile
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 class ResolvedProfile:
     """What holds for every task of a profile, whatever it is asked; with a `fault` there is none.
 
-    `own` is what ohm.json says of the profile: nothing, of one that a surface has prepared, whatever its id.
+    `own` is what ohm.json says of the profile: nothing, of one that a suite has made for one call, whatever its id.
     """
 
     profile: Profile
@@ -54,16 +52,20 @@ class ResolvedProfile:
 
 @dataclass(frozen=True, kw_only=True)
 class AdmissionContext:
-    """All of it immutable until the next reconfiguration, but the plugins' answers and the files of agent profiles.
+    """The facts that admission decides by. All of it is immutable until the next reconfiguration, but plugins' answers.
 
-    `depth` is how many subagents this process is inside of; None if nobody knows, and then nothing may start. `env` is
-    the environment that the `Ohm` was opened with, `parent_tools` what the agent above us may call.
+    Fields:
+        config, catalog, host, backends: the configuration, the profiles, the plugins and their backends.
+        sources: the profiles of suites, by suite.
+        cwd: the directory of tasks that name none.
+        child_tools: the tools that plugins bring for subagents.
+        depth: how many subagents this process is inside of; None if it is unknown, and then nothing may start.
+        env: the environment that the `Ohm` was opened with.
     """
 
     config: OhmConfig
     catalog: Catalog
-    agents: AgentShelf
-    parent_tools: Callable[[], tuple[str, ...]]
+    sources: Mapping[str, ProfileSource]
     host: PluginHost
     cwd: Path
     backends: Mapping[str, BackendSpec]
@@ -74,49 +76,46 @@ class AdmissionContext:
         default_factory=dict[tuple[str, bool], ResolvedProfile], repr=False, compare=False
     )
 
-    def find(self, item: StartItem) -> Result[Profile, OhmError]:
-        """The profile that an item names, among those it is looked for.
+    def find(self, wanted: str | Profile) -> Result[Profile, OhmError]:
+        """Return a profile with all that a task needs; one that the caller hands in is complete.
 
-        Returns `unknown_subagent_type`.
+        Returns `unknown_subagent_type`, or the error of the suite that the profile is from.
         """
-        if item.prepared is not None:
-            return Ok(item.prepared)
-        if item.catalog == "subagents":
-            found = self.catalog.find(f"{item.profile}")
-            if found is not None:
-                return Ok(found)
-            agents = {one.name for one in self.visible_agents()}
-            return Err(refusals.unknown_profile(f"{item.profile}", self.visible_ids(), agents))
-        if not item.profile:
-            return Ok(WISHLESS)
-        names = {one.name: one for one in self.visible_agents()}
-        found = names.get(item.profile)
-        return Ok(found) if found else Err(refusals.unknown_agent(item.profile, tuple(names)))
+        if not isinstance(wanted, str):
+            return Ok(wanted)
+        found = self.catalog.find(wanted)
+        if found is None:
+            return Err(refusals.unknown_profile(wanted, self.visible_ids(), self.sources.values()))
+        source = self.sources.get(found.suite)
+        return Ok(found) if source is None else source.complete(found)
 
-    def visible_agents(self) -> tuple[Profile, ...]:
-        """The agent profiles that a caller may be told of, by name."""
-        return visible(self.agents.roster().profiles.values(), self.config.subagents.permissions)
+    def known_id(self, wanted: str | Profile) -> str | None:
+        """Return the id of a profile that exists, though it may be refused."""
+        found = self.catalog.find(wanted) if isinstance(wanted, str) else wanted
+        return None if found is None else found.id
 
-    def equipped(self, profile: Profile) -> Result[Profile, OhmError]:
-        """An agent profile with its skills, and with the tools of its parent that it does not exclude.
-
-        Returns `unknown_skills` or `profile_argument_refused`.
-        """
-        if profile.agent is None:
-            return Ok(profile)
-        return self.agents.equipped(without_excluded(profile, self.parent_tools()))
+    def profile_of(self, task: Task) -> Result[Profile, OhmError]:
+        """Return the profile of a task as it is now, complete."""
+        source = self.sources.get(task.assignment.suite)
+        if source is None:
+            return self.find(task.assignment.profile)
+        match source.find(task.assignment.profile):
+            case Ok(found):
+                return source.complete(found)
+            case Err() as unknown:
+                return unknown
 
     def resolved(self, profile: Profile, item: StartItem) -> ResolvedProfile:
         """What follows for the profile of an item; worked out once for as long as it is the same."""
-        key = profile.id, item.prepared is not None
+        key = profile.id, item.has_settings
         found = self._resolved.get(key)
         if found is None or found.profile is not profile:  # two catalogues may have the id, and files are read again
-            found = self._resolved[key] = self._resolve(profile, is_prepared=item.prepared is not None)
+            found = self._resolved[key] = self._resolve(profile, has_settings=item.has_settings)
         return found
 
-    def _resolve(self, profile: Profile, *, is_prepared: bool) -> ResolvedProfile:
+    def _resolve(self, profile: Profile, *, has_settings: bool) -> ResolvedProfile:
         subagents = self.config.subagents
-        own = subagents.unnamed if is_prepared else subagents.entry(profile.id)
+        own = subagents.entry(profile.id) if has_settings else subagents.unnamed
         is_agent = profile.agent is not None
         tools = resolve_tools(
             profile.tools,
@@ -164,21 +163,18 @@ class AdmissionContext:
 
     def continuation(self, task: Task, command: Send) -> StartItem:
         """Return the item that continues a settled task: as far as its record shows, it runs as the task did."""
-        same = (spec.id for spec in self.backends.values() if task.assignment.backend in {spec.label, spec.id})
-        is_wishless = task.assignment.catalog == "agents" and task.assignment.profile == WISHLESS.id
+        asked = task.assignment
+        same = (spec.id for spec in self.backends.values() if asked.backend in {spec.label, spec.id})
+        found = self.profile_of(task)
         return StartItem(
-            profile="" if is_wishless else task.assignment.profile,
-            catalog=task.assignment.catalog,
-            cwd=None if task.assignment.cwd is None else Path(task.assignment.cwd),
-            description=task.assignment.description,
+            profile=found.ok_value if asked.suite and isinstance(found, Ok) else asked.profile,
+            refusal=found.err_value if isinstance(found, Err) else None,
+            cwd=None if asked.cwd is None else Path(asked.cwd),
+            description=asked.description,
             prompt=command.prompt,
             backend=next(same, None),
             redaction=command.redaction,
         )
-
-    def profile_of(self, task: Task) -> Result[Profile, OhmError]:
-        """Return the profile of a task as it is now."""
-        return self.find(self.continuation(task, Send(id=task.id, prompt="")))
 
     def visible_ids(self) -> tuple[str, ...]:
         """What a caller may be told of, sorted."""

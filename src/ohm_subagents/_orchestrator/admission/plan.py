@@ -12,10 +12,9 @@ from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.admission.model_order import named_model
 from ohm_subagents._plugins.interfaces import Capability, RunSpec
-from ohm_subagents._policy.agents import argument_refused, conflict
 from ohm_subagents._policy.permissions import decide
 from ohm_subagents.contract.activity import Activity
-from ohm_subagents.contract.commands import Refused, StartItem
+from ohm_subagents.contract.commands import Refused, StartItem, unusable_cwd
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.ids import SessionId
@@ -153,27 +152,13 @@ def backend_of(profile: Profile, own: SubagentEntry, config: OhmConfig) -> str:
 
 
 def _profile_of(item: StartItem, prompt: str, context: AdmissionContext) -> Result[Profile, Refused]:
-    """The profile of an item, with all that it needs."""
-    found = context.find(item)
-    named = found.ok_value if isinstance(found, Ok) else None
-    unfit = _refusing_all(item, named)
-    if unfit is not None:
-        return Err(Refused(item=item, error=unfit, profile=None if named is None else named.id))
+    """Return the profile of an item, complete; an item that is unusable, or that its suite refuses, has none."""
     unusable = _wordless(item, prompt) or _mistyped(item)
     if unusable is not None:
         return Err(Refused(item=item, error=unusable))
-    if isinstance(found, Err):
-        return Err(Refused(item=item, error=found.err_value))
-    equipped = context.equipped(found.ok_value)
-    if isinstance(equipped, Err):
-        return Err(Refused(item=item, error=equipped.err_value, profile=found.ok_value.id))
-    return equipped
-
-
-def _refusing_all(item: StartItem, profile: Profile | None) -> OhmError | None:
-    """What of an item may refuse a whole call, and therefore is told before anything else (000)."""
-    before, after = (None, None) if profile is None else (conflict(profile), argument_refused(profile))
-    return before or item.objection or refusals.bad_cwd(item.cwd) or after
+    refusal = item.refusal or unusable_cwd(item.cwd)
+    found = context.find(item.profile) if refusal is None else Err(refusal)
+    return found.map_err(lambda error: Refused(item=item, error=error, profile=context.known_id(item.profile)))
 
 
 def _with_finalize(profile: Profile, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -207,7 +192,7 @@ def _is_readable(cwd: Path) -> bool:
 def refused_task(task_id: TaskId, refused: Refused, now_ms: int) -> Task:
     """A task of an item that was not admitted, before anybody says why."""
     item = refused.item
-    profile = refused.profile or item.profile
+    profile = refused.profile or item.profile_id
     return Task(
         id=task_id,
         session_id=item.session_id or _own_session(task_id),
@@ -219,7 +204,6 @@ def refused_task(task_id: TaskId, refused: Refused, now_ms: int) -> Task:
             invocation=item.invocation,
             backend=UNAVAILABLE,
             created_ms=now_ms,
-            catalog=item.catalog,
             cwd=None if item.cwd is None else str(item.cwd),
         ),
         activity=Activity(),
@@ -248,7 +232,7 @@ def new_task(task_id: TaskId, admitted: Plan, now_ms: int, *, parent: TaskId | N
             backend=admitted.label,
             created_ms=now_ms,
             parent=parent,
-            catalog=item.catalog,
+            suite=admitted.profile.suite,
             cwd=None if item.cwd is None else str(item.cwd),
         ),
         activity=Activity(max_events=admitted.max_events),

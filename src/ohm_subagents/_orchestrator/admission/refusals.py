@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Iterable
     from pathlib import Path
 
+    from ohm_subagents._plugins.profile_source import ProfileSource
     from ohm_subagents.contract.ids import SessionId, TaskId
     from ohm_subagents.contract.task import Task
 
@@ -29,25 +30,18 @@ ASYNC_REFUSED: Final = OhmError(
 )
 
 
-def unknown_profile(typed: str, visible_ids: tuple[str, ...], agents: Collection[str] = ()) -> OhmError:
-    """Refuse an id that no profile has; `agents` are the names of agent profiles, which are something else."""
+def unknown_profile(typed: str, visible_ids: tuple[str, ...], sources: Iterable[ProfileSource] = ()) -> OhmError:
+    """Refuse an id that no profile of the catalogue has; say where a suite has one of this name."""
     near = get_close_matches(typed.strip().lower(), visible_ids, n=1, cutoff=_LIKENESS)
     hint = f"Did you mean '{near[0]}'? " if near else ""
-    if typed in agents:
-        hint = f"'{typed}' is an agent profile, which delegate_to_subagents (`ohm delegate`) and not task runs. "
+    for source in sources:
+        if typed in source.names():
+            hint = f"'{typed}' is an agent profile, which {source.used_by} and not task runs. "
     return OhmError(
         code=ErrorCode.UNKNOWN_SUBAGENT_TYPE,
         summary=f"Unknown subagent_type '{typed}'",
         message=f"No subagent profile found for '{typed}'.",
         advice=f"{hint}Available profiles: {', '.join(visible_ids)}.",
-    )
-
-
-def unknown_agent(typed: str, names: tuple[str, ...]) -> OhmError:
-    """No agent profile has this name (000)."""
-    return OhmError(
-        code=ErrorCode.UNKNOWN_SUBAGENT_TYPE,
-        message=f'Unknown profile: "{typed}". Available profiles: {", ".join(names) or "(none)"}',
     )
 
 
@@ -95,17 +89,6 @@ def busy(session_id: SessionId) -> OhmError:
         code=ErrorCode.SESSION_BUSY,
         message=f'Cannot resume: session "{session_id}" is still running. Wait for it to complete before resuming.',
     )
-
-
-def bad_cwd(cwd: Path | None) -> OhmError | None:
-    """What is wrong with the directory of an item as it is written (000)."""
-    if cwd is None:
-        return None
-    if not cwd.is_absolute():
-        return OhmError(code=ErrorCode.CWD_INVALID, message="cwd must be an absolute path")
-    if ".." in cwd.parts:
-        return OhmError(code=ErrorCode.CWD_INVALID, message="cwd must not contain '..' path segments")
-    return None
 
 
 def uncounted(backend: str) -> OhmError:

@@ -245,7 +245,7 @@ class RunGuard:
         item = self._plan.item
         if item.loop is not None:
             return ""
-        place = "the polling list of the subagent" if item.prepared is None else "subagents.loop.polling of ohm.json"
+        place = "the polling list of the subagent" if item.has_settings else "subagents.loop.polling of ohm.json"
         return f", or name a tool that is meant to repeat in {place}"
 
     def _check(self, exceeded: BudgetExceeded | None) -> None:

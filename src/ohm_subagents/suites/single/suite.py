@@ -204,8 +204,7 @@ def _prepared(order: _Order) -> Profile:
 def _item(order: _Order, again: Callable[[Task], bool], redaction: Redaction) -> StartItem:
     asked, settings = order.asked, order.settings
     return StartItem(
-        profile=asked.agent,
-        prepared=_prepared(order),
+        profile=_prepared(order),
         description=title_of(asked.task, redaction),
         prompt=asked.task,
         limits=limits_of(settings),

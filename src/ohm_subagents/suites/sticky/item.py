@@ -47,8 +47,7 @@ def start_item(context: SuiteContext, order: Order, state: str | None, redaction
     """Make the task; `state` is the session so far, empty if only the store knows it, None for a new session."""
     asked, options = order.asked, order.options
     return StartItem(
-        profile=asked.agent,
-        prepared=_prepared(order.agent, tools_of(order.agent.tools, context.host.active_tools())),
+        profile=_prepared(order.agent, tools_of(order.agent.tools, context.host.active_tools())),
         description=title_of(asked.task, redaction),
         prompt=asked.task,
         backend=options.backend,

@@ -1,1 +1,0 @@
-"""Parallel sub-agents with profiles, skills, files and resume (000)."""

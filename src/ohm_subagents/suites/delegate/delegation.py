@@ -1,0 +1,293 @@
+"""One call of `delegate_to_subagents`: its tasks as a command, and what is seen of them while it is carried out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.suite import (
+    AgentOptions,
+    Err,
+    ErrorCode,
+    Limits,
+    LoopPolicy,
+    OhmError,
+    Ok,
+    Refused,
+    RunStarted,
+    SessionId,
+    Start,
+    Started,
+    StartItem,
+    TaskSettled,
+    unusable_cwd,
+)
+from ohm_subagents.suites.delegate.attachments import preface
+from ohm_subagents.suites.delegate.details import SessionRun, Window, Windows
+from ohm_subagents.suites.delegate.inputs import MAX_TASKS
+from ohm_subagents.suites.delegate.live_window import LiveWindow
+from ohm_subagents.suites.delegate.outcome import LOOP, Ending, ending, failure, timed_out
+from ohm_subagents.suites.delegate.rules import conflict
+from ohm_subagents.suites.delegate.settings import load_settings, terminal_columns
+from ohm_subagents.suites.delegate.transcripts import resume_text
+from ohm_subagents.views import profile_summary
+
+if TYPE_CHECKING:
+    from ohm_subagents.suite import Event, Preface, Profile, Reply, Result, SuiteContext, Task, TaskId
+    from ohm_subagents.suites.delegate.agents import AgentRepository
+    from ohm_subagents.suites.delegate.inputs import DelegateFields, TaskFields
+    from ohm_subagents.suites.delegate.options import DelegateOptions
+    from ohm_subagents.suites.delegate.sessions import Sessions
+
+MAX_CONCURRENCY: Final = 4
+ABORT_ON: Final = (
+    ErrorCode.PROFILE_TOOLS_CONFLICT,
+    ErrorCode.PROFILE_SKILLS_CONFLICT,
+    ErrorCode.SESSION_NOT_FOUND,
+    ErrorCode.SESSION_BUSY,
+    ErrorCode.CWD_INVALID,
+    ErrorCode.PROFILE_ARGUMENT_REFUSED,
+)
+"""Errors that refuse the whole call; of several, the first of these is reported."""
+_DAY_MS: Final = 86_400_000
+_UNNAMED: Final = "sub-agent"
+
+
+@dataclass(kw_only=True)
+class SubAgent:
+    """One task of the call, from its place in the call to its end; a run of its session."""
+
+    fields: TaskFields
+    session_id: str
+    profile_name: str | None
+    window: LiveWindow
+    created_ms: int
+    ended: Ending = field(default_factory=lambda: Ending(status="running"))
+    is_known: bool = False
+    task_id: TaskId | None = None
+
+    def record(self) -> SessionRun:
+        """The run as it is kept, and as the host's log gets it."""
+        seen = self.window.window()
+        return SessionRun(
+            session_id=self.session_id,
+            task_name=self.fields.name,
+            prompt=self.fields.prompt,
+            status=self.ended.status,
+            messages=self.window.messages,
+            exit_code=self.ended.exit_code,
+            cwd=self.fields.cwd,
+            profile_name=self.profile_name,
+            model=seen.model,
+            stop_reason=self.ended.stop_reason,
+            error_message=self.ended.error_message,
+            started_at=self.created_ms,
+        )
+
+
+class Delegation:
+    """An observer of the tasks that the command starts. Sessions that are `busy` are those that somebody else uses."""
+
+    def __init__(
+        self,
+        asked: DelegateFields,
+        context: SuiteContext,
+        sessions: Sessions,
+        agents: AgentRepository,
+        options: DelegateOptions,
+        *,
+        busy: frozenset[str] = frozenset(),
+    ) -> None:
+        self._asked = asked
+        self._context = context
+        self._sessions = sessions
+        self._options = options
+        self._busy = busy
+        self._settings, _ = load_settings(context.place, columns=terminal_columns())
+        self._agents = agents
+        self._subagents: dict[str, SubAgent] = {}
+
+    async def command(self) -> Result[Start, OhmError]:
+        """Return the command for everything that is asked, or the error that refuses all of it."""
+        items = [await self._item(task) for task in self._asked.tasks]
+        errors = [item.refusal for item in items if item.refusal is not None]
+        fatal = (error for code in ABORT_ON for error in errors if error.code == code)
+        error = next(fatal, None)
+        return Ok(Start(items=tuple(items), parallel=True, limit=MAX_CONCURRENCY)) if error is None else Err(error)
+
+    async def _item(self, task: TaskFields) -> StartItem:
+        session_id, context, unusable = await self._session(task)
+        name = (task.profile if task.profile is not None else self._asked.profile) or ""
+        found = self._agents.find(name)
+        self._subagents.setdefault(session_id, self._subagent(task, session_id, name, found))
+        profile = self._profile(found, task, unusable)
+        return StartItem(
+            profile=profile.ok_value if isinstance(profile, Ok) else name,
+            refusal=profile.err_value if isinstance(profile, Err) else None,
+            description=task.name.strip() or _UNNAMED,
+            prompt=task.prompt,
+            backend=self._options.backend,
+            limits=self._limits(task),
+            loop=LoopPolicy(
+                identical_calls=self._settings.looping_tool_count,
+                alternations=0,
+                same_results=0,
+                steps=("stop",),
+                message=LOOP,
+            ),
+            is_one_shot=True,
+            cwd=None if task.cwd is None else Path(task.cwd),
+            preface=self._preface(task, context),
+            session_id=SessionId(session_id),
+            timeout_message=timed_out(task.timeout),
+        )
+
+    def _profile(
+        self, found: Result[Profile, OhmError], task: TaskFields, unusable: OhmError | None
+    ) -> Result[Profile, OhmError]:
+        """Return the profile of a task, complete; or the first error, `unusable` being that of its session."""
+        error = unusable or unusable_cwd(None if task.cwd is None else Path(task.cwd))
+        if isinstance(found, Ok):
+            error = conflict(found.ok_value) or error
+        if error is not None:
+            return Err(error)
+        if isinstance(found, Err):
+            return found
+        return self._agents.complete(found.ok_value, self._context.host.active_tools())
+
+    def _preface(self, task: TaskFields, context: str) -> Preface:
+        """Return the files of a task, read when its run begins, and the transcript that it continues."""
+        if not task.files:
+            return context
+        cwd, is_confined = Path(task.cwd or self._context.place.cwd), self._options.files_outside_cwd == "deny"
+        return partial(preface, task.attachments, context, cwd, is_confined=is_confined)
+
+    def _limits(self, task: TaskFields) -> Limits:
+        """The time that this suite has; besides, what the configuration says of every run, but not of silence."""
+        soft_ms, extend_ms = int(task.timeout * 1000), int(self._settings.extend_timeout_debounce_s * 1000)
+        said, long_ms = self._context.settings().limits, max(_DAY_MS, soft_ms + extend_ms)
+        return Limits(
+            soft_ms=soft_ms,
+            extend_ms=extend_ms,
+            extension="calls",
+            idle_ms=long_ms,
+            tool_ms=said.tool_ms or long_ms,
+            cap_ms=said.cap_ms or long_ms,
+        )
+
+    async def _session(self, task: TaskFields) -> tuple[str, str, OhmError | None]:
+        """The session of a task, what was said in it before, and what stands against going on with it."""
+        if task.resume is None:
+            return self._new_id(), "", None
+        runs = await self._sessions.find(task.resume)
+        if not runs:
+            why = "not found. The session may have expired or the ID is incorrect."
+            return task.resume, "", _cannot_resume(ErrorCode.SESSION_NOT_FOUND, task.resume, why)
+        use = self._use(task.resume, runs)
+        if use is not None:
+            return task.resume, "", _cannot_resume(ErrorCode.SESSION_BUSY, task.resume, use)
+        return task.resume, resume_text(runs), None
+
+    def _use(self, session_id: str, runs: tuple[SessionRun, ...]) -> str | None:
+        """Who else uses a session, if anybody does."""
+        if session_id in self._subagents:
+            return "is named by two tasks of this call. Resume it with one of them."
+        if session_id in self._busy or any(run.status == "running" for run in runs):
+            return "is still running. Wait for it to complete before resuming."
+        return None
+
+    def _new_id(self) -> str:
+        """16 hex digits that no other task of the call has."""
+        ids = (self._context.new_uuid().hex[:16] for _ in range(MAX_TASKS * MAX_TASKS))
+        return next(one for one in ids if one not in self._subagents)
+
+    def _subagent(self, task: TaskFields, session_id: str, name: str, found: Result[Profile, OhmError]) -> SubAgent:
+        profile = found.ok_value if name and isinstance(found, Ok) else None
+        agent = (profile and profile.agent) or AgentOptions()
+        window = Window(
+            name=task.name,
+            session_id=session_id,
+            profile_name=name or None,
+            profile_info=(name or None) if profile is None else profile_summary(profile),
+            timeout=task.timeout,
+            tool_count=_tool_count(name, profile, self._context.host.active_tools()),
+            file_count=len(task.files or ()),
+            provider=agent.provider,
+            model=agent.model,
+            thinking_level=agent.thinking,
+        )
+        return SubAgent(
+            fields=task,
+            session_id=session_id,
+            profile_name=name or None,
+            window=LiveWindow(
+                window,
+                prompt=task.prompt,
+                max_lines=self._settings.max_lines_per_window,
+                preview_width=self._settings.command_preview_width,
+                cwd=Path(task.cwd or self._context.place.cwd),
+                home=self._context.place.home,
+            ),
+            created_ms=self._context.clock(),
+        )
+
+    def notify(self, task: Task, event: Event) -> None:
+        """What happened to one of the tasks."""
+        subagent = self._subagents[task.session_id]
+        self._know(subagent, task.id)
+        subagent.window.add(event)
+        if isinstance(event, RunStarted):
+            subagent.window.change(started_at=self._context.clock())
+        elif isinstance(event, TaskSettled):
+            self._end(subagent, ending(task))
+
+    def _refuse(self, started: Started) -> None:
+        """The tasks that are not begun fail alone and at once, with a session of their own (000)."""
+        for subagent, reply in zip(self._subagents.values(), started.items, strict=True):
+            if isinstance(reply, Refused) and not subagent.is_known:
+                self._know(subagent, reply.task_id)
+                self._end(subagent, failure(reply.error))
+
+    def _know(self, subagent: SubAgent, task_id: TaskId | None) -> None:
+        if not subagent.is_known:
+            subagent.is_known, subagent.task_id = True, task_id
+            self._sessions.add(subagent.session_id, subagent)
+
+    def _end(self, subagent: SubAgent, ended: Ending) -> None:
+        subagent.ended = ended
+        subagent.window.change(
+            status=ended.status,
+            exit_code=ended.exit_code,
+            stop_reason=ended.stop_reason,
+            error_message=ended.error_message,
+            notes=(*subagent.fields.ignored, *ended.notes) or None,
+            completed_at=self._context.clock(),
+        )
+        self._sessions.persist(subagent.record())
+
+    def seen(self, reply: Reply) -> Windows:
+        """All sub-agents as they are now."""
+        if isinstance(reply, Started):
+            self._refuse(reply)
+        seen = tuple(subagent.window.window() for subagent in self._subagents.values())
+        return Windows(
+            windows=seen,
+            max_lines_per_window=self._settings.max_lines_per_window,
+            global_status="running" if any(window.status == "running" for window in seen) else "done",
+            session_ids=tuple(self._subagents),
+        )
+
+
+def _cannot_resume(code: ErrorCode, session_id: str, why: str) -> OhmError:
+    return OhmError(code=code, message=f'Cannot resume: session "{session_id}" {why}')
+
+
+def _tool_count(name: str, profile: Profile | None, parent_tools: tuple[str, ...]) -> int:
+    """How many tools a header tells of: those that are allowed, else the parent's."""
+    if profile is None:
+        return 0 if name else len(parent_tools)
+    if profile.tools.allowed is not None:
+        return len(profile.tools.allowed)
+    return len([tool for tool in parent_tools if tool not in profile.tools.denied])

@@ -1,0 +1,93 @@
+"""What the tools of this suite give to machines: camelCase, as 000 and its session entries have it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic.alias_generators import to_camel
+
+if TYPE_CHECKING:
+    from ohm_subagents.suite import JsonObject
+
+SessionStatus = Literal["running", "completed", "error"]
+
+
+class Wire(BaseModel):
+    """Written in camelCase, without the fields that say nothing."""
+
+    model_config = ConfigDict(
+        defer_build=True, frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+    )
+
+    def payload(self) -> JsonObject:
+        """As plain JSON."""
+        plain: JsonObject = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return plain
+
+
+class Line(Wire):
+    """A line of a window: what the sub-agent said, or a tool call."""
+
+    text: str
+    kind: Literal["text", "tool"] = "text"
+
+
+class Window(Wire):
+    """One sub-agent, live or over. Stamps are epoch milliseconds, `timeout` is in seconds.
+
+    `lines` are the newest ones, as many as a window shows; `all_messages` are all that are kept. `notes` say what was
+    not done as asked for, and why something failed where 000 fixes shorter words for it.
+    """
+
+    name: str
+    session_id: str
+    status: SessionStatus = "running"
+    lines: tuple[Line, ...] = ()
+    all_messages: tuple[Line, ...] = ()
+    exit_code: int | None = None
+    model: str | None = None
+    provider: str | None = None
+    thinking_level: str | None = None
+    stop_reason: str | None = None
+    error_message: str | None = None
+    profile_name: str | None = None
+    profile_info: str | None = None
+    started_at: int | None = None
+    completed_at: int | None = None
+    timeout: float = 600
+    todo_total: int | None = None
+    todo_completed: int | None = None
+    tool_count: int = 0
+    file_count: int = 0
+    notes: tuple[str, ...] | None = None
+
+
+class Windows(Wire):
+    """All sub-agents of one call, in the order of its tasks."""
+
+    windows: tuple[Window, ...]
+    max_lines_per_window: int
+    global_status: Literal["running", "done"]
+    session_ids: tuple[str, ...]
+
+
+class SessionRun(Wire):
+    """One run of a session: what is kept of it, and what a host's session entry of the type `pi-subagents` holds.
+
+    `prompt` is as it was given. `messages` are JSON objects as pi writes them: `role` (user, assistant, toolResult) and
+    `content`, a text or a list of parts (`text`, `thinking`, `toolCall` with `name` and `arguments`, `image`).
+    """
+
+    session_id: str
+    task_name: str
+    prompt: str
+    status: SessionStatus
+    messages: tuple[dict[str, JsonValue], ...] = ()
+    exit_code: int | None = None
+    cwd: str | None = None
+    profile_name: str | None = None
+    model: str | None = None
+    stop_reason: str | None = None
+    error_message: str | None = None
+    started_at: int = 0

@@ -1,0 +1,114 @@
+"""How a task of the engine ended, in the words of 000."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.suite import UNAVAILABLE, Cancelled, ErrorCode, plain_failure
+from ohm_subagents.suites.delegate.details import SessionRun, SessionStatus, Window, Windows
+from ohm_subagents.views import messages_of, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ohm_subagents.suite import KeptTask, OhmError, Task
+
+INTERRUPTED: Final = "Session was interrupted (main agent session ended unexpectedly)"
+LOOP: Final = "Loop detected: sub-agent is repeating the same tool calls"
+SPAWN_FAILED: Final = "Failed to spawn sub-agent process"
+ABORTED: Final = "Aborted before it was begun."
+_SHORTER: Final[Mapping[str, str]] = {
+    ErrorCode.REHYDRATED_INCOMPLETE: INTERRUPTED,
+    ErrorCode.LOOP_DETECTED: LOOP,
+    ErrorCode.COMMAND_UNUSABLE: SPAWN_FAILED,
+    ErrorCode.CWD_UNREADABLE: SPAWN_FAILED,
+}
+"""What 000 says of a failure, whatever else there is to say about it."""
+_WORDED: Final = frozenset({ErrorCode.UNKNOWN_SUBAGENT_TYPE, ErrorCode.UNKNOWN_SKILLS})
+"""Failures whose message has the words of 000 already, so that no advice may follow them."""
+_TIMED_OUT: Final = "Timed out after "
+
+
+def timed_out(timeout_s: float) -> str:
+    """What is said when a sub-agent has used up its time, whatever was added to it."""
+    return f"{_TIMED_OUT}{timeout_s:g}s. Consider resuming with a longer timeout."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What a window and a session entry say of a task as it is now."""
+
+    status: SessionStatus
+    exit_code: int | None = None
+    stop_reason: str | None = None
+    error_message: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def ending(task: Task) -> Ending:
+    """Completed, failed, or still at work."""
+    notes = tuple(diagnostic.message for diagnostic in task.diagnostics)
+    match task.status:
+        case "queued" | "running":
+            return Ending(status="running", notes=notes)
+        case "succeeded":
+            return Ending(status="completed", exit_code=0, stop_reason="stop", notes=notes)
+        case "cancelled":
+            outcome = task.runs[0].outcome if task.runs else None
+            why = outcome.reason if isinstance(outcome, Cancelled) else ABORTED
+            return Ending(status="error", exit_code=1, stop_reason="aborted", error_message=why, notes=notes)
+        case "failed":
+            return failure(task.error, notes=notes)
+
+
+def failure(error: OhmError | None, *, notes: tuple[str, ...] = ()) -> Ending:
+    """What became of a sub-agent that failed, or never began. What 000 cuts short is among the notes."""
+    if error is None or error.is_wordless:
+        return Ending(status="error", exit_code=_exit_code(error), stop_reason="error", notes=notes)
+    error = plain_failure(error, who="The sub-agent")
+    is_worded = error.code in _WORDED or error.message.startswith(_TIMED_OUT)
+    message = error.message if is_worded else str(error)
+    short = _SHORTER.get(error.code)
+    if short is not None:
+        more = error.advice if error.message == short else str(error)
+        message, notes = short, (*notes, *filter(None, (more,)))
+    code = 1 if is_worded else _exit_code(error)
+    return Ending(status="error", exit_code=code, stop_reason="error", error_message=message, notes=notes)
+
+
+def _exit_code(error: OhmError | None) -> int:
+    return 1 if error is None else error.exit_code or 1
+
+
+def kept_run(session_id: str, kept: KeptTask) -> SessionRun:
+    """A run that the engine's store has kept."""
+    task, ended = kept.task, ending(kept.task)
+    return SessionRun(
+        session_id=session_id,
+        task_name=task.assignment.description,
+        prompt=task.assignment.prompt,
+        status=ended.status,
+        messages=messages_of(kept.history, prompt=task.assignment.prompt),
+        exit_code=ended.exit_code,
+        model=None if task.route.model == UNAVAILABLE else task.route.model,
+        stop_reason=ended.stop_reason,
+        error_message=ended.error_message,
+        started_at=task.assignment.created_ms,
+    )
+
+
+def result_text(seen: Windows) -> str:
+    """One line a task, in the order of the call: how it ended, why, its session, its profile."""
+    return "\n".join(map(_result_line, seen.windows))
+
+
+def _result_line(window: Window) -> str:
+    name = " ".join(printable(window.name).split())
+    if window.status == "completed":
+        told = f"✓ {name}: completed"
+    else:
+        why = f" — {window.error_message}" if window.error_message else ""
+        told = f"✗ {name}: error{why}"
+    profile = f" ({window.profile_info})" if window.profile_info else ""
+    return f"{told} (session: {window.session_id}){profile}"
