@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 from pydantic_core import from_json
 
-from ohm_subagents.files import write_private
+from ohm_subagents.files import os_problem, write_private
 from ohm_subagents.suite import Err, Ok, Result, SessionId
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class StickySession:
         except FileNotFoundError:
             return Ok(None)
         except OSError as error:
-            return Err(f"The session file '{self.path}' cannot be read: {problem(error)}.")
+            return Err(f"The session file '{self.path}' cannot be read: {os_problem(error)}.")
         return Ok(written.decode("utf-8", "replace"))
 
     async def write(self, state: str) -> str | None:
@@ -56,7 +56,7 @@ class StickySession:
         try:
             await to_thread.run_sync(self._replace, state)
         except OSError as error:
-            return f"This turn cannot be kept in the session file '{self.path}': {problem(error)}."
+            return f"This turn cannot be kept in the session file '{self.path}': {os_problem(error)}."
         return None
 
     async def put_aside(self, state: str, now_ms: int) -> Result[Path, str]:
@@ -65,7 +65,7 @@ class StickySession:
         try:
             await to_thread.run_sync(self.path.replace, kept)
         except OSError as error:
-            return Err(f"The session file '{self.path}' cannot be put aside: {problem(error)}.")
+            return Err(f"The session file '{self.path}' cannot be put aside: {os_problem(error)}.")
         return Ok(kept)
 
     def _replace(self, state: str) -> None:
@@ -87,12 +87,6 @@ def _is_sound(state: str) -> bool:
         return isinstance(from_json(first), dict)
     except ValueError:
         return False
-
-
-def problem(error: OSError) -> str:
-    """Word an error as the end of a sentence."""
-    problem = error.strerror or type(error).__name__
-    return f"{problem[:1].lower()}{problem[1:]}"
 
 
 def _stem(agent: str, session_id: str) -> str:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from ohm_subagents.files import locked
+from ohm_subagents.files import locked, os_problem
 from ohm_subagents.suite import wait_or_abort
-from ohm_subagents.suites.sticky.sessions import problem
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -50,4 +49,4 @@ class Turns:
 
 
 def _unlocked(session: Path, reason: OSError) -> str:
-    return f"The session file '{session}' cannot be locked, so another process may use it too: {problem(reason)}."
+    return f"The session file '{session}' cannot be locked, so another process may use it too: {os_problem(reason)}."
