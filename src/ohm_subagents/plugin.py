@@ -4,6 +4,7 @@ from ohm_subagents._plugins.agent_choice import overriding_model, profile_key, t
 from ohm_subagents._plugins.context import BackendContext, Log
 from ohm_subagents._plugins.embedding import Host
 from ohm_subagents._plugins.event_loop import on_asyncio
+from ohm_subagents._plugins.fallback import INTERACTIVE_SDK, INTERACTIVE_SHELL
 from ohm_subagents._plugins.faults import kept as caught
 from ohm_subagents._plugins.finalization import DESCRIPTION as FINALIZE_DESCRIPTION
 from ohm_subagents._plugins.finalization import HANDED_IN as FINALIZE_HANDED_IN
@@ -31,6 +32,7 @@ from ohm_subagents._plugins.interfaces import (
 )
 from ohm_subagents._plugins.model_choice import ModelChoice
 from ohm_subagents._plugins.observer import Observer
+from ohm_subagents._plugins.options import validated as validated_options
 from ohm_subagents._plugins.preparation import READY_WITHIN_S, Preparing
 from ohm_subagents._plugins.profile_source import ProfileSource
 from ohm_subagents._plugins.provider_failures import (
@@ -120,6 +122,8 @@ __all__ = [
     "FINALIZE",
     "FINALIZE_DESCRIPTION",
     "FINALIZE_HANDED_IN",
+    "INTERACTIVE_SDK",
+    "INTERACTIVE_SHELL",
     "OHM_JSON",
     "READY_WITHIN_S",
     "THINKING_LEVELS",
@@ -232,5 +236,6 @@ __all__ = [
     "unknown_model",
     "unsupported_options",
     "unused_key",
+    "validated_options",
     "without_thinking",
 ]

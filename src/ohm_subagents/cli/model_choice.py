@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ohm_subagents._orchestrator.admission.model_order import configured_model
-from ohm_subagents._plugins.fallback import INTERACTIVE_SDK as IN_PROCESS
 from ohm_subagents.contract.result import Err, Ok
+from ohm_subagents.plugin import INTERACTIVE_SDK as IN_PROCESS
 
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.model_order import NamedModel
-    from ohm_subagents._plugins.model_choice import ModelChoice
     from ohm_subagents.config import LoadedConfig
     from ohm_subagents.contract import ModelPattern, Profile
+    from ohm_subagents.plugin import ModelChoice
 
 
 def backend_of(profile: Profile, loaded: LoadedConfig) -> str:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.fallback import INTERACTIVE_SDK as IN_PROCESS
-from ohm_subagents._plugins.fallback import INTERACTIVE_SHELL as SHELL
-from ohm_subagents._plugins.options import validated
 from ohm_subagents.cli.model_choice import backend_of, chosen_model, unclear_model
 from ohm_subagents.config import resolve_tools, standing
 from ohm_subagents.contract.result import Err
+from ohm_subagents.plugin import INTERACTIVE_SDK as IN_PROCESS
+from ohm_subagents.plugin import INTERACTIVE_SHELL as SHELL
+from ohm_subagents.plugin import validated_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_subagents import Ohm
-    from ohm_subagents._plugins.interfaces import BackendSpec
     from ohm_subagents.config import LoadedConfig
     from ohm_subagents.contract import Profile
+    from ohm_subagents.plugin import BackendSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ def unusable(spec: BackendSpec, ohm: Ohm) -> Obstacle | None:
     """Why a backend cannot be used: what is wrong with `subagents.backends.<id>`, without the value, which may be a
     secret; or what it lacks. It is no fault that nothing is said of a backend that nobody uses."""
     written = ohm.config.subagents.backends
-    options = validated(spec, written)
+    options = validated_options(spec, written)
     if isinstance(options, Err):
         return Obstacle(why=str(options.err_value), is_fault=spec.id in written)
     lacking = spec.lacks(options.ok_value, ohm.assembly.sources.env)
