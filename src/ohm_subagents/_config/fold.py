@@ -57,8 +57,8 @@ class Folded:
             counts = (merge.trusted if layer.is_trusted else merge.untrusted)(given, in_force)
             if counts != given:
                 place, origin = layer.place(path), self.places.get(path if said is not None else _general(path))
-                one = Refused(place=place, value=given, in_force=in_force, origin=str(origin or "default"))
-                refused[path] = place.diagnostic(merge.message(one))
+                one = Refused(value=given, in_force=in_force, origin=str(origin or "default"))
+                refused[path] = place.diagnostic(f"'{place.key}' {merge.refusal(one)}")
                 if counts != in_force:
                     met[path] = counts
         kept = without_values(layer, refused)

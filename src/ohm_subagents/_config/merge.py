@@ -7,17 +7,14 @@ trust only tightens; every other layer replaces what is below it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from pydantic import JsonValue
 
 from ohm_subagents._config.trust import COMMAND
 from ohm_subagents._config.values import shown, switch
-
-if TYPE_CHECKING:
-    from ohm_subagents._config.layers import Place
 
 Meet: TypeAlias = Callable[[JsonValue, JsonValue], JsonValue]
 """Return what counts of a project's value and the one in force."""
@@ -30,8 +27,6 @@ _NO_LIMIT: Final = Decimal("Infinity")
 class Refused:
     """A project's value that does not count, or not whole."""
 
-    place: Place
-    """Where it is written."""
     value: JsonValue
     """The value as it is written."""
     in_force: JsonValue
@@ -48,24 +43,14 @@ class Merge:
     """For a project that its user trusts."""
     untrusted: Meet
     """For one that its user does not trust."""
-    because: Callable[[Refused], str]
-    """Say why a value does not count, and what would help, after `'key' is value, which has no effect: `."""
+    refusal: Callable[[Refused], str]
+    """Say, after the key, why a value does not count, and what would help."""
     project: str
     """In the reference: what a project's file may do with the field."""
-    quotes: bool = True
-    """Quote the value in the diagnostic; False where it may hold a secret."""
     users_members: frozenset[str] = frozenset()
     """Keys of a mapping that no project sets."""
     is_ceiling: bool = False
     """Where nothing is in force, the value lowers what a profile's file says."""
-
-    def message(self, refused: Refused) -> str:
-        """Name the key and the value, and say why it has no effect."""
-        key = f"'{refused.place.key}'"
-        if self is USER_ONLY:
-            return f"{key} cannot be set by a project, and is ignored; set it in the user's file."
-        written = f"is {shown(refused.value)}" if self.quotes else "is given"
-        return f"{key} {written}, which has no effect: {self.because(refused)}."
 
 
 def backend_choices(*, is_trusted: bool) -> frozenset[str]:
@@ -137,11 +122,8 @@ def _backend(*, is_trusted: bool) -> Meet:
     return meet
 
 
-def _no_trust(_refused: Refused) -> str:
-    return (
-        "a project that is not trusted only tightens. To allow it, set it in the user's file, or trust the project "
-        f"('{COMMAND}')"
-    )
+def _void(because: Callable[[Refused], str]) -> Callable[[Refused], str]:
+    return lambda refused: f"is {shown(refused.value)}, which has no effect: {because(refused)}."
 
 
 def _too_high(refused: Refused) -> str:
@@ -152,42 +134,47 @@ def _off_below(refused: Refused) -> str:
     return "the default is false" if refused.origin == "default" else f"{refused.origin} says false"
 
 
-def _unless_trusted(
-    project: str, untrusted: Meet, *, quotes: bool = True, users_members: frozenset[str] = frozenset()
-) -> Merge:
-    return Merge(
-        trusted=_given,
-        untrusted=untrusted,
-        because=_no_trust,
-        project=f"{project}set it if trusted",
-        quotes=quotes,
-        users_members=users_members,
-    )
+_NOT_TRUSTED: Final = (
+    "a project that is not trusted only tightens. To allow it, set it in the user's file, or trust the project "
+    f"('{COMMAND}')"
+)
+
+
+def _given_in_vain(_refused: Refused) -> str:
+    return f"is given, which has no effect: {_NOT_TRUSTED}."
+
+
+def _unless_trusted(project: str, untrusted: Meet) -> Merge:
+    refusal = _void(lambda _refused: _NOT_TRUSTED)
+    return Merge(trusted=_given, untrusted=untrusted, refusal=refusal, project=f"{project}set it if trusted")
+
+
+def _always(project: str, meet: Meet, refusal: Callable[[Refused], str]) -> Merge:
+    return Merge(trusted=meet, untrusted=meet, refusal=refusal, project=project)
 
 
 REPLACE: Final = _unless_trusted("", _in_force)
 """A trusted project's value replaces the one in force; another says nothing. The policy of a field that names none."""
-USER_ONLY: Final = Merge(trusted=_in_force, untrusted=_in_force, because=_no_trust, project="not set it")
+USER_ONLY: Final = _always(
+    "not set it", _in_force, lambda _refused: "cannot be set by a project, and is ignored; set it in the user's file."
+)
 """No project sets it."""
-LOWEST: Final = Merge(trusted=_lower, untrusted=_lower, because=_too_high, project="lower it")
+LOWEST: Final = _always("lower it", _lower, _void(_too_high))
 """The lower number counts, of any project."""
-CEILING: Final = Merge(trusted=_lower, untrusted=_lower, because=_too_high, project="lower it", is_ceiling=True)
+CEILING: Final = replace(LOWEST, is_ceiling=True)
 """The same, and it is held against a profile's file as well."""
-LOWEST_COUNT: Final = Merge(
-    trusted=_lower_count,
-    untrusted=_lower_count,
-    because=lambda refused: f"{_too_high(refused)}, and not 0",
-    project="lower it, not to 0",
+LOWEST_COUNT: Final = _always(
+    "lower it, not to 0", _lower_count, _void(lambda refused: f"{_too_high(refused)}, and not 0")
 )
 """The lower count counts, of any project; 0 is the highest."""
-RULES: Final = Merge(trusted=_in_force, untrusted=_in_force, because=_no_trust, project="tighten it")
+RULES: Final = replace(REPLACE, project="tighten it")
 """Rules of several files that are joined when they are read (`permissions`, `tool_rules`)."""
-DENY_WINS: Final = Merge(trusted=_both, untrusted=_both, because=_off_below, project="switch it off")
+DENY_WINS: Final = _always("switch it off", _both, _void(_off_below))
 """Any project switches it off, none switches it on."""
 BACKEND: Final = Merge(
     trusted=_backend(is_trusted=True),
     untrusted=_backend(is_trusted=False),
-    because=lambda refused: backend_refusal(refused.value),
+    refusal=_void(lambda refused: backend_refusal(refused.value)),
     project="choose `none`, or `interactive-sdk` if trusted",
 )
 """One that the user has chosen, or one that a project of its trust may choose."""
@@ -199,7 +186,12 @@ OFF: Final = _unless_trusted("switch it off, or ", _both)
 """It is only switched off, unless the project is trusted."""
 INTERSECT: Final = _unless_trusted("leave some out, or ", _common)
 """What both lists name, unless the project is trusted."""
-OPTIONS: Final = _unless_trusted("", _in_force, quotes=False, users_members=frozenset({"delegate", "sticky"}))
+OPTIONS: Final = replace(
+    REPLACE,
+    refusal=_given_in_vain,
+    project="set it if trusted, but for `delegate` and `sticky`",
+    users_members=frozenset({"delegate", "sticky"}),
+)
 """Options of suites, which may hold secrets. Those of two suites say which files are read and written."""
 
 
