@@ -27,14 +27,19 @@ TASKS = json.dumps([{"name": "a", "prompt": "b"}]).encode()
         ((), b""),
         (("--help",), b""),
         (STAGED, b""),
-        (("run", "finder", "big", "--backend", "stage"), b""),
-        (("run", "nobody", "Grüße 世界"), b""),
-        (("run", "nobody", "a\udcff"), b""),
+        (("run", "nobody", "Grüße \udcff"), b""),
         (("run", "finder"), b""),
-        (("doctor",), b""),
-        (("config", "show", "--origin"), b""),
         (("profile", "new", "p"), b"\xff\xfe"),
-        (("delegate", "-"), TASKS),
+        *(
+            pytest.param(*call, marks=pytest.mark.slow)
+            for call in (
+                (("run", "finder", "big", "--backend", "stage"), b""),
+                (("run", "nobody", "世界"), b""),
+                (("doctor",), b""),
+                (("config", "show", "--origin"), b""),
+                (("delegate", "-"), TASKS),
+            )
+        ),
     ],
     ids=lambda value: " ".join(value).encode("ascii", "backslashreplace").decode() if isinstance(value, tuple) else "",
 )

@@ -14,12 +14,12 @@ from ohm_subagents.contract import Diagnostic
 
 COMMANDS = [
     ("run", "finder", "x"),
-    ("subagents",),
-    ("config", "show"),
-    ("doctor",),
     ("tasks",),
-    ("--version",),
     ("--help",),
+    *(
+        pytest.param(one, marks=pytest.mark.slow)
+        for one in (("subagents",), ("config", "show"), ("doctor",), ("--version",))
+    ),
 ]
 
 
@@ -82,7 +82,14 @@ def test_a_closed_standard_error_costs_no_answer(ohm_process) -> None:
     assert (done.returncode, done.stdout) == (0, "line one\n  line two\n")
 
 
-@pytest.mark.parametrize("command", [("run", "finder", "x"), ("subagents",), ("doctor",), ("call", "task", "{}")])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "finder", "x"),
+        ("call", "task", "{}"),
+        *(pytest.param(one, marks=pytest.mark.slow) for one in (("subagents",), ("doctor",))),
+    ],
+)
 def test_a_directory_that_was_removed_is_one_sentence(ohm_process, command) -> None:
     done = in_shell(ohm_process, f"mkdir gone; cd gone; rmdir ../gone; {shlex.join(ohm_process.command(*command))}")
     assert (done.returncode, done.stdout) == (2, "")

@@ -27,7 +27,7 @@ def test_an_example_prints_what_it_says(example, tmp_path, capfd):
 @pytest.mark.slow  # the page of the tutorial about backends runs the same kit
 def test_the_backend_example_obeys_the_law():
     example = next(path for path in EXAMPLES if path.stem == "05_backend")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(example)]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", str(example)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | HERMETIC)
 
     assert "12 passed" in done.stdout, done.stdout

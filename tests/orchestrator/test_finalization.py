@@ -292,7 +292,7 @@ async def refused(schema, result):
     return script.answers[0]
 
 
-@on_real_loops
+@pytest.mark.parametrize("anyio_backend", ["asyncio", pytest.param("trio", marks=pytest.mark.slow)])
 async def test_a_pattern_without_end_costs_its_answer_and_not_the_host(monkeypatch):
     monkeypatch.setattr(finalization, "_LIMITS", ProcessLimits(memory=1 << 30, seconds=1))
     assert "'result' cannot be held to its schema" in await refused(*ENDLESS[0])

@@ -70,7 +70,10 @@ async def test_the_first_piece_is_there_before_the_last_is_made(model: GgufModel
     assert generating() == []
 
 
-@pytest.mark.parametrize("ask", ["Search for 'proxy' in files.", "List the lines with TODO, at most five."])
+@pytest.mark.parametrize(
+    "ask",
+    ["Search for 'proxy' in files.", pytest.param("List the lines with TODO, at most five.", marks=pytest.mark.slow)],
+)
 async def test_arguments_of_a_tool_fit_its_schema(model: GgufModel, ask: str) -> None:
     offered = ModelRequestParameters(function_tools=[SEARCH], allow_text_output=False)
     response = await model.request([ModelRequest.user_text_prompt(ask)], None, offered)
@@ -80,6 +83,7 @@ async def test_arguments_of_a_tool_fit_its_schema(model: GgufModel, ask: str) ->
     assert Search.model_validate_json(call.args_as_json_str(), strict=True).mode in {"files", "lines"}
 
 
+@pytest.mark.slow
 async def test_a_tool_that_may_be_chosen_is_one_of_those_offered(model: GgufModel) -> None:
     offered = ModelRequestParameters(function_tools=[SEARCH, LIST], allow_text_output=False)
     response = await model.request([ModelRequest.user_text_prompt("List everything.")], None, offered)
@@ -101,6 +105,7 @@ async def test_a_structured_answer_is_the_expected_object(model: GgufModel) -> N
     assert result.output == City(name="Berlin", country="Germany")
 
 
+@pytest.mark.slow
 async def test_an_output_tool_gives_an_object_too(model: GgufModel) -> None:
     result = await Agent(model, output_type=ToolOutput(City)).run("I live in Berlin, in Germany.")
     assert isinstance(result.output, City)

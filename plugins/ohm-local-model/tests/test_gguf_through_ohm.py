@@ -63,6 +63,20 @@ class Extraction:
         return ToolResult(text="recorded", details={})
 
 
+async def test_a_task_reaches_the_file_of_its_model(gguf: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.gguf"
+    with gguf.open("rb") as whole:
+        damaged.write_bytes(whole.read(4096))
+    env = {"PI_CONFIG_DIR": str(tmp_path), "OHM_MODEL": f"gguf/{damaged}"}
+    async with Ohm.open(cwd=tmp_path, env=env, profiles=[EXTRACTOR], plugins=[Extraction()]) as ohm:
+        match await ohm.run("extractor", "I live in Berlin, in Germany."):
+            case Ok(envelope):
+                pytest.fail(str(envelope))
+            case Err(error):
+                assert "damaged.gguf could not be loaded" in error.message
+
+
+@pytest.mark.slow
 async def test_a_constrained_extraction_comes_back_through_a_task(gguf: Path, tmp_path: Path) -> None:
     extraction = Extraction()
     env = {"PI_CONFIG_DIR": str(tmp_path), "OHM_MODEL": f"gguf/{gguf}"}

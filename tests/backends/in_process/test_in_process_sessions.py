@@ -95,23 +95,23 @@ def last_of(calls: int, then: Stall | Status | Say):
 @pytest.mark.parametrize("end", [Status(500), Say("Done.")], ids=["failed", "answered"])
 async def test_the_checkpoints_of_a_long_run_are_few_and_the_last_has_everything(end: Status | Say) -> None:
     log = EventLog()
-    async with ModelServer(last_of(60, end)) as server, opened(acme(server)) as backend:
+    async with ModelServer(last_of(30, end)) as server, opened(acme(server)) as backend:
         await backend.run(request(child_tools=(LOOK,)), log)
     states = [checkpointed.state for checkpointed in log.of(Checkpointed)]
-    assert states[-1].count("in cap.py") == 60
+    assert states[-1].count("in cap.py") == 30
     assert sum(map(len, states)) < 6 * len(states[-1])
     assert len(set(states)) == len(states)
 
 
 async def test_a_run_that_is_cancelled_leaves_the_state_of_its_last_whole_turn() -> None:
     log = EventLog()
-    async with ModelServer(last_of(39, Stall())) as server, opened(acme(server)) as backend:
+    async with ModelServer(last_of(9, Stall())) as server, opened(acme(server)) as backend:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(backend.run, request(child_tools=(LOOK,)), log)
-            await server.until(lambda seen: len(seen.requests) == 40)
+            await server.until(lambda seen: len(seen.requests) == 10)
             tasks.cancel_scope.cancel()
         state = log.of(Checkpointed)[-1].state
-        assert state.count("in cap.py") == 39
+        assert state.count("in cap.py") == 9
 
 
 HALF_A_CALL = (

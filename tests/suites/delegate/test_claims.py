@@ -3,6 +3,7 @@
 import anyio
 import anyio.lowlevel
 import pytest
+from loops import slow_on_trio
 from session_resumer import opened, resumed, session_resumer
 
 pytestmark = pytest.mark.anyio
@@ -60,6 +61,7 @@ async def test_of_calls_that_resume_a_session_at_once_one_is_accepted(tmp_path):
     assert [locks(tmp_path)] == [[]]
 
 
+@slow_on_trio
 async def test_a_session_that_another_process_goes_on_with_is_free_when_that_is_over(tmp_path):
     session_id = await begun(tmp_path)
     with session_resumer(tmp_path, session_id) as process:
@@ -75,6 +77,7 @@ async def test_a_session_that_another_process_goes_on_with_is_free_when_that_is_
     assert output.details["runCount"] == 3
 
 
+@slow_on_trio
 async def test_a_process_that_is_killed_leaves_its_session_to_the_next(tmp_path):
     session_id = await begun(tmp_path)
     with session_resumer(tmp_path, session_id) as process:

@@ -4,6 +4,7 @@ import os
 import sys
 
 import pytest
+from loops import slow_on_trio
 
 from ohm_subagents import Ohm
 from ohm_subagents.testing import HERMETIC
@@ -89,6 +90,7 @@ def asked(place):
         ),
     ],
 )
+@slow_on_trio
 async def test_a_failure_is_told_in_the_words_of_001(asked, end, code, text, started):
     done, begun = await asked(end)
     assert done.text.startswith(text)
@@ -121,6 +123,7 @@ EXTENSIONS = {
 
 
 @pytest.mark.parametrize(("files", "told"), EXTENSIONS.values(), ids=EXTENSIONS)
+@slow_on_trio
 async def test_the_caller_reads_that_an_agent_had_no_tool(asked, place, files, told):
     for name, text in files.items():
         file = place / ".pi" / "agent" / "extensions" / name

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from loops import slow_on_trio
 from session_holder import session_holder
 from sticky_place import ASK, ID, files, found
 
@@ -43,6 +44,7 @@ async def ended(threads):
         await anyio.to_thread.run_sync(thread.join, 30)
 
 
+@slow_on_trio
 async def test_a_call_waits_for_the_agent_of_another_process_and_goes_on_where_that_ended(place, opened):
     with session_holder(place, ID) as process:
         async with opened() as ohm, anyio.create_task_group() as group:
@@ -56,6 +58,7 @@ async def test_a_call_waits_for_the_agent_of_another_process_and_goes_on_where_t
     assert locks(place) == []
 
 
+@slow_on_trio
 async def test_a_process_that_is_killed_leaves_its_session_to_the_next(place, opened):
     with session_holder(place, ID) as process:
         async with opened() as ohm, anyio.create_task_group() as group:
