@@ -18,9 +18,8 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
-from ohm_subagents.contract.finalization import FINALIZE, standing
+from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.run import OpenCall
-from ohm_subagents.contract.text_pieces import extended
 from ohm_subagents.contract.usage import NOTHING_USED, Usage
 
 MAX_EVENTS = 120
@@ -94,7 +93,7 @@ def reported(activity: Activity, event: Report, *, at_ms: int) -> Activity:  # n
             return changed(
                 activity,
                 progress_ms=at_ms,
-                said=extended(activity.said, piece),
+                said=_extended(activity.said, piece),
                 is_speaking=True,
                 events=(*activity.events, Recorded(at_ms=at_ms, event=event))[-activity.max_events :],
                 event_total=activity.event_total + 1,
@@ -122,7 +121,7 @@ def reported(activity: Activity, event: Report, *, at_ms: int) -> Activity:  # n
         case Checkpointed():
             return changed(activity, checkpoint=event.state)
         case Finalized():  # within its call: one that began since then has voided it
-            return changed(activity, progress_ms=at_ms, finalized=standing(event, activity.calls))
+            return changed(activity, progress_ms=at_ms, finalized=_valid(event, activity.calls))
         case AgentEnded():
             return changed(
                 activity,
@@ -142,3 +141,18 @@ def _called(activity: Activity, event: ToolStarted | ToolUpdated | ToolEnded, at
         event_total=activity.event_total + 1,
         calls=(*activity.calls, recorded)[-activity.max_events :],
     )
+
+
+def _extended(pieces: tuple[str, ...], piece: str) -> tuple[str, ...]:
+    """Add a piece; short ones are merged with those before, so that a long text is not copied for each word."""
+    kept = len(pieces)
+    while kept and len(pieces[kept - 1]) <= len(piece):
+        kept -= 1
+        piece = f"{pieces[kept]}{piece}"
+    return (*pieces[:kept], piece)
+
+
+def _valid(finalized: Finalized, calls: tuple[Recorded, ...]) -> Finalized | None:
+    """Return the answer unless another tool was called after its call: the order of the events is the rule."""
+    begun = (one.event.tool for one in reversed(calls) if isinstance(one.event, ToolStarted))
+    return finalized if next(begun, FINALIZE) == FINALIZE else None
