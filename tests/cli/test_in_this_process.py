@@ -123,7 +123,7 @@ def ohm_models():
 
 
 def test_a_plugin_is_found_on_the_import_path_of_its_command_alone(ohm, tmp_path) -> None:
-    assert "stage [loaded · ohm-cli-fixture 1.0]: ohm_backends\n" in ohm("plugins").stdout
+    assert "stage [loaded · ohm-cli-fixture 1.0]: ohm_backends, ohm_stores\n" in ohm("plugins").stdout
     other = tmp_path / "other"
     (other / "ohm_cli_fixture-2.0.dist-info").mkdir(parents=True)
     metadata = "Metadata-Version: 2.1\nName: ohm-cli-fixture\nVersion: 2.0\n"
