@@ -45,9 +45,7 @@ from ohm_subagents._plugins.provider_failures import (
     unknown_model,
     without_thinking,
 )
-from ohm_subagents._plugins.quoting import quoted, redacted
 from ohm_subagents._plugins.shared import SharedResource
-from ohm_subagents._plugins.suggestion import did_you_mean
 from ohm_subagents._plugins.suites import (
     EventHandler,
     Executor,
@@ -67,6 +65,7 @@ from ohm_subagents._plugins.unsupported_options import (
     missing_tools,
     unsupported_options,
 )
+from ohm_subagents._plugins.wording import did_you_mean, quoted, redacted
 from ohm_subagents._views.theme import Theme, View
 from ohm_subagents.contract import (
     THINKING_LEVELS,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.suggestion import did_you_mean
+from ohm_subagents._plugins.wording import did_you_mean
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS
 

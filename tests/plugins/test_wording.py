@@ -2,7 +2,7 @@
 
 import pytest
 
-from ohm_subagents._plugins.quoting import quoted
+from ohm_subagents._plugins.wording import quoted
 from ohm_subagents.backends.pi.failures import detail
 
 TOKEN = "ghp_" + "a1" * 20
