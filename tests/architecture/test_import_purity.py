@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 
 import public_doors
 import pytest
@@ -53,6 +54,7 @@ print(json.dumps({"modules": sorted(set(sys.modules) - before), "effects": effec
 DOORS = sorted({*public_doors.DOORS} - {"ohm_subagents.shell", "ohm_subagents.testing"})
 
 
+@cache
 def probe(module: str) -> dict[str, list[str]]:
     finished = subprocess.run(
         [sys.executable, "-B", "-c", PROBE, module], env=dict(os.environ), check=True, capture_output=True, text=True
