@@ -9,10 +9,10 @@ from contextlib import closing
 import pytest
 
 from ohm_subagents import Ohm
-from ohm_subagents.cli.tasks import Wanted, print_tasks
+from ohm_subagents.cli.tasks import print_tasks
 from ohm_subagents.config import OhmConfig
 from ohm_subagents.contract import Diagnostic, Err, ErrorCode, OhmError
-from ohm_subagents.store import MemoryStore
+from ohm_subagents.store import MemoryStore, TaskQuery
 from ohm_subagents.testing import HERMETIC
 
 
@@ -75,6 +75,5 @@ class Partial(MemoryStore):
 )
 async def test_a_task_that_a_store_cannot_read_is_told_of_once(capsys, diagnostics, told) -> None:
     store = Partial(lambda: 0, diagnostics=tuple(Diagnostic(subject="store", message=each) for each in diagnostics))
-    wanted = Wanted(status=None, profile=None, session=None, limit=5)
-    assert await print_tasks(wanted, store, OhmConfig(), as_json=False) == 0
+    assert await print_tasks(TaskQuery(), 5, store, OhmConfig(), as_json=False) == 0
     assert capsys.readouterr().err == told
