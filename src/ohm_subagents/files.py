@@ -10,7 +10,7 @@ from ohm_subagents._config.jsonc import KeyPath
 from ohm_subagents._config.layers import Layer
 from ohm_subagents._config.layers import Place as Location
 from ohm_subagents._config.layers import read_file as read_settings
-from ohm_subagents._config.regular_file import MAX_BYTES, is_one_place, read_regular
+from ohm_subagents._config.regular_file import MAX_BYTES, is_one_place, read_regular, write_private
 from ohm_subagents._config.trust import COMMAND as TRUST_COMMAND
 from ohm_subagents._config.trust import Covers
 from ohm_subagents._config.trust import everything as trust_everything
@@ -26,11 +26,10 @@ from ohm_subagents._profiles.fenced import Fenced as Document
 from ohm_subagents._profiles.fenced import problem as os_problem
 from ohm_subagents._profiles.fenced import read_fenced as read_document
 from ohm_subagents._profiles.fenced import split as split_front_matter
-from ohm_subagents._profiles.fresh import Fresh as TimedCache
+from ohm_subagents._profiles.timed_cache import TimedCache
 from ohm_subagents._profiles.trust import untrusted
 from ohm_subagents._profiles.yaml_text import YamlText, dump_yaml
 from ohm_subagents._surfaces.file_lock import claimed, locked
-from ohm_subagents._surfaces.private_file import write_private
 
 __all__ = [
     "MAX_BYTES",

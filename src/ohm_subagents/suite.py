@@ -7,7 +7,7 @@ progress and returns the result. What a suite reads from disk comes through `ohm
 """
 
 from ohm_subagents._config.tool_rules import has_tool
-from ohm_subagents._plugins.abort import either as wait_or_abort
+from ohm_subagents._plugins.abort import wait_or_abort
 from ohm_subagents._plugins.embedding import Host, WidgetPlacement
 from ohm_subagents._plugins.finalization import GUIDELINE as FINALIZE_GUIDELINE
 from ohm_subagents._plugins.finalization import finalize_tool
@@ -34,13 +34,11 @@ from ohm_subagents._plugins.suites import (
     ToolResult,
     ToolSuiteSpec,
 )
-from ohm_subagents._surfaces.arguments import complaint, shown
+from ohm_subagents._surfaces.arguments import WrongOptionError, complaint, shown, suite_options
 from ohm_subagents._surfaces.arguments import whole as whole_number
-from ohm_subagents._surfaces.plain_failure import plain_failure
-from ohm_subagents._surfaces.suite_options import WrongOptionError, suite_options
-from ohm_subagents._surfaces.title import title_of
 from ohm_subagents._surfaces.tool import followed
 from ohm_subagents._surfaces.tool import result_of as task_result
+from ohm_subagents._surfaces.wording import plain_failure, title_of
 from ohm_subagents.contract import (
     UNREADABLE_SESSION,
     Accepted,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import logging
 import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -45,6 +46,7 @@ def _doors_only(name, globals=None, locals=None, fromlist=(), level=0):
 def pytest_configure():
     sys.meta_path.insert(0, _Alias())
     builtins.__import__ = _doors_only
+    logging.getLogger(THEIRS).parent = logging.getLogger("ohm_subagents")  # where the player looks for warnings
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -34,7 +34,7 @@ from ohm_subagents._policy.entries import unmatched_agents, unmatched_backends, 
 from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._policy.sources import void_ceilings
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
-from ohm_subagents._profiles.fresh import Fresh
+from ohm_subagents._profiles.timed_cache import TimedCache
 from ohm_subagents._store import hooks as builtin_stores
 from ohm_subagents._store.hooks import open_store
 from ohm_subagents._surfaces import hooks as builtin_suites
@@ -237,7 +237,7 @@ class _BuiltinObservers:
 def assemble(sources: Sources) -> Assembly:
     """Load the configuration, register our own plugins, those given and those installed, read the profiles."""
     read = partial(read_trust, sources.cwd, config_dir(sources.env), is_given=sources.trusts)
-    trust = Fresh(read, sources.clock)
+    trust = TimedCache(read, sources.clock)
     loaded = load_config(cwd=sources.cwd, config=sources.config, env=sources.env, trusts=trust().covers)
     config = loaded.ok_value.config if isinstance(loaded, Ok) else OhmConfig()
     services = services_of(config.providers, sources.env)

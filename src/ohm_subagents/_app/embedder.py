@@ -12,6 +12,7 @@ from ohm_subagents.contract.usage import MOST
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ohm_subagents._app.assembly import Sources
     from ohm_subagents._orchestrator.observe.host_faults import HostFaults
     from ohm_subagents._plugins.embedding import Host, WidgetPlacement
     from ohm_subagents._plugins.suites import JsonObject
@@ -62,6 +63,15 @@ def steady(
         return own()
 
     return made
+
+
+def session_file(sources: Sources) -> Path | None:
+    """Return the file in which the host keeps the parent's session, if it keeps one; a host that raises has none."""
+    try:
+        return None if sources.host is None else sources.host.session_file()
+    except Exception:
+        sources.logger.exception("host.session_file", host=repr(sources.host))
+        return None
 
 
 class SteadyHost:

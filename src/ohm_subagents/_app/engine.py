@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from secrets import SystemRandom
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from ohm_subagents._app.assembly import system_clock
-from ohm_subagents._app.embedder import steady
+from ohm_subagents._app.embedder import session_file, steady
 from ohm_subagents._app.handle import Answers
 from ohm_subagents._app.host_events import HostEvents
+from ohm_subagents._app.known_secrets import KnownSecrets
 from ohm_subagents._app.mounting import mount_all, settings_of, taken_names
-from ohm_subagents._app.surroundings import Surroundings
 from ohm_subagents._orchestrator.new_ids import not_kept, trusted
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.run.throttle import Throttle
@@ -97,7 +98,7 @@ class Engine:
         self.assembly = assembly
         self._settings: dict[str, Settings] = {}
         self._reports: list[DiagnosticSource] = []
-        self._surroundings = Surroundings(assembly)
+        self._secrets = KnownSecrets(assembly)
         self.events = HostEvents(assembly.sources.logger)
         if assembly.catalog.new_tools:
             self.assembly = assembly = self._with_names_of_their_own(assembly, ours)
@@ -173,12 +174,12 @@ class Engine:
             host=HostDoor(
                 program=self._host_of(suite),
                 on=self.events.on,
-                session_file=self._surroundings.session_file,
+                session_file=partial(session_file, self.assembly.sources),
                 status=self._status,
                 active_tools=self.assembly.sources.parent_tools,
             ),
             wording=lambda tool, payload: self.assembly.host.tool_row(ToolRowRequest(tool=tool, payload=payload)),
-            redaction=self._surroundings.redaction,
+            redaction=self._secrets.redaction,
             memory=self._memories.setdefault(suite, {}),
             clock=self.assembly.sources.clock,
             new_uuid=self._new_uuid,

@@ -1,4 +1,4 @@
-"""Reading files of strangers."""
+"""Regular files: bounded reading of those that others may have put there, and private writing."""
 
 from __future__ import annotations
 
@@ -44,3 +44,13 @@ def is_one_place(first: Path, second: Path) -> bool:
 
 def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner may read; text that UTF-8 cannot encode becomes `?`. Raises `OSError`."""
+    with open(path, "wb", opener=_for_us_alone) as file:
+        file.write(text.encode("utf-8", "replace"))
+
+
+def _for_us_alone(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,4 +1,4 @@
-"""Waiting that somebody may break off."""
+"""Waiting that an event can end."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 
-async def either(wait: Callable[[], Awaitable[object]], abort: anyio.Event | None) -> bool:
-    """Wait until `wait` returns or `abort` is set; says whether it was `abort`."""
+async def wait_or_abort(wait: Callable[[], Awaitable[object]], abort: anyio.Event | None) -> bool:
+    """Wait until `wait` returns or `abort` is set; return True if it was `abort`."""
     if abort is None:
         await wait()
         return False

@@ -1,10 +1,11 @@
-"""Sentences about wrong arguments."""
+"""Sentences about wrong arguments of tools and wrong options of suites."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Final
 
+from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from ohm_subagents.contract.text import encodable
@@ -12,7 +13,10 @@ from ohm_subagents.contract.text import encodable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pydantic import JsonValue
     from pydantic_core import ErrorDetails
+
+    from ohm_subagents._plugins.interfaces import OptionsT
 
 _OWN: Final = "not_"
 """The prefix of the error types of a suite's own checks, whose message says what is allowed."""
@@ -51,3 +55,20 @@ def whole(value: object) -> object:
     if value is None or (isinstance(number, int) and not isinstance(number, bool)):
         return number
     raise PydanticCustomError("not_whole", "a whole number")
+
+
+class WrongOptionError(ValueError):
+    """An option is wrong; the message is one sentence."""
+
+
+def suite_options(shape: type[OptionsT], given: Mapping[str, JsonValue], *, suite: str) -> OptionsT:
+    """Validate the options. Raises `WrongOptionError` about the first that is wrong."""
+    try:
+        return shape.model_validate(given)
+    except ValidationError as invalid:
+        first = invalid.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        known = ", ".join(field.alias or name for name, field in shape.model_fields.items())
+        otherwise = first["msg"].removeprefix("Input should be ")
+        wrong = complaint(first, allowed={"extra_forbidden": f"the keys {known}"}, otherwise=otherwise)
+        raise WrongOptionError(f"'suiteOptions.{suite}.{key}' {wrong}".rstrip(".")) from None

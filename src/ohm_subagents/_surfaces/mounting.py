@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.faults import described
 from ohm_subagents._plugins.hookspecs import PROJECT
-from ohm_subagents._surfaces.checked_arguments import checking_tool
+from ohm_subagents._surfaces.arguments import WrongOptionError
 from ohm_subagents._surfaces.redacting import redacting_context, redacting_tool
-from ohm_subagents._surfaces.suite_options import WrongOptionError
+from ohm_subagents._surfaces.tool import failed
 from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from ohm_subagents._plugins.suites import SuiteContext, Tool, ToolSuiteSpec
+    from ohm_subagents._plugins.suites import SuiteContext, Tool, ToolCall, ToolResult, ToolSuiteSpec
 
 
 logger = logging.getLogger(PROJECT)
@@ -87,9 +88,9 @@ def _built(
 ) -> tuple[Tool, ...]:
     try:
         if not is_redacted:
-            return tuple(checking_tool(tool) for tool in spec.build(context))
+            return tuple(_checking_tool(tool) for tool in spec.build(context))
         built = spec.build(redacting_context(context))
-        return tuple(redacting_tool(checking_tool(tool), context.redaction) for tool in built)
+        return tuple(redacting_tool(_checking_tool(tool), context.redaction) for tool in built)
     except KeyboardInterrupt:
         raise
     except BaseException as exc:  # plugin collection: a suite that cannot be built costs its own tools
@@ -98,6 +99,23 @@ def _built(
         message = f"Tool suite '{spec.name}' could not be built: {why}."
         diagnostics.append(Diagnostic(subject=spec.name, message=message, severity="error"))
         return ()
+
+
+def _checking_tool(tool: Tool) -> Tool:
+    """Return the tool with arguments checked before a call; a tool that checks them itself stays as it is."""
+    if tool.checks_arguments:
+        return tool
+
+    async def execute(call: ToolCall) -> ToolResult:
+        from ohm_subagents._plugins.fit import misfit  # noqa: PLC0415  slow, and needed by plugins only
+
+        wrong = misfit(call.arguments, tool.input_schema, name="arguments")
+        if wrong is None:
+            return await tool.execute(call)
+        error = OhmError(code=ErrorCode.INVALID_TOOL_ARGUMENTS, message=f"Tool '{tool.name}' was not called: {wrong}")
+        return failed(tool, error)
+
+    return replace(tool, execute=execute)
 
 
 def _unknown(name: str, specs: Mapping[str, ToolSuiteSpec]) -> Diagnostic:

@@ -4,10 +4,10 @@ import pytest
 
 from ohm_subagents._config.env import agent_dir
 from ohm_subagents._config.trust import everything
-from ohm_subagents._profiles.fresh import Fresh
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import Profile, ToolPolicy
+from ohm_subagents.files import TimedCache
 from ohm_subagents.suite import Place
 from ohm_subagents.suites.delegate.agents import AgentRepository, load_agents, parse_agent_profile
 
@@ -327,7 +327,7 @@ def test_what_takes_long_to_read_is_fresh_when_it_is_there():
         reads += 1
         return reads
 
-    kept = Fresh(read, lambda: now)
+    kept = TimedCache(read, lambda: now)
     assert [kept(), kept()] == [1, 1]
     now += 5000
     assert kept() == 2

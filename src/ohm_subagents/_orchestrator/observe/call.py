@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.abort import either
+from ohm_subagents._plugins.abort import wait_or_abort
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -43,7 +43,7 @@ class Call:
 
     async def wait(self, until: Callable[[], Awaitable[object]]) -> bool:
         """Wait until `until` returns or the caller aborts; return True in the second case."""
-        return await either(until, self._abort)
+        return await wait_or_abort(until, self._abort)
 
 
 class _ProgressObserver:

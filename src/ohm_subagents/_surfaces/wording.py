@@ -1,14 +1,22 @@
-"""Failures for a caller who does not know the id of the task."""
+"""Texts about a task for a caller who does not know its id: its description in one line, and its failure."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from ohm_subagents._views.redaction import Redaction
     from ohm_subagents.contract.errors import OhmError
 
+MAX_CHARS: Final = 60
 _BACKEND = "backend failed: "
+
+
+def title_of(task: str, redaction: Redaction) -> str:
+    """Return the first line of a task, at most `MAX_CHARS`; redacted first, since half a secret is not recognised."""
+    first_line, *_ = redaction.text(task).strip().split("\n")
+    return first_line if len(first_line) <= MAX_CHARS else f"{first_line[: MAX_CHARS - 1]}…"
 
 
 def plain_failure(error: OhmError, *, who: str) -> OhmError:

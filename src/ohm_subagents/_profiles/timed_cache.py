@@ -13,7 +13,7 @@ FRESH_MS: Final = 5000
 T = TypeVar("T")
 
 
-class Fresh(Generic[T]):
+class TimedCache(Generic[T]):
     """Call it for what `read` returned at most five seconds ago; a clock that was put back counts as later."""
 
     def __init__(self, read: Callable[[], T], now: Clock) -> None:
