@@ -6,7 +6,7 @@ import pytest
 from acting import ActingBackend
 
 from ohm_subagents import ErrorCode, LoopPolicy, Ohm
-from ohm_subagents.contract import Checkpointed, Start, StartItem, TextDelta, ToolEnded, ToolStarted
+from ohm_subagents.contract import Checkpointed, Overrides, Start, StartItem, TextDelta, ToolEnded, ToolStarted
 from ohm_subagents.plugin import Capability
 from ohm_subagents.testing import HERMETIC
 
@@ -58,7 +58,7 @@ class Run:
 async def played(run, *, loop=None, capabilities=frozenset(Capability)):
     """The task that `run` became, and its envelope."""
     backend = ActingBackend(run.act, capabilities=capabilities)
-    item = StartItem(profile="finder", description="d", prompt="p", loop=loop)
+    item = StartItem(profile="finder", description="d", prompt="p", overrides=Overrides(loop=loop))
     async with Ohm.open(env=HERMETIC, config={"subagentBackend": "acting"}, plugins=[backend]) as ohm:
         reply = await ohm._engine.orchestrator.execute(Start(items=(item,)))
         return reply.items[0].task, ohm.envelope(reply.items[0].task.id)

@@ -1,12 +1,15 @@
 """A tool suite without tools, for tests of what every suite gets of the engine."""
 
 from contextlib import asynccontextmanager
+from dataclasses import fields as dataclass_fields
 from itertools import count
 
 from ohm_subagents import Ohm
-from ohm_subagents.contract import StartItem
+from ohm_subagents.contract import Overrides, Session, StartItem
 from ohm_subagents.plugin import ToolSuiteSpec, hookimpl
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step
+
+_OF_OVERRIDES = frozenset(field.name for field in dataclass_fields(Overrides))
 
 
 class Surface:
@@ -51,5 +54,10 @@ async def mounted(*steps, backend=None, plugins=(), config=None, surface=None, *
 
 
 def item(prompt="p", **fields):
-    """What a suite asks for."""
-    return StartItem(**{"profile": "finder", "description": "d", "prompt": prompt, **fields})
+    """What a suite asks for; `overrides` and the `session` by the names of their fields."""
+    own = {name: fields.pop(name) for name in _OF_OVERRIDES if name in fields}
+    if "session_id" in fields:
+        named = {name: fields.pop(name) for name in ("resumes", "checkpoint") if name in fields}
+        fields["session"] = Session(id=fields.pop("session_id"), **named)
+    given = {"profile": "finder", "description": "d", "prompt": prompt, "overrides": Overrides(**own)}
+    return StartItem(**{**given, **fields})

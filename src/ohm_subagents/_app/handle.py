@@ -12,6 +12,7 @@ from ohm_subagents._views.projection import project_sent, project_task
 from ohm_subagents.contract.commands import (
     Accepted,
     Missing,
+    Overrides,
     Refused,
     Rejected,
     Reply,
@@ -36,29 +37,16 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.orchestrator import Orchestrator
     from ohm_subagents.contract.envelope import Envelope
     from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.limits import Limits, LoopPolicy
     from ohm_subagents.contract.task import Task
 
 
-def start_item(
-    profile: str,
-    prompt: str,
-    *,
-    description: str | None,
-    model: str | None,
-    backend: str | None,
-    limits: Limits | None,
-    loop: LoopPolicy | None,
-) -> StartItem:
-    """An item as a program starts it; without a description it is called by the first line of its prompt."""
+def start_item(profile: str, prompt: str, *, description: str | None, overrides: Overrides) -> StartItem:
+    """Make the item of a program; without a description it is called by the first line of its prompt."""
     return StartItem(
         profile=profile,
         prompt=prompt,
         description=f"{prompt}".strip().partition("\n")[0][:72] if description is None else description,
-        model=model,
-        backend=backend,
-        limits=limits,
-        loop=loop,
+        overrides=overrides,
     )
 
 

@@ -20,7 +20,7 @@ from ohm_subagents._plugins.suites import UNMOUNTED, ToolCall, ToolResult
 from ohm_subagents._surfaces.live_ui import LiveUi
 from ohm_subagents._surfaces.tool import as_json, guarded, unknown_tool
 from ohm_subagents._views.theme import PLAIN
-from ohm_subagents.contract.commands import Start
+from ohm_subagents.contract.commands import Overrides, Start
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -235,9 +235,8 @@ class Ohm:
         Nothing is lost then: `error.task_id` names the task, and `task(...)` and `envelope(...)` hold what it did.
         `limits` and `loop` are about each run of this task; `budget` is for it and all that it starts.
         """
-        item = start_item(
-            profile, prompt, description=description, model=model, backend=backend, limits=limits, loop=loop
-        )
+        overrides = Overrides(model=model, backend=backend, limits=limits, loop=loop)
+        item = start_item(profile, prompt, description=description, overrides=overrides)
         match one_item(await self._engine.orchestrator.execute(Start(items=(item,), budget=budget), observer=observer)):
             case Ok(task):
                 return self._engine.answers.of(task)
@@ -260,9 +259,8 @@ class Ohm:
 
         A refused start gives a handle too; its `wait` answers why. The task is cancelled when this `Ohm` closes.
         """
-        item = start_item(
-            profile, prompt, description=description, model=model, backend=backend, limits=limits, loop=loop
-        )
+        overrides = Overrides(model=model, backend=backend, limits=limits, loop=loop)
+        item = start_item(profile, prompt, description=description, overrides=overrides)
         command = Start(items=(item,), background=True, by_program=True, budget=budget)
         started = one_item(await self._engine.orchestrator.execute(command))
         return Handle(self._engine.orchestrator, started, self._engine.answers)

@@ -150,8 +150,9 @@ class RunningTasks:
         former = self._newest(admitted.item) if former is None else former
         if former is not None:
             task = continuing(task, former)
-        if admitted.item.resumes and admitted.item.checkpoint is not None:
-            task = replace(task, activity=replace(task.activity, checkpoint=admitted.item.checkpoint))
+        session = admitted.item.session
+        if session is not None and session.resumes and session.checkpoint is not None:
+            task = replace(task, activity=replace(task.activity, checkpoint=session.checkpoint))
         live = LiveTask(self._record(task, admitted, observers), admitted, caller=caller)
         self._live[task_id] = live
         if parent is None:
@@ -164,7 +165,7 @@ class RunningTasks:
         """Return the record of a new task, which is redacted if its item wants that."""
         item, redactor = plan.item, None
         if item.redaction is not None:
-            is_kept = not item.is_one_shot or item.session_id is not None or plan.profile.finalize is not None
+            is_kept = not item.is_one_shot or item.session is not None or plan.profile.finalize is not None
             redactor = EventRedactor(item.redaction, keeps_state=is_kept)
             task = redacted_task(task, item.redaction)
         notified = Observers(observers, self._logger, self._faults)
@@ -176,15 +177,15 @@ class RunningTasks:
 
     def _newest(self, item: StartItem) -> Task | None:
         """Return the newest stored task of the session that an item continues, if any has run."""
-        if item.session_id is None or not item.resumes:
+        if item.session is None or not item.session.resumes:
             return None
-        ran = [task.id for task in self._store.session(item.session_id) if task.runs]
+        ran = [task.id for task in self._store.session(item.session.id) if task.runs]
         found = self._store.get(ran[-1]) if ran else None
         return found.ok_value if isinstance(found, Ok) else None
 
     def _stored(self, refused: Refused) -> Refused:
         """Store an item that was never admitted as a failed task, if it names a session: reading that shows it."""
-        if refused.item.session_id is None:
+        if refused.item.session is None:
             return refused
         given = self._new_id()
         if isinstance(given, Err):

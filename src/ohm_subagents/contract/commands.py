@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import SessionId, TaskId
@@ -22,6 +22,37 @@ WaitStatus = Literal["completed", "timeout", "aborted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides:
+    """The choices of one call, in place of those of the profile and of the configuration; None leaves one to them."""
+
+    model: str | None = None
+    """A model pattern, as the caller typed it."""
+    backend: str | None = None
+    """The id of a backend."""
+    limits: Limits | None = None
+    """Limits of each run of the task."""
+    loop: LoopPolicy | None = None
+    """When a run of the task goes in circles."""
+    cwd: Path | None = None
+    """The directory of the task: an absolute path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """The session that a task is to be in."""
+
+    id: SessionId
+    """Its id; no other session has it."""
+    resumes: bool = False
+    """Continue from the newest task of the session."""
+    checkpoint: str | None = None
+    """Continue from this state instead, of a session whose state the caller keeps."""
+
+
+NO_OVERRIDES: Final = Overrides()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StartItem:
     """One task to start.
 
@@ -30,17 +61,14 @@ class StartItem:
             ohm.json hold for an id, and for a profile that belongs to a suite (`Profile.suite`).
         description: what the task is called.
         prompt: the text for the subagent.
-        model, backend, limits, loop, cwd: this call's choice in place of the configured one.
+        overrides: the choices of this call.
         invocation: the kind of tool that asks.
         is_one_shot: no follow-up is expected; true for each of several items.
         preface: text that precedes the prompt of the first run.
-        session_id: the session of the task; None for a new one.
-        resumes: continue the session from its newest task.
-        checkpoint: continue from this state instead, of a session whose state the caller keeps.
+        session: the session of the task; None for a new one.
         refusal: the error by which a suite refuses the item; one with a session is kept as a failed task.
         timeout_message: the message of a failure by timeout.
         again: asked after each run of the prompt whether to run it once more from the beginning.
-        corrections: how often a subagent may be asked for an answer that its profile demands and that is missing.
         redaction: applied to every text of the task before it is recorded or shown, when it is whole. The state of
             the conversation is not redacted; a one-shot stores none unless it has a session or must finalize.
     """
@@ -48,21 +76,14 @@ class StartItem:
     profile: str | Profile
     description: str
     prompt: str
-    model: str | None = None
-    backend: str | None = None
-    limits: Limits | None = None
-    loop: LoopPolicy | None = None
+    overrides: Overrides = NO_OVERRIDES
     invocation: Invocation = "task-routed"
     is_one_shot: bool = False
-    cwd: Path | None = None
     preface: Preface = ""
-    session_id: SessionId | None = None
+    session: Session | None = None
     refusal: OhmError | None = None
     timeout_message: str = ""
     again: Callable[[Task], bool] | None = None
-    corrections: int = 2
-    resumes: bool = False
-    checkpoint: str | None = None
     redaction: Redactor | None = field(default=None, repr=False)
 
     @property

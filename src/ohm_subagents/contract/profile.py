@@ -88,6 +88,8 @@ class Profile:
     """How a coding agent is started for it; None for a profile of the roster."""
     finalize: Literal["required"] | None = None
     """An answer counts only if it is handed in by the tool `subagent_finalize`."""
+    corrections: int = 2
+    """How often a run may be asked for the answer that it has not handed in."""
     result_schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
     """The JSON schema of the result that is handed in; without one it is a text."""
     notes: tuple[str, ...] = ()

@@ -27,12 +27,12 @@ def plan_all(
     claimed: set[SessionId] = set()
 
     def in_a_free_session(planned: Result[Plan, Refused]) -> Result[Plan, Refused]:
-        if isinstance(planned, Err) or (session := planned.ok_value.item.session_id) is None:
+        if isinstance(planned, Err) or (session := planned.ok_value.item.session) is None:
             return planned
         admitted = planned.ok_value
-        if session in claimed or is_busy(session):
-            return Err(Refused(item=admitted.item, profile=admitted.profile.id, error=refusals.busy(session)))
-        claimed.add(session)
+        if session.id in claimed or is_busy(session.id):
+            return Err(Refused(item=admitted.item, profile=admitted.profile.id, error=refusals.busy(session.id)))
+        claimed.add(session.id)
         return planned
 
     items = command.items

@@ -15,7 +15,7 @@ from ohm_subagents._plugins.suites import named_tools
 from ohm_subagents._policy.allowance import RunLimits, run_limits
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
-from ohm_subagents.contract.commands import Send, StartItem
+from ohm_subagents.contract.commands import Overrides, Send, StartItem
 from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -138,9 +138,10 @@ class AdmissionContext:
     def limits(self, profile: Profile, item: StartItem) -> Result[RunLimits, OhmError]:
         """What the run of an item may take."""
         resolved = self.resolved(profile, item)
-        if item.limits is None and item.loop is None:
+        asked = item.overrides
+        if asked.limits is None and asked.loop is None:
             return resolved.limits
-        return run_limits(profile, resolved.own, self.config, limits=item.limits, loop=item.loop)
+        return run_limits(profile, resolved.own, self.config, limits=asked.limits, loop=asked.loop)
 
     def caller(self, max_depth: int | None = None) -> CallContext:
         """Return the context of the code that calls: its task's, else that of a program, under the configured budget.
@@ -169,10 +170,9 @@ class AdmissionContext:
         return StartItem(
             profile=found.ok_value if asked.suite and isinstance(found, Ok) else asked.profile,
             refusal=found.err_value if isinstance(found, Err) else None,
-            cwd=None if asked.cwd is None else Path(asked.cwd),
             description=asked.description,
             prompt=command.prompt,
-            backend=next(same, None),
+            overrides=Overrides(backend=next(same, None), cwd=None if asked.cwd is None else Path(asked.cwd)),
             redaction=command.redaction,
         )
 

@@ -87,7 +87,8 @@ def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = Non
     def refused(error: OhmError) -> Err[Refused]:
         return Err(Refused(item=item, error=error, profile=profile.id, invocation=item.invocation))
 
-    resolved, cwd = context.resolved(profile, item), item.cwd or context.cwd
+    resolved, asked = context.resolved(profile, item), item.overrides
+    cwd = asked.cwd or context.cwd
     if profile.feature is not None and not context.config.features.is_on(profile.feature):
         return refused(refusals.feature_off(profile.id, profile.feature))
     tools, allowed = resolved.tools, context.limits(profile, item)
@@ -103,10 +104,10 @@ def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = Non
     )
     if isinstance(verdict, Err):
         return refused(verdict.err_value)
-    model = named_model(item.model, profile, resolved.own, context.config.subagents.model)
+    model = named_model(asked.model, profile, resolved.own, context.config.subagents.model)
     if isinstance(model, Err):
         return refused(model.err_value)
-    backend = item.backend or backend_of(profile, resolved.own, context.config)
+    backend = asked.backend or backend_of(profile, resolved.own, context.config)
     spec = context.backends.get(backend)
     unfinal = resolved.fault or unsupported(profile, spec)
     if unfinal is not None:
@@ -119,7 +120,7 @@ def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = Non
             spec=RunSpec(
                 profile=profile,
                 description=item.description,
-                instructions=resolved.instructions if item.cwd is None else instructions(profile, item.cwd),
+                instructions=resolved.instructions if asked.cwd is None else instructions(profile, asked.cwd),
                 cwd=cwd,
                 tools=_with_finalize(profile, tools.ok_value.names),
                 tools_are_bounded=tools.ok_value.are_bounded,
@@ -156,9 +157,11 @@ def _profile_of(item: StartItem, prompt: str, context: AdmissionContext) -> Resu
     unusable = _wordless(item, prompt) or _mistyped(item)
     if unusable is not None:
         return Err(Refused(item=item, error=unusable))
-    refusal = item.refusal or unusable_cwd(item.cwd)
+    refusal = item.refusal or unusable_cwd(item.overrides.cwd)
     found = context.find(item.profile) if refusal is None else Err(refusal)
-    return found.map_err(lambda error: Refused(item=item, error=error, profile=context.known_id(item.profile)))
+    if isinstance(found, Err):
+        return Err(Refused(item=item, error=found.err_value, profile=context.known_id(item.profile)))
+    return found
 
 
 def _with_finalize(profile: Profile, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -175,7 +178,8 @@ def _wordless(item: StartItem, prompt: str) -> OhmError | None:
 
 def _mistyped(item: StartItem) -> OhmError | None:
     """What the program gave in place of `Limits` or a `LoopPolicy`."""
-    return refusals.mistyped("limits", item.limits, Limits) or refusals.mistyped("loop", item.loop, LoopPolicy)
+    asked = item.overrides
+    return refusals.mistyped("limits", asked.limits, Limits) or refusals.mistyped("loop", asked.loop, LoopPolicy)
 
 
 def _is_text(value: object) -> bool:
@@ -195,7 +199,7 @@ def refused_task(task_id: TaskId, refused: Refused, now_ms: int) -> Task:
     profile = refused.profile or item.profile_id
     return Task(
         id=task_id,
-        session_id=item.session_id or _own_session(task_id),
+        session_id=_session_of(item, task_id),
         assignment=Assignment(
             profile=profile,
             name=profile,
@@ -204,7 +208,7 @@ def refused_task(task_id: TaskId, refused: Refused, now_ms: int) -> Task:
             invocation=item.invocation,
             backend=UNAVAILABLE,
             created_ms=now_ms,
-            cwd=None if item.cwd is None else str(item.cwd),
+            cwd=None if item.overrides.cwd is None else str(item.overrides.cwd),
         ),
         activity=Activity(),
         route=Route(runtime=UNAVAILABLE, route=UNAVAILABLE),
@@ -213,8 +217,8 @@ def refused_task(task_id: TaskId, refused: Refused, now_ms: int) -> Task:
     )
 
 
-def _own_session(task_id: TaskId) -> SessionId:
-    return SessionId(f"session_{task_id.removeprefix('task_')}")
+def _session_of(item: StartItem, task_id: TaskId) -> SessionId:
+    return SessionId(f"session_{task_id.removeprefix('task_')}") if item.session is None else item.session.id
 
 
 def new_task(task_id: TaskId, admitted: Plan, now_ms: int, *, parent: TaskId | None) -> Task:
@@ -222,7 +226,7 @@ def new_task(task_id: TaskId, admitted: Plan, now_ms: int, *, parent: TaskId | N
     item = admitted.item
     return Task(
         id=task_id,
-        session_id=item.session_id or _own_session(task_id),
+        session_id=_session_of(item, task_id),
         assignment=Assignment(
             profile=admitted.profile.id,
             name=admitted.profile.name,
@@ -233,7 +237,7 @@ def new_task(task_id: TaskId, admitted: Plan, now_ms: int, *, parent: TaskId | N
             created_ms=now_ms,
             parent=parent,
             suite=admitted.profile.suite,
-            cwd=None if item.cwd is None else str(item.cwd),
+            cwd=None if item.overrides.cwd is None else str(item.overrides.cwd),
         ),
         activity=Activity(max_events=admitted.max_events),
         route=Route(runtime=admitted.label, route=admitted.label),

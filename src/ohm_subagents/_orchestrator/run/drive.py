@@ -82,7 +82,7 @@ class Driver:
                 live.inbox.put_back(prompt)
                 continue
             lacking = correction(live.task, prompt, ended)
-            if lacking is not None and prompt.attempt <= prompt.plan.item.corrections:
+            if lacking is not None and prompt.attempt <= prompt.plan.profile.corrections:
                 live.inbox.correct(prompt, lacking)
                 continue
             if lacking is not None:

@@ -243,7 +243,7 @@ class RunGuard:
     def _polling_advice(self) -> str:
         """Return where to name a tool that may repeat; a suite with a loop rule of its own has no such list."""
         item = self._plan.item
-        if item.loop is not None:
+        if item.overrides.loop is not None:
             return ""
         place = "the polling list of the subagent" if item.has_settings else "subagents.loop.polling of ohm.json"
         return f", or name a tool that is meant to repeat in {place}"

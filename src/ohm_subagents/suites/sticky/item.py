@@ -11,6 +11,8 @@ from ohm_subagents.suite import (
     FOREVER_MS,
     AgentOptions,
     Limits,
+    Overrides,
+    Session,
     StartItem,
     ToolPolicy,
     title_of,
@@ -47,24 +49,22 @@ def start_item(context: SuiteContext, order: Order, state: str | None, redaction
     """Make the task; `state` is the session so far, empty if only the store knows it, None for a new session."""
     asked, options = order.asked, order.options
     return StartItem(
-        profile=_prepared(order.agent, tools_of(order.agent.tools, context.host.active_tools())),
+        profile=_prepared(order, tools_of(order.agent.tools, context.host.active_tools())),
         description=title_of(asked.task, redaction),
         prompt=asked.task,
-        backend=options.backend,
-        limits=_limits(options.timeout_ms, context.settings().limits),
+        overrides=Overrides(backend=options.backend, limits=_limits(options.timeout_ms, context.settings().limits)),
         timeout_message=late(options.timeout_ms),
         is_one_shot=True,
-        session_id=order.session.id,
-        resumes=state is not None,
-        checkpoint=state or None,
-        corrections=options.finalize_retries,
+        session=Session(id=order.session.id, resumes=state is not None, checkpoint=state or None),
     )
 
 
-def _prepared(agent: Profile, tools: tuple[str, ...]) -> Profile:
+def _prepared(order: Order, tools: tuple[str, ...]) -> Profile:
     """Give the agent its tools and the instruction to hand in its answer."""
+    agent = order.agent
     options = replace(agent.agent or AgentOptions(), appended_prompt=FINALIZE_GUIDELINE)
-    return replace(agent, tools=ToolPolicy(allowed=tools), agent=options)
+    corrections = order.options.finalize_retries
+    return replace(agent, tools=ToolPolicy(allowed=tools), agent=options, corrections=corrections)
 
 
 def tools_of(policy: ToolPolicy, active: Iterable[str]) -> tuple[str, ...]:
