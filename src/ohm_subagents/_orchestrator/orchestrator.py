@@ -16,8 +16,8 @@ from ohm_subagents._orchestrator.admission.plan import plan
 from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
 from ohm_subagents._orchestrator.observe.call import Call
 from ohm_subagents._orchestrator.observe.observers import subscribed
-from ohm_subagents._orchestrator.patience import all_settled, answered, cancelled, seconds
 from ohm_subagents._orchestrator.run.live import LiveTask
+from ohm_subagents._orchestrator.waiting import all_settled, answered, cancelled, seconds
 from ohm_subagents._plugins.home import Home
 from ohm_subagents._plugins.suites import KeptTask
 from ohm_subagents.contract.commands import (
@@ -58,13 +58,13 @@ if TYPE_CHECKING:
 CALLER_GONE = "The caller stopped waiting."
 ASKED = "A caller asked for it."
 STATIC = "interactive-sdk"
-"""What an envelope shows as `backend` while nobody knows which one is configured."""
+"""The `backend` of an envelope while the configured one is unknown."""
 LOOKUP = "task"
-"""What an envelope shows as `backend` when a single id leads nowhere."""
+"""The `backend` of an envelope for an id without a task."""
 
 
 class Orchestrator:
-    """The engine: admits work, lets it run, and waits for it when asked to."""
+    """The engine: carries out commands."""
 
     def __init__(
         self, *, context: Callable[[], Result[AdmissionContext, OhmError]], running: RunningTasks, store: Store
@@ -82,14 +82,14 @@ class Orchestrator:
         progress: Progress | None = None,
         abort: anyio.Event | None = None,
     ) -> Reply:
-        """Carry out a command; never raises for bad input.
+        """Carry out a command; bad input is answered, never raised.
 
-        `observer` and `progress` hear of the tasks that the command starts or touches while it lasts. Setting `abort`,
+        `observer` and `progress` follow the tasks that the command starts or touches while it lasts. Setting `abort`,
         or cancelling the caller, cancels the tasks or the follow-up that it waits for; a `wait` only stops waiting.
         """
         self.check_open()
         reply = await self._execute(command, Call(observer, progress, abort))
-        if command.op != "status":  # what is told has to survive the death of this process
+        if command.op != "status":  # the answer has to survive the death of this process
             await self._store.flush()
         return reply
 
@@ -189,7 +189,7 @@ class Orchestrator:
                         return await self._follow_up(live, command.prompt, admitted, call)
 
     async def _follow_up(self, live: LiveTask, prompt: str, admitted: Plan, call: Call) -> Reply:
-        """The next run of a task that is not settled."""
+        """Make the prompt the next run of a task that is not settled, or part of its open run."""
         message = live.inbox.send(prompt, admitted)
         reply = partial(follow_up, live, message)
         try:
@@ -197,11 +197,11 @@ class Orchestrator:
                 call.show(reply)
                 await call.wait(message.answered.wait)
         finally:
-            told = reply() if message.answered.is_set else abandoned(live, message)
-        return told
+            answer = reply() if message.answered.is_set else abandoned(live, message)
+        return answer
 
     async def _resume(self, former: Task, admitted: Plan, context: AdmissionContext, call: Call) -> Reply:
-        """A new task in the session of a settled one, which itself never changes."""
+        """Start a new task in the session of a settled one, which itself never changes."""
         if self._running.is_busy(former.session_id):
             error = refusals.busy(former.session_id)
             return Rejected(error=error, backend=former.assignment.backend, op="send", task_id=former.id)
@@ -259,7 +259,7 @@ class Orchestrator:
         return Accepted(task=task, queue_position=self._running.position(task.id) if task.status == "queued" else None)
 
     async def read_session(self, session_id: SessionId) -> tuple[KeptTask, ...]:
-        """The tasks of a session, oldest first, as far as they are kept; none if nobody knows it."""
+        """Return the stored tasks of a session, oldest first; none if it is unknown."""
         self.check_open()
         await checkpoint()
         tasks = self._store.session(session_id)

@@ -41,7 +41,7 @@ class LazyEvent:
 
 
 class QueuedPrompt:
-    """What a run is asked (`text`, below its `preface`), and how it runs (`plan`); callers wait for `answered`.
+    """A prompt (`text`, below its `preface`), and how it runs (`plan`); callers wait for `answered`.
 
     Fields:
         attempt: 1, and one more for each correction that asks for an answer left out by the run before.

@@ -62,7 +62,7 @@ class RunQueue:
         self._max_running = math.inf
 
     def limit(self, max_running: int | None) -> None:
-        """How many tasks may run at once, over all calls; those that run already go on."""
+        """Limit the tasks that run at once, over all calls; those that run already go on."""
         self._max_running = math.inf if max_running is None else max_running
         self._dispatch()
 
@@ -78,11 +78,11 @@ class RunQueue:
         self._dispatch()
 
     def position(self, live: LiveTask) -> int | None:
-        """The place in line, from 1; None for a task that does not wait."""
+        """Return the position in the queue, from 1; None for a task that does not wait."""
         return None if live.ticket is None else bisect_left(self._line, live.ticket) + 1
 
     def leave(self, live: LiveTask) -> bool:
-        """The task does not wait any more; whether it did."""
+        """Take a task out of the queue; return whether it was in it."""
         if live.ticket is None:
             return False
         del self._line[bisect_left(self._line, live.ticket)]
@@ -119,7 +119,7 @@ class RunQueue:
             self._offer(batch)
 
     def _next(self) -> _Batch | None:
-        """The batch whose first task may run now."""
+        """Return the batch whose first task may run now."""
         if self._nested:
             return heappop(self._nested)[1]
         if self._ready and self._running < self._max_running:

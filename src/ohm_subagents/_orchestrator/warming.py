@@ -52,7 +52,7 @@ async def warmed_up(
 
 
 def _roster(context: AdmissionContext) -> tuple[str, ...]:
-    """The profiles that a caller is told of and that may run."""
+    """Return the profiles that a caller sees and that may run."""
     profiles = visible(context.catalog.profiles, context.config.subagents.permissions)
     return tuple(one.id for one in profiles if one.feature is None or context.config.features.is_on(one.feature))
 
