@@ -19,7 +19,7 @@ from ohm_subagents._orchestrator.observe.observers import subscribed
 from ohm_subagents._orchestrator.run.live import LiveTask
 from ohm_subagents._orchestrator.waiting import all_settled, answered, cancelled, seconds
 from ohm_subagents._plugins.home import Home
-from ohm_subagents._plugins.suites import KeptTask
+from ohm_subagents._plugins.suites import SessionTask
 from ohm_subagents.contract.commands import (
     Accepted,
     Cancel,
@@ -258,12 +258,12 @@ class Orchestrator:
     def _accepted(self, task: Task) -> Accepted:
         return Accepted(task=task, queue_position=self._running.position(task.id) if task.status == "queued" else None)
 
-    async def read_session(self, session_id: SessionId) -> tuple[KeptTask, ...]:
+    async def read_session(self, session_id: SessionId) -> tuple[SessionTask, ...]:
         """Return the stored tasks of a session, oldest first; none if it is unknown."""
         self.check_open()
         await checkpoint()
         tasks = self._store.session(session_id)
-        return tuple([KeptTask(task=task, history=await self._store.history(task)) for task in tasks])
+        return tuple([SessionTask(task=task, history=await self._store.history(task)) for task in tasks])
 
     def check_open(self) -> None:
         """Refuse to work for an `Ohm` that was left, and in a thread or an event loop that is not its own."""

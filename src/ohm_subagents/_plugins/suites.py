@@ -35,7 +35,7 @@ DiagnosticSource: TypeAlias = Callable[[], Iterable[Diagnostic]]
 UNMOUNTED: Final = "unmounted"
 """The event of our own that ends the registrations of a context."""
 FORMS_ONLY: Final = Redaction()
-KeptT = TypeVar("KeptT")
+MemoryT = TypeVar("MemoryT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,7 @@ class Progress(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptTask:
+class SessionTask:
     """A task of a session."""
 
     task: Task
@@ -171,7 +171,7 @@ class Executor(Protocol):
         """
         ...
 
-    async def read_session(self, session_id: SessionId) -> tuple[KeptTask, ...]:
+    async def read_session(self, session_id: SessionId) -> tuple[SessionTask, ...]:
         """Return the stored tasks of a session, oldest first; none for an unknown session."""
         ...
 
@@ -255,7 +255,7 @@ class SuiteContext:
     audience: Literal["parent", "child"] = "parent"
     """The reader of the tools. A suite for both is built twice, with one memory; only the parent's gets events."""
 
-    def kept(self, name: str, new: KeptT) -> KeptT:
+    def remember(self, name: str, new: MemoryT) -> MemoryT:
         """Return what `memory` has under a name, else keep `new` there. Raises `TypeError` for another type."""
         kept = self.memory.setdefault(name, new)
         if not isinstance(kept, type(new)):

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
         EventHandler,
         Executor,
         JsonObject,
-        KeptTask,
         Progress,
+        SessionTask,
         SuiteContext,
         Tool,
         ToolCall,
@@ -83,7 +83,7 @@ class RedactingExecutor:
             command = replace(command, redaction=command.redaction or self._redaction())
         return await self._executor.execute(command, observer=observer, progress=progress, abort=abort)
 
-    async def read_session(self, session_id: SessionId) -> tuple[KeptTask, ...]:
+    async def read_session(self, session_id: SessionId) -> tuple[SessionTask, ...]:
         return await self._executor.read_session(session_id)
 
 

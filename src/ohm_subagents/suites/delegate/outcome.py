@@ -12,7 +12,7 @@ from ohm_subagents.views import messages_of, printable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ohm_subagents.suite import KeptTask, OhmError, Task
+    from ohm_subagents.suite import OhmError, SessionTask, Task
 
 INTERRUPTED: Final = "Session was interrupted (main agent session ended unexpectedly)"
 LOOP: Final = "Loop detected: sub-agent is repeating the same tool calls"
@@ -81,7 +81,7 @@ def _exit_code(error: OhmError | None) -> int:
     return 1 if error is None else error.exit_code or 1
 
 
-def kept_run(session_id: str, kept: KeptTask) -> SessionRun:
+def kept_run(session_id: str, kept: SessionTask) -> SessionRun:
     """A run that the engine's store has kept."""
     task, ended = kept.task, ending(kept.task)
     return SessionRun(

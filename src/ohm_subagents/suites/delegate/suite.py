@@ -45,7 +45,7 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
     """The four tools."""
     options = suite_options(DelegateOptions, context.settings().options, suite=SUITE)
     agents = AgentRepository(context.place, context.clock)
-    sessions = context.kept("sessions", Sessions(context))
+    sessions = context.remember("sessions", Sessions(context))
     sessions.hear(context)
     context.host.on("session_start", partial(_session_start, sessions))
     context.host.on("session_shutdown", partial(_session_shutdown, sessions))

@@ -50,7 +50,7 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
         return (finalize_tool(None, _noted_elsewhere),)
     if context.place.nesting.is_child:
         return ()
-    turns = context.kept("turns", Turns())
+    turns = context.remember("turns", Turns())
     roster = roster_text(files.agents())
     return (
         Tool(

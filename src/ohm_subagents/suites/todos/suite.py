@@ -67,8 +67,8 @@ class ChildTodos:
 def build(context: SuiteContext) -> tuple[Tool, ...]:
     """Make the three tools for one audience."""
     if context.audience == "child":
-        return _tools(context.kept("children", ChildTodos()))
-    parent = context.kept("parent", ParentTodos(context))
+        return _tools(context.remember("children", ChildTodos()))
+    parent = context.remember("parent", ParentTodos(context))
     parent.follow(context)
     return _tools(parent)
 
