@@ -10,8 +10,7 @@ from ohm_subagents._config.limits import (
     OwnLimits,
     OwnLoop,
 )
-from ohm_subagents._config.load import FILE_NAME as CONFIG_FILE
-from ohm_subagents._config.load import LoadedConfig, load_config
+from ohm_subagents._config.load import CONFIG_FILE, LoadedConfig, load_config
 from ohm_subagents._config.permissions import Permissions
 from ohm_subagents._config.schema import (
     AzurePainter,
@@ -26,8 +25,8 @@ from ohm_subagents._config.schema import (
 from ohm_subagents._config.subagents import SubagentEntry, Subagents
 from ohm_subagents._config.tables import config_schema, config_table, env_table
 from ohm_subagents._config.tool_rules import ToolRules
-from ohm_subagents._config.trust import COMMAND as TRUST_COMMAND
 from ohm_subagents._config.trust import (
+    TRUST_COMMAND,
     Covers,
     Project,
     Trust,

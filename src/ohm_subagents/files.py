@@ -7,25 +7,24 @@ untrusted project asks for is only ever less (`untrusted`).
 
 from ohm_subagents._config.accept import accepted
 from ohm_subagents._config.jsonc import KeyPath
-from ohm_subagents._config.layers import Layer
-from ohm_subagents._config.layers import Place as Location
-from ohm_subagents._config.layers import read_file as read_settings
+from ohm_subagents._config.layers import Layer, Location, read_settings
 from ohm_subagents._config.regular_file import MAX_BYTES, is_one_place, read_regular, write_private
-from ohm_subagents._config.trust import COMMAND as TRUST_COMMAND
-from ohm_subagents._config.trust import Covers
-from ohm_subagents._config.trust import everything as trust_everything
-from ohm_subagents._config.trust import nothing as trust_nothing
+from ohm_subagents._config.trust import TRUST_COMMAND, Covers, trust_everything, trust_nothing
 from ohm_subagents._config.values import MAX_INTEGER, switch
 from ohm_subagents._config.values import SECRET as SECRET_VALUE
 from ohm_subagents._config.values import expected as invalid_value
 from ohm_subagents._config.values import shown as quoted_value
 from ohm_subagents._profiles.answer_keys import Finalize, ResultSchema
-from ohm_subagents._profiles.fenced import MAX_MATTER as MAX_FRONT_MATTER
-from ohm_subagents._profiles.fenced import Fault, read_folder, read_text
-from ohm_subagents._profiles.fenced import Fenced as Document
-from ohm_subagents._profiles.fenced import problem as os_problem
-from ohm_subagents._profiles.fenced import read_fenced as read_document
-from ohm_subagents._profiles.fenced import split as split_front_matter
+from ohm_subagents._profiles.documents import (
+    MAX_FRONT_MATTER,
+    Document,
+    Fault,
+    os_problem,
+    read_document,
+    read_folder,
+    read_text,
+    split_front_matter,
+)
 from ohm_subagents._profiles.timed_cache import TimedCache
 from ohm_subagents._profiles.trust import untrusted
 from ohm_subagents._profiles.yaml_text import YamlText, dump_yaml

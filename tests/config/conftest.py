@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ohm_subagents._config.load import LoadedConfig, load_config
-from ohm_subagents._config.trust import Covers, everything
+from ohm_subagents._config.trust import Covers, trust_everything
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Home:
             (self.cwd / ".pi").mkdir(exist_ok=True)
             (self.cwd / ".pi" / "ohm.json").write_text(project, encoding="utf-8")
 
-    def load(self, *, trusts: Covers = everything, **env: str) -> LoadedConfig:
+    def load(self, *, trusts: Covers = trust_everything, **env: str) -> LoadedConfig:
         """What both files say, in a project that its user trusts."""
         loaded = load_config(cwd=self.cwd, config=None, env=self.env(**env), trusts=trusts)
         assert not isinstance(loaded, Err), loaded

@@ -11,7 +11,7 @@ from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.subagents import SubagentEntry
 from ohm_subagents._config.tool_rules import ToolRules
-from ohm_subagents._config.trust import everything, nothing
+from ohm_subagents._config.trust import trust_everything, trust_nothing
 from ohm_subagents._config.values import UnclearModel
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.limits import Limits
@@ -444,7 +444,7 @@ def test_a_project_that_is_not_trusted_changes_no_backend(home, kind):
     if "backend" in projects:
         projects = {"subagents": {"Oracle": projects}}
     home.write(user=json.dumps(users), project=json.dumps(projects))
-    loaded = home.load(trusts=nothing)
+    loaded = home.load(trusts=trust_nothing)
     (home.cwd / ".pi" / "ohm.json").unlink()
     said, stands = (
         (one.config.subagent_backend, one.config.subagents.entry("oracle").backend, one.config.suite_options)
@@ -461,7 +461,7 @@ def test_any_project_may_choose_to_have_no_backend(home, is_trusted):
         user='{"subagentBackend": "docker", "subagents": {"oracle": {"backend": "docker"}}}',
         project='{"subagentBackend": "none", "subagents": {"oracle": {"backend": "none"}}}',
     )
-    loaded = home.load(trusts=everything if is_trusted else nothing)
+    loaded = home.load(trusts=trust_everything if is_trusted else trust_nothing)
     assert (loaded.config.subagent_backend, loaded.config.subagents.entry("oracle").backend) == ("none", "none")
     assert loaded.diagnostics == ()
 

@@ -7,7 +7,7 @@ import pytest
 
 from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import OhmConfig
-from ohm_subagents._config.trust import everything
+from ohm_subagents._config.trust import trust_everything
 from ohm_subagents.contract.result import Err
 
 CASES = json.loads((Path(__file__).parent / "config_load.json").read_text(encoding="utf-8"))
@@ -47,7 +47,7 @@ def test_the_configuration_is_loaded_as_recorded(case, tmp_path):
             content = case["files"][name]
             path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     env = {name: at_home(value) for name, value in case["env"].items() if value is not None}
-    loaded = load_config(cwd=places["cwd"], config=None, env=env, trusts=everything)
+    loaded = load_config(cwd=places["cwd"], config=None, env=env, trusts=trust_everything)
     assert not isinstance(loaded, Err), loaded
     assert list(loaded.ok_value.loaded_from) == [at_home(path) for path in case["expect"]["loaded_from"]]
     found = loaded.ok_value.config.model_dump(mode="json", by_alias=True, exclude_none=True)

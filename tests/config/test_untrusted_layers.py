@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import FEATURES
-from ohm_subagents._config.trust import nothing
+from ohm_subagents._config.trust import trust_nothing
 from ohm_subagents._policy.permissions import decide
 from ohm_subagents._policy.tools import resolve_tools
 from ohm_subagents.contract import Profile
@@ -171,7 +171,7 @@ def test_no_right_grows_and_what_was_refused_is_named_with_file_line_and_key(use
         (user / "ohm.json").write_text(json.dumps(users))
 
         def load():
-            return load_config(cwd=cwd, config=None, env={"PI_CONFIG_DIR": str(user)}, trusts=nothing).ok_value
+            return load_config(cwd=cwd, config=None, env={"PI_CONFIG_DIR": str(user)}, trusts=trust_nothing).ok_value
 
         before = Rights(load().config)
         project.write_text(json.dumps(projects, indent=1))

@@ -9,7 +9,7 @@ from golden_outcome import Outcome
 from golden_recording import Json
 from golden_world import World
 
-from ohm_subagents._config.trust import everything
+from ohm_subagents._config.trust import trust_everything
 from ohm_subagents._views.redaction import Redaction
 from ohm_subagents.contract import Profile
 from ohm_subagents.suite import Place
@@ -56,7 +56,7 @@ def documented(profile: Profile) -> Json:
 
 async def discover_agents(world: World, call: Json) -> Outcome:
     cwd = Path(call.get("cwd", world.place.cwd))
-    found = load_agents(Place(cwd=cwd, agent_dir=world.place.agent_dir, trusts=everything)).profiles
+    found = load_agents(Place(cwd=cwd, agent_dir=world.place.agent_dir, trusts=trust_everything)).profiles
     agents = {name: documented(profile) for name, profile in found.items()}
     facts: Json = {
         "names": [*agents],

@@ -12,7 +12,7 @@ from golden_recording import Json
 from golden_todos import set_up
 from golden_world import DELEGATE, World
 
-from ohm_subagents._config.trust import everything
+from ohm_subagents._config.trust import trust_everything
 from ohm_subagents._views.agent_profiles import profile_summary
 from ohm_subagents._views.previews import tool_call_preview, tool_result_summary
 from ohm_subagents.contract import Err, Profile, ToolEnded
@@ -128,7 +128,7 @@ async def resolve_profile_skills(world: World, call: Json) -> Outcome:
     """What is left of the names: the files of those that are suggested, and the text of those to be loaded."""
     (content,) = call["args"]
     place = directories(world)
-    found = equipped(profile_of(content), discover(**place, trusts=everything), **place)
+    found = equipped(profile_of(content), discover(**place, trusts=trust_everything), **place)
     if isinstance(found, Err):
         return Outcome(error=found.err_value.message)
     profile = found.ok_value
@@ -151,7 +151,7 @@ SETTINGS = {
 async def load_setting(world: World, call: Json) -> Outcome:
     (key,) = call["args"]
     columns = world.setup.get("terminal_columns")
-    place = SuitePlace(agent_dir=world.place.agent_dir, cwd=world.place.cwd, trusts=everything)
+    place = SuitePlace(agent_dir=world.place.agent_dir, cwd=world.place.cwd, trusts=trust_everything)
     settings, wrong = load_settings(place, columns=columns)
     warned = "\n".join(one.message for one in wrong)
     return Outcome(facts={"value": getattr(settings, SETTINGS[key]), "warns": warned})

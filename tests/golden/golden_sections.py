@@ -21,7 +21,7 @@ from golden_views import collapsed_component, elapsed, presentation, snapshot_li
 from ohm_subagents import Ohm
 from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import OhmConfig
-from ohm_subagents._config.trust import everything
+from ohm_subagents._config.trust import trust_everything
 from ohm_subagents._profiles.catalog import Catalog
 from ohm_subagents._store.snapshot.reading import parsed
 from ohm_subagents._store.snapshot.text import printed
@@ -241,7 +241,7 @@ def _config_load(vector: Json) -> None:
         places = {f"<{name}>": str(Path(home) / name) for name in ("cfg", "cwd", "alt")}
         _write_files(vector["files"], places)
         env = {name: _placed(value, places) for name, value in vector["env"].items() if value is not None}
-        loaded = load_config(cwd=Path(places["<cwd>"]), config=None, env=env, trusts=everything)
+        loaded = load_config(cwd=Path(places["<cwd>"]), config=None, env=env, trusts=trust_everything)
     assert isinstance(loaded, Ok), loaded
     same([_placed(path, places) for path in vector["expect"]["loaded_from"]], list(loaded.ok_value.loaded_from))
     same(_as_ours(vector), _changed(_as_json(loaded.ok_value.config), _as_json(OhmConfig())))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import OhmConfig
-from ohm_subagents._config.trust import everything, nothing
+from ohm_subagents._config.trust import trust_everything, trust_nothing
 from ohm_subagents._policy.allowance import run_limits
 from ohm_subagents._profiles.catalog import load_catalog
 from ohm_subagents.contract.limits import Clocks, Limits
@@ -131,7 +131,7 @@ def allowed(profile, config, call):
     return run_limits(profile, config.subagents.entry(profile.id), config, limits=call)
 
 
-@pytest.mark.parametrize("trusts", [nothing, everything])
+@pytest.mark.parametrize("trusts", [trust_nothing, trust_everything])
 def test_no_clock_no_budget_and_no_number_is_larger_for_what_a_project_says(trusts):
     @settings(max_examples=40, deadline=None)
     @given(configs(), configs(), matters(), matters(), CALLS, VARIABLES)
@@ -177,7 +177,7 @@ def test_no_clock_no_budget_and_no_number_is_larger_for_what_a_project_says(trus
         assert not grown(ours.subagents.tree_budget(), theirs.subagents.tree_budget())
         for provider, most in ours.subagents.max_requests.items():
             assert theirs.subagents.max_requests[provider] <= most
-        if trusts is nothing:
+        if trusts is trust_nothing:
             assert not gains(ours, theirs)
 
     holds()

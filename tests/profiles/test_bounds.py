@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from ohm_subagents._config.load import load_config
-from ohm_subagents._profiles.fenced import MAX_FILES, MAX_MATTER
+from ohm_subagents._profiles.documents import MAX_FILES, MAX_FRONT_MATTER
 from ohm_subagents._profiles.yaml_text import MAX_DEPTH, parse_yaml
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.suite import Place
@@ -78,7 +78,7 @@ def test_the_keys_of_a_folders_files_are_bounded_together(tmp_path):
     for number in range(40):
         (folder / f"{number:04}.md").write_text(f"---\nname: p{number}\n#{'x' * 10_000}\n---\n")
     roster = load_agents(Place(cwd=tmp_path, agent_dir=tmp_path / "none"))
-    assert len(roster.profiles) == MAX_MATTER // 10_011
+    assert len(roster.profiles) == MAX_FRONT_MATTER // 10_011
     assert "more than" in str(roster.diagnostics[-1])
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from ohm_subagents._config.subagents import RESERVED_IDS
-from ohm_subagents._config.trust import everything, nothing
+from ohm_subagents._config.trust import trust_everything, trust_nothing
 from ohm_subagents._profiles.catalog import Catalog, builtin_profiles, load_catalog
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.limits import Budget, Limits
@@ -25,7 +25,7 @@ def profile(profile_id: str, summary: str = "S", source: str = "") -> Profile:
 def load(tmp_path):
     user, cwd = tmp_path / "user", tmp_path / "project"
 
-    def load(*, user_files=(), project_files=(), plugins=(), agents=(), trusts=everything):
+    def load(*, user_files=(), project_files=(), plugins=(), agents=(), trusts=trust_everything):
         for folder, written in ((user / "subagents", user_files), (cwd / ".pi" / "subagents", project_files)):
             folder.mkdir(parents=True)
             for name, text in dict(written).items():
@@ -180,7 +180,7 @@ def test_a_projects_profile_runs_on_no_backend_of_its_own_choice(load, users, pr
 )
 def test_a_profile_of_a_project_that_is_not_trusted_moves_to_no_backend_but_none(load, users, projects, backend):
     files = [{"own.md": f"---\nsummary: S\n{said}\n---\np"} for said in (users, projects)]
-    catalog = load(user_files=files[0], project_files=files[1], trusts=nothing)
+    catalog = load(user_files=files[0], project_files=files[1], trusts=trust_nothing)
     assert catalog.find("own").backend == backend
     is_void = any("as 'backend', which has no effect" in one.message for one in catalog.diagnostics)
     assert is_void == (projects not in {"", f"backend: {backend}"})

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
     from ohm_subagents._config.jsonc import KeyPath
-    from ohm_subagents._config.layers import Place
+    from ohm_subagents._config.layers import Location
     from ohm_subagents.contract.diagnostics import Diagnostic
 
 
@@ -26,7 +26,7 @@ _FEW: Final = 10
 def accepted(
     schema: type[BaseModel],
     values: Mapping[str, JsonValue],
-    place: Callable[[KeyPath], Place],
+    place: Callable[[KeyPath], Location],
     *,
     complete: bool,
     fate: str = "is ignored",
@@ -139,7 +139,7 @@ def _is_schema(annotation: object) -> TypeGuard[type[BaseModel]]:
 def _diagnostic(
     schema: type[BaseModel],
     error: ErrorDetails,
-    place: Place,
+    place: Location,
     fate: str,
     shown_by: str,
     *,

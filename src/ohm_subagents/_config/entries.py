@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents._config.jsonc import KeyPath
-    from ohm_subagents._config.layers import Layer, Place
+    from ohm_subagents._config.layers import Layer, Location
     from ohm_subagents.contract.diagnostics import Diagnostic
 
 _SECTIONS: Final = ("profiles", "backends", "limits", "loop", "maxrequests")
@@ -119,14 +119,14 @@ def _by_beginning(places: Iterable[KeyPath]) -> Mapping[KeyPath, list[KeyPath]]:
     return found
 
 
-def _move(places: dict[KeyPath, Place], old: KeyPath, new: KeyPath, below: Mapping[KeyPath, list[KeyPath]]) -> None:
+def _move(places: dict[KeyPath, Location], old: KeyPath, new: KeyPath, below: Mapping[KeyPath, list[KeyPath]]) -> None:
     """Add the places of everything below `old` below `new`, with the keys as they are written."""
     if old != new:
         places.update({(*new, *path[len(old) :]): places[path] for path in below.get(old, ())})
 
 
 def _fold_providers(
-    places: dict[KeyPath, Place],
+    places: dict[KeyPath, Location],
     values: dict[str, JsonValue],
     path: KeyPath,
     below: Mapping[KeyPath, list[KeyPath]],

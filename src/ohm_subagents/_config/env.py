@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from ohm_subagents._config.layers import Layer, Place
+from ohm_subagents._config.layers import Layer, Location
 from ohm_subagents._config.values import shown
 from ohm_subagents.contract.place import Nesting
 
@@ -139,7 +139,7 @@ def environment(env: Mapping[str, str]) -> tuple[Layer, tuple[Diagnostic, ...]]:
     A blank variable is an unset one, but a blank list of the plugins to load has none in it.
     """
     values: dict[str, JsonValue] = {}
-    places: dict[KeyPath, Place] = {}
+    places: dict[KeyPath, Location] = {}
     wrong: list[Diagnostic] = []
     for variable in VARIABLES:
         text = env.get(variable.name, "").strip()
@@ -150,13 +150,13 @@ def environment(env: Mapping[str, str]) -> tuple[Layer, tuple[Diagnostic, ...]]:
             inner = section.setdefault(part, {})
             section = inner if isinstance(inner, dict) else section
         section[variable.path[-1]] = _read(text, variable.kind)
-        places[variable.path] = Place(source=f"env {variable.name}", key=variable.name)
+        places[variable.path] = Location(source=f"env {variable.name}", key=variable.name)
     if nesting_depth(env) is None:
         message = (
             f"'{DEPTH_VARIABLE}' is {shown(env[DEPTH_VARIABLE])}, but has to be an integer, 0 or more; it counts as "
             "the depth limit reached, so no task may be started."
         )
-        place = Place(source=f"env {DEPTH_VARIABLE}", key=DEPTH_VARIABLE)
+        place = Location(source=f"env {DEPTH_VARIABLE}", key=DEPTH_VARIABLE)
         wrong.append(place.diagnostic(message, severity="error"))
     return Layer(kind="environment", source="env", values=values, places=places), tuple(wrong)
 

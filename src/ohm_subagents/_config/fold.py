@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from ohm_subagents._config.jsonc import KeyPath
-    from ohm_subagents._config.layers import Layer, Place
+    from ohm_subagents._config.layers import Layer, Location
     from ohm_subagents.contract.diagnostics import Diagnostic
 
 _ENTRIES: Final = ("subagents", "profiles")
@@ -36,7 +36,7 @@ class Folded:
     """What the values are checked against; its fields have the policies."""
     values: Mapping[str, JsonValue] = field(default_factory=dict[str, "JsonValue"])
     """What the layers say, as it is written; no defaults."""
-    places: Mapping[KeyPath, Place] = field(default_factory=dict[tuple[str, ...], "Place"])
+    places: Mapping[KeyPath, Location] = field(default_factory=dict[tuple[str, ...], "Location"])
     """Where each value is written."""
     ceilings: frozenset[KeyPath] = frozenset()
     """The values that only lower what others say."""

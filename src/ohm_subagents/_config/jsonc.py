@@ -36,7 +36,7 @@ class Spot(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class ParsedText:
     """A parsed text."""
 
     value: JsonValue
@@ -62,7 +62,7 @@ class SyntaxFault:
     """1-based."""
 
 
-def parse_jsonc(text: str) -> Result[Document, SyntaxFault]:
+def parse_jsonc(text: str) -> Result[ParsedText, SyntaxFault]:
     """Parse by blanking what JSON does not know, in place, so that lines and columns stay the writer's.
 
     Of a key given twice the last value counts, as in JSON; but two objects are merged and an object is never replaced
@@ -86,7 +86,7 @@ def parse_jsonc(text: str) -> Result[Document, SyntaxFault]:
         return Err(SyntaxFault(problem="it is nested too deeply", line=0, column=0))
     except ValueError as error:  # NaN, Infinity, and integers longer than Python reads
         return Err(SyntaxFault(problem=str(error), line=0, column=0))
-    return Ok(Document(value=value, spots=_spots(text, tokens)))
+    return Ok(ParsedText(value=value, spots=_spots(text, tokens)))
 
 
 def _plain(text: str, tokens: list[re.Match[str]]) -> str:

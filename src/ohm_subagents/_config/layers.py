@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ohm_subagents._config.jsonc import KeyPath, SyntaxFault, parse_jsonc
 from ohm_subagents._config.regular_file import read_regular
-from ohm_subagents._config.trust import Covers, nothing
+from ohm_subagents._config.trust import Covers, trust_nothing
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Location:
     """Where a value is written; as text `file:line`."""
 
     source: str
@@ -55,21 +55,21 @@ class Layer:
     """The file, or the name of another source."""
     values: Mapping[str, JsonValue]
     """The values as they are written."""
-    places: Mapping[KeyPath, Place]
+    places: Mapping[KeyPath, Location]
     """Where each is written."""
     repeated: tuple[KeyPath, ...] = ()
     """The keys that it gives twice."""
     is_trusted: bool = False
     """True for a project's file that its user trusts."""
 
-    def place(self, path: KeyPath) -> Place:
+    def place(self, path: KeyPath) -> Location:
         """Return the place of a value, or of the nearest value around it."""
         if path in self.places:
             return self.places[path]
         around = next((self.places[path[:n]] for n in range(len(path) - 1, 0, -1) if path[:n] in self.places), None)
         if around is None:
-            return Place(source=self.source, key=".".join(path))
-        return Place(source=self.source, key=".".join(path), line=around.line, column=around.column)
+            return Location(source=self.source, key=".".join(path))
+        return Location(source=self.source, key=".".join(path), line=around.line, column=around.column)
 
 
 def leaves(values: Mapping[str, JsonValue], path: KeyPath = ()) -> Iterator[KeyPath]:
@@ -131,8 +131,8 @@ def without_values(layer: Layer, void: Collection[KeyPath]) -> Layer:
     return replace(layer, values=rest(layer.values, ()), places=places)
 
 
-def read_file(
-    path: Path, kind: Literal["user", "project", "given"], *, trusts: Covers = nothing
+def read_settings(
+    path: Path, kind: Literal["user", "project", "given"], *, trusts: Covers = trust_nothing
 ) -> Result[Layer | None, OhmError]:
     """Read the layer of a file; None if there is no such file. `trusts` is asked about a project's.
 
@@ -181,7 +181,7 @@ def _layer(
     if not isinstance(document.value, dict):
         return Err(_unusable(source, SyntaxFault(problem="the text has to be an object in braces", line=1, column=1)))
     places = {
-        path: Place(
+        path: Location(
             source=source,
             key=".".join(path),
             line=spots[-1].line if numbered else None,

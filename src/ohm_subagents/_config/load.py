@@ -10,7 +10,7 @@ from ohm_subagents._config.accept import accepted
 from ohm_subagents._config.entries import SECTION
 from ohm_subagents._config.env import config_dir, environment
 from ohm_subagents._config.fold import Folded
-from ohm_subagents._config.layers import Layer, leaves, object_at, read_file, read_mapping
+from ohm_subagents._config.layers import Layer, leaves, object_at, read_mapping, read_settings
 from ohm_subagents._config.permissions import Permissions, merge
 from ohm_subagents._config.reading import Reading
 from ohm_subagents._config.reading import read as read_layer
@@ -19,7 +19,7 @@ from ohm_subagents._config.rules import PATH, overruled
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.tool_lists import KEY, not_granted
 from ohm_subagents._config.tool_rules import ToolRules, merge_tools
-from ohm_subagents._config.trust import nothing
+from ohm_subagents._config.trust import trust_nothing
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ohm_subagents._config.trust import Covers
     from ohm_subagents.contract.diagnostics import Diagnostic
 
-FILE_NAME: Final = "ohm.json"
+CONFIG_FILE: Final = "ohm.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class LoadedConfig:
 
 
 def load_config(
-    *, cwd: Path, config: Mapping[str, JsonValue] | Path | None, env: Mapping[str, str], trusts: Covers = nothing
+    *, cwd: Path, config: Mapping[str, JsonValue] | Path | None, env: Mapping[str, str], trusts: Covers = trust_nothing
 ) -> Result[LoadedConfig, OhmError]:
     """Read, check and merge the layers.
 
@@ -109,12 +109,12 @@ def _config(
 
 
 def _files(cwd: Path, env: Mapping[str, str], trusts: Covers) -> Result[tuple[Layer, ...], OhmError]:
-    user, project = config_dir(env) / FILE_NAME, cwd / ".pi" / FILE_NAME
+    user, project = config_dir(env) / CONFIG_FILE, cwd / ".pi" / CONFIG_FILE
     layers: list[Layer] = []
     for path, kind in ((user, "user"), (project, "project")):
         if kind == "project" and is_one_place(path, user):
             continue
-        read = read_file(path, "user" if kind == "user" else "project", trusts=trusts)
+        read = read_settings(path, "user" if kind == "user" else "project", trusts=trusts)
         if isinstance(read, Err):
             return Err(read.err_value)
         if read.ok_value is not None:
@@ -126,7 +126,7 @@ def _given(config: Mapping[str, JsonValue] | Path) -> Result[tuple[Layer, ...], 
     if not isinstance(config, Path):
         mapping = read_mapping(config)
         return mapping if isinstance(mapping, Err) else Ok((mapping.ok_value,))
-    read = read_file(config, "given")
+    read = read_settings(config, "given")
     if isinstance(read, Err):
         return Err(read.err_value)
     if read.ok_value is None:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from pydantic import JsonValue
 
-from ohm_subagents._config.trust import COMMAND
+from ohm_subagents._config.trust import TRUST_COMMAND
 from ohm_subagents._config.values import shown, switch
 
 Meet: TypeAlias = Callable[[JsonValue, JsonValue], JsonValue]
@@ -64,7 +64,7 @@ def backend_choices(*, is_trusted: bool) -> frozenset[str]:
 
 def backend_refusal(chosen: JsonValue) -> str:
     """Say why a project may not choose this backend, and who can."""
-    advice = f", or trust the project ('{COMMAND}')" if chosen in _TRUSTED else ""
+    advice = f", or trust the project ('{TRUST_COMMAND}')" if chosen in _TRUSTED else ""
     rule = "a project chooses none, interactive-sdk once it is trusted, and what the user has chosen"
     return f"{rule}; set it in the user's file{advice}"
 
@@ -136,7 +136,7 @@ def _off_below(refused: Refused) -> str:
 
 _NOT_TRUSTED: Final = (
     "a project that is not trusted only tightens. To allow it, set it in the user's file, or trust the project "
-    f"('{COMMAND}')"
+    f"('{TRUST_COMMAND}')"
 )
 
 

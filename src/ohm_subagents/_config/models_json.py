@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.accept import accepted
-from ohm_subagents._config.layers import read_file
+from ohm_subagents._config.layers import read_settings
 from ohm_subagents._config.values import (
     SECRET,
     Key,
@@ -71,7 +71,7 @@ def load_models_json(
     agent_dir: Path, env: Mapping[str, str]
 ) -> tuple[tuple[CompatibleProvider, ...], tuple[Diagnostic, ...]]:
     """Read the file. One that cannot be read counts as empty, a wrong value as not given; both are diagnostics."""
-    read = read_file(agent_dir / FILE_NAME, "given")
+    read = read_settings(agent_dir / FILE_NAME, "given")
     if isinstance(read, Err):
         return (), (Diagnostic(subject=FILE_NAME, message=f"{read.err_value.message} It counts as empty."),)
     layer = read.ok_value

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FOLDER: Final = "trusted-projects"
-COMMAND: Final = "ohm trust"
+TRUST_COMMAND: Final = "ohm trust"
 Covers: TypeAlias = Callable[[Path, str], bool]
 """Return True if the user trusts this file of a project with this text in it."""
 
 
-def nothing(_path: Path, _text: str) -> bool:
+def trust_nothing(_path: Path, _text: str) -> bool:
     """Trust no file."""
     return False
 
 
-def everything(_path: Path, _text: str) -> bool:
+def trust_everything(_path: Path, _text: str) -> bool:
     """Trust each file."""
     return True
 
@@ -103,14 +103,16 @@ class Trust:
         for project in self._projects:
             name = "The project" if project is here else f"The project '{project.folder}'"
             if project.damaged:
-                message = f"{name} is not trusted: its record cannot be read ({project.damaged}). See '{COMMAND}'."
-                yield Diagnostic(subject=COMMAND, message=message)
+                message = (
+                    f"{name} is not trusted: its record cannot be read ({project.damaged}). See '{TRUST_COMMAND}'."
+                )
+                yield Diagnostic(subject=TRUST_COMMAND, message=message)
             if project.changed:
                 message = (
                     f"{name} is not trusted any more: '{project.changed}' is not as it was. Until you trust it anew "
-                    f"('{COMMAND}'), its files only tighten."
+                    f"('{TRUST_COMMAND}'), its files only tighten."
                 )
-                yield Diagnostic(subject=COMMAND, message=message)
+                yield Diagnostic(subject=TRUST_COMMAND, message=message)
 
 
 def read_trust(cwd: Path, directory: Path, *, is_given: bool = False) -> Trust:

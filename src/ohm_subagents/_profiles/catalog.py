@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, Self
 from ohm_subagents._config.regular_file import is_one_place
 from ohm_subagents._config.subagents import RESERVED_IDS
 from ohm_subagents._config.tool_rules import fold_tool
-from ohm_subagents._config.trust import nothing
-from ohm_subagents._profiles.fenced import read_folder
+from ohm_subagents._config.trust import trust_nothing
+from ohm_subagents._profiles.documents import read_folder
 from ohm_subagents._profiles.markdown import parse_profile
 from ohm_subagents._profiles.trust import tightened
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -83,7 +83,7 @@ def load_catalog(
     cwd: Path,
     config_dir: Path,
     plugin_profiles: Iterable[Profile],
-    trusts: Covers = nothing,
+    trusts: Covers = trust_nothing,
 ) -> Catalog:
     """Read every source. A later one overrides by id, keeping its place; a broken file is a diagnostic.
 
@@ -97,7 +97,7 @@ def load_catalog(
     for profile in (one for one in offered if one.suite):
         builder.put([builder.tightened(profile) if profile.agent and profile.agent.is_local else profile])
     user, project = config_dir / "subagents", cwd / ".pi" / "subagents"
-    builder.put(profile for profile, _ in _read(user, builder.diagnostics, nothing))
+    builder.put(profile for profile, _ in _read(user, builder.diagnostics, trust_nothing))
     brought: frozenset[str] = frozenset()
     if not is_one_place(project, user):
         theirs = tuple(_read(project, builder.diagnostics, trusts))

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from ohm_subagents._config.accept import known_keys
 from ohm_subagents._config.values import allowed, shown
-from ohm_subagents._profiles.fenced import Fenced, read_fenced
+from ohm_subagents._profiles.documents import Document, read_document
 from ohm_subagents._profiles.front_matter import FrontMatter
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -37,7 +37,7 @@ def parse_profile(text: str, *, source: str, stem: str) -> Result[ParsedProfile,
 
     Returns `profile_invalid` with file, line, key, value and what is allowed. Unknown keys are diagnostics.
     """
-    read = read_fenced(text)
+    read = read_document(text)
     if isinstance(read, Err):
         fault = read.err_value
         return _invalid(f"{source}:{fault.line}", fault.fact, fault.advice)
@@ -54,7 +54,7 @@ def parse_profile(text: str, *, source: str, stem: str) -> Result[ParsedProfile,
     return Ok(ParsedProfile(profile=matter.profile(prompt=fenced.body, source=source), diagnostics=unknown))
 
 
-def _faults(error: ValidationError, fenced: Fenced) -> list[tuple[int, str, str]]:
+def _faults(error: ValidationError, fenced: Document) -> list[tuple[int, str, str]]:
     """Return line, fact and advice of each fault, unknown keys included: one of them may be a missing key, misspelt."""
     found = [(fenced.line(one["loc"]), *_sentence(one)) for one in error.errors(include_url=False)]
     known = FrontMatter.keys()

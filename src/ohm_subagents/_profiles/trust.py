@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.merge import backend_choices, backend_refusal
 from ohm_subagents._config.tool_rules import fold_tool, has_tool
-from ohm_subagents._config.trust import COMMAND
+from ohm_subagents._config.trust import TRUST_COMMAND
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.child_tools import CHILD_TOOLS, READING_TOOLS
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -74,7 +74,7 @@ def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> 
         return held, tuple(found)
     message = (
         f"The profile '{profile.name}' of a project that is not trusted does not get {', '.join(lost)}. To allow it, "
-        f"trust the project ('{COMMAND}')."
+        f"trust the project ('{TRUST_COMMAND}')."
     )
     lapsed = Diagnostic(subject=profile.id, message=message, source=profile.source or None)
     return replace(held, notes=(*held.notes, message)), (*found, lapsed)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._app.assembly import system_clock
-from ohm_subagents._config.env import agent_dir, process_env
 from ohm_subagents._views.agent_profiles import masked, profile_summary
 from ohm_subagents._views.cells import one_line
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
 from ohm_subagents.cli.terminal import print_text
+from ohm_subagents.config import agent_dir, process_env
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.place import Place
 from ohm_subagents.contract.result import Err
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents import Ohm
-    from ohm_subagents._config.load import LoadedConfig
+    from ohm_subagents.config import LoadedConfig
     from ohm_subagents.contract import OhmError, Profile
     from ohm_subagents.suites.delegate.agents import AgentRoster
 

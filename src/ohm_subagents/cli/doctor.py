@@ -6,14 +6,13 @@ import platform
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._config.env import config_dir, process_env
-from ohm_subagents._config.load import FILE_NAME
 from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED
 from ohm_subagents.cli.model_choice import told_model
 from ohm_subagents.cli.plugins import plugin_line
 from ohm_subagents.cli.readiness import Obstacle, obstacle, unusable
 from ohm_subagents.cli.terminal import print_text
 from ohm_subagents.cli.trust import trust_line
+from ohm_subagents.config import CONFIG_FILE, config_dir, process_env
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def _configuration(ohm: Ohm, cwd: Path, config: Path | None) -> Iterator[str]:
         case Err(error):
             yield f"  {_WRONG} {error}"
         case Ok(loaded):
-            files = [config] if config else [config_dir(process_env()) / FILE_NAME, cwd / ".pi" / FILE_NAME]
+            files = [config] if config else [config_dir(process_env()) / CONFIG_FILE, cwd / ".pi" / CONFIG_FILE]
             read = {str(source) for source in loaded.loaded_from}
             for file in files:
                 yield f"  {_OK} {file}" if str(file) in read else f"  {_MISSING} {file}: not there"

@@ -6,10 +6,18 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ohm_subagents._config.env import config_dir, process_env
-from ohm_subagents._config.trust import COMMAND, Project, TrustRecord, forget_trust, trust_records, write_trust
 from ohm_subagents.cli.exits import SUCCESS, TASK_FAILED, complain
 from ohm_subagents.cli.terminal import print_text
+from ohm_subagents.config import (
+    TRUST_COMMAND,
+    Project,
+    TrustRecord,
+    config_dir,
+    forget_trust,
+    process_env,
+    trust_records,
+    write_trust,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -82,7 +90,7 @@ def trust_line(cwd: Path) -> tuple[bool, str]:
     if now.is_whole():
         return True, f"the project is trusted, with {files} files"
     count = f"{len(refused)} things" if len(refused) != 1 else "one thing"
-    return False, f"the project is not trusted: {files} files only tighten, {count} refused; see '{COMMAND}'"
+    return False, f"the project is not trusted: {files} files only tighten, {count} refused; see '{TRUST_COMMAND}'"
 
 
 def _looked_at(cwd: Path) -> Assembly:

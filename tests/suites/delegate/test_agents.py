@@ -3,7 +3,7 @@
 import pytest
 
 from ohm_subagents._config.env import agent_dir
-from ohm_subagents._config.trust import everything
+from ohm_subagents._config.trust import trust_everything
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import Profile, ToolPolicy
@@ -257,7 +257,7 @@ def write(folder, name, text):
 
 
 def loaded(place):
-    return load_agents(Place(cwd=place / "cwd", agent_dir=place / "agent", trusts=everything))
+    return load_agents(Place(cwd=place / "cwd", agent_dir=place / "agent", trusts=trust_everything))
 
 
 def test_a_projects_profile_replaces_the_users_whole_and_names_are_told_apart_by_case(place):

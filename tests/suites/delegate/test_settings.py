@@ -9,14 +9,14 @@ import termios
 
 import pytest
 
-from ohm_subagents._config.trust import everything
+from ohm_subagents._config.trust import trust_everything
 from ohm_subagents.suite import Place
 from ohm_subagents.suites.delegate.settings import DelegateSettings, load_settings
 
 
 @pytest.fixture
 def load(tmp_path):
-    def load(user=None, project=None, *, columns=None, trusts=everything):
+    def load(user=None, project=None, *, columns=None, trusts=trust_everything):
         for folder, content in ((tmp_path / "agent", user), (tmp_path / "cwd" / ".pi", project)):
             folder.mkdir(parents=True, exist_ok=True)
             if content is not None:

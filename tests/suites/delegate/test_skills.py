@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ohm_subagents._config.trust import everything
+from ohm_subagents._config.trust import trust_everything
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.profile import Profile
@@ -27,10 +27,10 @@ class Place:
         return self.write(path, f"---\nname: {name}\ndescription: Does things.\n---\n{body}")
 
     def found(self) -> list[str]:
-        return list(discover(agent_dir=self.agent_dir, cwd=self.cwd, trusts=everything).known)
+        return list(discover(agent_dir=self.agent_dir, cwd=self.cwd, trusts=trust_everything).known)
 
     def equipped(self, **agent):
-        skills = discover(agent_dir=self.agent_dir, cwd=self.cwd, trusts=everything)
+        skills = discover(agent_dir=self.agent_dir, cwd=self.cwd, trusts=trust_everything)
         profile = Profile(id="p", name="p", summary="", prompt="", agent=AgentOptions(**agent))
         return equipped(profile, skills, cwd=self.cwd, agent_dir=self.agent_dir)
 

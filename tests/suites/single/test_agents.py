@@ -2,7 +2,7 @@
 
 import pytest
 
-from ohm_subagents._config.trust import everything
+from ohm_subagents._config.trust import trust_everything
 from ohm_subagents.suite import Place
 from ohm_subagents.suites.single.agents import builtin_agents, load_agents, parse_agent
 
@@ -72,7 +72,7 @@ def test_a_project_agent_stands_above_the_users_and_that_above_ours(tmp_path):
     write(cwd / ".agents", "unseen.md", agent("unseen"))
     deep = cwd / "a" / "b"
     deep.mkdir(parents=True)
-    found = load_agents(Place(cwd=deep, agent_dir=home, trusts=everything)).profiles
+    found = load_agents(Place(cwd=deep, agent_dir=home, trusts=trust_everything)).profiles
     assert [*found] == ["explorer", "researcher", "reviewer", "implementer", "tester", "mine"]
     assert (found["explorer"].prompt, found["reviewer"].prompt) == ("project", "user")
     assert (found["explorer"].agent.is_local, found["reviewer"].agent.is_local) == (True, False)
@@ -90,7 +90,7 @@ def test_a_users_folder_that_goes_in_circles_costs_its_own_agents_only(tmp_path)
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "agents").symlink_to("agents")
     write(tmp_path / "work" / ".pi" / "agents", "mine.md", agent("mine"))
-    found = load_agents(Place(cwd=tmp_path / "work", agent_dir=tmp_path / "home", trusts=everything))
+    found = load_agents(Place(cwd=tmp_path / "work", agent_dir=tmp_path / "home", trusts=trust_everything))
     assert [*found.profiles][-1] == "mine"
     assert [told.source for told in found.diagnostics] == [str(tmp_path / "home" / "agents")]
 
@@ -100,7 +100,7 @@ def test_a_projects_folder_that_nobody_can_look_at_is_told_and_the_next_one_stan
     work = tmp_path / "work"
     work.mkdir()
     (work / ".pi").symlink_to(".pi")
-    found = load_agents(Place(cwd=work, agent_dir=tmp_path / "home", trusts=everything))
+    found = load_agents(Place(cwd=work, agent_dir=tmp_path / "home", trusts=trust_everything))
     assert [*found.profiles][-1] == "mine"
     assert [told.source for told in found.diagnostics] == [str(work / ".pi" / "agents")]
 

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 MAX_FILES: Final = 200
 MAX_ENTRIES: Final = 2000
-MAX_MATTER: Final = 256 * 1024
+MAX_FRONT_MATTER: Final = 256 * 1024
 """How many files of a folder are read, how many names, and how many characters of front matter in all of them."""
 _FENCED: Final = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fenced:
+class Document:
     """A text with front matter."""
 
     values: dict[str, object]
@@ -52,15 +52,15 @@ class Fault:
     """A sentence on what to do."""
 
 
-def split(text: str) -> tuple[str, str] | None:
+def split_front_matter(text: str) -> tuple[str, str] | None:
     """Part the text between the first two lines `---` from the trimmed text below; None without them."""
     fenced = _FENCED.fullmatch(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     return None if fenced is None else (fenced[1], fenced[2].strip())
 
 
-def read_fenced(text: str) -> Result[Fenced, Fault]:
+def read_document(text: str) -> Result[Document, Fault]:
     """Read a text with front matter; a key without a value counts as absent."""
-    parts = split(text)
+    parts = split_front_matter(text)
     if parts is None:
         advice = "Begin the file with '---', the keys, and '---'."
         return Err(Fault(line=1, fact="has no front matter", advice=advice))
@@ -72,7 +72,7 @@ def read_fenced(text: str) -> Result[Fenced, Fault]:
     values = _by_text(read.ok_value.values)
     if values is None:
         return Err(Fault(line=2, fact="has front matter that is not a list of keys", advice="Write 'key: value'."))
-    return Ok(Fenced(values=values, body=body, matter=read.ok_value))
+    return Ok(Document(values=values, body=body, matter=read.ok_value))
 
 
 def _by_text(values: object) -> dict[str, object] | None:
@@ -94,17 +94,17 @@ def read_folder(folder: Path, suffixes: Sequence[str] = (".md",)) -> Iterator[tu
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        yield folder, Err(problem(error))
+        yield folder, Err(os_problem(error))
         return
     if len(found) > MAX_ENTRIES or len(paths) > MAX_FILES:
         yield folder, Err(f"it has more than {MAX_FILES} such files, or {MAX_ENTRIES} files in all; no more are read")
-    left = MAX_MATTER
+    left = MAX_FRONT_MATTER
     for path in paths[:MAX_FILES]:
         text = read_text(path)
-        parts = split(text.ok_value) if isinstance(text, Ok) else None
+        parts = split_front_matter(text.ok_value) if isinstance(text, Ok) else None
         left -= len(parts[0]) if parts else 0
         if left < 0:
-            yield path, Err(f"the files of the folder have more than {MAX_MATTER} characters of keys")
+            yield path, Err(f"the files of the folder have more than {MAX_FRONT_MATTER} characters of keys")
             return
         yield path, text
 
@@ -116,10 +116,10 @@ def read_text(path: Path) -> Result[str, str]:
     except UnicodeDecodeError:
         return Err("it is not UTF-8 text")
     except OSError as error:
-        return Err(problem(error))
+        return Err(os_problem(error))
 
 
-def problem(error: OSError) -> str:
+def os_problem(error: OSError) -> str:
     """Return the system's message, as part of a sentence."""
     problem = error.strerror or type(error).__name__
     return f"{problem[:1].lower()}{problem[1:]}"
