@@ -209,7 +209,7 @@ ItemReply = Accepted | Refused
 class Started:
     """One reply an item, in input order; `backend` is the label of the configured backend.
 
-    A task is told as far as the prompt of its item goes, not of follow-ups that others sent. In the `background` it
+    A task is shown as far as the prompt of its item goes, without follow-ups that others sent. In the `background` it
     goes on when the call is over.
     """
 

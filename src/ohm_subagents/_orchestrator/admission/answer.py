@@ -23,7 +23,7 @@ def unfit(profile: Profile) -> OhmError | None:
         return None
     fault = schema_fault(profile.result_schema)
     if fault is not None:
-        fact, advice = f"has a result_schema that is no JSON schema: {fault}.", "Mend the schema, or leave it out."
+        fact, advice = f"has a result_schema that is not a JSON schema: {fault}.", "Fix the schema or remove it."
     elif profile.finalize is None:
         fact, advice = "has a result_schema, but its answer is not handed in.", "Set `finalize='required'` beside it."
     else:

@@ -177,7 +177,7 @@ class AdmissionContext:
         )
 
     def visible_ids(self) -> tuple[str, ...]:
-        """What a caller may be told of, sorted."""
+        """Return the ids that a caller may see, sorted."""
         roster = visible(self.catalog.profiles, self.config.subagents.permissions)
         return tuple(sorted(profile.id for profile in roster))
 

@@ -148,7 +148,7 @@ def _noted(profile: Profile) -> Iterator[Diagnostic]:
 
 
 def backend_of(profile: Profile, own: SubagentEntry, config: OhmConfig) -> str:
-    """The backend of a call that names none."""
+    """Return the backend of a call that names none."""
     return own.backend or profile.backend or config.subagent_backend
 
 
@@ -165,7 +165,7 @@ def _profile_of(item: StartItem, prompt: str, context: AdmissionContext) -> Resu
 
 
 def _with_finalize(profile: Profile, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Who has to hand in the answer is given the tool for that, whatever the lists say."""
+    """Add the tool that hands in an answer where the profile demands one, whatever its lists name."""
     return (*names, FINALIZE) if profile.finalize and FINALIZE not in names else names
 
 
@@ -177,7 +177,7 @@ def _wordless(item: StartItem, prompt: str) -> OhmError | None:
 
 
 def _mistyped(item: StartItem) -> OhmError | None:
-    """What the program gave in place of `Limits` or a `LoopPolicy`."""
+    """Return an error for a value that is no `Limits` or no `LoopPolicy`."""
     asked = item.overrides
     return refusals.mistyped("limits", asked.limits, Limits) or refusals.mistyped("loop", asked.loop, LoopPolicy)
 
@@ -194,7 +194,7 @@ def _is_readable(cwd: Path) -> bool:
 
 
 def refused_task(task_id: TaskId, refused: Refused, now_ms: int) -> Task:
-    """A task of an item that was not admitted, before anybody says why."""
+    """Return the task of a refused item, still without its error."""
     item = refused.item
     profile = refused.profile or item.profile_id
     return Task(
@@ -222,7 +222,7 @@ def _session_of(item: StartItem, task_id: TaskId) -> SessionId:
 
 
 def new_task(task_id: TaskId, admitted: Plan, now_ms: int, *, parent: TaskId | None) -> Task:
-    """A task as it is when its item has been admitted; what it stores of the texts is trimmed (004)."""
+    """Return the task of an admitted item; the texts that it stores are trimmed."""
     item = admitted.item
     return Task(
         id=task_id,

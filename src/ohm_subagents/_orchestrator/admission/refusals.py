@@ -1,4 +1,4 @@
-"""What the engine answers when it starts nothing. Where 004 fixes the words, they are 004's."""
+"""The errors of a start or a follow-up that is refused. Many of the words are fixed by the requirements."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def unknown_profile(typed: str, visible_ids: tuple[str, ...], sources: Iterable[
 
 
 def feature_off(profile: str, feature: str) -> OhmError:
-    """The flag that the profile needs is off."""
+    """Refuse a profile whose feature flag is off."""
     return OhmError(
         code=ErrorCode.SUBAGENT_UNAVAILABLE,
         message=f"Subagent '{profile}' is disabled by feature flag '{feature}'",
@@ -55,7 +55,7 @@ def feature_off(profile: str, feature: str) -> OhmError:
 
 
 def unreadable(cwd: Path) -> OhmError:
-    """The backend works on files, and there are none to be had."""
+    """Refuse a directory that cannot be read."""
     return OhmError(
         code=ErrorCode.CWD_UNREADABLE,
         message=f"The working directory '{cwd}' is not a readable directory.",
@@ -64,17 +64,17 @@ def unreadable(cwd: Path) -> OhmError:
 
 
 def duplicate(task_id: TaskId) -> OhmError:
-    """The id generator repeated itself."""
+    """Refuse an id that another task has."""
     return OhmError(code=ErrorCode.DUPLICATE_TASK_ID, message=f"Task id '{task_id}' already exists", task_id=task_id)
 
 
 def starter_cancelled(task_id: TaskId) -> OhmError:
-    """What a cancelled task still does may start nothing that would outlive it."""
+    """Refuse a start by a task that was cancelled: it would outlive that task."""
     return OhmError(code=ErrorCode.TASK_ABORTED, message=f"Task {task_id} was cancelled, and starts no other any more.")
 
 
 def not_resumable(task: Task) -> OhmError:
-    """A settled task never changes."""
+    """Refuse a follow-up to a settled task."""
     return OhmError(
         code=ErrorCode.NOT_RESUMABLE,
         message=f"Task '{task.id}' is terminal ({task.status}) and cannot be resumed",
@@ -84,7 +84,7 @@ def not_resumable(task: Task) -> OhmError:
 
 
 def busy(session_id: SessionId) -> OhmError:
-    """A task of the session is not over. The words are 000's."""
+    """Refuse a session with a task that is not over."""
     return OhmError(
         code=ErrorCode.SESSION_BUSY,
         message=f'Cannot resume: session "{session_id}" is still running. Wait for it to complete before resuming.',
@@ -92,16 +92,16 @@ def busy(session_id: SessionId) -> OhmError:
 
 
 def uncounted(backend: str) -> OhmError:
-    """A budget of tokens or money, and nobody who counts them."""
+    """Refuse a budget of tokens or cost on a backend that does not report its usage."""
     return OhmError(
         code=ErrorCode.BUDGET_UNENFORCEABLE,
         message=f"The budget of tokens or cost cannot be kept: backend '{backend}' does not report its usage.",
-        advice="Take a backend that reports it, or a budget of requests, tool calls or time.",
+        advice="Choose a backend that reports its usage, or set a budget of requests, tool calls or time.",
     )
 
 
 def elsewhere(task: Task) -> OhmError:
-    """Another process runs it."""
+    """Refuse to act on a task of another process."""
     return OhmError(
         code=ErrorCode.OWNED_ELSEWHERE,
         message=f"Task '{task.id}' is run by another process.",
@@ -111,7 +111,7 @@ def elsewhere(task: Task) -> OhmError:
 
 
 def mistyped(name: str, value: object, kind: type) -> OhmError | None:
-    """What a program gave that is of another kind, if it is."""
+    """Return an error for a value of another type; None if it fits."""
     if value is None or isinstance(value, kind):
         return None
     return OhmError(
@@ -122,7 +122,7 @@ def mistyped(name: str, value: object, kind: type) -> OhmError | None:
 
 
 def unusable(field: str, text: str) -> OhmError:
-    """A text that says nothing, or that is no text: bytes that some program read in the wrong encoding."""
+    """Return the error of a text that is blank, or that holds bytes read in the wrong encoding."""
     fact = "is blank" if not f"{text or ''}".strip() else "holds bytes that are not Unicode text"
     return OhmError(
         code=ErrorCode.INVALID_TASK_PAYLOAD, message=f"The {field} {fact}.", advice="Give the task in words, as UTF-8."

@@ -56,7 +56,7 @@ DEFAULT_AGENT: Final = Profile(id=SUITE, name="Sub-agent", summary="", prompt=""
 class AgentFile:
     """The profile of one file, if it is one, and what in it was not honoured.
 
-    `unread` are keys that ask for less in a way that nobody can read.
+    `unread` are keys that ask for less in a way that cannot be read.
     """
 
     profile: Profile | None
@@ -93,13 +93,13 @@ def parse_agent_profile(text: str, *, source: str, is_local: bool) -> AgentFile:
     values = dict(fenced.values)
     found: list[Diagnostic] = []
     if is_local and values.pop("apiKey", None) is not None:
-        told = "'apiKey' is refused in a project's file, where others can read it; give it in the user's own."
-        found.append(place(("apiKey",)).diagnostic(told))
+        message = "'apiKey' is refused in a project's file, where others can read it; give it in the user's own."
+        found.append(place(("apiKey",)).diagnostic(message))
     kept, ignored = accepted(AgentFrontMatter, cast("dict[str, JsonValue]", values), place, complete=True)
     matter = AgentFrontMatter.model_validate(kept, by_alias=True, by_name=False)
     if matter.tools == () and not matter.no_tools:
-        told = f"'tools' names none: {_NO_TOOL}. To say nothing of its tools, leave the key out."
-        found.append(place(("tools",)).diagnostic(told))
+        message = f"'tools' names none: {_NO_TOOL}. To say nothing of its tools, leave the key out."
+        found.append(place(("tools",)).diagnostic(message))
     profile = matter.profile(prompt=fenced.body, source=source, is_local=is_local)
     in_order = sorted((*found, *ignored), key=lambda one: one.line or 0)
     unread = frozenset(one.subject for one in ignored if one.subject in _LESS or one.subject.startswith(_EXCLUDED))
@@ -107,7 +107,7 @@ def parse_agent_profile(text: str, *, source: str, is_local: bool) -> AgentFile:
 
 
 def _careful(file: AgentFile) -> Profile | None:
-    """The profile with less where its file asks for less in a way that nobody can read; its `notes` say so."""
+    """Return the profile with less where its file asks for less in an unreadable way; its `notes` say so."""
     profile = file.profile
     if profile is None or profile.agent is None or not file.unread:
         return profile

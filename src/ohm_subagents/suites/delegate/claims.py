@@ -1,4 +1,4 @@
-"""Who may go on with a session: one call at a time, of all processes that keep their tasks in one place."""
+"""Claims on sessions: one call at a time continues a session, of all processes that keep tasks in one place."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ FOLDER: Final = "ohm.subagents.sessions"
 
 @contextmanager
 def claims(kept_in: Path | None, session_ids: Iterable[str]) -> Generator[frozenset[str]]:
-    """Keep these sessions from everybody else while this is open; gives those that somebody else has.
+    """Claim these sessions while this is open; yields those that another call has claimed.
 
-    Where no task outlives its process there is nobody else.
+    Where no task outlives its process, no other process can have one.
     """
     with ExitStack() as held:
         busy = set[str]()
@@ -31,5 +31,5 @@ def claims(kept_in: Path | None, session_ids: Iterable[str]) -> Generator[frozen
 
 
 def _name(session_id: str) -> str:
-    """A file of its own for whatever a model calls a session."""
+    """Return the name of the lock file of a session, whatever its id holds."""
     return f"{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:32]}.lock"

@@ -90,7 +90,7 @@ class SubAgent:
 
 
 class Delegation:
-    """An observer of the tasks that the command starts. Sessions that are `busy` are those that somebody else uses."""
+    """One call, and an observer of the tasks that it starts. `busy` are sessions that another call uses."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class Delegation:
         return partial(preface, task.attachments, context, cwd, is_confined=is_confined)
 
     def _limits(self, task: TaskFields) -> Limits:
-        """The time that this suite has; besides, what the configuration says of every run, but not of silence."""
+        """Return the limits of this suite, and the configured ones of every run but the one of silence."""
         soft_ms, extend_ms = int(task.timeout * 1000), int(self._settings.extend_timeout_debounce_s * 1000)
         said, long_ms = self._context.settings().limits, max(_DAY_MS, soft_ms + extend_ms)
         return Limits(
@@ -182,7 +182,7 @@ class Delegation:
         )
 
     async def _session(self, task: TaskFields) -> tuple[str, str, OhmError | None]:
-        """The session of a task, what was said in it before, and what stands against going on with it."""
+        """Return the session of a task, its transcript, and the error if it cannot be continued."""
         if task.resume is None:
             return self._new_id(), "", None
         runs = await self._sessions.find(task.resume)
@@ -195,7 +195,7 @@ class Delegation:
         return task.resume, resume_text(runs), None
 
     def _use(self, session_id: str, runs: tuple[SessionRun, ...]) -> str | None:
-        """Who else uses a session, if anybody does."""
+        """Return how a session is in use, if it is."""
         if session_id in self._subagents:
             return "is named by two tasks of this call. Resume it with one of them."
         if session_id in self._busy or any(run.status == "running" for run in runs):
@@ -203,7 +203,7 @@ class Delegation:
         return None
 
     def _new_id(self) -> str:
-        """16 hex digits that no other task of the call has."""
+        """Return 16 hex digits that no other task of the call has."""
         ids = (self._context.new_uuid().hex[:16] for _ in range(MAX_TASKS * MAX_TASKS))
         return next(one for one in ids if one not in self._subagents)
 
@@ -238,7 +238,7 @@ class Delegation:
         )
 
     def notify(self, task: Task, event: Event) -> None:
-        """What happened to one of the tasks."""
+        """Follow an event of one of the tasks."""
         subagent = self._subagents[task.session_id]
         self._know(subagent, task.id)
         subagent.window.add(event)
@@ -248,7 +248,7 @@ class Delegation:
             self._end(subagent, ending(task))
 
     def _refuse(self, started: Started) -> None:
-        """The tasks that are not begun fail alone and at once, with a session of their own (000)."""
+        """End the tasks that were refused: each fails alone and at once, with a session of its own."""
         for subagent, reply in zip(self._subagents.values(), started.items, strict=True):
             if isinstance(reply, Refused) and not subagent.is_known:
                 self._know(subagent, reply.task_id)
@@ -272,7 +272,7 @@ class Delegation:
         self._sessions.persist(subagent.record())
 
     def seen(self, reply: Reply) -> Windows:
-        """All sub-agents as they are now."""
+        """Return all sub-agents as they are now."""
         if isinstance(reply, Started):
             self._refuse(reply)
         seen = tuple(subagent.window.window() for subagent in self._subagents.values())
@@ -289,7 +289,7 @@ def _cannot_resume(code: ErrorCode, session_id: str, why: str) -> OhmError:
 
 
 def _tool_count(name: str, profile: Profile | None, parent_tools: tuple[str, ...]) -> int:
-    """How many tools a header tells of: those that are allowed, else the parent's."""
+    """Return the number of tools in a header: those that are allowed, else the parent's."""
     if profile is None:
         return 0 if name else len(parent_tools)
     if profile.tools.allowed is not None:

@@ -1,4 +1,4 @@
-"""What the tools of this suite give to machines: camelCase, as 000 and its session entries have it."""
+"""The details of results, for machines: camelCase, like the session entries of a host."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Window(Wire):
     """One sub-agent, live or over. Stamps are epoch milliseconds, `timeout` is in seconds.
 
     `lines` are the newest ones, as many as a window shows; `all_messages` are all that are kept. `notes` say what was
-    not done as asked for, and why something failed where 000 fixes shorter words for it.
+    not done as asked for, and why something failed where shorter words are fixed for it.
     """
 
     name: str

@@ -51,7 +51,7 @@ Listed: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
 class AgentFrontMatter(BaseModel):
-    """What may stand between the fences."""
+    """The keys of the file."""
 
     model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid", alias_generator=to_camel)
 
@@ -75,7 +75,7 @@ class AgentFrontMatter(BaseModel):
     result_schema: ResultSchema = None
 
     def profile(self, *, prompt: str, source: str, is_local: bool) -> Profile:
-        """The same record as every other profile's; `noTools` stands above both lists."""
+        """Return the profile; `noTools` counts before both lists of tools."""
         agent = AgentOptions(
             provider=self.provider or None,
             model=self.model or None,
@@ -112,7 +112,7 @@ class AgentFrontMatter(BaseModel):
 
 
 def _pattern(agent: AgentOptions) -> ModelPattern | None:
-    """The model, where it is clear of which provider; `thinkingLevel` stands above the suffix."""
+    """Return the model if its provider is clear; `thinkingLevel` counts before a suffix."""
     if agent.model is None:
         return None
     provider = agent.provider or ""

@@ -1,4 +1,4 @@
-"""Arguments of the four tools → data: the only validation of a payload (000, 2 to 5)."""
+"""Arguments of the four tools → data: the only validation of a payload."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ MAX_LINE_CHARS: Final = 2000
 class LiveWindow:
     """The window of a sub-agent: `add` takes events in, `change` whatever else becomes known of it.
 
-    `prompt` is as it was given. Lines are told from when they begin; one that is longer than `MAX_LINE_CHARS` is cut.
+    `prompt` is as it was given. Lines are shown from their beginning; one that is longer than `MAX_LINE_CHARS` is cut.
     """
 
     def __init__(

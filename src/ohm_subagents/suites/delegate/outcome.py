@@ -1,4 +1,4 @@
-"""How a task of the engine ended, in the words of 000."""
+"""How a task of the engine ended, in the words of this suite."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _SHORTER: Final[Mapping[str, str]] = {
     ErrorCode.COMMAND_UNUSABLE: SPAWN_FAILED,
     ErrorCode.CWD_UNREADABLE: SPAWN_FAILED,
 }
-"""What 000 says of a failure, whatever else there is to say about it."""
+"""The fixed words for a failure; its own words are then among the notes."""
 _WORDED: Final = frozenset({ErrorCode.UNKNOWN_SUBAGENT_TYPE, ErrorCode.UNKNOWN_SKILLS})
-"""Failures whose message has the words of 000 already, so that no advice may follow them."""
+"""Failures whose message has its fixed words already, so that no advice may follow them."""
 _TIMED_OUT: Final = "Timed out after "
 
 
 def timed_out(timeout_s: float) -> str:
-    """What is said when a sub-agent has used up its time, whatever was added to it."""
+    """Return the message of a sub-agent that has used up its time, whatever was added to it."""
     return f"{_TIMED_OUT}{timeout_s:g}s. Consider resuming with a longer timeout."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """What a window and a session entry say of a task as it is now."""
+    """The end of a task in a window and in a session entry; `running` while it has none."""
 
     status: SessionStatus
     exit_code: int | None = None
@@ -63,7 +63,7 @@ def ending(task: Task) -> Ending:
 
 
 def failure(error: OhmError | None, *, notes: tuple[str, ...] = ()) -> Ending:
-    """What became of a sub-agent that failed, or never began. What 000 cuts short is among the notes."""
+    """Return the ending of a sub-agent that failed, or never began; what fixed words leave out is among the notes."""
     if error is None or error.is_wordless:
         return Ending(status="error", exit_code=_exit_code(error), stop_reason="error", notes=notes)
     error = plain_failure(error, who="The sub-agent")
@@ -82,7 +82,7 @@ def _exit_code(error: OhmError | None) -> int:
 
 
 def kept_run(session_id: str, kept: SessionTask) -> SessionRun:
-    """A run that the engine's store has kept."""
+    """Return the run of a task that the store keeps."""
     task, ended = kept.task, ending(kept.task)
     return SessionRun(
         session_id=session_id,
@@ -106,9 +106,9 @@ def result_text(seen: Windows) -> str:
 def _result_line(window: Window) -> str:
     name = " ".join(printable(window.name).split())
     if window.status == "completed":
-        told = f"✓ {name}: completed"
+        line = f"✓ {name}: completed"
     else:
         why = f" — {window.error_message}" if window.error_message else ""
-        told = f"✗ {name}: error{why}"
+        line = f"✗ {name}: error{why}"
     profile = f" ({window.profile_info})" if window.profile_info else ""
-    return f"{told} (session: {window.session_id}){profile}"
+    return f"{line} (session: {window.session_id}){profile}"

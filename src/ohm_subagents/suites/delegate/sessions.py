@@ -1,4 +1,4 @@
-"""Which sessions there are: those of this process, those of the host's log, and those that the engine keeps."""
+"""The sessions: those of this process, those of the host's log, and those that the engine keeps."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ class Sessions:
         self._runs: dict[str, list[KeptRun]] = {}
 
     def hear(self, context: SuiteContext) -> None:
-        """Reach the host and the engine by this context from now on: what may be told to them may have changed."""
+        """Reach the host and the engine by this context from now on: its redaction may have changed."""
         self._context = context
 
     async def find(self, session_id: str) -> tuple[SessionRun, ...]:
-        """The runs of a session; none if nobody knows it."""
+        """Return the runs of a session; none if it is unknown."""
         kept = () if self._context.host.program else await self._context.executor.read_session(SessionId(session_id))
         known = self._runs.get(session_id, ())
         ours = {run.task_id for run in known}
@@ -86,11 +86,11 @@ class Sessions:
         self._runs.clear()
 
     def replay(self) -> None:
-        """Know what the host's log tells, and what goes on. An entry that cannot be understood is left out (000)."""
-        told = [run for entry in self._log() if (run := _told(entry)) is not None]
+        """Read the host's log again, and keep what goes on. An entry that cannot be read is left out."""
+        logged = [run for entry in self._log() if (run := _run_in(entry)) is not None]
         running = {key: [run for run in runs if _is_running(run)] for key, runs in self._runs.items()}
         self.clear()
-        for run in told:
+        for run in logged:
             self.add(run.session_id, Settled(run))
         for session_id, runs in running.items():
             for each in runs:
@@ -104,7 +104,7 @@ class Sessions:
             return ()
 
     def persist(self, run: SessionRun) -> None:
-        """Tell the host's log of a run that is over; it costs nobody anything if that fails."""
+        """Write a run that is over to the host's log; a failure is logged and costs nothing else."""
         if self._context.host.program is None:
             return
         try:
@@ -125,8 +125,8 @@ def _is_running(run: KeptRun) -> bool:
     return run.record().status == "running"
 
 
-def _told(entry: object) -> SessionRun | None:
-    """The run that an entry of ours tells of."""
+def _run_in(entry: object) -> SessionRun | None:
+    """Return the run of a log entry of ours."""
     if not _is_object(entry):
         return None
     data = entry.get("data")

@@ -136,21 +136,21 @@ class _Reader:
         }
 
     def _is_less(self, key: str, value: JsonValue, layer: Layer) -> bool:
-        """Whether a project that is not trusted may say it: a number of the range, below the one that stands."""
+        """Return True if an untrusted project may set it: a number of the range, at most the one in force."""
         rule = next((one for one in (_LINES, _WIDTH, _DEBOUNCE, _LOOPING) if one.key == key), None)
         if rule is None:
             return False
         said, _ = self._said.get(key, (rule.default, None))
-        stands = _number(said, rule)
+        in_force = _number(said, rule)
         counts = _number(value, rule)
-        is_off, was_off = (rule is _LOOPING and math.floor(one) == 0 for one in (counts, stands))
-        if counts == value and (was_off or (counts <= stands and not is_off)):
+        is_off, was_off = (rule is _LOOPING and math.floor(one) == 0 for one in (counts, in_force))
+        if counts == value and (was_off or (counts <= in_force and not is_off)):
             return True
-        told = (
-            f"is {quoted_value(value)}, which has no effect: a project that is not trusted may say at most {stands:g}"
+        message = (
+            f"is {quoted_value(value)}, which has no effect: a project that is not trusted may say at most {in_force:g}"
             f"{', and not 0' if rule is _LOOPING else ''}. To allow it, trust the project ('{TRUST_COMMAND}')."
         )
-        self._note(layer, (SECTION, key), told)
+        self._note(layer, (SECTION, key), message)
         return False
 
     def number(self, rule: _Rule) -> float:
@@ -160,8 +160,8 @@ class _Reader:
         value, layer = self._said[rule.key]
         held = _number(value, rule)
         if held != value or isinstance(value, bool):
-            told = f"is {quoted_value(value)}, but has to be {rule.expected}; it counts as {held:g}."
-            self._note(layer, (SECTION, rule.key), told)
+            message = f"is {quoted_value(value)}, but has to be {rule.expected}; it counts as {held:g}."
+            self._note(layer, (SECTION, rule.key), message)
         return held
 
     def _note(self, layer: Layer, path: tuple[str, ...], message: str) -> None:

@@ -45,7 +45,7 @@ class Skills:
 def discover(*, agent_dir: Path, cwd: Path, trusts: Covers = trust_nothing) -> Skills:
     """Every skill by name; of two with one name, the first stays: the user's before the project's.
 
-    What a skill says is said to whoever names it, so that one of a project is known only if the user `trusts` its file.
+    The text of a skill becomes part of prompts, so one of a project is known only if the user `trusts` its file.
     """
     found: dict[str, SkillText] = {}
     left_out: set[str] = set()
@@ -63,7 +63,7 @@ def discover(*, agent_dir: Path, cwd: Path, trusts: Covers = trust_nothing) -> S
 
 
 def left_out(skills: Skills) -> Diagnostic | None:
-    """Tell of all skills that nobody gets because their project is not trusted."""
+    """Report all skills that are left out because their project is not trusted."""
     names = [f"'{name}'" for name in sorted(skills.untrusted)]
     if not names:
         return None
@@ -125,7 +125,7 @@ def _skill(path: Path, text: str) -> SkillText | None:
 def equipped(profile: Profile, skills: Skills, *, cwd: Path, agent_dir: Path) -> Result[Profile, OhmError]:
     """The profile with its suggested skills and their files, and with the text of those to be loaded behind its prompt.
 
-    Returns `unknown_skills` for names that nobody has, `profile_argument_refused` for a file somewhere else.
+    Returns `unknown_skills` for names without a skill, `profile_argument_refused` for a file somewhere else.
     """
     agent = profile.agent
     if agent is None:

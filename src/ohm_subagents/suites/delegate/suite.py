@@ -1,4 +1,4 @@
-"""The four tools of 000."""
+"""The four tools of the suite."""
 
 from __future__ import annotations
 
@@ -166,11 +166,11 @@ def _whole(result: ToolResult, view: View) -> str:
     return windows.simple_text(result.text, view)
 
 
-Told = tuple[str, "JsonObject"]
+Shown = tuple[str, "JsonObject"]
 
 
 async def _retrieve(
-    context: SuiteContext, sessions: Sessions, told: Callable[[tuple[SessionRun, ...]], Told], call: ToolCall
+    context: SuiteContext, sessions: Sessions, show: Callable[[tuple[SessionRun, ...]], Shown], call: ToolCall
 ) -> ToolResult:
     match parse_session(call.arguments):
         case Err(wrong):
@@ -180,7 +180,7 @@ async def _retrieve(
     if not runs:
         why = f'Session "{asked.session_id}" not found. The session may have expired or the ID is incorrect.'
         return _refused(why, ErrorCode.SESSION_NOT_FOUND)
-    text, more = told(runs)
+    text, more = show(runs)
     latest = runs[-1]
     details: JsonObject = {
         "sessionId": asked.session_id,
@@ -194,11 +194,11 @@ async def _retrieve(
     return ToolResult(text=text, details=details, view=partial(_truncated, shown))
 
 
-def _output(runs: tuple[SessionRun, ...]) -> Told:
+def _output(runs: tuple[SessionRun, ...]) -> Shown:
     return output_text(runs[-1]), {}
 
 
-def _session(runs: tuple[SessionRun, ...]) -> Told:
+def _session(runs: tuple[SessionRun, ...]) -> Shown:
     latest = runs[-1]
     more: JsonObject = {"messageCount": sum(len(run.messages) for run in runs), "exitCode": latest.exit_code}
     if latest.model is not None:

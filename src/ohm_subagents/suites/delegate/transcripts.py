@@ -1,4 +1,4 @@
-"""Runs of a session as text: for the sub-agent that goes on with it, and for whoever asked what came of it (000)."""
+"""Runs of a session as text: for the sub-agent that continues it, and for the agent that retrieves it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _MAX_RESULT: Final = 500
 
 def resume_text(runs: Sequence[SessionRun]) -> str:
     """What a sub-agent reads before its prompt: every run so far, and that its instructions follow."""
-    told = ["\n".join(_retold(number, run)) for number, run in enumerate(runs, start=1)]
-    return encodable("\n\n".join(["Previously:", *told, "Instructions:"]))
+    parts = ["\n".join(_retold(number, run)) for number, run in enumerate(runs, start=1)]
+    return encodable("\n\n".join(["Previously:", *parts, "Instructions:"]))
 
 
 def session_text(runs: Sequence[SessionRun]) -> str:

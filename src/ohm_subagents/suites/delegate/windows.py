@@ -1,4 +1,4 @@
-"""What a person sees of this suite: calls, and sub-agents in windows one below the other (000, TUI Rendering)."""
+"""The views of this suite: calls, and sub-agents in windows one below the other."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def global_header(statuses: Iterable[SessionStatus], theme: Theme = PLAIN) -> st
 
 
 def window_header(window: Window, *, now_ms: int, width: int = 0, theme: Theme = PLAIN) -> str:
-    """`⏳ NAME • PROFILE (provider/model thinking) • 7 tools • [2/5] • 45s/600s`; time stands still at the end.
+    """`⏳ NAME • PROFILE (provider/model thinking) • 7 tools • [2/5] • 45s/600s`; time stops at the end.
 
     If it is wider than `width` cells, the name is cut first; 0 is no limit.
     """
