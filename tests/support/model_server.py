@@ -14,6 +14,7 @@ from __future__ import annotations
 import select
 import socket
 import threading
+import time
 from collections import deque
 from contextlib import suppress
 from functools import partial
@@ -58,6 +59,9 @@ __all__ = [
     "Wire",
 ]
 
+IDLE_S = 5
+"""Seconds for which an HTTP client keeps an idle connection, by the default of httpx."""
+
 
 class ModelServer:
     """Serves chat completions on a free port. Use it as `with` or `async with`; it may also be closed and asked later.
@@ -73,6 +77,7 @@ class ModelServer:
         self._replies = deque(reply for reply in replies if not callable(reply))
         self.requests: list[Request] = []
         self.connections = 0
+        self._opened_s = time.monotonic()
         self.aborts = 0
         self.surplus = 0
         self._changed = threading.Condition()
@@ -89,6 +94,10 @@ class ModelServer:
     def url(self) -> str:
         """The base URL of a provider."""
         return f"{self.origin}/v1"
+
+    def most_connections(self, at_once: int) -> int:
+        """Return the most connections that a client may have opened, which closes those that were idle for `IDLE_S`."""
+        return at_once * (1 + int((time.monotonic() - self._opened_s) / IDLE_S))
 
     @property
     def open_connections(self) -> int:
