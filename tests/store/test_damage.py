@@ -162,18 +162,17 @@ def filled(directory, clock):
     return fill()
 
 
-def flipped_bit(content, chosen):
-    content[chosen.randrange(100, len(content))] ^= 1 << chosen.randrange(8)
+def flipped_bit(content, page, chosen):
+    content[max(100, 4096 * page + chosen.randrange(4096))] ^= 1 << chosen.randrange(8)
 
 
-def flipped_bytes(content, chosen):
-    start = chosen.randrange(100, len(content) - 64)
+def flipped_bytes(content, page, chosen):
+    start = max(100, 4096 * page + chosen.randrange(4096 - 64))
     content[start : start + 64] = bytes(each ^ 0xFF for each in content[start : start + 64])
 
 
-def zeroed_page(content, chosen):
-    start = 4096 * chosen.randrange(len(content) // 4096)
-    content[start : start + 4096] = bytes(4096)
+def zeroed_page(content, page, _chosen):
+    content[4096 * page : 4096 * (page + 1)] = bytes(4096)
 
 
 @pytest.fixture(scope="module", params=["asyncio"])
@@ -190,12 +189,12 @@ async def test_wherever_a_file_is_damaged_the_rest_of_it_is_there_and_what_is_lo
     async with registry(tmp_path / "good") as store:
         before = {task.id: task for task in store.tasks()}
     good = (tmp_path / "good" / FILE).read_bytes()
-    missing, chosen = 0, random.Random(damage.__name__)
+    missing, chosen, step = 0, random.Random(damage.__name__), 3 if files < 38 else 1
     for number in range(files):
         directory = tmp_path / str(number)
         directory.mkdir()
         content = bytearray(good)
-        damage(content, chosen)
+        damage(content, number * step % (len(content) // 4096), chosen)  # every page in its turn
         (directory / FILE).write_bytes(content)
         async with registry(directory) as store:
             listed = {task.id: task for task in store.tasks()}

@@ -17,7 +17,7 @@ def programs(monkeypatch):
     monkeypatch.syspath_prepend(str(HERE))
 
 
-@pytest.mark.parametrize(("at_random", "writes"), [(1, 1), pytest.param(20, 4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("at_random", "writes"), [(1, 2), pytest.param(20, 4, marks=pytest.mark.slow)])
 @pytest.mark.timeout(300)
 def test_a_killed_process_loses_nothing_that_it_acknowledged(programs, at_random, writes):
     import kill_rounds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -15,10 +14,11 @@ from ohm_subagents._store.sqlite.migration import migrate
 from ohm_subagents._store.sqlite.owners import is_in_use
 from ohm_subagents._store.sqlite.place import make_private, network_file_system, touch_private
 from ohm_subagents._store.sqlite.salvage import copied, is_sound, set_aside
-from ohm_subagents._store.sqlite.schema import UnusableVersionError, choose_journal, connect, is_damage
+from ohm_subagents._store.sqlite.schema import UNREADABLE, UnusableVersionError, choose_journal, connect, is_damage
 from ohm_subagents._store.sqlite.store import FILE, FOLDER, SqliteStore
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
@@ -48,7 +48,7 @@ async def open_sqlite(request: StoreRequest, *, fault_point: Callable[[str], Non
         return
     try:
         store = open_database(request, fault_point)
-    except (OSError, sqlite3.Error, UnusableVersionError) as exc:
+    except (OSError, *UNREADABLE, UnusableVersionError) as exc:
         unusable = f"the registry of tasks in '{request.directory}' cannot be used, {exc}"
         raise OSError(unusable) from exc
     try:
@@ -101,7 +101,7 @@ def open_database(request: StoreRequest, fault_point: Callable[[str], None], for
 
     try:
         store = opened()
-    except (sqlite3.Error, _DamagedError) as exc:
+    except (*UNREADABLE, _DamagedError) as exc:
         if not (isinstance(exc, _DamagedError) or is_damage(exc)):  # it is about the moment, not about the file
             raise
         store = opened(set_aside(file, request.clock()))

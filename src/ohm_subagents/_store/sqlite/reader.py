@@ -5,17 +5,17 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
-from ohm_subagents._store.sqlite.schema import is_damage
-from ohm_subagents._store.sqlite.stored import ALL, COLUMNS, Chunk, Row, Selection, StoredTask, damaged
+from ohm_subagents._store.sqlite.schema import UNREADABLE, is_damage
+from ohm_subagents._store.sqlite.stored import ALL, COLUMNS, NO_OWNER, Chunk, Row, Selection, StoredTask, damaged
 from ohm_subagents._store.sqlite.writer_queue import Discard
+from ohm_subagents.contract.ids import TaskId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from ohm_subagents._store.sqlite.damage import Asides
     from ohm_subagents._store.sqlite.notes import Notes
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.ids import TaskId
 
 _ROWS: Final = f"SELECT {COLUMNS} FROM tasks"  # noqa: S608  names of ours
 _WIDTH: Final = len(Row._fields)
@@ -25,7 +25,7 @@ _TASK: Final = (
 )
 _CHUNKS: Final = "SELECT events.id, task, n, lines, checksum FROM events NOT INDEXED"
 _STATE: Final = "SELECT state, checksum FROM checkpoints WHERE task = ?"
-_TABLES: Final = ("tasks", "events")
+_TABLES: Final[tuple[str, ...]] = ("tasks", "events")
 _FAR: Final = 1 << 20
 """So many numbers of rows that cannot be read are passed over."""
 
@@ -66,7 +66,7 @@ class Reader:
             return self._connection.execute(statement, values).fetchall()
         except UnicodeEncodeError:  # no text, so nothing that was ever kept
             return []
-        except sqlite3.Error as exc:
+        except UNREADABLE as exc:
             if is_damage(exc):
                 self._notes.mark_damaged()
             self._note_unreadable(exc)
@@ -84,7 +84,7 @@ class Reader:
             is_torn = is_short and not self._is_whole("tasks")
         except UnicodeEncodeError:
             return
-        except sqlite3.Error as exc:
+        except UNREADABLE as exc:
             is_torn = is_damage(exc)
             if not is_torn:
                 self._note_unreadable(exc)
@@ -110,7 +110,7 @@ class Reader:
             is_torn = bool(found) or not self._is_whole("tasks")
         except UnicodeEncodeError:
             return None
-        except sqlite3.Error as exc:
+        except UNREADABLE as exc:
             is_torn = is_damage(exc)
             if not is_torn:
                 self._note_unreadable(exc)
@@ -154,7 +154,10 @@ class Reader:
     def _survivors(self) -> list[StoredTask]:
         self._sound = dict.fromkeys(_TABLES, False)
         self._notes.mark_damaged()
-        every = [*survivors(self._connection)]
+        found = survivors(self._connection)
+        every = [
+            each for each in found if each.row.id and (each.row.owner != NO_OWNER or each.row.ended_ms is not None)
+        ]
         if not every:
             self._note_unreadable("it is damaged")
         return every
@@ -172,9 +175,17 @@ def survivors(connection: sqlite3.Connection) -> Iterator[StoredTask]:
         chunks.setdefault(task, []).append(Chunk._make(chunk))
     for columns in numbered(connection, f"{_ROWS} NOT INDEXED", "seq"):
         row = Row._make(columns)
-        state = _asked(connection, _STATE, row.seq) or (None, None)
-        of_task = tuple(sorted(chunks.get(row.seq, ()), key=lambda chunk: (type(chunk.n) is int and chunk.n) or 0))
-        yield StoredTask(row=row, chunks=of_task, state=state[0], state_checksum=state[1])
+        stored = _survivor(connection, row, chunks.pop(row.seq, ()))
+        yield stored if row.wrong is None else stored.with_row_of_log()
+    for seq, of_task in sorted(chunks.items(), key=str):
+        lost = Row(seq, TaskId(""), "", NO_OWNER, "", None, "", 0, None)
+        yield _survivor(connection, lost, of_task).with_row_of_log()
+
+
+def _survivor(connection: sqlite3.Connection, row: Row, chunks: Iterable[Chunk]) -> StoredTask:
+    in_order = tuple(sorted(chunks, key=lambda chunk: (type(chunk.n) is int and chunk.n) or 0))
+    state, checksum = _asked(connection, _STATE, row.seq) or (None, None)
+    return StoredTask(row=row, chunks=in_order, state=state, state_checksum=checksum)
 
 
 def numbered(connection: sqlite3.Connection, select: str, number: str) -> Iterator[tuple[Any, ...]]:
@@ -199,7 +210,7 @@ def _next(connection: sqlite3.Connection, select: str, number: str, after: int) 
         try:
             statement = f"{select} WHERE {number} > ? ORDER BY {number} LIMIT 1"
             return _first(connection, statement, after + step), after + step
-        except sqlite3.Error:
+        except UNREADABLE:
             step = step * 2 or 1
     return None, after
 
@@ -207,7 +218,7 @@ def _next(connection: sqlite3.Connection, select: str, number: str, after: int) 
 def _asked(connection: sqlite3.Connection, statement: str, value: int) -> tuple[Any, ...] | None:
     try:
         return _first(connection, statement, value)
-    except (sqlite3.Error, UnicodeEncodeError):
+    except (sqlite3.Error, UnicodeError):
         return None
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._store.retention import evicted_why, expired_why
-from ohm_subagents._store.sqlite.stored import COLUMNS, Row, chunk_checksum, row_checksum, state_checksum
-from ohm_subagents.contract.profile import fold_id
+from ohm_subagents._store.sqlite.stored import COLUMNS, Row, chunk_checksum, index_columns, row_checksum, state_checksum
 
 if TYPE_CHECKING:
     import sqlite3
@@ -32,13 +31,9 @@ _NEXT: Final = (
 )
 
 
-def _columns(task: Task, owner: int) -> tuple[TaskId, str, int, str, int | None, str]:
-    return task.id, task.session_id, owner, task.status, task.ended_ms, fold_id(task.assignment.profile)
-
-
 def insert(connection: sqlite3.Connection, task: Task, owner: int, lines: bytes) -> bool:
     """Add a task with its log; False if one that is not settled has its id. One that is settled makes room."""
-    columns = _columns(task, owner)
+    columns = index_columns(task, owner)
     values = (*columns, row_checksum(*columns))
     found = connection.execute(_INSERT, values)
     if not found.rowcount:
@@ -67,7 +62,7 @@ def _add_chunk(connection: sqlite3.Connection, seq: int, n: int, lines: bytes) -
 
 def update(connection: sqlite3.Connection, task: Task, owner: int, *, former: int | None = None) -> bool:
     """Bring the index up to date; False if the task does not belong to `former` (or `owner`) any more."""
-    columns = _columns(task, owner)
+    columns = index_columns(task, owner)
     whose = owner if former is None else former
     values = (owner, task.status, task.ended_ms, row_checksum(*columns), task.id, whose)
     return connection.execute(_UPDATE, values).rowcount == 1

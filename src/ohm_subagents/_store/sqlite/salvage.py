@@ -10,7 +10,7 @@ from ohm_subagents._store.sqlite import rows
 from ohm_subagents._store.sqlite.migration import copied_row, former_survivors, go_on_behind
 from ohm_subagents._store.sqlite.place import damage_mark
 from ohm_subagents._store.sqlite.reader import survivors, tolerant
-from ohm_subagents._store.sqlite.schema import VERSION, connect, transaction, version
+from ohm_subagents._store.sqlite.schema import UNREADABLE, VERSION, connect, transaction, version
 from ohm_subagents._store.sqlite.stored import Row
 from ohm_subagents.contract.result import Ok
 
@@ -58,7 +58,7 @@ def copied(kept: Path, connection: sqlite3.Connection, *, folder: Path, mark: st
     found = f"Recovered corrupt task registry: {kept}"
     try:
         damaged = tolerant(connect(kept))
-    except sqlite3.Error:
+    except UNREADABLE:
         return found
     with closing(damaged):
         try:
@@ -98,7 +98,7 @@ def _copied(
 def _is_former(connection: sqlite3.Connection) -> bool:
     try:
         return 0 < version(connection) < VERSION
-    except sqlite3.Error:
+    except UNREADABLE:
         return False
 
 
@@ -129,7 +129,7 @@ def _copy_task(stored: StoredTask, connection: sqlite3.Connection) -> bool:
 
 
 def _found(connection: sqlite3.Connection, statement: str) -> Iterator[tuple[Any, ...]]:
-    with suppress(sqlite3.Error, UnicodeEncodeError):
+    with suppress(sqlite3.Error, UnicodeError):
         yield from connection.execute(statement)
 
 

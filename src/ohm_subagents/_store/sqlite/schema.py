@@ -81,13 +81,17 @@ _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlit
 """The last has no other cause: the statements are ours, and so are the tables that they name."""
 
 
+UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
+"""Errors of a statement; the last where a damaged schema makes even the message of SQLite unreadable."""
+
+
 class UnusableVersionError(Exception):
     """Another version of the library has made the file, and it cannot be used as it is now."""
 
 
 def is_damage(exc: Exception) -> bool:
     """Return True if an error is about the content of the file, and not about the moment."""
-    return getattr(exc, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
+    return isinstance(exc, UnicodeDecodeError) or getattr(exc, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
 
 
 def connect(file: Path) -> sqlite3.Connection:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._store.sqlite.log import folded
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.result import Err, Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.stores import TaskQuery
     from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.result import Result
     from ohm_subagents.contract.task import Task
 
 COLUMNS: Final = "seq, tasks.id, session_id, owner, status, ended_ms, profile, tasks.checksum, expired_ms"
 OTHER_TYPES: Final = "it has values of other types than it was written with"
 NOT_AS_WRITTEN: Final = "it is not what was written"
+NO_OWNER: Final = 0
 
 
 class Row(NamedTuple):
@@ -66,14 +67,24 @@ class StoredTask:
     @property
     def wrong(self) -> str | None:
         """The difference from what was written, or None."""
-        if self.row.wrong is not None:
-            return self.row.wrong
+        return self.row.wrong or self._wrong_log
+
+    @property
+    def _wrong_log(self) -> str | None:
         for n, chunk in enumerate(self.chunks, 1):
             if type(chunk.lines) is not bytes:
                 return OTHER_TYPES
             if chunk.n != n or chunk.checksum != chunk_checksum(self.row.seq, n, chunk.lines):
                 return NOT_AS_WRITTEN
         return None if self.chunks else "its log is gone"
+
+    def with_row_of_log(self) -> StoredTask:
+        """Return it with a row made anew from its log, which no owner has; as it is where the log is damaged too."""
+        folded = Err(self._wrong_log) if self._wrong_log is not None else self.task()
+        if isinstance(folded, Err):
+            return self
+        columns = index_columns(folded.ok_value, NO_OWNER)
+        return replace(self, row=Row(self.row.seq, *columns, row_checksum(*columns), None))
 
     @property
     def log(self) -> bytes:
@@ -136,6 +147,11 @@ class Selection:
 
 
 ALL: Final = Selection()
+
+
+def index_columns(task: Task, owner: int) -> tuple[TaskId, str, int, str, int | None, str]:
+    """Return what the index says of a task, which `row_checksum` sums up."""
+    return task.id, task.session_id, owner, task.status, task.ended_ms, fold_id(task.assignment.profile)
 
 
 def row_checksum(*columns: object) -> int:
