@@ -57,8 +57,10 @@ class TestInRealTime:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
         before = sorted(home.rglob("*"))
-        async with Ohm.open(cwd=project, env={"HOME": str(home), **HERMETIC}) as ohm:
-            assert dict(ohm.assembly.agents.roster().profiles) == {}
+        async with Ohm.open(cwd=project, env={"HOME": str(home), **HERMETIC}, suites=["delegate"]) as ohm:
+            asked = {"tasks": [{"name": "a", "prompt": "b", "profile": "mine"}]}
+            told = (await ohm.call("delegate_to_subagents", asked)).text
+            assert 'Unknown profile: "mine". Available profiles: (none)' in told
             assert {
                 plugin.state
                 for plugin in ohm.assembly.host.plugins
