@@ -58,7 +58,7 @@ class Reader:
         self._asides = asides
         self._notes = notes
         self._discard = discard
-        self._sound = {} if is_sound is None else dict.fromkeys(_TABLES, is_sound)
+        self._sound: dict[str, bool] = {} if is_sound is None else dict.fromkeys(_TABLES, is_sound)
 
     def found(self, statement: str, *values: object) -> list[Any] | None:
         """Return what the file answers; None, with a note for the user, if it cannot be read."""
