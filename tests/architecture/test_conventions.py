@@ -107,3 +107,22 @@ def test_a_silent_skip_is_seen() -> None:
     ]
     assert silent_skips("\n".join(silent)) == [1, 2, 3, 4, 5]
     assert silent_skips("\n".join(spoken)) == []
+
+
+SPECIFICATION = re.compile(r"(?<![\w.,$#])(?<!\d )00[0-4](?![\w.,]\d|\d)(?!-)|\btask-v1\b|†|\bQ\d\d\b")
+TEXTS = ("src/**/*.py", "src/**/*.md", "plugins/*/src/**/*.py", "docs/**/*.md", "README.md", "CHANGELOG.md")
+
+
+def test_no_text_of_the_product_cites_a_specification_that_its_reader_has_not(sources: Sources) -> None:
+    assert {file: found for file, text in sources(*TEXTS).items() if (found := SPECIFICATION.findall(text))} == {}
+
+
+def test_a_citation_is_seen() -> None:
+    assert SPECIFICATION.findall("as 004 says (task-v1, 17.4), †, Q39, in 001's table") == [
+        "004",
+        "task-v1",
+        "†",
+        "Q39",
+        "001",
+    ]
+    assert SPECIFICATION.findall("0.004 s, $0.001, 20,000, 20 000 and 1_000 keys") == []

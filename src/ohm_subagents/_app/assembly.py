@@ -217,7 +217,7 @@ class Assembly:
 
 
 def _unusable(cause: OhmError) -> OhmError:
-    """004's fixed words for the fact; what is really wrong is the advice."""
+    """Return the fixed message of an unusable configuration, with the cause as its advice."""
     return OhmError(
         code=ErrorCode.CONFIG_INVALID, message="Failed to load runtime config for task tool", advice=str(cause)
     )

@@ -1,4 +1,4 @@
-"""The tool by which a subagent hands in its answer, and what a valid answer is (003)."""
+"""The tool by which a subagent hands in its answer, and what a valid answer is."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def finalize_tool(schema: Schema | None, report: Callable[[Finalized], None]) ->
 
 
 def payload(final: Finalized) -> JsonObject:
-    """The answer with the keys of 003; what it has not is not there."""
+    """Return the answer under its documented keys; an absent part has no key."""
     said = {"status": final.status, "result": final.result, "error": final.error}
     return {key: value for key, value in said.items() if value is not None}
 

@@ -1,4 +1,4 @@
-"""Keeps the status line and the widget of a host current (004, Live TUI feedback; task-v1, 17.5)."""
+"""Keep the status line and the widget of a host current."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Live frames of one call: throttled, never repeated, never one behind (004, inline `onUpdate` emission)."""
+"""Live frames of one call: throttled, never repeated, never one behind."""
 
 from __future__ import annotations
 

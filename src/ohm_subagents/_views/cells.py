@@ -1,4 +1,4 @@
-"""Text measured, cut and wrapped in terminal cells (task-v1, 17.1)."""
+"""Text measured, cut and wrapped in terminal cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The debug text of an envelope: every documented key, a line each (task-v1, 17.3; `OHM_DEBUG`)."""
+"""The debug text of an envelope: every documented key, a line each (`OHM_DEBUG`)."""
 
 from __future__ import annotations
 

@@ -55,10 +55,9 @@ class Block:
 
 
 def model_text(reply: Reply, *, batch: bool, output_max_chars: int, ignored: Iterable[str] = ()) -> str:
-    """The tree, notes, and what the tree cannot hold whole: answers (up to the cap), errors, partial work.
+    """Return the tree, notes, and what the tree cannot hold whole: answers (up to the cap), errors, partial work.
 
-    †(Q54): the reference gives the model two wrapped lines of the answer and leaves the findings in `details`. Nothing
-    is said twice: an answer of one line is in the tree only, and of a longer one the tree says where it is.
+    Nothing is said twice: an answer of one line is in the tree only, and of a longer one the tree says where it is.
     """
     draw = partial(entry_of, expanded=False, output_max_chars=output_max_chars)
     entries: list[TreeEntry] = []

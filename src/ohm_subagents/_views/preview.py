@@ -1,4 +1,4 @@
-"""The end of a long text, in the few lines that there is room for (task-v1, 17.4, collapsed component)."""
+"""The end of a long text, in the few lines that there is room for."""
 
 from __future__ import annotations
 

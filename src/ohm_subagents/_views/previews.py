@@ -1,4 +1,4 @@
-"""A tool call, and what it found, in one line each (000, TUI Rendering)."""
+"""A tool call, and what it found, in one line each."""
 
 from __future__ import annotations
 

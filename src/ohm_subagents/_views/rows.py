@@ -25,7 +25,7 @@ def tool_rows(task: Task, wording: Wording | None = None) -> tuple[str, ...]:
     """`○ <tool> <payload>` for a start, `…` for an update, `✓` or `✕` for an end, in the order they happened.
 
     Newlines inside a payload stay: this is the `tool_rows` of task.v1. A tree shows the first line of a row. They are
-    those of the kept events (task-v1, 14), but for a task that ended without an answer, whose work they tell.
+    those of the kept events, but for a task that ended without an answer, whose work they tell.
     """
     kept = task.activity.calls if _has_no_answer(task) else task.activity.events
     rows = [tool_row(recorded.event, wording) for recorded in kept]
@@ -46,7 +46,7 @@ def tool_row(event: Event, wording: Wording | None = None) -> str | None:
 
 
 def assistant_text(task: Task) -> str:
-    """The tail of what the assistant said, as far as its events are kept (task-v1, 14); empty when it said nothing.
+    """The tail of what the assistant said, as far as its events are kept; empty when it said nothing.
 
     A task that ended without an answer tells all of it: partial work is not lost to the cap on events.
     """

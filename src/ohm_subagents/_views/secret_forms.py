@@ -1,4 +1,4 @@
-"""The forms of the table of 001: what a secret looks like, wherever it stands, and stack frames and home directories.
+"""The forms of secrets in any text, and of stack frames and home directories.
 
 Every rule takes time in proportion to the text, whatever the text is.
 """

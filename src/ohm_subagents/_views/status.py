@@ -1,4 +1,4 @@
-"""How much is going on, in a line: the status line of all tasks and the short forms of one (task-v1, 17.4)."""
+"""How much is going on, in a line: the status line of all tasks and the short forms of one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MIN_WIDTH: Final = 4
 def status_line(tasks: Iterable[Task]) -> str:
     """`subagents <n> running · tools <m> active · done <d> · failed <f> · cancelled <c>`, or `subagents idle · ...`.
 
-    A queued task counts as running. Tools are the tool calls that are open right now, not backend runs (Q44). It also
-    heads the text of a progress frame where no host shows it (task-v1, 16).
+    A queued task counts as running. Tools are the tool calls that are open right now, not backend runs. It also
+    heads the text of a progress frame where no host shows it.
     """
     counts: Counter[Status] = Counter()
     open_calls = 0

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 
 class Theme(Protocol):
-    """Marks a piece of text. Tokens: `toolTitle accent text muted dim success warning error` (000, 002)."""
+    """Marks a piece of text. Tokens: `toolTitle accent text muted dim success warning error`."""
 
     def fg(self, token: str, text: str) -> str:
         """The text in the colour of a token."""

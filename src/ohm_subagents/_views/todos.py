@@ -1,4 +1,4 @@
-"""Lists of todos in writing: how the todo tools write one, and how far one is that stands in their answers (002)."""
+"""Lists of todos in writing: how the todo tools write one, and how far one is that stands in their answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TODO_TOOLS: Final = frozenset({WRITE, LIST, EDIT})
 
 Status = Literal["not_started", "in_progress", "completed", "abandoned"]
 ICONS: Final[Mapping[Status, str]] = MappingProxyType(
-    {"not_started": "–", "in_progress": "●", "completed": "✓", "abandoned": "✗"}  # noqa: RUF001  002's own dash
+    {"not_started": "–", "in_progress": "●", "completed": "✓", "abandoned": "✗"}  # noqa: RUF001  the documented dash
 )
 FINISHED: Final = frozenset[Status]({"completed", "abandoned"})
 NONE: Final = "No todos"

@@ -1,4 +1,4 @@
-"""The inline tree: who works, on what, with which tool calls, to what result (004, Live TUI feedback)."""
+"""The inline tree: who works, on what, with which tool calls, to what result."""
 
 from __future__ import annotations
 

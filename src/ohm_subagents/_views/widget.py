@@ -1,4 +1,4 @@
-"""The live widget: the tasks at work as short trees, the newest activity visible (task-v1, 17.4)."""
+"""The live widget: the tasks at work as short trees, the newest activity visible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ohm subagents` and `ohm subagent <id>` (task-v1, 21.6)."""
+"""`ohm subagents` and `ohm subagent <id>`."""
 
 from __future__ import annotations
 

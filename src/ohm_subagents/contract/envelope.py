@@ -1,4 +1,4 @@
-"""The task.v1 envelope of a reply: what hosts and models read (004). Absent keys are really absent."""
+"""The task.v1 envelope of a reply: what hosts and models read. Absent keys are really absent."""
 
 from __future__ import annotations
 

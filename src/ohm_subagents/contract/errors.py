@@ -8,7 +8,7 @@ from typing import Self
 
 
 class Category(StrEnum):
-    """What kind of failure a code is (004, `error_category`)."""
+    """The kind of a failure: `error_category` of an envelope."""
 
     VALIDATION = "validation"
     POLICY = "policy"
@@ -211,7 +211,7 @@ class OhmError:
 
     `message` is one sentence of fact that quotes the offending value; `advice` says what is allowed and what to do;
     `summary` is a shorter form of the message where a document fixes one. A plugin may bring its own `code`: without a
-    `category` it gets the one its name tells (004's rule). `task_id` names the task that holds the partial work.
+    `category` it gets the one its name tells. `task_id` names the task that holds the partial work.
     `exit_code` is that of the process that failed, where there was one; `cause` what whoever failed said itself, where
     the message is about more than that.
     """

@@ -1,4 +1,4 @@
-"""Ids, made from an injected clock and counter (task-v1, ids)."""
+"""Ids, made from an injected clock and counter."""
 
 from __future__ import annotations
 

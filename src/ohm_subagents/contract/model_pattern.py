@@ -1,4 +1,4 @@
-"""`<provider>/<model>[:<thinking>]` ↔ `ModelPattern` (004, Subagent backend behavior)."""
+"""`<provider>/<model>[:<thinking>]` ↔ `ModelPattern`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Truncate a text, keep its head, report what was cut, never cut inside a grapheme (004, Output truncation policy)."""
+"""Truncate a text, keep its head, report what was cut, never cut inside a grapheme."""
 
 from __future__ import annotations
 

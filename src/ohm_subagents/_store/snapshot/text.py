@@ -50,7 +50,7 @@ def _printed(task: Task) -> JsonValue:
         "description": task.assignment.description,
         "prompt": task.assignment.prompt,
         "state": task.status,
-        "totalToolCalls": len(task.runs),  # it counts runs (Q44)
+        "totalToolCalls": len(task.runs),  # it counts runs
         "activeToolCalls": sum(run.outcome is None for run in task.runs),
         "startedAtEpochMs": task.assignment.created_ms,
         "updatedAtEpochMs": task.updated_ms,

@@ -1,4 +1,4 @@
-"""The input of a direct tool, derived from `profile.inputs`: its schema, and payload → StartItem (task-v1, 18)."""
+"""The input of a direct tool, derived from `profile.inputs`: its schema, and payload → StartItem."""
 
 from __future__ import annotations
 

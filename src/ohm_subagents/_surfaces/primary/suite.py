@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def primary_suite() -> ToolSuiteSpec:
-    """The suite of 004's primary tools."""
+    """Return the suite of the primary tools, one for each profile marked `primary`."""
     return ToolSuiteSpec(name="primary", summary="A direct tool for each primary subagent (task.v1).", build=_build)
 
 

@@ -1,4 +1,4 @@
-"""`task` arguments → Command: the only validation of a payload (task-v1, 2)."""
+"""`task` arguments → Command: the only validation of a payload."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _EITHER_WAY = (
 
 
 def task_suite() -> ToolSuiteSpec:
-    """The suite of 004's orchestration tool."""
+    """Return the suite of the orchestration tool `task`."""
     return ToolSuiteSpec(name=NAME, summary="Delegate tasks to subagents (task.v1).", build=_build)
 
 
