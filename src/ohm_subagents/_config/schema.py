@@ -121,7 +121,8 @@ class OhmConfig(Section):
     """The whole configuration: an immutable value."""
 
     default_mode: Annotated[Mode, earlier("rush", "smart", "deep")] = Field(
-        default="smart", description="Thoroughness of subagents."
+        default="smart",
+        description="Passed to backends as `RunRequest.mode`; of the built-in ones, `none` alone shows it.",
     )
     subagent_backend: Annotated[Line, BACKEND] = Field(
         default="interactive-sdk", description="The backend of every subagent that has none of its own."

@@ -1,1 +1,1 @@
-"""."""
+"""The tool `task`: its arguments, description and suite."""
