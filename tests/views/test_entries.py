@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ohm_subagents._views.entries import entry_of, entry_of_error, entry_of_refused, title
-from ohm_subagents.contract import ErrorCode, OhmError, Refused, StartItem, TextDelta
+from ohm_subagents.contract import ErrorCode, ItemRejected, OhmError, StartItem, TextDelta
 
 TIMED_OUT = OhmError(code=ErrorCode.BACKEND_TIMEOUT, message="Timed out after 180s.", advice="Raise the limit.")
 ITEM = StartItem(profile="oracle", description="Auth scan", prompt="Trace auth")
@@ -78,19 +78,19 @@ def test_a_blank_prompt_is_replaced_by_the_description(succeeded) -> None:
 
 def test_a_refused_item_keeps_its_name_and_description() -> None:
     error = OhmError(code=ErrorCode.PERMISSION_DENIED, message="Subagent 'oracle' is denied.")
-    entry = entry_of_refused(Refused(item=ITEM, error=error, profile="oracle"))
+    entry = entry_of_refused(ItemRejected(item=ITEM, error=error, profile="oracle"))
     assert (entry.status, entry.title, entry.prompt) == ("failed", "Oracle · Auth scan", "Auth scan")
     assert entry.result == "Subagent 'oracle' is denied."
 
 
 def test_an_unknown_profile_is_titled_by_the_summary_of_its_error() -> None:
     error = OhmError(code=ErrorCode.UNKNOWN_SUBAGENT_TYPE, message="No profile.", summary="Unknown subagent_type 'x'")
-    entry = entry_of_refused(Refused(item=ITEM, error=error))
+    entry = entry_of_refused(ItemRejected(item=ITEM, error=error))
     assert (entry.title, entry.prompt, entry.result) == ("Unknown subagent_type 'x'", None, "No profile.")
 
 
 def test_a_refused_item_of_a_batch_is_named_by_its_place() -> None:
-    refused = Refused(item=ITEM, error=TIMED_OUT, profile="oracle")
+    refused = ItemRejected(item=ITEM, error=TIMED_OUT, profile="oracle")
     entry = entry_of_refused(refused, position=2)
     assert (entry.title, entry.prompt) == ("Task task_batch_2", "Resolve task task_batch_2")
 

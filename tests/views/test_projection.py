@@ -10,16 +10,16 @@ from made_tasks import with_fields
 from ohm_subagents._views.projection import project
 from ohm_subagents.contract import (
     Accepted,
+    CommandRejected,
     ErrorCode,
+    ItemRejected,
     Missing,
     OhmError,
-    Refused,
-    Rejected,
     RouteResolved,
-    Seen,
-    Sent,
-    Started,
+    SendReply,
     StartItem,
+    StartReply,
+    TasksReply,
 )
 
 ERROR = OhmError(code=ErrorCode.PERMISSION_DENIED, message="Denied.")
@@ -31,7 +31,7 @@ def details(reply, *, batch: bool = False) -> dict[str, object]:
 
 
 def seen(*tasks):
-    return Seen(items=tuple(Accepted(task=task) for task in tasks), backend="usual", op="status")
+    return TasksReply(items=tuple(Accepted(task=task) for task in tasks), backend="usual", op="status")
 
 
 def test_the_status_of_several_is_that_which_asks_most(running, succeeded, failed, cancelled) -> None:
@@ -40,15 +40,17 @@ def test_the_status_of_several_is_that_which_asks_most(running, succeeded, faile
     for worst in range(len(order)):
         assert details(seen(*reversed(order[worst:])))["status"] == order[worst].status
     missing = Missing(id="x", error=ERROR)
-    assert details(Seen(items=(missing, Accepted(task=running())), backend="b", op="status"))["status"] == "failed"
+    assert (
+        details(TasksReply(items=(missing, Accepted(task=running())), backend="b", op="status"))["status"] == "failed"
+    )
 
 
 def test_a_follow_up_that_was_answered_is_running_for_as_long_as_its_task_goes_on(succeeded, failed, cancelled) -> None:
-    assert details(Sent(task=succeeded(), goes_on=True))["status"] == "running"
+    assert details(SendReply(task=succeeded(), goes_on=True))["status"] == "running"
     for task in (succeeded(), failed(ERROR), cancelled()):
-        assert details(Sent(task=task))["status"] == task.status
+        assert details(SendReply(task=task))["status"] == task.status
     for task in (failed(ERROR), cancelled()):
-        assert details(Sent(task=task, goes_on=True))["status"] == task.status
+        assert details(SendReply(task=task, goes_on=True))["status"] == task.status
 
 
 def test_an_item_that_never_ran_has_no_say_in_who_did_the_work(succeeded, cancelled) -> None:
@@ -61,7 +63,7 @@ def test_an_item_that_never_ran_has_no_say_in_who_did_the_work(succeeded, cancel
     assert details(seen(never))["provider"] == "unavailable"
 
 
-@pytest.mark.parametrize("make", [seen, lambda *tasks: Started(items=seen(*tasks).items, backend="usual")])
+@pytest.mark.parametrize("make", [seen, lambda *tasks: StartReply(items=seen(*tasks).items, backend="usual")])
 def test_the_backend_is_that_of_the_items_if_they_share_one(succeeded, make) -> None:
     here, there = (with_fields(succeeded(), backend=name) for name in ("here", "there"))
     assert details(make(here, here), batch=True)["backend"] == "here"
@@ -71,9 +73,11 @@ def test_the_backend_is_that_of_the_items_if_they_share_one(succeeded, make) -> 
 @pytest.mark.parametrize(
     "reply",
     [
-        Rejected(error=ERROR, backend="b", items=(ITEM,)),
-        Started(items=(Refused(item=ITEM, error=ERROR),), backend="b"),
-        Started(items=(Refused(item=ITEM, error=ERROR, profile="finder", invocation="primary-tool"),), backend="b"),
+        CommandRejected(error=ERROR, backend="b", items=(ITEM,)),
+        StartReply(items=(ItemRejected(item=ITEM, error=ERROR),), backend="b"),
+        StartReply(
+            items=(ItemRejected(item=ITEM, error=ERROR, profile="finder", invocation="primary-tool"),), backend="b"
+        ),
     ],
     ids=["the call", "an unknown profile", "a known one"],
 )

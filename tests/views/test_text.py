@@ -9,22 +9,22 @@ from ohm_subagents._views.quoting import unforged
 from ohm_subagents._views.text import frame_head, view_text
 from ohm_subagents.contract import (
     Accepted,
+    CommandRejected,
     Diagnostic,
     DiagnosticRaised,
     ErrorCode,
+    ItemRejected,
     OhmError,
-    Refused,
-    Rejected,
-    Seen,
-    Sent,
-    Started,
+    SendReply,
     StartItem,
+    StartReply,
+    TasksReply,
     TextDelta,
     ToolEnded,
     ToolStarted,
 )
 
-NOBODY = Refused(
+NOBODY = ItemRejected(
     item=StartItem(profile="nobody", description="d", prompt="p"),
     error=OhmError(
         code=ErrorCode.UNKNOWN_SUBAGENT_TYPE,
@@ -34,8 +34,8 @@ NOBODY = Refused(
 )
 
 
-def started(*items) -> Started:
-    return Started(items=items, backend="test-backend")
+def started(*items) -> StartReply:
+    return StartReply(items=items, backend="test-backend")
 
 
 def seen(reply, *, batch: bool = False, expanded: bool = False, output_max_chars: int = 8000) -> str:
@@ -79,7 +79,7 @@ def test_a_running_task_is_a_tree(running) -> None:
     reply = started(Accepted(task=running(READING)))
     assert seen(reply) == f"{WORKING}\ntask_id: task_1"
     assert seen(reply, expanded=True) == WORKING
-    assert seen(Seen(items=reply.items, backend="b", op="status")) == WORKING
+    assert seen(TasksReply(items=reply.items, backend="b", op="status")) == WORKING
 
 
 def test_a_running_batch_is_a_tree_a_task(running) -> None:
@@ -89,8 +89,8 @@ def test_a_running_batch_is_a_tree_a_task(running) -> None:
 
 def test_only_a_task_that_was_started_in_the_background_is_called_so(running) -> None:
     items = [Accepted(task=running(READING, task_id=f"task_{n}")) for n in (1, 2)]
-    one = Started(items=tuple(items[:1]), backend="test-backend", background=True)
-    several = Started(items=tuple(items), backend="test-backend", background=True)
+    one = StartReply(items=tuple(items[:1]), backend="test-backend", background=True)
+    several = StartReply(items=tuple(items), backend="test-backend", background=True)
     line = "⠋ Finder · Auth scan · background\n"
     assert seen(one) == read(one) == f"{line}task_id: task_1"
     assert seen(several, batch=True) == f"{line * 2}batch: accepted 2/2"
@@ -118,13 +118,13 @@ def test_the_head_of_a_frame_is_short_however_many_tasks_are_at_work(running) ->
 
 def test_a_refused_call_is_a_tree_of_its_error() -> None:
     error = OhmError(code=ErrorCode.SUBAGENTS_DISABLED, message="Enable features.subagents.", summary="Disabled")
-    assert seen(Rejected(error=error, backend="none")) == "  ✕ Disabled\n    ╰── Enable features.subagents."
+    assert seen(CommandRejected(error=error, backend="none")) == "  ✕ Disabled\n    ╰── Enable features.subagents."
 
 
 def test_no_sentence_of_an_error_is_said_twice() -> None:
     error = OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message="Unknown task id 'zz'")
-    assert seen(Rejected(error=error, backend="task")) == "  ✕ Unknown task id 'zz'"
-    assert read(Rejected(error=error, backend="task")) == "  ✕ Unknown task id 'zz'"
+    assert seen(CommandRejected(error=error, backend="task")) == "  ✕ Unknown task id 'zz'"
+    assert read(CommandRejected(error=error, backend="task")) == "  ✕ Unknown task id 'zz'"
 
 
 def read(reply, *, batch: bool = False, output_max_chars: int = 8000) -> str:
@@ -167,7 +167,7 @@ def test_the_model_reads_every_item_of_a_batch(succeeded) -> None:
 
 
 def test_the_model_reads_the_advice_of_a_refused_call() -> None:
-    text = read(Rejected(error=NOBODY.error, backend="none"))
+    text = read(CommandRejected(error=NOBODY.error, backend="none"))
     assert text == "  ✕ No subagent profile found for 'nobody'.\n\nadvice: Available: finder, oracle."
 
 
@@ -176,7 +176,7 @@ def test_the_model_reads_what_was_not_honoured(running, succeeded) -> None:
     note = "note (task_1): The answer was cut off."
     done = started(Accepted(task=succeeded("out", noted)))
     assert read(done).endswith(f"    ╰── out\n\n{note}")
-    assert read(Sent(task=succeeded("out", noted))).endswith(note)
+    assert read(SendReply(task=succeeded("out", noted))).endswith(note)
     assert read(started(Accepted(task=running(noted)))).endswith(note)
     text = model_text(done, batch=False, output_max_chars=9, ignored=["Ignored unknown key 'x'."])
     assert text.endswith(f"\n\n{note}\nnote: Ignored unknown key 'x'.")

@@ -9,22 +9,19 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._views.projection import project_sent, project_task
-from ohm_subagents.contract.commands import (
-    Accepted,
-    Missing,
-    Overrides,
-    Refused,
-    Rejected,
-    Reply,
-    Seen,
-    Send,
-    Sent,
-    Started,
-    StartItem,
-    Wait,
-)
+from ohm_subagents.contract.commands import Overrides, Send, StartItem, Wait
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Cancelled, Checkpointed, Event, Failed, Outcome, Succeeded, TaskSettled
+from ohm_subagents.contract.replies import (
+    Accepted,
+    CommandRejected,
+    ItemRejected,
+    Missing,
+    Reply,
+    SendReply,
+    StartReply,
+    TasksReply,
+)
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.truncation import WHOLE
 
@@ -53,9 +50,9 @@ def start_item(profile: str, prompt: str, *, description: str | None, overrides:
 def one_item(reply: Reply) -> Result[Task, OhmError]:
     """The task that a start of one item became, or why it did not."""
     match reply:
-        case Started(items=(Accepted(task=task),)):
+        case StartReply(items=(Accepted(task=task),)):
             return Ok(task)
-        case Started(items=(Refused(error=error),)) | Rejected(error=error):
+        case StartReply(items=(ItemRejected(error=error),)) | CommandRejected(error=error):
             return Err(error)
         case _:
             raise AssertionError("A start of one item has one reply.")
@@ -77,7 +74,7 @@ class Answers:
         """Give the envelope of a task as it is now."""
         return self._with_data(project_task(task, output_max_chars=WHOLE), task)
 
-    def sent(self, reply: Sent) -> Result[Envelope, OhmError]:
+    def sent(self, reply: SendReply) -> Result[Envelope, OhmError]:
         """Give the envelope of a follow-up that was answered, or its error."""
         if reply.run is not None and isinstance(reply.run.outcome, Failed):
             return Err(reply.run.outcome.error)
@@ -128,9 +125,9 @@ class Handle:
             return self._started
         task_id = self._started.ok_value
         match await self._engine.execute(Wait(ids=(task_id,), timeout_ms=timeout_ms)):
-            case Seen(items=(Accepted(task=task),), wait_status="completed"):
+            case TasksReply(items=(Accepted(task=task),), wait_status="completed"):
                 return self._answers.of(task)
-            case Seen(items=(Missing(error=error),)) | Rejected(error=error):
+            case TasksReply(items=(Missing(error=error),)) | CommandRejected(error=error):
                 return Err(error)
             case _:
                 return Err(
@@ -148,12 +145,12 @@ class Handle:
         if isinstance(self._started, Err):
             return self._started
         answer = await self._engine.execute(Send(id=self._started.ok_value, prompt=prompt))
-        if isinstance(answer, Sent):
+        if isinstance(answer, SendReply):
             self._started = Ok(answer.task.id)
         match answer:
-            case Sent():
+            case SendReply():
                 return self._answers.sent(answer)
-            case Rejected(error=error):
+            case CommandRejected(error=error):
                 return Err(error)
             case _:
                 raise AssertionError("A send has a reply of its own.")

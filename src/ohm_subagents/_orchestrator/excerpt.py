@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.contract.commands import Sent
 from ohm_subagents.contract.events import Cancelled, Succeeded, TaskSettled
+from ohm_subagents.contract.replies import SendReply
 from ohm_subagents.contract.task import apply
 
 if TYPE_CHECKING:
@@ -31,37 +31,37 @@ def first_part(live: LiveTask) -> Task:
     return _settled(live.asked, ended.runs[-1])
 
 
-def follow_up(live: LiveTask, message: QueuedPrompt) -> Sent:
+def follow_up(live: LiveTask, message: QueuedPrompt) -> SendReply:
     """Return the state of a follow-up."""
     if message.run is not None:
         told = _settled(message, message.run)
         is_its_own = message.run.is_follow_up
         if message.is_follow_up and not is_its_own and isinstance(message.run.outcome, Succeeded):
             told = replace(told, summary=message.summary(live.record.redact))
-        return Sent(task=told, run=message.run, goes_on=message.is_followed)
+        return SendReply(task=told, run=message.run, goes_on=message.is_followed)
     if message.answered.is_set:
         over = live.task.summary if live.task.status == "cancelled" else TOO_LATE
-        return Sent(task=_unanswered(live.task, "cancelled", over))
+        return SendReply(task=_unanswered(live.task, "cancelled", over))
     if message.began is not None:
-        return Sent(task=_between(message.began, live.task))
+        return SendReply(task=_between(message.began, live.task))
     if live.inbox.current is not None and live.inbox.current.began is not None and live.inbox.is_taken(message):
-        return Sent(task=_between(live.inbox.current.began, live.task))
-    return Sent(
+        return SendReply(task=_between(live.inbox.current.began, live.task))
+    return SendReply(
         task=_unanswered(
             live.task, "queued", f"Queued {live.task.assignment.name} follow-up: {live.task.assignment.description}"
         )
     )
 
 
-def abandoned(live: LiveTask, message: QueuedPrompt) -> Sent:
+def abandoned(live: LiveTask, message: QueuedPrompt) -> SendReply:
     """Withdraw a follow-up whose caller stopped waiting before it was answered."""
     so_far = follow_up(live, message).task
     is_taken = live.inbox.is_taken(message)
     live.inbox.withdraw(message)
     if is_taken:
-        return Sent(task=replace(so_far, summary=GOES_ON), goes_on=True)
+        return SendReply(task=replace(so_far, summary=GOES_ON), goes_on=True)
     over = NOT_TAKEN if message.began is None else GIVEN_UP
-    return Sent(task=replace(so_far, status="cancelled", summary=over, ended_ms=live.task.updated_ms))
+    return SendReply(task=replace(so_far, status="cancelled", summary=over, ended_ms=live.task.updated_ms))
 
 
 def _settled(message: QueuedPrompt, run: Run) -> Task:

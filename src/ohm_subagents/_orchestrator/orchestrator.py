@@ -20,25 +20,21 @@ from ohm_subagents._orchestrator.run.live import LiveTask
 from ohm_subagents._orchestrator.waiting import all_settled, answered, cancelled, seconds
 from ohm_subagents._plugins.home import Home
 from ohm_subagents._plugins.suites import SessionTask
-from ohm_subagents.contract.commands import (
-    Accepted,
-    Cancel,
-    ItemReply,
-    Look,
-    Missing,
-    Refused,
-    Rejected,
-    Reply,
-    Seen,
-    Send,
-    Sent,
-    Start,
-    Started,
-    Stopped,
-    Wait,
-)
+from ohm_subagents.contract.commands import Cancel, GetTasks, Send, Start, Wait
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import Budget
+from ohm_subagents.contract.replies import (
+    Accepted,
+    CancelReply,
+    CommandRejected,
+    ItemRejected,
+    ItemReply,
+    Missing,
+    Reply,
+    SendReply,
+    StartReply,
+    TasksReply,
+)
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -50,9 +46,10 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites import Progress
-    from ohm_subagents.contract.commands import Command, WaitStatus
+    from ohm_subagents.contract.commands import Command
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import SessionId
+    from ohm_subagents.contract.replies import WaitStatus
     from ohm_subagents.contract.task import Task
 
 CALLER_GONE = "The caller stopped waiting."
@@ -96,16 +93,16 @@ class Orchestrator:
     async def _execute(self, command: Command, call: Call) -> Reply:
         match self._context():
             case Err(error):
-                return Rejected(error=error, backend=STATIC, op=command.op)
+                return CommandRejected(error=error, backend=STATIC, op=command.op)
             case Ok(context):
                 backend = label(context.config.subagent_backend, context.backends)
                 if not context.config.features.subagents:
-                    return Rejected(error=refusals.DISABLED, backend=backend, op=command.op)
+                    return CommandRejected(error=refusals.DISABLED, backend=backend, op=command.op)
                 match command:
                     case Start():
                         return await self._start(command, context, backend, call)
-                    case Look():
-                        return Seen(items=self._seen(command.ids), backend=backend, op="status")
+                    case GetTasks():
+                        return TasksReply(items=self._seen(command.ids), backend=backend, op="status")
                     case Wait():
                         return await self._wait(command, backend, call)
                     case Send():
@@ -115,15 +112,15 @@ class Orchestrator:
 
     async def _start(self, command: Start, context: AdmissionContext, backend: str, call: Call) -> Reply:
         if command.background and not (command.by_program or context.config.subagents.async_start == "allow"):
-            return Rejected(error=refusals.ASYNC_REFUSED, backend=backend, items=command.items)
+            return CommandRejected(error=refusals.ASYNC_REFUSED, backend=backend, items=command.items)
         mistyped = refusals.mistyped("budget", command.budget, Budget)
         if mistyped is not None:
-            return Rejected(error=mistyped, backend=backend, items=command.items)
+            return CommandRejected(error=mistyped, backend=backend, items=command.items)
         plans = plan_all(command, context, is_busy=self._running.is_busy)
         admitted: list[Admitted] = []
 
-        def reply() -> Started:
-            return Started(items=tuple(map(self._reply, admitted)), backend=backend, background=command.background)
+        def reply() -> StartReply:
+            return StartReply(items=tuple(map(self._reply, admitted)), backend=backend, background=command.background)
 
         observers = call.observers(reply)
         caller = context.caller(command.max_depth).child(command.budget, owner="the call")
@@ -147,8 +144,8 @@ class Orchestrator:
         live = [one for each in dict.fromkeys(command.ids) if (one := self._running.get(TaskId(each))) is not None]
         aborted = False
 
-        def reply() -> Seen:
-            return Seen(items=self._seen(command.ids), backend=backend, op="wait")
+        def reply() -> TasksReply:
+            return TasksReply(items=self._seen(command.ids), backend=backend, op="wait")
 
         call.show(reply)
         with (
@@ -159,15 +156,15 @@ class Orchestrator:
         items = self._seen(command.ids)
         is_done = all(isinstance(item, Missing) or item.task.is_terminal for item in items)
         over: WaitStatus = "aborted" if aborted and not patience.cancelled_caught else "timeout"
-        return Seen(items=items, backend=backend, op="wait", wait_status="completed" if is_done else over)
+        return TasksReply(items=items, backend=backend, op="wait", wait_status="completed" if is_done else over)
 
     async def _send(self, command: Send, context: AdmissionContext, call: Call) -> Reply:
         match self._store.get(TaskId(command.id)):
             case Err(error):
-                return Rejected(error=error, backend=LOOKUP, op="send", task_id=TaskId(command.id))
+                return CommandRejected(error=error, backend=LOOKUP, op="send", task_id=TaskId(command.id))
             case Ok(task):
                 refused = partial(
-                    Rejected,
+                    CommandRejected,
                     op="send",
                     backend=task.assignment.backend,
                     task_id=task.id,
@@ -181,7 +178,7 @@ class Orchestrator:
                     return refused(error=refusals.not_resumable(task), invocation=task.assignment.invocation)
                 item = context.continuation(task, command) if live is None else live.asked.plan.item
                 match plan(item, context, prompt=command.prompt):
-                    case Err(Refused(error=error, profile=profile)):
+                    case Err(ItemRejected(error=error, profile=profile)):
                         return refused(error=error, invocation=task.assignment.invocation if profile else None)
                     case Ok(admitted):
                         if live is None:
@@ -204,16 +201,16 @@ class Orchestrator:
         """Start a new task in the session of a settled one, which itself never changes."""
         if self._running.is_busy(former.session_id):
             error = refusals.busy(former.session_id)
-            return Rejected(error=error, backend=former.assignment.backend, op="send", task_id=former.id)
+            return CommandRejected(error=error, backend=former.assignment.backend, op="send", task_id=former.id)
 
-        def reply() -> Sent:
+        def reply() -> SendReply:
             return follow_up(live, live.asked)
 
         observers = call.observers(reply)
         notified = (*context.host.observers(), *observers)
         match self._running.enrol(Ok(admitted), notified, context.caller(), former=former):
-            case Refused(error=error):
-                return Rejected(error=error, backend=former.assignment.backend, op="send", task_id=former.id)
+            case ItemRejected(error=error):
+                return CommandRejected(error=error, backend=former.assignment.backend, op="send", task_id=former.id)
             case LiveTask() as live:
                 self._running.begin([live], workers=1)
                 try:
@@ -227,18 +224,18 @@ class Orchestrator:
     async def _cancel(self, command: Cancel, call: Call) -> Reply:
         match self._store.get(TaskId(command.id)):
             case Err(error):
-                return Rejected(error=error, backend=LOOKUP, op="cancel", task_id=TaskId(command.id))
+                return CommandRejected(error=error, backend=LOOKUP, op="cancel", task_id=TaskId(command.id))
             case Ok(task):
                 live = self._running.get(task.id)
                 if self._store.is_foreign(task.id):
-                    return Rejected(
+                    return CommandRejected(
                         error=refusals.elsewhere(task), backend=task.assignment.backend, op="cancel", task_id=task.id
                     )
                 running = [] if live is None or task.is_terminal else [live]
 
-                def reply() -> Stopped:
+                def reply() -> CancelReply:
                     newest = running[0].task if running else task
-                    return Stopped(task=newest, applied=bool(running), prior=task.status)
+                    return CancelReply(task=newest, applied=bool(running), prior=task.status)
 
                 with subscribed((one.record.observers for one in running), call.observers(reply)):
                     await cancelled(running, ASKED, self._store)

@@ -15,8 +15,8 @@ from ohm_subagents._orchestrator.run.redaction import EventRedactor, redacted_ev
 from ohm_subagents._orchestrator.run.task_record import TaskRecord
 from ohm_subagents._orchestrator.run.timers import Timers
 from ohm_subagents._orchestrator.run_queue import RunQueue
-from ohm_subagents.contract.commands import Refused
 from ohm_subagents.contract.events import Failed, TaskQueued, TaskSettled
+from ohm_subagents.contract.replies import ItemRejected
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import apply
 
@@ -46,7 +46,7 @@ MAX_INHERITED: Final = 50
 """The number of earlier runs that a continuing task knows; a checkpoint has all of them anyway."""
 
 
-Admitted: TypeAlias = LiveTask | Refused
+Admitted: TypeAlias = LiveTask | ItemRejected
 """The task of an item, or why there is none."""
 
 
@@ -106,7 +106,7 @@ class RunningTasks:
 
     def enrol(
         self,
-        planned: Result[Plan, Refused],
+        planned: Result[Plan, ItemRejected],
         observers: Sequence[Observer],
         caller: CallContext,
         *,
@@ -124,7 +124,7 @@ class RunningTasks:
             case Ok(plan):
                 match self._new_task(plan, observers, caller, former):
                     case Err(error):
-                        return self._stored(Refused(item=plan.item, profile=plan.profile.id, error=error))
+                        return self._stored(ItemRejected(item=plan.item, profile=plan.profile.id, error=error))
                     case Ok(live):
                         return live
 
@@ -183,7 +183,7 @@ class RunningTasks:
         found = self._store.get(ran[-1]) if ran else None
         return found.ok_value if isinstance(found, Ok) else None
 
-    def _stored(self, refused: Refused) -> Refused:
+    def _stored(self, refused: ItemRejected) -> ItemRejected:
         """Store an item that was never admitted as a failed task, if it names a session: reading that shows it."""
         if refused.item.session is None:
             return refused

@@ -17,7 +17,7 @@ from ohm_subagents._views.cells import printable_json, wrapped
 from ohm_subagents._views.preview import MAX_LINES, preview_lines
 from ohm_subagents._views.redaction import Redaction
 from ohm_subagents._views.theme import PLAIN, Theme, View
-from ohm_subagents.contract.commands import Command, Reply
+from ohm_subagents.contract.commands import Command
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import Event, Recorded
@@ -25,6 +25,7 @@ from ohm_subagents.contract.ids import Clock, SessionId
 from ohm_subagents.contract.limits import Limits
 from ohm_subagents.contract.place import Place
 from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.replies import Reply
 from ohm_subagents.contract.task import Task
 
 JsonObject: TypeAlias = dict[str, JsonValue]

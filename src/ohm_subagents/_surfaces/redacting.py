@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     )
     from ohm_subagents._views.redaction import Redaction
     from ohm_subagents._views.theme import Theme, View
-    from ohm_subagents.contract.commands import Command, Reply
+    from ohm_subagents.contract.commands import Command
     from ohm_subagents.contract.ids import SessionId
+    from ohm_subagents.contract.replies import Reply
 
     Redactions = Callable[[], Redaction]
 

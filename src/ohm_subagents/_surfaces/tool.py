@@ -20,8 +20,8 @@ from ohm_subagents._views.model_text import model_text
 from ohm_subagents._views.projection import project
 from ohm_subagents._views.text import frame_head, view_text
 from ohm_subagents._views.theme import View
-from ohm_subagents.contract.commands import Rejected
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.replies import CommandRejected
 from ohm_subagents.contract.text import encodable, encodable_json
 
 if TYPE_CHECKING:
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import JsonObject, SuiteContext, Tool, ToolCall
-    from ohm_subagents.contract.commands import Command, Reply
+    from ohm_subagents.contract.commands import Command
     from ohm_subagents.contract.diagnostics import Diagnostic
+    from ohm_subagents.contract.replies import Reply
 
 
 logger = logging.getLogger(PROJECT)
@@ -135,7 +136,7 @@ def unknown_tool(name: str, tools: Mapping[str, Tool], wrong: Iterable[Diagnosti
 
 
 def _failed(error: OhmError) -> ToolResult:
-    envelope = project(Rejected(error=error, backend="task"), batch=False, output_max_chars=1)
+    envelope = project(CommandRejected(error=error, backend="task"), batch=False, output_max_chars=1)
     return ToolResult(text=str(error), details=envelope.payload(), is_error=True)
 
 

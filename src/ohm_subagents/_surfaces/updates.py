@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ohm_subagents._plugins.hookspecs import PROJECT
-from ohm_subagents.contract.commands import Missing, Seen
 from ohm_subagents.contract.events import RunEnded, TaskQueued
+from ohm_subagents.contract.replies import Missing, TasksReply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from ohm_subagents._plugins.suites import JsonObject, OnUpdate, ToolResult
-    from ohm_subagents.contract.commands import Reply
     from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.replies import Reply
 
 logger = logging.getLogger(PROJECT)
 _NOISE_S = 1e-6
@@ -119,7 +119,9 @@ def _says(frame: ToolResult) -> tuple[str, JsonObject]:
 
 def _is_over(reply: Reply) -> bool:
     """A wait with nothing left to wait for: its result follows at once."""
-    return isinstance(reply, Seen) and all(isinstance(item, Missing) or item.task.is_terminal for item in reply.items)
+    return isinstance(reply, TasksReply) and all(
+        isinstance(item, Missing) or item.task.is_terminal for item in reply.items
+    )
 
 
 def _nobody(_frame: ToolResult) -> None:

@@ -17,8 +17,8 @@ from ohm_subagents.contract.truncation import truncate
 if TYPE_CHECKING:
     from ohm_subagents._views.rows import Wording
     from ohm_subagents._views.tree import TreeLimits
-    from ohm_subagents.contract.commands import Missing, Refused
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.replies import ItemRejected, Missing
     from ohm_subagents.contract.task import Task
 
 
@@ -54,7 +54,7 @@ def live_entry(
     return replace(entry, result="\n".join(said) or entry.result, elapsed_ms=elapsed_ms(task, now_ms=now_ms))
 
 
-def entry_of_refused(refused: Refused, *, position: int | None = None) -> TreeEntry:
+def entry_of_refused(refused: ItemRejected, *, position: int | None = None) -> TreeEntry:
     """An item that never became a task; `position` is its place in a batch, from 1."""
     if position is not None:
         name = refused.error.task_id or f"task_batch_{position}"

@@ -12,15 +12,24 @@ from ohm_subagents._views.quoting import unforged
 from ohm_subagents._views.rows import assistant_text
 from ohm_subagents._views.text import WIDTH, drawn, entries_of, tasks_of
 from ohm_subagents._views.tree import PREFIX, collapsed
-from ohm_subagents.contract.commands import Accepted, Missing, Refused, Rejected, Seen, Sent, Started, Stopped
+from ohm_subagents.contract.replies import (
+    Accepted,
+    CancelReply,
+    CommandRejected,
+    ItemRejected,
+    Missing,
+    SendReply,
+    StartReply,
+    TasksReply,
+)
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ohm_subagents._views.tree import TreeEntry
-    from ohm_subagents.contract.commands import ItemReply, Reply
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.replies import ItemReply, Reply
     from ohm_subagents.contract.task import Task
 
 NEW_LINE: Final = "\n"
@@ -88,17 +97,17 @@ def _divided(entry: TreeEntry, below: list[Block]) -> tuple[TreeEntry, list[Bloc
 def _below(reply: Reply, output_max_chars: int) -> list[list[Block]]:
     """What there is to say of each entry."""
     match reply:
-        case Rejected(error=error):
+        case CommandRejected(error=error):
             return [[_of_error(error, "")]]
-        case Started(items=items) | Seen(items=items):
+        case StartReply(items=items) | TasksReply(items=items):
             return [_of_item(item, output_max_chars) for item in items]
-        case Sent(task=task) | Stopped(task=task):
+        case SendReply(task=task) | CancelReply(task=task):
             return [_of_task(task, output_max_chars)]
 
 
 def _of_item(item: ItemReply | Missing, output_max_chars: int) -> list[Block]:
     match item:
-        case Refused(error=error, item=asked):
+        case ItemRejected(error=error, item=asked):
             return [_of_error(error, asked.profile_id)]
         case Missing(id=task_id, error=error):
             return [_of_error(error, task_id)]

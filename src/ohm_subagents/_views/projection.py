@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ohm_subagents._views.blocks import failure_block, route_block, shared_route, work_block
-from ohm_subagents.contract.commands import Accepted, Missing, Refused, Rejected, Seen, Sent, Started, Stopped
 from ohm_subagents.contract.envelope import (
     BatchEnvelope,
     CancelEnvelope,
@@ -17,35 +16,46 @@ from ohm_subagents.contract.envelope import (
 )
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
+from ohm_subagents.contract.replies import (
+    Accepted,
+    CancelReply,
+    CommandRejected,
+    ItemRejected,
+    Missing,
+    SendReply,
+    StartReply,
+    TasksReply,
+)
 from ohm_subagents.contract.task import UNAVAILABLE, Route
 
 if TYPE_CHECKING:
-    from ohm_subagents.contract.commands import ItemReply, Op, Reply
+    from ohm_subagents.contract.commands import Op
     from ohm_subagents.contract.envelope import AnyEnvelope, BatchStatus
+    from ohm_subagents.contract.replies import ItemReply, Reply
     from ohm_subagents.contract.task import Status, Task
 
 
 def project(reply: Reply, *, batch: bool, output_max_chars: int) -> AnyEnvelope:
     """The envelope of a reply; a start is shown as its one task, or as the `batch` that the caller asked for."""
     match reply:
-        case Rejected(items=(asked,)) if not batch:
+        case CommandRejected(items=(asked,)) if not batch:
             named = replace(reply, profile=asked.profile_id, description=asked.description, invocation=asked.invocation)
             return _rejected(named)
-        case Rejected():
+        case CommandRejected():
             return _rejected(reply)
-        case Started(items=(only,)) if not batch:
+        case StartReply(items=(only,)) if not batch:
             match only:
                 case Accepted(task=task):
                     return project_task(task, output_max_chars=output_max_chars, queue_position=only.queue_position)
-                case Refused():
+                case ItemRejected():
                     return _refused(only, reply.backend)
-        case Started():
+        case StartReply():
             return _batch(reply, output_max_chars)
-        case Seen():
+        case TasksReply():
             return _seen(reply, output_max_chars)
-        case Sent():
+        case SendReply():
             return project_sent(reply, output_max_chars=output_max_chars)
-        case Stopped(task=task):
+        case CancelReply(task=task):
             envelope = project_task(task, output_max_chars=output_max_chars, op="cancel")
             told = {} if reply.applied else {"summary": _not_applied(task)}
             applied = {"cancel_applied": reply.applied, "prior_status": reply.prior}
@@ -67,17 +77,17 @@ def project_task(task: Task, *, output_max_chars: int, op: Op = "start", queue_p
     )
 
 
-def project_sent(reply: Sent, *, output_max_chars: int) -> Envelope:
+def project_sent(reply: SendReply, *, output_max_chars: int) -> Envelope:
     """A follow-up that is answered is `running` as long as the task goes on."""
     told = project_task(reply.task, output_max_chars=output_max_chars, op="send")
     return told.model_copy(update={"status": "running"}) if _is_answered_early(reply) else told
 
 
-def _is_answered_early(reply: Sent) -> bool:
+def _is_answered_early(reply: SendReply) -> bool:
     return reply.goes_on and reply.task.status == "succeeded"
 
 
-def _rejected(reply: Rejected) -> Envelope:
+def _rejected(reply: CommandRejected) -> Envelope:
     return Envelope(
         op=reply.op,
         status="failed",
@@ -93,10 +103,10 @@ def _rejected(reply: Rejected) -> Envelope:
     )
 
 
-def _refused(refused: Refused, backend: str) -> Envelope:
+def _refused(refused: ItemRejected, backend: str) -> Envelope:
     """A single start that was never admitted, in the caller's words where no profile was found."""
     return _rejected(
-        Rejected(
+        CommandRejected(
             error=refused.error,
             backend=backend,
             task_id=None if refused.error.task_id is None else TaskId(refused.error.task_id),
@@ -107,7 +117,7 @@ def _refused(refused: Refused, backend: str) -> Envelope:
     )
 
 
-def _batch(reply: Started, output_max_chars: int) -> BatchEnvelope:
+def _batch(reply: StartReply, output_max_chars: int) -> BatchEnvelope:
     tasks = [item.task for item in reply.items if isinstance(item, Accepted)]
     total, rejected = len(reply.items), len(reply.items) - len(tasks)
     succeeded = sum(task.status == "succeeded" for task in tasks)
@@ -137,7 +147,7 @@ def _batch_status(tasks: list[Task], rejected: int) -> BatchStatus:
     return "completed" if not rejected and all(task.status == "succeeded" for task in tasks) else "partial"
 
 
-def _seen(reply: Seen, output_max_chars: int) -> StatusEnvelope | WaitEnvelope:
+def _seen(reply: TasksReply, output_max_chars: int) -> StatusEnvelope | WaitEnvelope:
     tasks = [item.task for item in reply.items if isinstance(item, Accepted)]
     items = [_item(index, item, output_max_chars) for index, item in enumerate(reply.items, start=1)]
     backend = _shared_backend(tasks, reply.backend)
@@ -207,7 +217,7 @@ def _item(index: int, reply: ItemReply | Missing, output_max_chars: int) -> Item
                 **work_block(task, output_max_chars),
                 **failure_block(task.error),
             )
-        case Refused(error=error, item=item):
+        case ItemRejected(error=error, item=item):
             return _absent(error.task_id or f"task_batch_{index}", error).model_copy(
                 update={"subagent_type": item.profile_id, "description": item.description}
             )

@@ -18,14 +18,23 @@ from ohm_subagents._views.entries import (
 from ohm_subagents._views.status import task_line
 from ohm_subagents._views.tree import EXPANDED, TAIL_ROWS, collapsed, marker, tree_lines
 from ohm_subagents._views.widget import MAX_TASKS
-from ohm_subagents.contract.commands import Accepted, Missing, Refused, Rejected, Seen, Sent, Started, Stopped
+from ohm_subagents.contract.replies import (
+    Accepted,
+    CancelReply,
+    CommandRejected,
+    ItemRejected,
+    Missing,
+    SendReply,
+    StartReply,
+    TasksReply,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ohm_subagents._views.rows import Wording
     from ohm_subagents._views.tree import TreeEntry, TreeLimits
-    from ohm_subagents.contract.commands import ItemReply, Reply
+    from ohm_subagents.contract.replies import ItemReply, Reply
     from ohm_subagents.contract.task import Task
 
 WIDTH: Final = 120
@@ -60,7 +69,7 @@ def view_text(
 def drawn(reply: Reply, entries: list[TreeEntry], *, batch: bool, limits: TreeLimits, width: int) -> str:
     """The entries of a reply, and below them what is known of it as a whole."""
     is_active = limits != EXPANDED and all(entry.is_active for entry in entries)
-    if is_active and isinstance(reply, Started) and reply.background:
+    if is_active and isinstance(reply, StartReply) and reply.background:
         lines = [part for entry in entries for part in wrapped(_background_line(entry), width)]
     else:
         lines = tree_lines(entries, limits=limits, width=width)
@@ -77,33 +86,33 @@ def frame_head(reply: Reply, status: str, *, now_ms: int) -> str:
 def tasks_of(reply: Reply) -> list[Task]:
     """The tasks that a reply tells of."""
     match reply:
-        case Started(items=items) | Seen(items=items):
+        case StartReply(items=items) | TasksReply(items=items):
             return [item.task for item in items if isinstance(item, Accepted)]
-        case Sent(task=task) | Stopped(task=task):
+        case SendReply(task=task) | CancelReply(task=task):
             return [task]
-        case Rejected():
+        case CommandRejected():
             return []
 
 
 def entries_of(reply: Reply, draw: Callable[[Task], TreeEntry], *, batch: bool) -> list[TreeEntry]:
     """One entry a task, or a refusal."""
     match reply:
-        case Rejected(items=(asked,)) if not batch:
+        case CommandRejected(items=(asked,)) if not batch:
             return [_entry_of_rejected(replace(reply, profile=asked.profile_id, description=asked.description))]
-        case Rejected():
+        case CommandRejected():
             return [_entry_of_rejected(reply)]
-        case Started(items=items) | Seen(items=items):
-            is_list = batch or isinstance(reply, Seen)
+        case StartReply(items=items) | TasksReply(items=items):
+            is_list = batch or isinstance(reply, TasksReply)
             return [_entry(item, draw, position=at if is_list else None) for at, item in enumerate(items, start=1)]
-        case Sent(task=task, goes_on=True) if task.status == "succeeded":
+        case SendReply(task=task, goes_on=True) if task.status == "succeeded":
             return [replace(draw(task), status="running")]
-        case Sent(task=task, run=run, goes_on=goes_on) if task.status == "cancelled" or (goes_on and run is None):
+        case SendReply(task=task, run=run, goes_on=goes_on) if task.status == "cancelled" or (goes_on and run is None):
             return [replace(draw(task), result=task.summary)]
-        case Sent(task=task) | Stopped(task=task):
+        case SendReply(task=task) | CancelReply(task=task):
             return [draw(task)]
 
 
-def _entry_of_rejected(reply: Rejected) -> TreeEntry:
+def _entry_of_rejected(reply: CommandRejected) -> TreeEntry:
     if reply.profile is None:
         return entry_of_error(reply.error)
     description = reply.description or ""
@@ -114,7 +123,7 @@ def _entry(item: ItemReply | Missing, draw: Callable[[Task], TreeEntry], *, posi
     match item:
         case Accepted(task=task):
             return draw(task)
-        case Refused():
+        case ItemRejected():
             return entry_of_refused(item, position=position)
         case Missing():
             return entry_of_missing(item)
@@ -127,9 +136,9 @@ def _background_line(entry: TreeEntry) -> str:
 
 def _task_id_line(reply: Reply, *, batch: bool) -> list[str]:
     match reply:
-        case Started(items=(Accepted(task=task),)) if not batch:
+        case StartReply(items=(Accepted(task=task),)) if not batch:
             return [f"task_id: {task.id}"]
-        case Sent(task=task) | Stopped(task=task):
+        case SendReply(task=task) | CancelReply(task=task):
             return [f"task_id: {task.id}"]
         case _:
             return []
@@ -137,9 +146,9 @@ def _task_id_line(reply: Reply, *, batch: bool) -> list[str]:
 
 def _footer(reply: Reply, *, batch: bool) -> list[str]:
     match reply:
-        case Seen(wait_status="timeout" | "aborted" as over):
+        case TasksReply(wait_status="timeout" | "aborted" as over):
             return [f"wait: {over}"]
-        case Started(items=items) if batch:
+        case StartReply(items=items) if batch:
             return [f"batch: accepted {sum(isinstance(item, Accepted) for item in items)}/{len(items)}"]
         case _:
             return []

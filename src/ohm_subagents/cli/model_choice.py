@@ -1,4 +1,4 @@
-"""Which backend and model a subagent would run on, and what decided it (house 9.6), for `ohm doctor`."""
+"""The backend and model that a subagent would run on, and what decided it, for `ohm doctor`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ohm_subagents._orchestrator.admission.refusals import unreadable
 from ohm_subagents._views.projection import project
 from ohm_subagents.cli.exits import BAD_USAGE, complain
 from ohm_subagents.cli.terminal import print_json
-from ohm_subagents.contract.commands import Rejected
+from ohm_subagents.contract.replies import CommandRejected
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,9 @@ def directory(typed: Path, *, as_json: bool = False) -> Path:
         pass
     error = unreadable(typed)
     if as_json:
-        print_json(project(Rejected(error=error, backend="unavailable"), batch=False, output_max_chars=8000).payload())
+        print_json(
+            project(CommandRejected(error=error, backend="unavailable"), batch=False, output_max_chars=8000).payload()
+        )
     else:
         complain(error)
     raise typer.Exit(BAD_USAGE)

@@ -14,7 +14,7 @@ from ohm_subagents.cli.failure import exit_code
 from ohm_subagents.cli.live import TaskWatch, drawn, finished_lines
 from ohm_subagents.cli.signals import until_signal
 from ohm_subagents.cli.terminal import is_terminal, print_json, print_prose, print_text, width
-from ohm_subagents.contract.commands import Rejected
+from ohm_subagents.contract.replies import CommandRejected
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.truncation import WHOLE
 
@@ -86,7 +86,7 @@ def _print_envelope(ended: _Ended, task: Task | None, config: OhmConfig) -> None
         case Ok(envelope):
             print_json(envelope.payload())
         case Err(error) if task is None:
-            refused = Rejected(error=error, backend=config.subagent_backend)
+            refused = CommandRejected(error=error, backend=config.subagent_backend)
             print_json(project(refused, batch=False, output_max_chars=config.output_max_chars).payload())
         case Err() | signal.Signals():
             if task is not None:

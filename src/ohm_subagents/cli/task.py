@@ -21,9 +21,9 @@ from ohm_subagents.cli.terminal import (
     print_text,
     width,
 )
-from ohm_subagents.contract.commands import Rejected
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
+from ohm_subagents.contract.replies import CommandRejected
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import Task
 from ohm_subagents.contract.truncation import WHOLE
@@ -78,7 +78,7 @@ def _named(error: OhmError, store: Store) -> OhmError:
 
 def _print_error(error: OhmError, typed: str, config: OhmConfig, *, as_json: bool) -> None:
     if as_json:
-        refused = Rejected(error=error, backend=config.subagent_backend, op="status", task_id=TaskId(typed))
+        refused = CommandRejected(error=error, backend=config.subagent_backend, op="status", task_id=TaskId(typed))
         print_json(project(refused, batch=False, output_max_chars=config.output_max_chars).payload())
     else:
         complain(error)

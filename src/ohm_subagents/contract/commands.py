@@ -1,4 +1,4 @@
-"""Commands: what a caller asks of the engine; replies: the engine's answer. Neither knows a tool payload."""
+"""Commands to the engine. They know no tool payload."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import Final, Literal
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.ids import SessionId, TaskId
+from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.redaction import Redactor
-from ohm_subagents.contract.run import Run
-from ohm_subagents.contract.task import Invocation, Status, Task
+from ohm_subagents.contract.task import Invocation, Task
 
 Op = Literal["start", "status", "wait", "send", "cancel"]
 Preface = str | Callable[[], str]
 """Text that precedes a prompt, or a function that makes it, called in a thread when the run begins."""
-WaitStatus = Literal["completed", "timeout", "aborted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,164 +108,70 @@ def unusable_cwd(cwd: Path | None) -> OhmError | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Start the items; a single task is a batch of one. Items run one after another unless `parallel`.
-
-    `background` returns as soon as the items are admitted. A program may always ask for that (`by_program`), a model
-    only if the configuration says so. `budget` is shared by all items and whatever they start. `limit` is how many run
-    at once, None as configured. `max_depth` is how many levels of tasks there may be, for a surface with a rule of its
-    own in place of the configured number.
-    """
+    """Start the items; a single task is a batch of one."""
 
     items: tuple[StartItem, ...]
+    """The tasks to start, in the order of their replies."""
     parallel: bool = False
+    """Run the items at the same time instead of one after another."""
     background: bool = False
+    """Return as soon as the items are admitted."""
     by_program: bool = False
+    """A program asks, which may always start in the background; a model may if the configuration says so."""
     budget: Budget | None = None
+    """Shared by all items and whatever they start."""
     limit: int | None = None
+    """How many items run at once; None as configured."""
     max_depth: int | None = None
+    """How many levels of tasks there may be, in place of the configured number."""
     op: Literal["start"] = "start"
+    """The op of the envelope."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """The newest state of tasks (`status`)."""
+class GetTasks:
+    """Return the newest state of tasks."""
 
     ids: tuple[str, ...]
+    """Ids of tasks, in the order of their replies."""
     op: Literal["status"] = "status"
+    """The op of the envelope."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Wait until every task is settled or unknown, at most `timeout_ms`. Never cancels anything."""
+    """Wait until every task is settled or unknown. Never cancels anything."""
 
     ids: tuple[str, ...]
+    """Ids of tasks, in the order of their replies."""
     timeout_ms: int | None = None
+    """The longest wait, in milliseconds; None for no limit."""
     op: Literal["wait"] = "wait"
+    """The op of the envelope."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Send:
-    """A follow-up to a task that is not settled; answered when the run that takes it has ended.
-
-    `redaction` is of the task that continues a settled one; a task that goes on has its own (`StartItem.redaction`).
-    """
+    """Send a follow-up to a task; answered when the run that takes it has ended."""
 
     id: str
+    """The id of the task."""
     prompt: str
+    """The text of the follow-up."""
     redaction: Redactor | None = field(default=None, repr=False)
+    """Redacts the task that continues a settled one; a task that goes on has its own (`StartItem.redaction`)."""
     op: Literal["send"] = "send"
+    """The op of the envelope."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancel:
-    """Stop a task, at once on the record."""
+    """Stop a task; it is recorded as cancelled at once."""
 
     id: str
+    """The id of the task."""
     op: Literal["cancel"] = "cancel"
+    """The op of the envelope."""
 
 
-Command = Start | Look | Wait | Send | Cancel
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """An item that was never admitted. `profile` is the id of its profile once that was found.
-
-    One that was to be in a session of its own choice is kept there, as the failed task `task_id`.
-    """
-
-    item: StartItem
-    error: OhmError
-    profile: str | None = None
-    invocation: Invocation | None = None
-    task_id: TaskId | None = None
-    kind: Literal["refused"] = "refused"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
-    """An item that became a task; `task` is its newest state, `queue_position` its place in line (1: the next)."""
-
-    task: Task
-    queue_position: int | None = None
-    kind: Literal["accepted"] = "accepted"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
-    """An id without a task: never given, forgotten, or expired."""
-
-    id: str
-    error: OhmError
-    kind: Literal["missing"] = "missing"
-
-
-ItemReply = Accepted | Refused
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
-    """One reply an item, in input order; `backend` is the label of the configured backend.
-
-    A task is shown as far as the prompt of its item goes, without follow-ups that others sent. In the `background` it
-    goes on when the call is over.
-    """
-
-    items: tuple[ItemReply, ...]
-    backend: str
-    background: bool = False
-    op: Literal["start"] = "start"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """Tasks by id, in the order asked for. `wait_status` is there for a wait, and None while it goes on."""
-
-    items: tuple[Accepted | Missing, ...]
-    backend: str
-    op: Literal["status", "wait"]
-    wait_status: WaitStatus | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
-    """A follow-up: `task` tells of its own run only, as if nothing else had been asked of the task.
-
-    `run` is the one that answered it, None while none has, or if its caller stopped waiting before. The task itself
-    `goes_on` when more is asked of it.
-    """
-
-    task: Task
-    run: Run | None = None
-    goes_on: bool = False
-    op: Literal["send"] = "send"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stopped:
-    """A cancel that found its task; `applied` is False when it was settled before."""
-
-    task: Task
-    applied: bool
-    prior: Status
-    op: Literal["cancel"] = "cancel"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
-    """The whole command was refused.
-
-    The other fields are there when it is about a task or a profile that is known; `items` are those it asked to start.
-    """
-
-    error: OhmError
-    backend: str
-    op: Op = "start"
-    task_id: TaskId | None = None
-    profile: str | None = None
-    description: str | None = None
-    invocation: Invocation | None = None
-    items: tuple[StartItem, ...] = ()
-
-
-Reply = Started | Seen | Sent | Stopped | Rejected
+Command = Start | GetTasks | Wait | Send | Cancel

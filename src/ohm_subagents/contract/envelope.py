@@ -6,9 +6,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter
 
-from ohm_subagents.contract.commands import Op, WaitStatus
+from ohm_subagents.contract.commands import Op
 from ohm_subagents.contract.errors import Category
 from ohm_subagents.contract.events import Guard
+from ohm_subagents.contract.replies import WaitStatus
 from ohm_subagents.contract.task import Invocation, Status
 
 BatchStatus = Literal["accepted", "partial", "completed", "rejected"]

@@ -1,4 +1,4 @@
-"""Which model is asked for, and by whom: the one place that knows the order (house 9.6)."""
+"""Choose the model of a run: the one place that knows the order of those who may name one."""
 
 from __future__ import annotations
 

@@ -14,12 +14,13 @@ from ohm_subagents._orchestrator.admission.model_order import named_model
 from ohm_subagents._plugins.interfaces import Capability, RunSpec
 from ohm_subagents._policy.permissions import decide
 from ohm_subagents.contract.activity import Activity
-from ohm_subagents.contract.commands import Refused, StartItem, unusable_cwd
+from ohm_subagents.contract.commands import StartItem, unusable_cwd
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.policy import PermissionRequest
+from ohm_subagents.contract.replies import ItemRejected
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Task
 
@@ -73,7 +74,7 @@ class Plan:
         return self.spec.profile
 
 
-def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = None) -> Result[Plan, Refused]:
+def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = None) -> Result[Plan, ItemRejected]:
     """Plan how an item runs, or refuse it: no text, unknown profile, feature off, denied, bad tools, model or cwd.
 
     `prompt` is that of a follow-up, which is admitted like the item.
@@ -84,8 +85,8 @@ def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = Non
         return found
     profile = found.ok_value
 
-    def refused(error: OhmError) -> Err[Refused]:
-        return Err(Refused(item=item, error=error, profile=profile.id, invocation=item.invocation))
+    def refused(error: OhmError) -> Err[ItemRejected]:
+        return Err(ItemRejected(item=item, error=error, profile=profile.id, invocation=item.invocation))
 
     resolved, asked = context.resolved(profile, item), item.overrides
     cwd = asked.cwd or context.cwd
@@ -152,15 +153,15 @@ def backend_of(profile: Profile, own: SubagentEntry, config: OhmConfig) -> str:
     return own.backend or profile.backend or config.subagent_backend
 
 
-def _profile_of(item: StartItem, prompt: str, context: AdmissionContext) -> Result[Profile, Refused]:
+def _profile_of(item: StartItem, prompt: str, context: AdmissionContext) -> Result[Profile, ItemRejected]:
     """Return the profile of an item, complete; an item that is unusable, or that its suite refuses, has none."""
     unusable = _wordless(item, prompt) or _mistyped(item)
     if unusable is not None:
-        return Err(Refused(item=item, error=unusable))
+        return Err(ItemRejected(item=item, error=unusable))
     refusal = item.refusal or unusable_cwd(item.overrides.cwd)
     found = context.find(item.profile) if refusal is None else Err(refusal)
     if isinstance(found, Err):
-        return Err(Refused(item=item, error=found.err_value, profile=context.known_id(item.profile)))
+        return Err(ItemRejected(item=item, error=found.err_value, profile=context.known_id(item.profile)))
     return found
 
 
@@ -193,7 +194,7 @@ def _is_readable(cwd: Path) -> bool:
     return os.path.isdir(cwd) and os.access(cwd, os.R_OK | os.X_OK)  # noqa: PTH112  pathlib's may raise
 
 
-def refused_task(task_id: TaskId, refused: Refused, now_ms: int) -> Task:
+def refused_task(task_id: TaskId, refused: ItemRejected, now_ms: int) -> Task:
     """Return the task of a refused item, still without its error."""
     item = refused.item
     profile = refused.profile or item.profile_id

@@ -1,4 +1,4 @@
-"""The errors of a start or a follow-up that is refused. Many of the words are fixed by the requirements."""
+"""The errors of a start or a follow-up that is refused. Recorded cases hold many of the words."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.suites import Progress
-    from ohm_subagents.contract.commands import Reply
     from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.replies import Reply
     from ohm_subagents.contract.task import Task
 
 

@@ -9,7 +9,8 @@ from ohm_subagents._plugins.suites import Tool, ToolSuiteSpec
 from ohm_subagents._surfaces.primary.inputs import inputs_of, parse, schema_of
 from ohm_subagents._surfaces.tool import carry_out, result_of
 from ohm_subagents._views.cells import one_line
-from ohm_subagents.contract.commands import Rejected, Start
+from ohm_subagents.contract.commands import Start
+from ohm_subagents.contract.replies import CommandRejected
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def _tool(context: SuiteContext, profile: Profile) -> Tool:
 async def _execute(context: SuiteContext, profile: Profile, call: ToolCall) -> ToolResult:
     match parse(profile, call.arguments):
         case Err(misunderstood):
-            refused = Rejected(error=misunderstood.error, backend="task", profile=profile.id, invocation="primary-tool")
+            refused = CommandRejected(
+                error=misunderstood.error, backend="task", profile=profile.id, invocation="primary-tool"
+            )
             return result_of(refused, context, ignored=misunderstood.ignored)
         case Ok(understood):
             command = Start(items=(understood.item,), background=understood.background)

@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from ohm_subagents._surfaces.arguments import complaint, outdone, shown, unknown_key
-from ohm_subagents.contract.commands import Cancel, Command, Look, Op, Send, Start, StartItem, Wait
+from ohm_subagents.contract.commands import Cancel, Command, GetTasks, Op, Send, Start, StartItem, Wait
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -107,7 +107,7 @@ class StatusFields(_Fields):
     ids: TaskIds = Field(description="Ids of tasks, for status and wait; `id` is short for one.")
 
     def command(self) -> Command:
-        return Look(ids=self.ids)
+        return GetTasks(ids=self.ids)
 
 
 class WaitFields(StatusFields):

@@ -11,7 +11,8 @@ from ohm_subagents._surfaces.task.inputs import TaskInput, parse
 from ohm_subagents._surfaces.task.schema import schema
 from ohm_subagents._surfaces.tool import carry_out, result_of
 from ohm_subagents._views.cells import one_line
-from ohm_subagents.contract.commands import Rejected, Start
+from ohm_subagents.contract.commands import Start
+from ohm_subagents.contract.replies import CommandRejected
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
 async def _execute(context: SuiteContext, call: ToolCall) -> ToolResult:
     match parse(call.arguments):
         case Err(misunderstood):
-            refused = Rejected(error=misunderstood.error, backend=NAME, op=misunderstood.op)
+            refused = CommandRejected(error=misunderstood.error, backend=NAME, op=misunderstood.op)
             return result_of(refused, context, ignored=misunderstood.ignored)
         case Ok(understood):
             return await carry_out(

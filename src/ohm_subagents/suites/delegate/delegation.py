@@ -11,18 +11,18 @@ from ohm_subagents.suite import (
     AgentOptions,
     Err,
     ErrorCode,
+    ItemRejected,
     Limits,
     LoopPolicy,
     OhmError,
     Ok,
     Overrides,
-    Refused,
     RunStarted,
     Session,
     SessionId,
     Start,
-    Started,
     StartItem,
+    StartReply,
     TaskSettled,
     unusable_cwd,
 )
@@ -247,10 +247,10 @@ class Delegation:
         elif isinstance(event, TaskSettled):
             self._end(subagent, ending(task))
 
-    def _refuse(self, started: Started) -> None:
+    def _refuse(self, started: StartReply) -> None:
         """End the tasks that were refused: each fails alone and at once, with a session of its own."""
         for subagent, reply in zip(self._subagents.values(), started.items, strict=True):
-            if isinstance(reply, Refused) and not subagent.is_known:
+            if isinstance(reply, ItemRejected) and not subagent.is_known:
                 self._know(subagent, reply.task_id)
                 self._end(subagent, failure(reply.error))
 
@@ -273,7 +273,7 @@ class Delegation:
 
     def seen(self, reply: Reply) -> Windows:
         """Return all sub-agents as they are now."""
-        if isinstance(reply, Started):
+        if isinstance(reply, StartReply):
             self._refuse(reply)
         seen = tuple(subagent.window.window() for subagent in self._subagents.values())
         return Windows(

@@ -7,7 +7,7 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.suite import Err, ErrorCode, Ok, Rejected, Tool, ToolResult, followed, suite_options
+from ohm_subagents.suite import CommandRejected, Err, ErrorCode, Ok, Tool, ToolResult, followed, suite_options
 from ohm_subagents.suites.delegate import windows
 from ohm_subagents.suites.delegate.agents import AgentRepository
 from ohm_subagents.suites.delegate.claims import claims
@@ -122,7 +122,7 @@ async def _carried_out(context: SuiteContext, delegation: Delegation, call: Tool
         return _with_windows(context, windows.summary_text([window.status for window in seen.windows]), seen.payload())
 
     def result(reply: Reply) -> ToolResult:
-        if isinstance(reply, Rejected):
+        if isinstance(reply, CommandRejected):
             return _refused(str(reply.error), reply.error.code)
         seen = delegation.seen(reply)
         done = _with_windows(context, result_text(seen), seen.payload())

@@ -11,14 +11,14 @@ import anyio
 
 from ohm_subagents.suite import (
     AgentOptions,
+    CommandRejected,
     Err,
+    ItemRejected,
     LoopPolicy,
     Overrides,
-    Refused,
-    Rejected,
     Start,
-    Started,
     StartItem,
+    StartReply,
     Tool,
     ToolPolicy,
     ToolResult,
@@ -147,7 +147,7 @@ async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> 
 
     def result(reply: Reply) -> ToolResult:
         match reply:
-            case Rejected(error=error) | Started(items=(Refused(error=error),)):
+            case CommandRejected(error=error) | StartReply(items=(ItemRejected(error=error),)):
                 return not_begun(error, max_depth=order.max_depth)
             case _:
                 return ended()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.suite import (
     Accepted,
+    CommandRejected,
     Finalized,
-    Refused,
-    Rejected,
-    Started,
+    ItemRejected,
+    StartReply,
     ToolResult,
     finalized_payload,
     plain_failure,
@@ -32,9 +32,9 @@ def late(timeout_ms: int | None) -> str:
 def final_of(reply: Reply) -> Finalized:
     """Return the answer; for a task without one, the reason as an error."""
     match reply:
-        case Started(items=(Accepted(task=task),)):
+        case StartReply(items=(Accepted(task=task),)):
             return _final_of_task(task)
-        case Started(items=(Refused(error=error),)) | Rejected(error=error):
+        case StartReply(items=(ItemRejected(error=error),)) | CommandRejected(error=error):
             return failed(str(error))
         case _:
             raise AssertionError(reply)
