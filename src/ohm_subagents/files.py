@@ -10,10 +10,9 @@ from ohm_subagents._config.jsonc import KeyPath
 from ohm_subagents._config.layers import Layer, Location, read_settings
 from ohm_subagents._config.regular_file import MAX_BYTES, is_one_place, read_regular, write_private
 from ohm_subagents._config.trust import TRUST_COMMAND, Covers, trust_everything, trust_nothing
-from ohm_subagents._config.values import MAX_INTEGER, switch
+from ohm_subagents._config.values import MAX_INTEGER, quoted_value, switch
 from ohm_subagents._config.values import SECRET as SECRET_VALUE
 from ohm_subagents._config.values import expected as invalid_value
-from ohm_subagents._config.values import shown as quoted_value
 from ohm_subagents._profiles.answer_keys import Finalize, ResultSchema
 from ohm_subagents._profiles.documents import (
     MAX_FRONT_MATTER,

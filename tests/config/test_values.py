@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from ohm_subagents._config.values import shown
+from ohm_subagents._config.values import quoted_value
 
 
 def doubled(times: int) -> object:
@@ -35,4 +35,4 @@ def endless() -> object:
     ],
 )
 def test_it_is_quoted_in_sixty_characters_however_large_it_is(value, quoted):
-    assert shown(value) == quoted
+    assert quoted_value(value) == quoted

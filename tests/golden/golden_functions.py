@@ -14,7 +14,7 @@ from golden_world import DELEGATE, World
 
 from ohm_subagents._config.trust import trust_everything
 from ohm_subagents._views.agent_profiles import profile_summary
-from ohm_subagents._views.previews import tool_call_preview, tool_result_summary
+from ohm_subagents._views.tool_previews import tool_call_preview, tool_result_summary
 from ohm_subagents.contract import Err, Profile, ToolEnded
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.plugin import ToolCall

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard, get_args, get_origin
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from ohm_subagents._config.values import SECRET, allowed, shown
+from ohm_subagents._config.values import SECRET, allowed, quoted_value
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -31,7 +31,7 @@ def accepted(
     complete: bool,
     fate: str = "is ignored",
     shown_by: str = "",
-    quote: Callable[[object], str] = shown,
+    quote: Callable[[object], str] = quoted_value,
 ) -> tuple[dict[str, JsonValue], tuple[Diagnostic, ...]]:
     """Drop each value that is wrong and each key that is unknown, with a diagnostic.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from ohm_subagents._config.layers import Layer, Location
-from ohm_subagents._config.values import shown
+from ohm_subagents._config.values import quoted_value
 from ohm_subagents.contract.place import Nesting
 
 if TYPE_CHECKING:
@@ -153,8 +153,8 @@ def environment(env: Mapping[str, str]) -> tuple[Layer, tuple[Diagnostic, ...]]:
         places[variable.path] = Location(source=f"env {variable.name}", key=variable.name)
     if nesting_depth(env) is None:
         message = (
-            f"'{DEPTH_VARIABLE}' is {shown(env[DEPTH_VARIABLE])}, but has to be an integer, 0 or more; it counts as "
-            "the depth limit reached, so no task may be started."
+            f"'{DEPTH_VARIABLE}' is {quoted_value(env[DEPTH_VARIABLE])}, but has to be an integer, 0 or more; it "
+            "counts as the depth limit reached, so no task may be started."
         )
         place = Location(source=f"env {DEPTH_VARIABLE}", key=DEPTH_VARIABLE)
         wrong.append(place.diagnostic(message, severity="error"))

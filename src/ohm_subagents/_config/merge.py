@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from pydantic import JsonValue
 
 from ohm_subagents._config.trust import TRUST_COMMAND
-from ohm_subagents._config.values import shown, switch
+from ohm_subagents._config.values import quoted_value, switch
 
 Meet: TypeAlias = Callable[[JsonValue, JsonValue], JsonValue]
 """Return what counts of a project's value and the one in force."""
@@ -123,11 +123,11 @@ def _backend(*, is_trusted: bool) -> Meet:
 
 
 def _void(because: Callable[[Refused], str]) -> Callable[[Refused], str]:
-    return lambda refused: f"is {shown(refused.value)}, which has no effect: {because(refused)}."
+    return lambda refused: f"is {quoted_value(refused.value)}, which has no effect: {because(refused)}."
 
 
 def _too_high(refused: Refused) -> str:
-    return f"a project's file may say at most {shown(refused.in_force)} ({refused.origin})"
+    return f"a project's file may say at most {quoted_value(refused.in_force)} ({refused.origin})"
 
 
 def _off_below(refused: Refused) -> str:

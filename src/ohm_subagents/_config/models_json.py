@@ -18,7 +18,7 @@ from ohm_subagents._config.values import (
     Switch,
     WebAddress,
     expected,
-    shown,
+    quoted_value,
 )
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.result import Err
@@ -36,7 +36,7 @@ _NAME: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")  # with a line below
 
 def _quoted(value: object) -> str:
     """Quote a wrong value; of a list or an object nothing that is in it, which may be a key."""
-    return "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else shown(value)
+    return "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else quoted_value(value)
 
 
 def _provider_object(value: object) -> object:

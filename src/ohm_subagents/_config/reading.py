@@ -14,7 +14,7 @@ from ohm_subagents._config.rules import read_rules
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.switches import closed
 from ohm_subagents._config.tool_lists import read_tools
-from ohm_subagents._config.values import shown
+from ohm_subagents._config.values import quoted_value
 from ohm_subagents.contract.model_pattern import FORM, parse_model_pattern
 from ohm_subagents.contract.result import Err
 
@@ -93,5 +93,6 @@ def _unclear_models(layer: Layer) -> Iterator[Diagnostic]:
         if value is None or (isinstance(value, str) and not isinstance(parse_model_pattern(value), Err)):
             continue
         place = layer.place((*path, "model"))
-        message = f"'{place.key}' is {shown(value)}, but has to be {FORM}; it keeps {who} from running until corrected."
+        said = quoted_value(value)
+        message = f"'{place.key}' is {said}, but has to be {FORM}; it keeps {who} from running until corrected."
         yield place.diagnostic(message, severity="error")

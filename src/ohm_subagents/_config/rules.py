@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from ohm_subagents._config.layers import object_at, without_values
 from ohm_subagents._config.permissions import Permissions, Rules
-from ohm_subagents._config.values import shown, switch
+from ohm_subagents._config.values import quoted_value, switch
 from ohm_subagents.contract.policy import Decision, Verdict
 from ohm_subagents.contract.profile import fold_id
 
@@ -54,7 +54,9 @@ class _Reader:
     def section(self, value: JsonValue) -> Rules:
         if not isinstance(value, dict):
             return Rules(
-                default=self._denied(PATH, f"is {shown(value)}, but has to be an object; every subagent is denied.")
+                default=self._denied(
+                    PATH, f"is {quoted_value(value)}, but has to be an object; every subagent is denied."
+                )
             )
         default = self._verdict((*PATH, "default"), value["default"]) if "default" in value else None
         for key in value.keys() - set(_KEYS):
@@ -70,7 +72,7 @@ class _Reader:
         else:
             default = self._denied(
                 (*PATH, "subagents"),
-                f"is {shown(entries)}, but has to be an object; every subagent is denied.",
+                f"is {quoted_value(entries)}, but has to be an object; every subagent is denied.",
             )
         routing_path = (*PATH, "allowInternalRouting")
         return Rules(
@@ -110,12 +112,12 @@ class _Reader:
             if value == verdict:
                 place = self._layer.place(path)
                 return Decision(verdict=verdict, source=str(place), reason=f"{place.key} is '{verdict}'")
-        return self._denied(path, f"is {shown(value)}; it counts as 'deny'. {_VERDICTS}")
+        return self._denied(path, f"is {quoted_value(value)}; it counts as 'deny'. {_VERDICTS}")
 
     def _routing(self, path: KeyPath, value: JsonValue) -> bool:
         meaning = switch(value)
         if meaning is None or path in self._layer.repeated:
-            self._note(path, f"is {shown(value)}, but has to be true or false, once; it counts as false.")
+            self._note(path, f"is {quoted_value(value)}, but has to be true or false, once; it counts as false.")
             return False
         return meaning
 

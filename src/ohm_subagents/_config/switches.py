@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._config.entries import is_like
 from ohm_subagents._config.layers import with_value, without_values
 from ohm_subagents._config.schema import FEATURES
-from ohm_subagents._config.values import shown, switch
+from ohm_subagents._config.values import quoted_value, switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,8 +61,8 @@ def _lists(layer: Layer) -> Iterator[_Unclear]:
         value = layer.values.get(key)
         if not isinstance(value, list | str | None) or (key,) in layer.repeated:
             message = (
-                f"is {shown(value)}, but has to be a list of plugins, given once; no plugin is loaded until it is "
-                "corrected."
+                f"is {quoted_value(value)}, but has to be a list of plugins, given once; no plugin is loaded until it "
+                "is corrected."
             )
             yield _Unclear((key,), message, ((_LOAD,),), "warning")
 
@@ -75,7 +75,7 @@ def _switches(layer: Layer) -> Iterator[_Unclear]:
             for name, one in value.items():
                 yield from _feature(layer, (key, name), one)
         elif key == _SECTION:
-            yield _Unclear((key,), f"is {shown(value)}, but has to be an object; every feature {_OFF}.", _ALL)
+            yield _Unclear((key,), f"is {quoted_value(value)}, but has to be an object; every feature {_OFF}.", _ALL)
         elif is_like(key, (_SECTION,)) and not switch(value):
             meant = [*filter(None, (_meant(name) for name in value))] if isinstance(value, dict) else FEATURES
             off = tuple(
@@ -105,4 +105,4 @@ def _value(layer: Layer, path: KeyPath, value: JsonValue) -> Iterator[_Unclear]:
     if path in layer.repeated:
         yield _Unclear(path, f"is given twice, and {_OFF}.", (path,))
     elif switch(value) is None or is_word_too_many:
-        yield _Unclear(path, f"is {shown(value)}, but has to be true or false; it {_OFF}.", (path,))
+        yield _Unclear(path, f"is {quoted_value(value)}, but has to be true or false; it {_OFF}.", (path,))

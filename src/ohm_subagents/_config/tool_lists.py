@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._config.entries import of_entries
 from ohm_subagents._config.layers import without_values
 from ohm_subagents._config.tool_rules import ToolRules, has_tool, merge_tools
-from ohm_subagents._config.values import shown
+from ohm_subagents._config.values import quoted_value
 from ohm_subagents.contract.profile import fold_id
 
 if TYPE_CHECKING:
@@ -71,13 +71,13 @@ def _read(layer: Layer, path: KeyPath, value: JsonValue) -> ToolRules:
     if lists is None:
         return ToolRules()
     if not isinstance(lists, dict):
-        return unclear(f"is {shown(value)}")
+        return unclear(f"is {quoted_value(value)}")
     if unknown := sorted(lists.keys() - {"allow", "deny"}):
         return unclear(f"has the unknown key '{unknown[0]}'")
     allowed = None if lists.get("allow") is None else _names(lists["allow"])
     denied = _names(lists.get("deny", []))
     if denied is None or (allowed is None and lists.get("allow") is not None):
-        return unclear(f"is {shown(value)}")
+        return unclear(f"is {quoted_value(value)}")
     both = [name for name in denied if has_tool(allowed or (), name)]
     if both:
         return unclear(f"both allows and denies the tool '{both[0]}'", "Name each tool in one of the two lists.")

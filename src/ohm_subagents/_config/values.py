@@ -129,7 +129,7 @@ def _model_if_any(value: object) -> ModelPattern | UnclearModel:
         return value
     parsed = parse_model_pattern(value) if isinstance(value, str) else None
     if parsed is None or isinstance(parsed, Err):
-        return UnclearModel(value if isinstance(value, str) else shown(value))
+        return UnclearModel(value if isinstance(value, str) else quoted_value(value))
     return parsed.ok_value
 
 
@@ -196,7 +196,7 @@ def allowed(error: ErrorDetails) -> str:
     return f"one of {expected}" if expected else _ALLOWED.get(error["type"], error["msg"])
 
 
-def shown(value: object) -> str:
+def quoted_value(value: object) -> str:
     """Quote a bad value in a message: short, on one line. Only its beginning is read, however large it is."""
     try:
         text = repr(value[:_SHOWN]) if isinstance(value, str) else _beginning(value)

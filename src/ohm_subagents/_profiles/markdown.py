@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from ohm_subagents._config.accept import known_keys
-from ohm_subagents._config.values import allowed, shown
+from ohm_subagents._config.values import allowed, quoted_value
 from ohm_subagents._profiles.documents import Document, read_document
 from ohm_subagents._profiles.front_matter import FrontMatter
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -74,7 +74,7 @@ def _sentence(error: ErrorDetails) -> tuple[str, str]:
         return f"has the unknown key '{key}'", f"Known there: {', '.join(known_keys(FrontMatter, error['loc']))}."
     if error["type"] == "value_error":
         return f"has a wrong '{key}'", f"{error['msg'].removeprefix('Value error, ')}."
-    return f"has {shown(error['input'])} as '{key}'", f"It has to be {allowed(error)}."
+    return f"has {quoted_value(error['input'])} as '{key}'", f"It has to be {allowed(error)}."
 
 
 def _ignored(key: str, *, source: str, line: int) -> Diagnostic:

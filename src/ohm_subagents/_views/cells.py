@@ -44,7 +44,7 @@ def _without_sequences(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` for one line of a terminal, its white space as single spaces."""
+    """Return `text` as one printable line, its white space as single spaces."""
     return " ".join(printable(text).split())
 
 

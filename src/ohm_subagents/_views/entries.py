@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ohm_subagents._views.cells import printable
-from ohm_subagents._views.preview import last_lines
 from ohm_subagents._views.rows import assistant_text, tool_rows
 from ohm_subagents._views.status import elapsed_ms
+from ohm_subagents._views.tail import last_lines
 from ohm_subagents._views.tree import EXPANDED, MIN_WIDTH, PREFIX, TreeEntry
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.events import Failed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import printable
+from ohm_subagents._views.cells import one_line, printable
 from ohm_subagents._views.durations import age_text, duration_text, instant_text
 from ohm_subagents._views.entries import title
 from ohm_subagents._views.spending import cost_text, usage_parts
@@ -37,11 +37,6 @@ def listed(task: Task, *, now_ms: int, where: str = "") -> tuple[str, str]:
 def standing(task: Task, where: str = "") -> str:
     """The status, and who is at it."""
     return f"{task.status}, {where}" if where and not task.is_terminal else task.status
-
-
-def one_line(text: str) -> str:
-    """On a single line, without escape sequences."""
-    return " ".join(printable(text).split())
 
 
 def fact_lines(task: Task, *, now_ms: int, where: str = "") -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from ohm_subagents.cli.reading import NOTHING_KEPT, event_fields
 from ohm_subagents.cli.terminal import json_line, print_json_lines, print_text
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.run import Run
+from ohm_subagents.contract.truncation import WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -96,7 +96,7 @@ def task_fields(task: Task, events: list[dict[str, JsonValue]]) -> dict[str, Jso
     """Return the envelope of a task, uncut, then what it leaves out."""
     return {
         "export_version": VERSION,
-        **project_task(task, output_max_chars=sys.maxsize).payload(),
+        **project_task(task, output_max_chars=WHOLE).payload(),
         "parent": task.assignment.parent,
         "created_at_epoch_ms": task.assignment.created_ms,
         "started_at_epoch_ms": task.started_ms,

@@ -12,6 +12,7 @@ from ohm_subagents._views.projection import project
 from ohm_subagents.cli.exits import BAD_USAGE, complain
 from ohm_subagents.cli.terminal import print_json
 from ohm_subagents.contract.replies import CommandRejected
+from ohm_subagents.contract.truncation import WHOLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,7 @@ def directory(typed: Path, *, as_json: bool = False) -> Path:
     error = unreadable(typed)
     if as_json:
         print_json(
-            project(CommandRejected(error=error, backend="unavailable"), batch=False, output_max_chars=8000).payload()
+            project(CommandRejected(error=error, backend="unavailable"), batch=False, output_max_chars=WHOLE).payload()
         )
     else:
         complain(error)
