@@ -62,7 +62,7 @@ class Host:
         self.child = psutil.Process(child)
         self.fork = psutil.Process(fork) if fork else None
         below = psutil.Process(process.pid).children()
-        (self.reaper,) = [each for each in below if "orphans.py" in " ".join(each.cmdline())]
+        (self.reaper,) = [each for each in below if each.pid not in {child, fork}]
 
     def kill(self):
         self.process.kill()
