@@ -1,4 +1,4 @@
-"""The one fold over the layers of the configuration: what a project may not say is refused here, and named."""
+"""The one fold over the layers of the configuration: it refuses, with a diagnostic, what a project may not set."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Folded:
     """The layers that were read so far, as one."""
 
     schema: type[BaseModel]
-    """What the values are checked against; its fields have the policies."""
+    """The model that checks the values; its fields have the merge policies."""
     values: Mapping[str, JsonValue] = field(default_factory=dict[str, "JsonValue"])
-    """What the layers say, as it is written; no defaults."""
+    """The values of the layers, as they are written, without defaults."""
     places: Mapping[KeyPath, Location] = field(default_factory=dict[tuple[str, ...], "Location"])
-    """Where each value is written."""
+    """The file and line of each value."""
     ceilings: frozenset[KeyPath] = frozenset()
-    """The values that only lower what others say."""
+    """The paths of the values that only lower those of other layers."""
 
     def over(self, layer: Layer) -> tuple[Folded, tuple[Diagnostic, ...]]:
-        """Fold a layer of checked values in; return what it says in vain, too."""
+        """Fold in a layer of checked values; return the result, and a diagnostic for each value that has no effect."""
         refused: dict[KeyPath, Diagnostic] = {}
         met: dict[KeyPath, JsonValue] = {}
         ceilings = set(self.ceilings)
@@ -77,14 +77,14 @@ def _general(path: KeyPath) -> KeyPath:
 
 
 def _follows(current: Mapping[str, JsonValue], path: KeyPath) -> JsonValue:
-    """Return the value that holds where none is said: the one of every subagent, or what follows from other limits."""
+    """Return the value in force where none is set: that of every subagent, or the one that other limits imply."""
     if path == _EXTENSION:
         return min(one for one in (value_at(current, _IDLE), value_at(current, _SOFT)) if isinstance(one, int))
     return value_at(current, _general(path)) if _general(path) != path else None
 
 
 def _policies(schema: type[BaseModel], layer: Layer) -> Iterator[tuple[KeyPath, Merge]]:
-    """Yield the path of each value, with its policy; what no project sets is one value."""
+    """Yield the path of each value, with its policy; a `USER_ONLY` object counts as one value."""
 
     def walk(annotation: object, merge: Merge, value: JsonValue, path: KeyPath) -> Iterator[tuple[KeyPath, Merge]]:
         if not isinstance(value, dict) or merge is USER_ONLY:

@@ -55,7 +55,7 @@ class _Kind(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Offers(Generic[T]):
-    """What plugins offer by key, and the plugin of each."""
+    """The parts that plugins offer, by key, and the plugin of each."""
 
     items: Mapping[str, T]
     owners: Mapping[str, str]
@@ -88,7 +88,7 @@ class Collection:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What went wrong so far, once for each plugin and hook, and for each key that was taken."""
+        """The faults of plugins so far: one for each plugin and hook, and one for each key that was taken."""
         return tuple(self._problems.values())
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What the hooks `ohm_backends` and `ohm_models` are given: what their backends and models may use."""
+"""The contexts of the hooks `ohm_backends` and `ohm_models`: the services for their backends and models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ohm_subagents.contract.services import CompatibleProvider
 
 
 class Log(Protocol):
-    """Where a backend logs what is wrong with itself; a structlog logger is one."""
+    """Logs a backend's own faults; a structlog logger is one."""
 
     def error(self, event: str, **fields: object) -> object:
         """Log an event with its fields."""
@@ -39,7 +39,7 @@ def _no_models() -> Mapping[str, ModelSpec]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackendContext:
-    """What a backend or a model provider may use of the `Ohm` that it is for.
+    """The parts of an `Ohm` that its backends and model providers may use.
 
     Contexts are equal if the environment, the providers and the cache directory are. When an `Ohm` is reconfigured, a
     backend whose new `BackendSpec` equals the former one stays open: a module's function as `open`, or a frozen

@@ -72,7 +72,7 @@ def invalid(message: str, advice: str) -> OhmError:
 
 
 def _implementations(plugin: object) -> list[tuple[str, pluggy.HookImpl]]:
-    """What pluggy would call, found by a manager that knows no spec and is thrown away: nothing is half registered."""
+    """Return what pluggy would call. A throw-away manager without specs finds it, so nothing is half registered."""
     scratch = HookManager(PROJECT)
     scratch.register(plugin, name="candidate")
     return [
@@ -83,7 +83,7 @@ def _implementations(plugin: object) -> list[tuple[str, pluggy.HookImpl]]:
 
 
 def _objections(plugin: object) -> Iterator[tuple[str, str]]:
-    """What is wrong with the plugin: fact and advice."""
+    """Yield each fault of the plugin as a fact and an advice."""
     if type(plugin).__hash__ is None:
         yield "cannot be hashed, and plugins are told apart by their hash.", "A dataclass needs @dataclass(eq=False)."
     implementations = _implementations(plugin)

@@ -38,7 +38,7 @@ class Installed:
     version: str
 
     def __str__(self) -> str:
-        """How messages begin."""
+        """Return the plugin as messages name it: its name, distribution and version."""
         return f"Plugin {self.name!r} of {self.distribution} {self.version}"
 
 
@@ -122,7 +122,7 @@ def _found(
 
 
 def leave_out(name: str) -> str:
-    """What a user can do about a plugin that is broken."""
+    """Return the advice about a broken plugin: repair it, or block it."""
     return f"Repair it, or set {BLOCK_VARIABLE}={name} to leave it out."
 
 

@@ -1,4 +1,4 @@
-"""What an embedding program may give us."""
+"""The interface to an embedding program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WidgetPlacement: TypeAlias = Literal["aboveEditor", "belowEditor"]
 
 
 class Host(Protocol):
-    """What an embedding program may give us, as `Ohm.open(host=...)`; `ohm_subagents.testing.MemoryHost` is a double.
+    """The services of an embedding program, as `Ohm.open(host=...)`; `ohm_subagents.testing.MemoryHost` is a double.
 
     Every method is called in the event loop's thread and returns at once. One that raises loses what it was told:
     it is logged, and no task fails for it.
@@ -56,7 +56,7 @@ class Host(Protocol):
         ...
 
     def has_ui(self) -> bool:
-        """Whether anybody sees status lines and widgets; a host that does not say has a screen."""
+        """Return True if the host shows status lines and widgets; a host without this method does."""
         return True
 
     def active_tools(self) -> Sequence[str]:

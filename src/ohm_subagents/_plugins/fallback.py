@@ -44,7 +44,7 @@ BOOTSTRAP: Final = frozenset(
         ErrorCode.BACKEND_FAILED,
     }
 )
-"""Codes that say that a backend could not begin, as long as nothing has happened; the last one says no more."""
+"""Codes of a run that failed before it had any effect: the backend could not begin."""
 UNANSWERED: Final = frozenset(
     {
         ErrorCode.MODEL_UNKNOWN,
@@ -53,7 +53,7 @@ UNANSWERED: Final = frozenset(
         ErrorCode.PROVIDER_UNAVAILABLE,
     }
 )
-"""What says that a model was asked and gave no answer, as long as nothing was said or done."""
+"""Codes of a run that failed before it had any effect: the model was asked and gave no answer."""
 _ABSENT: Final = frozenset(
     {
         ErrorCode.COMMAND_UNUSABLE,
@@ -62,7 +62,7 @@ _ABSENT: Final = frozenset(
         ErrorCode.MODEL_UNKNOWN,
     }
 )
-"""What says that the second has no program, or no model."""
+"""Codes of the second backend: it has no program, or no model."""
 
 
 def with_fallback(
@@ -92,7 +92,7 @@ def fallback_spec(
 
 @dataclass(frozen=True, slots=True)
 class _Switch(Generic[OptionsT]):
-    """Opens the two; equal to another of equal backends, so that a reconfiguration leaves them open."""
+    """Opens both backends; equal to another of equal backends, so that a reconfiguration leaves them open."""
 
     first: BackendSpec[OptionsT]
     second: BackendSpec
@@ -166,7 +166,7 @@ class FallbackBackend:
         return await self._run(self._first, self._for_first(request), sink)
 
     def _of_both(self, first: Err[OhmError], second: Err[OhmError]) -> Err[OhmError]:
-        """Why the first could not begin, which is what has to be mended, and why the second is no help."""
+        """Return the error of the first, which has to be repaired; its advice adds why the second cannot help."""
         why, other = first.err_value, second.err_value
         advice = f"{why.advice} {self._second} could not run it either: {other}".strip()
         return Err(replace(why, advice=advice))
@@ -184,7 +184,7 @@ class FallbackBackend:
         return replace(request, checkpoint=state)
 
     def _is_tagged(self, request: RunRequest) -> bool:
-        """Whether the second has written the checkpoint; what the first writes stays as it is."""
+        """Return True if the second wrote the checkpoint; checkpoints of the first have no tag."""
         return request.checkpoint is not None and request.checkpoint.startswith(self._tag)
 
 
@@ -195,24 +195,24 @@ def _without_resort(request: RunRequest) -> RunRequest:
 
 
 def _is_absent(result: Result[T, OhmError]) -> TypeGuard[Err[OhmError]]:
-    """Whether there was no program, or no model."""
+    """Return True if the backend has no program, or no model."""
     return isinstance(result, Err) and result.err_value.code in _ABSENT
 
 
 def _nowhere(*, runtime: str = "", route: str = "") -> RouteResolved:
-    """A way on which there is no model yet; as far as it is not given, it stays as it was."""
+    """Return a route without a model; an empty `runtime` or `route` leaves that of the task as it is."""
     return RouteResolved(provider=UNAVAILABLE, model=UNAVAILABLE, runtime=runtime, route=route)
 
 
 def _hand_over(sink: Sink, giver: str, taker: str, why: OhmError, model: ModelPattern | None = None) -> None:
-    """Say that and why the other backend gets the task, and with which model if one is given."""
+    """Report that `taker` gets the task instead of `giver`, why, and with which model if one is given."""
     with_what = "" if model is None else f" with {model}"
     told = f"{why.message.rstrip('.')}, so {taker} gets the task{with_what} instead of {giver}."
     sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="fallback", message=told)))
 
 
 class _Tagging:
-    """Marks the checkpoints that go through, so that only who wrote one is given it."""
+    """Tags the checkpoints that go through, so that only the backend that wrote one gets it back."""
 
     def __init__(self, sink: Sink, tag: str) -> None:
         self._sink = sink
@@ -223,7 +223,7 @@ class _Tagging:
 
 
 class _Watch:
-    """The sink of a backend: notices whether that says or does anything, and whether it asks for a model request."""
+    """The sink of a backend: records if the backend has had any effect, and if it asked for a model request."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -239,7 +239,7 @@ class _Watch:
         self._sink.emit(event)
 
     def seen(self, request: RunRequest) -> RunRequest:
-        """The request, so that what the backend asks for and takes is noticed too."""
+        """Return the request with a gate and an inbox that record their use."""
         return replace(
             request,
             gate=request.gate and _WatchedGate(request.gate, self),
@@ -247,7 +247,7 @@ class _Watch:
         )
 
     def could_not_begin(self, result: Result[RunOutput, OhmError]) -> TypeGuard[Err[OhmError]]:
-        """Whether the backend failed before it did anything: it could not ask a model, or got no answer."""
+        """Return True if the run failed before it had any effect: it could not ask a model, or got no answer."""
         codes = UNANSWERED if self.has_asked else BOOTSTRAP | UNANSWERED
         return isinstance(result, Err) and not self.has_acted and result.err_value.code in codes
 

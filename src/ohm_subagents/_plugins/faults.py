@@ -9,11 +9,11 @@ import anyio
 from ohm_subagents._plugins.event_loop import is_being_cancelled
 
 INTERRUPTS: Final = (KeyboardInterrupt, GeneratorExit)
-"""What is never the fault of a plugin: the host is being stopped."""
+"""Exceptions that are never the fault of a plugin: they stop the host."""
 
 
 def stop_in(error: BaseException) -> BaseException | None:
-    """The part of an exception that has to go on: an interrupt, or the cancellation of the task that asks.
+    """Return the part of an exception that has to go on: an interrupt, or the cancellation of the current task.
 
     None if it is all the fault of the code that raised it: an exception of any kind, a Rust panic and `SystemExit`
     among them, or a cancellation that nobody asked for.
@@ -27,11 +27,11 @@ def stop_in(error: BaseException) -> BaseException | None:
 
 
 class FaultError(Exception):
-    """Something that is no `Exception` was raised by somebody's code, where only exceptions are reckoned with."""
+    """Stands in for a `BaseException` of a plugin, such as `SystemExit`, where callers handle an `Exception` only."""
 
 
 def kept(error: BaseException) -> Exception:
-    """What somebody's code raised, as everybody's `except Exception` keeps it; raises again what has to go on."""
+    """Return a plugin's exception as an `Exception`, wrapped in `FaultError` if need be; raise what has to go on."""
     stop = stop_in(error)
     if stop is not None:
         raise stop from None
@@ -39,12 +39,12 @@ def kept(error: BaseException) -> Exception:
 
 
 def described(error: BaseException) -> str:
-    """An exception in one line, without a full stop: its type and what it says."""
+    """Return an exception in one line, without a full stop: its type and its message."""
     return " ".join(cry(error).split()).rstrip(": .")
 
 
 def cry(error: BaseException) -> str:
-    """The type of an exception and what it says, if it can say it."""
+    """Return the type of an exception and its message, even if its `__str__` raises."""
     try:
         said = str(error)
     except BaseException:  # noqa: BLE001  somebody else's class

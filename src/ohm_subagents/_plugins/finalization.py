@@ -40,7 +40,7 @@ _TOO_MUCH: Final = (
 
 
 def input_schema(schema: Schema | None) -> JsonObject:
-    """What the tool takes; `schema` is that of a result which is no text."""
+    """Return the JSON schema of the tool's arguments; `schema` is that of the result, None for a text."""
     text: JsonObject = {"type": "string", "description": "The whole answer. Required with SUCCESS."}
     result, definitions = (text, {}) if schema is None else placed(schema, "/properties/result")
     return {
@@ -108,7 +108,7 @@ async def parse_fitting(arguments: JsonValue, schema: Schema) -> Result[Finalize
 
 
 def _read(arguments: JsonValue) -> Result[tuple[JsonObject, FinalStatus], str]:
-    """What is given, and how it is meant."""
+    """Return the arguments and the status that they state, or the sentence that refuses them."""
     read = writable(arguments)
     if isinstance(read, Err):
         return Err(f"The answer does not count: {read.err_value}.")

@@ -42,7 +42,7 @@ def _cut(text: str) -> str:
 
 
 def judged(said: bytes) -> bytes:
-    """What is told of what is given."""
+    """Judge values by a schema, both as JSON bytes; return the reply of the child process as JSON bytes."""
     try:
         given = json.loads(said)
         wrong = [misfit(value, given["schema"]) for value in given["values"]]

@@ -45,7 +45,7 @@ class Grant:
 
 
 class Gate(Protocol):
-    """Where a run asks before each model request: budgets, a limit of requests per provider, rate limits."""
+    """Admits each model request of a run: budgets, a limit of requests per provider, rate limits."""
 
     def request(self, need: RequestNeed) -> AbstractAsyncContextManager[Result[Grant, OhmError]]:
         """Wait for a turn, reserve the budget, and hold both until the context is left, when the answer is complete.

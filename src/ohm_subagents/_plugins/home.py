@@ -1,4 +1,4 @@
-"""Where and how long an `Ohm` may be used: in the thread and the event loop that opened it, until it is closed."""
+"""The bounds of an `Ohm`: it works in the thread and the event loop that opened it, until it is closed."""
 
 from __future__ import annotations
 

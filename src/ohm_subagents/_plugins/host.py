@@ -136,7 +136,7 @@ class PluginHost:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What is wrong with plugins, as far as they have been asked; `subject` is the plugin's name."""
+        """The faults of the plugins that have been asked; `subject` is the plugin's name."""
         return (*self._diagnostics, *self._collection.diagnostics)
 
     def backends(self) -> Mapping[str, BackendSpec]:
@@ -182,7 +182,7 @@ class PluginHost:
         return self._collection.secrets(place)
 
     def permission(self, request: PermissionRequest) -> tuple[Decision, ...]:
-        """What the plugins that have an opinion say. One that raises or answers with something else denies."""
+        """Return the decisions of the plugins that make one. A plugin that raises, or returns anything else, denies."""
         return self._collection.permission(request)
 
     def tool_row(self, call: ToolRowRequest) -> str | None:

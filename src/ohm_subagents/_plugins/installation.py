@@ -1,4 +1,4 @@
-"""How this installation gets more parts: a clone and an index need different commands."""
+"""The commands that add parts to this installation: a clone and an index need different ones."""
 
 from __future__ import annotations
 

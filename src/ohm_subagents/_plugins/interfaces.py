@@ -35,7 +35,7 @@ OptionsT = TypeVar("OptionsT", bound=Options, default=Options)
 
 
 class Capability(StrEnum):
-    """What a backend can do beyond one prompt, one answer. The engine degrades without it."""
+    """A feature of a backend beyond one prompt, one answer. The engine degrades without it."""
 
     SESSIONS = "sessions"
     """Continues a conversation from `RunRequest.checkpoint`."""
@@ -87,7 +87,7 @@ class Inbox(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec:
-    """How the runs of a task are made, as far as a backend may know.
+    """The facts about the runs of a task that a backend may know.
 
     Fields:
         profile: the profile that does the work.
@@ -203,7 +203,7 @@ class RunOutput:
 
 
 class Sink(Protocol):
-    """Where a backend reports; synchronous, so state never changes half-way and no observer can suspend a backend."""
+    """Receives a backend's events; synchronous: state never changes half-way and no observer can suspend a backend."""
 
     def emit(self, event: RunEvent) -> None:
         """Record one fact about the run. Ignored once the run has returned."""

@@ -25,7 +25,7 @@ _OF_THE_LOADER: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FRAMEWORK
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessLimits:
-    """What a process may use: bytes of memory, and seconds of the processor and on the clock."""
+    """The limits of a process: bytes of memory, and seconds of the processor and on the clock."""
 
     memory: int
     seconds: int
@@ -37,7 +37,7 @@ def has_interpreter() -> bool:
 
 
 def loader_environment() -> dict[str, str]:
-    """What of our environment an interpreter with a shared library may need to start at all."""
+    """Return the variables of our environment that an interpreter with a shared library may need to start."""
     environ = os.environ  # noqa: TID251  for the system's loader, and no setting of ours
     return {name: environ[name] for name in _OF_THE_LOADER if name in environ}
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
 GRACE_S: Final = 5.0
-"""How long whoever was cancelled may take to clean up."""
+"""The seconds that cancelled work may take to clean up."""
 
 
 class _Root:
@@ -68,7 +68,7 @@ async def leavable_group(
 
 
 def _beside_cancellation(error: BaseException) -> BaseException | None:
-    """What is wrong, if it is not only that somebody was cancelled."""
+    """Return the error without its cancellations; None if it has nothing else."""
     cancelled = anyio.get_cancelled_exc_class()
     if isinstance(error, BaseExceptionGroup):
         return cast("BaseExceptionGroup[BaseException]", error).split(cancelled)[1]

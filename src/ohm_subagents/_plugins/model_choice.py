@@ -1,4 +1,4 @@
-"""Which model runs where nothing names one."""
+"""The choice of a model where nothing names one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who watches the engine."""
+"""Observers: they are notified of every event of the engine."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 class Offers(Protocol):
-    """What a plugin may offer."""
+    """The hooks by which a plugin offers parts; each may be left out."""
 
     @hookspec
     def ohm_backends(self, context: BackendContext) -> Iterable[BackendSpec]:

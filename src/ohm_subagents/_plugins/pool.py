@@ -125,7 +125,7 @@ class BackendPool:
         self._hosts: dict[str, _Host] = {}
         self._retired: list[_Host] = []
         self.grace_s = GRACE_S
-        """How long the tasks of its backends have to end after it was closed: none if one of them is left to itself."""
+        """The seconds that the tasks of its backends have to end once it is closed; 0 if one is left to itself."""
         self._turns: defaultdict[str, anyio.Lock] = defaultdict(partial(anyio.Lock, fast_acquire=True))
 
     def is_ready(self, backend_id: str) -> bool:
@@ -221,7 +221,7 @@ def _unsupported(backend_id: str, specs: Mapping[str, BackendSpec]) -> OhmError:
 
 
 def _cause(error: Exception) -> Exception:
-    """What really happened, out of the group that a task group wraps around it."""
+    """Return the error inside the group that a task group wraps around it; several errors stay a group."""
     while isinstance(error, ExceptionGroup):
         group = cast("ExceptionGroup[Exception]", error)
         if len(group.exceptions) > 1:

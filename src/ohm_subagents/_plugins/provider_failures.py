@@ -27,9 +27,9 @@ class Phrase:
     """The words for a failure."""
 
     says: str
-    """What happened; continues `Model "<provider>/<model>" …`."""
+    """The fact; it continues `Model "<provider>/<model>" …`."""
     advice: str
-    """What the user can do, in sentences."""
+    """The advice to the user, in sentences."""
     retryable: bool = False
     """Trying the same again may succeed."""
     quotes: bool = True

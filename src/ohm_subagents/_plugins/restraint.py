@@ -1,4 +1,4 @@
-"""A tool of which a subagent may take some actions only."""
+"""A wrapper that allows a subagent some actions of a tool only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def restrained(tool: Tool, agent: AgentOptions | None) -> Tool:
-    """The tool as the agent may use it: any other action than those it is allowed, or none, is refused in words."""
+    """Return the tool limited to the actions that the agent is allowed; any other, or none, gets an error result."""
     allowed = None if agent is None else dict(agent.actions).get(tool.name)
     if allowed is None:
         return tool

@@ -130,7 +130,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreRequest:
-    """What a store is opened with."""
+    """The arguments that a store is opened with."""
 
     directory: Path
     """The user's directory, in which the store may make files of its own."""
@@ -151,7 +151,7 @@ class StoreSpec:
     """A store that a plugin offers; `subagents.store` names it by its id."""
 
     id: str
-    """What `subagents.store` says to choose it."""
+    """The name that `subagents.store` chooses it by."""
     summary: str
     """One sentence for people."""
     open: Callable[[StoreRequest], AbstractAsyncContextManager[Store]]

@@ -1,4 +1,4 @@
-"""How much may a profile's run and task take? The order of the places that say it, and what a project may lower."""
+"""The limits and the budget in force for a profile: the precedence of their sources, and what a project may lower."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class RunLimits:
     clocks: Clocks
     """The time of each run."""
     loop: LoopPolicy
-    """When a run goes in circles, and what is done then."""
+    """The loop rules of each run."""
     budget: Budget
-    """What each task of the profile may spend, with everything that it starts."""
+    """The budget of each task of the profile, with everything that it starts."""
 
 
 def run_limits(
@@ -57,7 +57,7 @@ def run_limits(
 
 
 def loop_policy(profile: Profile, own: SubagentEntry, config: OhmConfig) -> LoopPolicy:
-    """Return when a run of a profile goes in circles; the tools that may repeat are all that any place names."""
+    """Return the loop rules of a profile; its polling tools are those that any source names."""
     policy = config.subagents.loop.policy(own.loop)
     if not profile.polling:
         return policy
@@ -65,9 +65,9 @@ def loop_policy(profile: Profile, own: SubagentEntry, config: OhmConfig) -> Loop
 
 
 def limit_sources(profile: Profile, own: SubagentEntry, config: OhmConfig) -> tuple[LimitSource, ...]:
-    """Return the places that bound a profile: of those that are no ceiling, the first that sets a number counts.
+    """Return the sources of a profile's limits: the first that sets a number counts, and ceilings only lower it.
 
-    A place that sets none is left out.
+    A source that sets no number is left out.
     """
     own_said, own_ceiling = own.sources
     common, common_ceiling = config.limit_sources
@@ -85,7 +85,7 @@ def limit_sources(profile: Profile, own: SubagentEntry, config: OhmConfig) -> tu
 
 @lru_cache
 def resolved_limits(sources: tuple[LimitSource, ...], call: Limits = NO_LIMITS) -> Limits:
-    """Return the limits that all of them allow a call with these."""
+    """Return the limits in force for a call that sets `call` itself."""
     standing = reduce(Limits.over, (one.limits for one in sources if not one.is_ceiling))
     said = call.over(standing)
     lowered = call.over(reduce(Limits.lowered, (one.limits for one in sources if one.is_ceiling), standing))
@@ -98,6 +98,6 @@ def resolved_limits(sources: tuple[LimitSource, ...], call: Limits = NO_LIMITS) 
 
 @lru_cache
 def resolved_budget(sources: tuple[LimitSource, ...]) -> Budget:
-    """Return the budget that all of them allow."""
+    """Return the budget in force."""
     said = reduce(Budget.over, (one.budget for one in sources if not one.is_ceiling))
     return reduce(Budget.lowered, (one.budget for one in sources if one.is_ceiling), said)

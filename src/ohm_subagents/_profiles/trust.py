@@ -1,4 +1,4 @@
-"""A project's profile by the trust of its user: its own text, and of each right what the profile it overrides has."""
+"""A project's profile by its trust: the text is its own; the rights are at most those of the profile it overrides."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _STARTED: Final = ("extensions", "suggested_skills", "load_skills", "extra_args"
 def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> tuple[Profile, tuple[Diagnostic, ...]]:
     """Return a project's profile with no more rights than `former`, which it overrides, and name what it does not get.
 
-    Of a project that its user does not trust it has of the tools at most those that read, and chooses no model:
-    whoever writes the text that a subagent is given decides what it does. A trusted project's profile that overrides
-    none has its own tools and model. The limits and the budget of any project only lower what holds without them.
+    In a project that its user does not trust, it has reading tools at most and chooses no model, because the author
+    of a subagent's prompt decides what the subagent does. A trusted project's profile that overrides none has its own
+    tools and model. The limits and the budget of any project only lower those in force without them.
     """
     base = former or _NEW
     joined = replace(
@@ -103,7 +103,7 @@ def _reading_tools(profile: Profile) -> ToolPolicy:
 
 
 def _started(agent: AgentOptions, base: AgentOptions) -> AgentOptions:
-    """Start an agent with what both give; each may leave something out."""
+    """Return the agent options of both; whatever one of them disables stays disabled."""
     return replace(
         agent,
         no_extensions=agent.no_extensions or base.no_extensions,
@@ -127,7 +127,7 @@ def _modelled(agent: AgentOptions, base: AgentOptions) -> AgentOptions:
 
 
 def _refused(profile: Profile, base: Profile, joined: Profile, *, is_trusted: bool) -> Iterator[str]:
-    """Name what no project's profile gets."""
+    """Yield a sentence about each kind of right that no project's profile gets."""
     who = f"The profile '{profile.id}' of a project"
     lost = [f"the tool '{name}'" for name in sorted(_beyond(profile.tools, joined.tools))]
     if joined.internal != profile.internal:
@@ -160,7 +160,7 @@ def _refused(profile: Profile, base: Profile, joined: Profile, *, is_trusted: bo
 
 
 def _unless_trusted(profile: Profile, joined: Profile, held: Profile) -> Iterator[str]:
-    """Name what the profile does not get for want of trust alone."""
+    """Yield the rights that the profile lacks only because the project is not trusted."""
     yield from (f"the tool '{name}'" for name in _beyond(joined.tools, held.tools))
     if profile.model not in {None, held.model}:
         yield f"the model '{profile.model}'"

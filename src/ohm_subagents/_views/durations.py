@@ -1,4 +1,4 @@
-"""How long, how long ago and when, for people."""
+"""Durations, ages and instants as text for people."""
 
 from __future__ import annotations
 

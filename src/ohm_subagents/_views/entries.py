@@ -85,7 +85,7 @@ def title(profile: str, description: str) -> str:
 
 
 def _result(task: Task, *, expanded: bool, output_max_chars: int) -> str:
-    """What the last child says. Output is shown as it is, never parsed for tool lines."""
+    """Return the text of the last child. Output is shown as it is, never parsed for tool lines."""
     if output := answer_of(task):
         return answer(output, expanded=expanded, output_max_chars=output_max_chars)
     message = task.error.message if task.error else ""

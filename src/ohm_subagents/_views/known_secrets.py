@@ -1,4 +1,4 @@
-"""Which values of an environment are secrets, by the names of their variables."""
+"""The secrets of an environment, found by the names of their variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One kept task among others, in two lines; and all that is known of one, a line a fact."""
+"""A kept task in a list, in two lines; and all facts about one, one a line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def listed(task: Task, *, now_ms: int, where: str = "") -> tuple[str, str]:
 
 
 def standing(task: Task, where: str = "") -> str:
-    """The status, and who is at it."""
+    """Return the status, and the process that works on it, if that is named."""
     return f"{task.status}, {where}" if where and not task.is_terminal else task.status
 
 

@@ -1,4 +1,4 @@
-"""What was said and done in a task, as the messages that `pi` keeps of a session."""
+"""The history of a task as the messages that `pi` keeps of a session."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class MessageLog:
                 pass
 
     def is_news(self, output: str) -> bool:
-        """Whether a run's output was not streamed: it is neither what was said last nor all that was said."""
+        """Return True for an output that was not streamed: neither the last message nor all of them together."""
         said = [*self._said, *([self._text()] if self._pieces else [])]
         answer = _squeezed(output)
         return bool(answer) and answer not in {_squeezed("".join(said[-1:])), _squeezed("".join(said))}

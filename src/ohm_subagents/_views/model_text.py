@@ -54,7 +54,7 @@ class Block:
 
     @property
     def name(self) -> str:
-        """What it is and of whom."""
+        """The kind, and the subject in brackets."""
         return f"{self.kind} ({self.of})" if self.of else self.kind
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ def model_text(reply: Reply, *, batch: bool, output_max_chars: int, ignored: Ite
 
 
 def _divided(entry: TreeEntry, below: list[Block]) -> tuple[TreeEntry, list[Block]]:
-    """What the tree holds, and what stands below it."""
+    """Divide an entry: return the part that the tree shows, and the blocks below it."""
     rest: list[Block] = []
     for block in below:
         is_told = block.gist in {entry.title, entry.result} and cells(block.gist) <= WIDTH - PREFIX
@@ -95,7 +95,7 @@ def _divided(entry: TreeEntry, below: list[Block]) -> tuple[TreeEntry, list[Bloc
 
 
 def _below(reply: Reply, output_max_chars: int) -> list[list[Block]]:
-    """What there is to say of each entry."""
+    """Return the blocks of each entry."""
     match reply:
         case CommandRejected(error=error):
             return [[_of_error(error, "")]]
@@ -136,7 +136,7 @@ def _capped(kind: str, task: Task, text: str, output_max_chars: int) -> Block:
 
 
 def _notes(reply: Reply) -> list[str]:
-    """What was not honoured as it was asked, for each task: the newest; all of them are in `details`."""
+    """Return the newest diagnostics of each task, one line each; all of them are in `details`."""
     notes: list[str] = []
     for task in tasks_of(reply):
         hidden = len(task.diagnostics) - MOST_NOTES

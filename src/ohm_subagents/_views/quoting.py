@@ -1,4 +1,4 @@
-"""What somebody else wrote, among lines of ours."""
+"""Text from outside, quoted among our own lines."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _TAIL: Final = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class Redaction:
-    """What is cut out of a text besides the forms that every secret may have.
+    """Cuts known secrets out of a text, besides the forms that every secret may have.
 
     `secrets` are values, as they are; shorter ones than eight characters are left in. `homes` are directories that are
     shown as `~`.
@@ -52,7 +52,7 @@ class Redaction:
         return self._cut(text, is_whole=False)
 
     def may_go_on(self, text: str) -> bool:
-        """Whether a text ends with a secret, or with what one may begin with: what follows may be the rest of it."""
+        """Return True if a text ends with a secret or the beginning of one: what follows may be the rest of it."""
         tail = text[-_TAIL:]
         cut = self.cut_off(tail)
         return any(cut.endswith(end) and not tail.endswith(end) for end in ENDS)
@@ -160,7 +160,7 @@ def _any_of(texts: Iterable[str], *, after: str = "") -> re.Pattern[str] | None:
 
 
 def _overlap(text: str, form: str) -> int:
-    """How much of the beginning of `form` the text ends with."""
+    """Return the length of the longest beginning of `form` that the text ends with."""
     end = text[-len(form) + 1 :]
     at = end.find(form[:_LEAST_PREFIX])
     while at >= 0:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
 Wording: TypeAlias = Callable[[str, str], str | None]
-"""What a plugin calls a tool with a payload (`ohm_tool_row`); None leaves it to us."""
+"""Returns a plugin's text for a tool with a payload (`ohm_tool_row`); None leaves it to us."""
 STARTED: Final = "○"
 UPDATED: Final = "…"
 DONE: Final = "✓"

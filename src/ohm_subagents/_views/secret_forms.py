@@ -21,7 +21,7 @@ _EXPORTED: Final = "[ENV_VAR_REDACTED]"
 _FRAME_CUT: Final = " at [REDACTED_PATH]"
 _HOME: Final = "~"
 ENDS: Final = (REDACTED, _GITHUB, _EXPORTED, _FRAME_CUT, _HOME)
-"""What stands for something that was cut out."""
+"""The replacements of a secret that was cut out."""
 MAX_STACK_LINES: Final = 5
 _SHOWN_OF_A_FRAME: Final = 100
 _LEAST_NAMED: Final = 20
@@ -40,7 +40,7 @@ _SECRET_WORD: Final = re.compile(r"pass(?:word|wd|phrase)|(?<![a-z])pwd\b", _FLA
 _TOKEN_KEY: Final = re.compile(r"(?:token|secret|private[_-]?key)\Z", _FLAGS)
 _PARAMETER: Final = r"""[\w-]++\s*+=\s*+(?:\\{0,3}"[^"\\\n]*+(?:\\{0,3}")?+|[^\s"',]++)"""
 _CREDENTIALS: Final = rf"""(?:{_PARAMETER}(?:\s*+,\s*+{_PARAMETER})*+|[^\s"']++)"""
-"""What stands behind the name of a scheme: parameters, or one word."""
+"""The part behind the name of an authentication scheme: parameters, or one word."""
 
 
 def _path(first: str, goes_on: str) -> str:
@@ -108,7 +108,7 @@ _UNFINISHED: Final = (
     ),
     _after_frames(least=1),
 )
-"""What may become a secret when it goes on: the same with shorter values, and with a quote that is still open."""
+"""Beginnings of a secret: the same forms with shorter values, and with a quote that is still open."""
 _HOMES: Final = (
     re.compile(_path("[A-Z]:", r"\w") + r"""[\\/]{1,4}Users[\\/]{1,4}[^\\/\s"'`<>:;,()\x1b]++""", _FLAGS),
     re.compile(_path("G:", r"\w") + r"""\\{1,4}[^\\/\s"'`<>:;,()\x1b]++""", _FLAGS),
@@ -123,7 +123,7 @@ _FRAME: Final = re.compile(
 )
 _INNER: Final = r"\((?:[^()\n]++|\([^()\n]*+\))*+\)"
 _BALANCED: Final = re.compile(rf"(?:[^()\n]++|{_INNER})*+\)")
-"""What follows the bracket of a frame, to the one that closes it: a path may have brackets, in two levels."""
+"""The rest of a frame after its bracket, to the one that closes it: a path may have brackets, in two levels."""
 _PLACE: Final = re.compile(r"[/\\:<.]|native")
 _STACK: Final = re.compile(r"\s+at\s|(?:Type|Reference)?Error:", re.ASCII)
 

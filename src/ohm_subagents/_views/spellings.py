@@ -1,4 +1,4 @@
-"""How a value may be written: as it is, and as JSON, addresses, HTML, shells, base64 and hexadecimal digits have it."""
+"""The spellings of a value: plain, and encoded for JSON, addresses, HTML, shells, base64 and hexadecimal digits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _UNESCAPED: Final = ("", "/", "!'()*", "!*'();/?:@&=+$,#")
-"""What encoders of addresses leave as it is: all of it, a path, a component and an address as JavaScript has them."""
+"""The characters that URL encoders keep: none, a path's, and those of JavaScript for a component and an address."""
 _HEXADECIMAL: Final = re.compile(r"%[0-9A-F]{2}")
 _MARKUP: Final = tuple(map(re.compile, ("[&<>]", "[&<>']", "[&<>'+`]")))
 _BITS: Final = 6

@@ -1,4 +1,4 @@
-"""What a task consumed, in words."""
+"""The usage of a task, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much is going on, in a line: the status line of all tasks and the short forms of one."""
+"""The status line of all tasks, and the short forms of one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def task_lines(task: Task, *, now_ms: int, width: int = WIDTH) -> tuple[str, str
 
 
 def elapsed_ms(task: Task, *, now_ms: int) -> int:
-    """How long a task has been at work, until now or until its end; before that, how long it has waited."""
+    """Return the milliseconds that a task has worked, until now or its end; before that, those it has waited."""
     began = task.assignment.created_ms if task.started_ms is None else task.started_ms
     return max(0, (now_ms if task.ended_ms is None else task.ended_ms) - began)
 

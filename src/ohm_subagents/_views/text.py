@@ -51,7 +51,7 @@ def view_text(
     wording: Wording | None = None,
     now_ms: int | None = None,
 ) -> str:
-    """What a person sees: the tree, or a line a task of those that were started in the background.
+    """Draw a reply for a person: as a tree, or as one line for each task that was started in the background.
 
     With `now_ms` it is a frame of a picture that moves.
     """
@@ -78,7 +78,7 @@ def drawn(reply: Reply, entries: list[TreeEntry], *, batch: bool, limits: TreeLi
 
 
 def frame_head(reply: Reply, status: str, *, now_ms: int) -> str:
-    """What heads a frame where no host shows it: the status line, and how far each task of the call is."""
+    """Return the head of a frame where no host shows it: the status line, and the progress of each task of the call."""
     at_work = [task for task in tasks_of(reply) if not task.is_terminal]
     return "\n".join([status, *(task_line(task, now_ms=now_ms) for task in at_work[:MAX_TASKS])])
 

@@ -44,7 +44,7 @@ PLAIN: Final[Theme] = _Plain()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """How somebody wants to see a result: whole or collapsed, `width` terminal cells wide, marked by `theme`."""
+    """The form of a shown result: whole or collapsed, `width` terminal cells wide, marked by `theme`."""
 
     expanded: bool = False
     width: int = 120

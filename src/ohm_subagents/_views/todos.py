@@ -47,14 +47,14 @@ def items_in(text: str) -> Iterator[tuple[Status, str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TodoCount:
-    """How many items there are, and how many of them are completed or abandoned."""
+    """The number of items, and of those that are completed or abandoned."""
 
     total: int
     completed: int
 
 
 def count_in(answer: str) -> TodoCount | None:
-    """How far the list is that an answer of a todo tool shows; None if it shows none, say because the call is refused.
+    """Count the items in the answer of a todo tool; None if it shows no list, say because the call is refused.
 
     Whoever knows the answer need not know what was called before, nor the rules of the tools.
     """

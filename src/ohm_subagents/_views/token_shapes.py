@@ -20,11 +20,11 @@ _PEM: Final = (
 )
 _OF_WORDS: Final = r"pass(?:word|wd|phrase)|(?<![A-Za-z])pwd"
 _OF_TOKENS: Final = r"token|secret|(?:private|signing|webhook|app)[_-]?key"
-"""How the names end that stand before such a thing."""
+"""Ends of the names that come before a token."""
 _HAS_A_DIGIT: Final = r"(?=[A-Za-z_-]{{0,40}}\d)"
 _ADDRESS: Final = r"([a-z][a-z0-9+.-]{0,20}://[^\s/?#@:\"'<>]{0,200}+:)"
 _WORD: Final = r"[^\s\"'`\\,;(){}<>\[\]]"
-"""What a password is made of that stands in no quotes; what goes on with a bracket is code."""
+"""A character of a password without quotes; text that goes on with a bracket is code."""
 _MARKS: Final = (
     *("eyj", "akia", "asia", "sk-", "_live_", "_test_", "github_pat_", "glpat-", "xox", "npm_", "hf_", "aiza"),
     "pypi-",
@@ -47,7 +47,7 @@ _SHAPES: Final = (
 
 
 class Rule(NamedTuple):
-    """What is replaced by what. A text that has none of `needs`, looked for in small letters, holds nothing of it."""
+    """A pattern and its replacement. A text that has none of `needs`, compared in lower case, cannot match."""
 
     pattern: re.Pattern[str]
     replacement: str
@@ -104,7 +104,7 @@ def rules() -> tuple[Rule, ...]:
 
 @cache
 def unfinished() -> tuple[Rule, ...]:
-    """What may become such a thing at the end of a text when it goes on."""
+    """Return the rules for the beginning of a token at the end of a text."""
     return (
         Rule(re.compile(rf"{_BEGIN}(?:{_BREAK}|[A-Za-z0-9+/=:,.-]| )*+"), _HIDDEN, ("-----begin",)),
         Rule(_begun_token(), _HIDDEN, _MARKS),

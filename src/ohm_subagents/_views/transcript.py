@@ -1,4 +1,4 @@
-"""What was said and done in a task, in order and uncut, for people."""
+"""The history of a task, in order and uncut, for people."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def transcript_lines(task: Task, history: Iterable[Recorded]) -> Iterator[str]:
 
 
 def _blocks(history: Iterable[Recorded]) -> Iterator[tuple[int, str, str]]:
-    """When, what, and its text."""
+    """Yield each block as its time in epoch milliseconds, its heading and its text."""
     said = ""
     for stream, entries in groupby(history, key=_stream):
         if stream is not None:

@@ -21,7 +21,7 @@ MIN_WIDTH: Final = 16
 TAIL_ROWS: Final = 4
 
 PREFIX: Final = 8
-"""How many cells stand before a child."""
+"""Cells of the prefix of a child."""
 
 _BRANCH, _LAST, _DOWN, _BLANK = "    ├── ", "    ╰── ", "    │   ", "        "
 _HUNG: Final = len(_BLANK)
@@ -45,13 +45,13 @@ class TreeEntry:
 
     @property
     def is_active(self) -> bool:
-        """Whether it is still queued or running."""
+        """True while it is queued or running."""
         return self.status in {"queued", "running"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeLimits:
-    """How many lines of the prompt and of the result, and how many rows, an entry shows."""
+    """The most lines of the prompt and of the result, and the most rows, that an entry shows."""
 
     prompt_lines: int
     rows: int

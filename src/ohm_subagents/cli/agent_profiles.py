@@ -39,7 +39,7 @@ _NONE: Final = "No agent profiles found. Add one with ohm profile new <name>, or
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewProfile:
-    """What was typed for a new file; `prompt` is None for what standard input has."""
+    """The options of a new file, as typed; a `prompt` of None is read from standard input."""
 
     name: str
     is_local: bool
@@ -166,13 +166,13 @@ async def write_agent(typed: NewProfile) -> int:
 
 
 def _unfit(text: str) -> OhmError | None:
-    """Why nobody could ever use the profile."""
+    """Return the error that keeps the profile from ever running, if any."""
     profile = parse_agent_profile(text, source="", is_local=False).profile
     return None if profile is None else refusal(profile)
 
 
 def _standard_input() -> str | None:
-    """What is piped into us; None if it is no text."""
+    """Read standard input: empty for a terminal, None if it is no text."""
     if sys.stdin is None or sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison] it may be closed
         return ""
     try:

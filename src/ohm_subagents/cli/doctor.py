@@ -90,7 +90,7 @@ def _defaults(ohm: Ohm) -> Iterator[str]:
 
 
 def _subagents(ohm: Ohm) -> Iterator[str]:
-    """Which model each would run on, and why."""
+    """Yield a line for each subagent: the model that it would run on, and why."""
     match ohm.assembly.loaded:
         case Err():
             yield f"  {_WRONG} none may run until the configuration can be read"
@@ -107,7 +107,7 @@ def _subagents(ohm: Ohm) -> Iterator[str]:
 
 
 def _tasks(ohm: Ohm) -> Iterator[str]:
-    """Where they are kept, and how many there are."""
+    """Yield the place of the kept tasks, and their number."""
     store = ohm.store
     if store.place is None:
         yield f"  {_OK} memory: gone with the process"

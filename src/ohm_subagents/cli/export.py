@@ -36,7 +36,7 @@ VERSION: Final = "ohm.tasks.v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """What was typed."""
+    """The options of `ohm tasks export`, as typed."""
 
     session: str | None
     file: Path | None

@@ -39,7 +39,7 @@ class TaskWatch:
         self.task = task
 
     def frame(self, width: int, height: int) -> str:
-        """What is going on, newest at the bottom: prompt, latest tool rows, end of the streamed answer."""
+        """Draw the running task, newest at the bottom: prompt, latest tool rows, end of the streamed answer."""
         if self.task is None:
             return "  ⠋ Starting…"
         elapsed_ms = int(1000 * (time.monotonic() - self._began))

@@ -23,7 +23,7 @@ def backend_of(profile: Profile, loaded: LoadedConfig) -> str:
 
 
 def told_model(profile: Profile, loaded: LoadedConfig, book: ModelChoice) -> str | None:
-    """What is known beforehand of the model, in words: only `interactive-sdk` leaves the choice to our order."""
+    """Describe the model that a run would get; None for none. Only `interactive-sdk` leaves the choice to us."""
     backend = backend_of(profile, loaded)
     resolved = resolved_model(profile, loaded, book)
     if resolved is not None:
@@ -64,7 +64,7 @@ def _named(profile: Profile, loaded: LoadedConfig, _book: ModelChoice) -> tuple[
 
 
 def unclear_model(profile: Profile, loaded: LoadedConfig) -> str:
-    """Why the model that is written for a subagent is none; empty if it is one, or none is written."""
+    """Return the fault of the model that is set for a subagent; empty for a valid one, or for none."""
     subagents = loaded.config.subagents
     configured = configured_model(profile, subagents.entry(profile.id), subagents.model)
     return str(configured.err_value) if isinstance(configured, Err) else ""

@@ -1,4 +1,4 @@
-"""Where a command works."""
+"""The working directory of a command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def directory(typed: Path, *, as_json: bool = False) -> Path:
-    """The whole path of a readable directory; otherwise the sentence about it, or its envelope, and exit code 2."""
+    """Return the absolute path of a readable directory; otherwise print the error, or its envelope, and exit with 2."""
     try:
         cwd = typed.resolve()
         if cwd.is_dir() and os.access(cwd, os.R_OK | os.X_OK):

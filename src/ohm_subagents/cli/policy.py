@@ -34,7 +34,7 @@ def print_verdict(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
 
 
 def _request(profile: Profile, ohm: Ohm) -> PermissionRequest:
-    """What plugins are asked before a start; nobody knows its prompt yet."""
+    """Return the request that plugins get before a start; its prompt is not known yet."""
     resolved = resolve_tools(
         profile.tools,
         ohm.config.subagents.entry(profile.id).tools,

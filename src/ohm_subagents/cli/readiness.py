@@ -1,4 +1,4 @@
-"""Whether a subagent could run here, as far as one can tell without running it."""
+"""The obstacles to a subagent here, as far as they show without running it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Obstacle:
-    """Why a subagent would not run. A fault is something configured that cannot work; else it is as somebody wants.
+    """The reason why a subagent would not run. A fault is a setting that cannot work; anything else is a choice.
 
     `is_bootstrap`: `sdkFallbackToCli` would help.
     """
@@ -39,8 +39,10 @@ def obstacle(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Obstacle | Non
 
 
 def unusable(spec: BackendSpec, ohm: Ohm) -> Obstacle | None:
-    """Why a backend cannot be used: what is wrong with `subagents.backends.<id>`, without the value, which may be a
-    secret; or what it lacks. It is no fault that nothing is said of a backend that nobody uses."""
+    """Return the obstacle to a backend: a fault of `subagents.backends.<id>`, or what the backend lacks.
+
+    The obstacle leaves out the value, which may be a secret. A backend without settings is no fault.
+    """
     written = ohm.config.subagents.backends
     options = validated_options(spec, written)
     if isinstance(options, Err):

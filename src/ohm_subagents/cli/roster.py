@@ -125,7 +125,7 @@ def _limits(profile: Profile, loaded: LoadedConfig) -> Iterator[str]:
 
 
 def usage_text(profiles: Iterable[Profile], *, command: str) -> str:
-    """What to type instead of an id that does not exist."""
+    """Return the usage and the valid ids, for an id that does not exist."""
     return f"Usage: {command} <id>\n\nValid ids: {', '.join(profile.id for profile in profiles)}"
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What was typed."""
+    """The options of `ohm run`, as typed."""
 
     profile: str
     prompt: str

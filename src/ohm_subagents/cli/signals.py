@@ -26,7 +26,7 @@ async def until_signal(work: Callable[[], Awaitable[T]]) -> T | signal.Signals:
 async def aborted_by_signal(
     work: Callable[[anyio.Event], Awaitable[T]],
 ) -> tuple[T | None, signal.Signals | None]:
-    """What `work` says, and the signal that set the event it was given; None if it did not say anything in time."""
+    """Return the result of `work`, or None if it was cancelled first, and the signal that set its event, if any."""
     abort = anyio.Event()
 
     async def abortable() -> T:

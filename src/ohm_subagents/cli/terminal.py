@@ -1,4 +1,4 @@
-"""What may be printed where."""
+"""The rules of printing to a terminal and to a pipe."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def styled(text: str) -> str:
 
 
 def is_terminal() -> bool:
-    """Whether a person looks at standard output."""
+    """Return True if standard output is a terminal."""
     return sys.stdout.isatty()
 
 

@@ -43,7 +43,7 @@ class Ansi:
 
 
 def terminal_theme() -> Theme:
-    """What the terminal takes: no marks if it knows no colours, or if NO_COLOR is set."""
+    """Return the theme of the terminal: without marks if it has no colours, or if NO_COLOR is set."""
     from rich.console import Console
 
     console = Console()

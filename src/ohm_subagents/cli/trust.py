@@ -54,7 +54,7 @@ def _trusted(asked: Mapping[Project, Mapping[str, str]]) -> Iterator[str]:
 
 
 def _record(project: Project, files: Mapping[str, str], now_ms: int) -> TrustRecord:
-    """What is trusted of a project: these files, and what was trusted before, unless something of it has changed."""
+    """Return the new record of a project: these files, and those trusted before, unless one of them has changed."""
     if project.record is not None and not project.changed:
         files = {**project.record.files, **files}
     files = dict(sorted(files.items()))
@@ -80,7 +80,7 @@ async def print_trusted() -> int:
 
 
 def trust_line(cwd: Path) -> tuple[bool, str]:
-    """Whether nothing is left to trust in the project, and what to say of it."""
+    """Return True if nothing is left to trust in the project, and a line about it."""
     assembly = _looked_at(cwd)
     refused = _refused(assembly)
     now = assembly.trust()
@@ -94,7 +94,7 @@ def trust_line(cwd: Path) -> tuple[bool, str]:
 
 
 def _looked_at(cwd: Path) -> Assembly:
-    """What the project's files make of an `Ohm`; the time stands still, so that each file is read once."""
+    """Assemble an `Ohm` from the project's files; its clock stands still, so that each file is read once."""
     from ohm_subagents._app.assembly import Sources, assemble, system_clock
     from ohm_subagents._orchestrator.observe.logger import HostLogger
 
@@ -113,7 +113,7 @@ def _looked_at(cwd: Path) -> Assembly:
 
 
 def _refused(assembly: Assembly) -> tuple[str, ...]:
-    """What the project's files do not get as long as they are not trusted; all of them are read for it."""
+    """Return a line for each setting that is refused until the project is trusted. Reads all of its files."""
     trusted = replace(assembly.sources, trusts=True)
     from ohm_subagents._app.assembly import assemble
 

@@ -42,14 +42,14 @@ Report = (
 
 @dataclass(frozen=True, kw_only=True)
 class Activity:
-    """What the backend has reported so far, over all runs of a task."""
+    """The reports of the backend so far, over all runs of a task."""
 
     max_events: int = MAX_EVENTS
-    """How many of `events` and of `calls` are kept."""
+    """The most `events`, and the most `calls`, that are kept."""
     events: tuple[Recorded, ...] = ()
     """The newest text and tool events, oldest first."""
     event_total: int = 0
-    """How many such events there were, kept or not."""
+    """The number of such events, kept or not."""
     calls: tuple[Recorded, ...] = ()
     """The newest events about tools, kept apart so that a long answer does not push them out."""
     open_calls: tuple[OpenCall, ...] = ()
@@ -57,13 +57,13 @@ class Activity:
     said: tuple[str, ...] = ()
     """The pieces of the streamed answer; `Task.text` joins them."""
     is_speaking: bool = False
-    """Whether the next piece of text continues the last one."""
+    """True if the next piece of text continues the last one."""
     files: tuple[str, ...] = ()
     """The files written, in order of their first change; relative to the working directory where they lie in it."""
     usage: Usage = NOTHING_USED
     """The sum of what all model requests and tool calls consumed."""
     progress_ms: int | None = None
-    """When the backend last reported anything, in epoch milliseconds."""
+    """The time of the backend's newest report, in epoch milliseconds."""
     checkpoint: str | None = None
     """The newest conversation state of the backend, in its own text format."""
     finalized: Finalized | None = None

@@ -1,4 +1,4 @@
-"""How a coding agent is started, beyond its prompt, model and tools."""
+"""The options of a coding agent, beyond its prompt, model and tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class SkillText:
     name: str
     """Its name."""
     description: str
-    """What it is for."""
+    """A summary of its purpose."""
     path: str
     """Its file."""
     body: str = field(repr=False)
@@ -23,7 +23,7 @@ class SkillText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOptions:
-    """How a coding agent is started for a profile, whose prompt is then used as it is."""
+    """The options of a coding agent for a profile, whose prompt is then used as it is."""
 
     provider: str | None = None
     """The provider, as the file writes it."""
@@ -46,7 +46,7 @@ class AgentOptions:
     skill_paths: tuple[str, ...] = ()
     """The files of `suggested_skills`, once they are found."""
     skills: tuple[SkillText, ...] = ()
-    """What is in them."""
+    """The suggested skills that were found, with their texts."""
     load_skills: tuple[str, ...] = ()
     """Names of skills whose text is in its prompt."""
     no_context_files: bool = False

@@ -30,7 +30,7 @@ class Overrides:
     limits: Limits | None = None
     """Limits of each run of the task."""
     loop: LoopPolicy | None = None
-    """When a run of the task goes in circles."""
+    """The loop rules of each run of the task."""
     cwd: Path | None = None
     """The directory of the task: an absolute path."""
 
@@ -121,9 +121,9 @@ class Start:
     budget: Budget | None = None
     """Shared by all items and whatever they start."""
     limit: int | None = None
-    """How many items run at once; None as configured."""
+    """The most items that run at once; None as configured."""
     max_depth: int | None = None
-    """How many levels of tasks there may be, in place of the configured number."""
+    """The most levels of tasks, in place of the configured number."""
     op: Literal["start"] = "start"
     """The op of the envelope."""
 

@@ -13,11 +13,11 @@ class Diagnostic:
     """One sentence about a file, a key, a plugin or a model that could not be honoured as written."""
 
     subject: str
-    """What it is about: the name of a plugin, a key of the configuration."""
+    """The name of a plugin, or a key of the configuration."""
     message: str
     """The sentence."""
     severity: Severity = "warning"
-    """How bad it is; none of them stopped the work."""
+    """The severity; no diagnostic stops the work."""
     source: str | None = None
     """The file; None for none."""
     line: int | None = None

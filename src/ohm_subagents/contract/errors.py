@@ -235,7 +235,7 @@ class OhmError:
 
     @property
     def is_wordless(self) -> bool:
-        """Whether nobody said what was wrong, but the code."""
+        """True if the error came without a message, and its code is all that is known."""
         return self.message == self._no_message
 
     @property

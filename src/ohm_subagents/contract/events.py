@@ -40,7 +40,7 @@ class Cancelled:
     """The run was stopped on request."""
 
     reason: str
-    """Who stopped it, or why, in one sentence."""
+    """The reason, in one sentence."""
     kind: Literal["cancelled"] = "cancelled"
 
 
@@ -117,7 +117,7 @@ class Finalized(_Event):
     result: str | None = None
     """The answer; with `ERROR`, what was found all the same."""
     error: str | None = None
-    """What went wrong, with `ERROR` only."""
+    """The error, with `ERROR` only."""
     kind: Literal["finalized"] = "finalized"
 
 
@@ -148,7 +148,7 @@ class UsageAdded(_Event):
     """Usage to be added to the task's total."""
 
     usage: Usage
-    """What the last model request consumed."""
+    """The usage of the last model request."""
     kind: Literal["usage_added"] = "usage_added"
 
 
@@ -283,5 +283,5 @@ class Recorded:
     """An event with its time."""
 
     at_ms: int
-    """When it was recorded, in epoch milliseconds."""
+    """The time at which it was recorded, in epoch milliseconds."""
     event: Event

@@ -37,7 +37,7 @@ def writable(value: JsonValue) -> Result[JsonValue, str]:
 
 
 def schema_fault(schema: object) -> str | None:
-    """Why this is no JSON schema that a value can be held to: every reference has to lead to a part of it."""
+    """Return why this is no usable JSON schema, or None: every reference has to lead to a part of it."""
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415  slow, and seldom needed
 
     if not isinstance(schema, Mapping):
@@ -87,7 +87,7 @@ def _parts(schema: Node) -> Iterator[Node]:
 
 
 def _stray(schema: Node) -> str | None:
-    """What is wrong with the references of a schema that is none the worse otherwise."""
+    """Return the fault of the references of a schema that is valid otherwise; None for none."""
     from referencing import Registry  # noqa: PLC0415  slow, and seldom needed
     from referencing.exceptions import Unresolvable  # noqa: PLC0415  slow, and seldom needed
     from referencing.jsonschema import DRAFT202012  # noqa: PLC0415  slow, and seldom needed

@@ -1,4 +1,4 @@
-"""How much a run and a task may take: limits of time, a budget, and what counts as a loop."""
+"""The limits of runs and tasks: time, a budget, and loops."""
 
 from __future__ import annotations
 
@@ -61,23 +61,23 @@ def _decimal(value: float | str) -> Decimal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(_Partial):
-    """How long one run may take, in milliseconds; None leaves a number to the configuration.
+    """The time limits of one run, in milliseconds; None leaves a number to the configuration.
 
     Waiting to start counts for no limit, waiting for a turn at the provider for `cap_ms` alone.
     """
 
     idle_ms: int | None = None
-    """How long the model may say nothing, once it has said something and while no tool call is in flight."""
+    """The longest silence of the model after its first output, while no tool call is in flight."""
     tool_ms: int | None = None
-    """How long one tool call may be in flight."""
+    """The longest time of one tool call."""
     soft_ms: int | None = None
-    """How long the run may take before it has to show progress to go on."""
+    """The time after which the run has to make progress to go on."""
     extend_ms: int | None = None
-    """How long it goes on after each progress once `soft_ms` is over."""
+    """The extension for each progress once `soft_ms` is over."""
     cap_ms: int | None = None
-    """How long it may take in any case."""
+    """The longest time in any case."""
     extension: Extension | None = None
-    """What counts as progress: `progress`, every event (the default; a tool in flight has its own limit); `messages`,
+    """The events that count as progress: `progress`, all (the default; a tool in flight has its own limit); `messages`,
     every event but a piece of a message or of a tool's output; `calls`, a new tool call alone, and the end of `soft_ms`
     starts an extension of its own."""
 
@@ -118,22 +118,22 @@ _DEFAULT: Final = Clocks()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget(_Partial):
-    """How much a task and everything that it starts may spend; None is no limit."""
+    """The budget of a task and everything that it starts; None is no limit."""
 
     requests: int | None = None
-    """How many requests to models."""
+    """The most requests to models."""
     tokens: int | None = None
-    """How many tokens, input and output."""
+    """The most tokens, input and output together."""
     cost_usd: Decimal | None = None
-    """How many US dollars. A float or a text is taken as it is written."""
+    """The most US dollars. A float or a text is taken as it is written."""
     tool_calls: int | None = None
-    """How many tool calls of subagents."""
+    """The most tool calls of subagents."""
     spawns: int | None = None
-    """How many tasks may be started by tasks."""
+    """The most tasks that tasks may start."""
     depth: int | None = None
-    """How many levels of tasks there may be, its own being the first; with 1 it starts none."""
+    """The most levels of tasks, its own being the first; with 1 it starts none."""
     wall_ms: int | None = None
-    """How long it may take from the first run on, in milliseconds."""
+    """The longest time from the start of the first run, in milliseconds."""
 
 
 NO_LIMITS: Final = Limits()
@@ -154,14 +154,14 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopPolicy:
-    """When a run goes in circles, and what is done then; 0 switches a rule off."""
+    """The rules that detect a loop, and the steps against it; 0 switches a rule off."""
 
     identical_calls: int = 5
-    """How many times in a row the same tool is called with the same arguments."""
+    """Calls in a row of the same tool with the same arguments."""
     alternations: int = 4
-    """How many pairs of two calls that take turns."""
+    """Pairs in a row of two calls that take turns."""
     same_results: int = 10
-    """How many times in a row the same tool has the same result."""
+    """Calls in a row of the same tool with the same result."""
     polling: tuple[str, ...] = ()
     """Tools that may repeat."""
     steps: tuple[LoopStep, ...] = ("warn", "finish", "stop")

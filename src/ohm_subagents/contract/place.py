@@ -12,9 +12,9 @@ class Nesting:
     """The levels of subagents above a process, as its environment says."""
 
     depth: int | None = 0
-    """How many subagents the process is inside of, 0 for none; None if the environment has no readable number."""
+    """The number of subagents that the process is inside of; None if the environment has no readable number."""
     max_depth: int | None = None
-    """How many levels there may be; None if the environment does not limit them."""
+    """The most levels; None if the environment does not limit them."""
     is_child: bool = False
     """The process itself was started for a subagent."""
 

@@ -18,11 +18,11 @@ class PermissionRequest:
     profile: Profile
     """The profile that is to run."""
     description: str
-    """What the task is called."""
+    """The title of the task."""
     prompt: str
-    """What it is asked."""
+    """The prompt of the task."""
     cwd: Path
-    """Where it is to work."""
+    """The working directory of the task."""
     tools: tuple[str, ...]
     """The child tools that it is to have."""
 
@@ -34,6 +34,6 @@ class Decision:
     verdict: Verdict
     """Allow or deny."""
     source: str
-    """Where it comes from: the file and the key, or the plugin."""
+    """The origin of the decision: the file and the key, or the plugin."""
     reason: str = ""
-    """Why, for people."""
+    """The reason, for people."""

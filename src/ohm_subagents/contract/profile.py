@@ -41,7 +41,7 @@ class InputSpec:
     required: bool = False
     """A call without it is refused."""
     description: str = ""
-    """What the calling model reads about it."""
+    """The description for the calling model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Profile:
     name: str
     """The name that people read."""
     summary: str
-    """What it is for, in one line of the roster."""
+    """The purpose, in one line of the roster."""
     prompt: str
     """The system prompt."""
     when_to_use: tuple[str, ...] = ()
@@ -79,21 +79,21 @@ class Profile:
     budget: Budget | None = None
     """The budget of each task, with everything that it starts."""
     ceiling: Ceiling | None = None
-    """What a project's file sets of these; it only lowers them."""
+    """The limits and the budget that a project's file sets; they only lower the others."""
     polling: tuple[str, ...] = ()
     """Tools that the loop guard lets repeat."""
     env: tuple[str, ...] = ()
     """Variables of this process that a command-line agent which runs the profile may see."""
     agent: AgentOptions | None = None
-    """How a coding agent is started for it; None for a profile of the roster."""
+    """The options of its coding agent; None for a profile of the roster."""
     finalize: Literal["required"] | None = None
     """An answer counts only if it is handed in by the tool `subagent_finalize`."""
     corrections: int = 2
-    """How often a run may be asked for the answer that it has not handed in."""
+    """The most times that a run is asked for an answer that it has not handed in."""
     result_schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
     """The JSON schema of the result that is handed in; without one it is a text."""
     notes: tuple[str, ...] = ()
-    """What of its file is not done, for each of its tasks."""
+    """Notes about the parts of its file that have no effect; each of its tasks gets them."""
     source: str = ""
     """The file that it was read from."""
     suite: str = ""

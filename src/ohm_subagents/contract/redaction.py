@@ -1,4 +1,4 @@
-"""What cuts secrets out of texts, as the engine sees it."""
+"""The interface of the engine to the redaction of secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Redactor(Protocol):
         ...
 
     def may_go_on(self, text: str) -> bool:
-        """Whether a text ends with what may be the beginning of a secret."""
+        """Return True if a text ends with a possible beginning of a secret."""
         ...
 
     def cut_off(self, text: str) -> str:

@@ -21,7 +21,7 @@ class ItemRejected:
     item: StartItem
     """The item as it was asked for."""
     error: OhmError
-    """Why it was not admitted."""
+    """The reason why it was not admitted."""
     profile: str | None = None
     """The id of its profile, if that was found."""
     invocation: Invocation | None = None
@@ -51,7 +51,7 @@ class Missing:
     id: str
     """The id that was asked for."""
     error: OhmError
-    """Why there is no task."""
+    """The reason why there is no task."""
     kind: Literal["missing"] = "missing"
     """Tells the replies of items apart."""
 
@@ -84,7 +84,7 @@ class TasksReply:
     op: Literal["status", "wait"]
     """The op of the envelope."""
     wait_status: WaitStatus | None = None
-    """How a wait ended; None while it goes on, and for `GetTasks`."""
+    """The end of a wait; None while it goes on, and for `GetTasks`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class CommandRejected:
     """The whole command was refused; nothing has started."""
 
     error: OhmError
-    """Why."""
+    """The reason of the refusal."""
     backend: str
     """The label of the configured backend."""
     op: Op = "start"

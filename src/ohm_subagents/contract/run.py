@@ -26,7 +26,7 @@ class Run:
     """The follow-ups that the run took, oldest first."""
     ended_ms: int | None = None
     outcome: Outcome | None = None
-    """How the run ended; None while it goes on."""
+    """The outcome of the run; None while it goes on."""
     output: str | None = None
     """The whole answer, uncut; None while the run goes on."""
     stopped_by: Guard | None = None
@@ -34,6 +34,6 @@ class Run:
     exit_code: int | None = None
     """That of the process that answered."""
     summary: str = ""
-    """What the backend calls the answer."""
+    """The backend's own summary of the answer."""
     is_follow_up: bool = False
-    """Whether it answers a follow-up, and not the prompt of the task."""
+    """True if it answers a follow-up, and not the prompt of the task."""

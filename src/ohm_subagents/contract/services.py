@@ -33,10 +33,10 @@ class CompatibleProvider:
     api_key: str = field(default="", repr=False)
     """The key itself."""
     key_place: str = ""
-    """What messages name instead of the variable, where that must not be shown."""
+    """The name in messages instead of the variable, where that must not be shown."""
     models: tuple[CompatibleModel, ...] = ()
     """The models that may be asked; empty allows any name."""
     source: str = OHM_JSON
     """The file that configures it: `ohm.json`, or `models.json` of the agent directory."""
     obstacle: str = ""
-    """Why no model of it can be asked from this process, in one sentence; empty if one can."""
+    """The reason, in one sentence, why this process cannot use its models; empty if it can."""

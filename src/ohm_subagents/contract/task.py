@@ -48,7 +48,7 @@ TERMINAL: Final = frozenset({"succeeded", "failed", "cancelled"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """Who does the work, as shown on every envelope."""
+    """The model and the backend of a task, as shown on every envelope."""
 
     provider: str = UNAVAILABLE
     """The id of the model's provider."""
@@ -62,14 +62,14 @@ class Route:
 
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
-    """What was asked, of which profile and on which backend: fixed when the task is admitted."""
+    """The request, its profile and its backend: fixed when the task is admitted."""
 
     profile: str
     """The id of the profile."""
     name: str
     """The display name of the profile."""
     description: str
-    """What the task is about, in a few words, trimmed."""
+    """The title of the task, in a few words, trimmed."""
     prompt: str
     """The first prompt, trimmed."""
     invocation: Invocation
@@ -77,7 +77,7 @@ class Assignment:
     backend: str
     """The label of the backend that was chosen at admission; `Task.route` tells which one works now."""
     created_ms: int
-    """When the task was admitted, in epoch milliseconds."""
+    """The time of admission, in epoch milliseconds."""
     parent: TaskId | None = None
     """The task whose subagent started this one."""
     suite: str = ""
@@ -98,26 +98,26 @@ class Task:
     session_id: SessionId
     """The conversation that the task belongs to; a task of its own session has one that no other has."""
     assignment: Assignment
-    """What was asked; never changes."""
+    """The request; never changes."""
     activity: Activity
-    """What the backend has reported so far."""
+    """The reports of the backend so far."""
     route: Route
-    """Who does the work."""
+    """The model and the backend that work on it now."""
     status: Status = "queued"
     summary: str
     """One line for people."""
     updated_ms: int
-    """When the newest event was applied, in epoch milliseconds."""
+    """The time of the newest event, in epoch milliseconds."""
     started_ms: int | None = None
-    """When the first run began, in epoch milliseconds."""
+    """The start of the first run, in epoch milliseconds."""
     ended_ms: int | None = None
-    """When the task settled, in epoch milliseconds."""
+    """The time at which the task settled, in epoch milliseconds."""
     runs: tuple[Run, ...] = ()
     """One a prompt that was given to a backend, oldest first."""
     diagnostics: tuple[Diagnostic, ...] = ()
-    """What was not honoured as written."""
+    """Notes about everything that was not honoured as written."""
     error: OhmError | None = None
-    """Why the task failed."""
+    """The reason of a failure; None unless the task failed."""
 
     @property
     def is_terminal(self) -> bool:

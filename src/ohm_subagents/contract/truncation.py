@@ -18,12 +18,12 @@ class Truncated(NamedTuple):
 
     @property
     def is_truncated(self) -> bool:
-        """Whether something was left out."""
+        """True if text was cut off."""
         return self.returned_chars < self.total_chars
 
 
 def truncate(text: str, limit: int) -> Truncated:
-    """The head of a task's output: `limit` code points, fewer if that would split one character as a reader sees it."""
+    """Keep the head of a text: `limit` code points, fewer if that would split one character as a reader sees it."""
     total = len(text)
     if total <= limit:
         return Truncated(text=text, total_chars=total, returned_chars=total)

@@ -1,4 +1,4 @@
-"""What a run consumed."""
+"""Usage: the requests, tokens, tool calls and money that runs and tasks consumed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Usage:
         )
 
     def since(self, earlier: Usage) -> Usage:
-        """What came after `earlier`; a price is told if anything was priced since."""
+        """Return the usage after `earlier`; it has a price if anything was priced since."""
         cost = self.cost_usd
         if cost is not None and earlier.cost_usd is not None:
             cost = None if cost == earlier.cost_usd else cost - earlier.cost_usd

@@ -118,7 +118,7 @@ class RunGuard:
         self._inbox.on_finishable = None
         self._timers.leave(self)
         self.gate.close(is_counted=is_counted)
-        del self.gate  # it knows its guard: without the circle both are gone with the run
+        del self.gate  # the gate refers back to this guard; break the cycle, so that both are freed with the run
 
     def _set_finishable(self, able: bool) -> None:  # noqa: FBT001  the only argument of a callback
         self._deadlines.can_finish = able

@@ -57,7 +57,7 @@ class TaskRecord:
         self._store.save(self.task, event)
         self.observers.notify(self.task, event)
         if isinstance(event, TaskSettled):
-            on_settled, self.on_settled = self.on_settled, _nothing  # without the circle both are gone at once
+            on_settled, self.on_settled = self.on_settled, _nothing  # break the cycle: both are freed at once
             on_settled()
 
     def redact(self, text: str) -> str:
