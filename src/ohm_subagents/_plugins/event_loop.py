@@ -46,7 +46,7 @@ def loop_clock() -> Callable[[], float]:
 
 
 def is_being_cancelled() -> bool:
-    """Tell that somebody stops the task that asks: a scope of anyio, or on asyncio the task's own `cancel`.
+    """Return True while the current task is being stopped: by a scope of anyio, or on asyncio by its own `cancel`.
 
     `asyncio.wait_for`, `asyncio.timeout` and `Task.cancel` cancel no scope.
     """

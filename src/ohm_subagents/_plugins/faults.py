@@ -1,4 +1,4 @@
-"""Faults: what the code of others raises, told apart from what stops a task or the program."""
+"""Faults: exceptions of plugins, as opposed to those that stop a task or the program."""
 
 from __future__ import annotations
 

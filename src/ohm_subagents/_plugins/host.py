@@ -156,7 +156,7 @@ class PluginHost:
         return self._collection.tool_suites
 
     def suite_owner(self, name: str) -> str:
-        """The plugin that offers a suite; `KeyError` for one that nobody offers."""
+        """Return the plugin that offers a suite. Raises `KeyError` if none does."""
         return self._collection.suite_owner(name)
 
     def observers(self) -> tuple[Observer, ...]:

@@ -1,4 +1,4 @@
-"""Task groups that can be left: what does not let itself be cancelled is left to itself, and holds nobody."""
+"""Task groups that can be left: work that resists its cancellation is left behind, and blocks no one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GRACE_S: Final = 5.0
 
 
 class _Root:
-    """A task of nobody, in which a group is open until its owner leaves it. The event loop itself ends the rest."""
+    """A task without a parent, in which a group is open until its owner leaves it. The event loop ends the rest."""
 
     def __init__(self) -> None:
         self.opened = anyio.Event()
@@ -48,7 +48,7 @@ async def leavable_group(
 ) -> AsyncGenerator[TaskGroup]:
     """A task group whose tasks have `grace` seconds to end when it is left; `left` is called if one of them does not.
 
-    Whoever leaves it has told them to end. Everything else is as in a task group.
+    The owner must ask them to end before it leaves. Everything else is as in a task group.
     """
     root = _Root()
     begin_alone(root.keep)

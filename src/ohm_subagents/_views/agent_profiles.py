@@ -1,4 +1,4 @@
-"""An agent profile in one line, and its key so that nobody can use it."""
+"""An agent profile in one line, with its key masked."""
 
 from __future__ import annotations
 

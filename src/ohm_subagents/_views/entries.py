@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def entry_of(task: Task, *, expanded: bool, output_max_chars: int, wording: Wording | None = None) -> TreeEntry:
     """A task: its prompt, its tool rows and its result: the last line of the answer, or all lines when expanded.
 
-    Its spinner stands: the same task is always the same text.
+    Its spinner does not turn: the same task always gives the same text.
     """
     return TreeEntry(
         status=task.status,

@@ -21,9 +21,9 @@ _LABEL: Final = 14
 
 
 def listed(task: Task, *, now_ms: int, where: str = "") -> tuple[str, str]:
-    """`<marker> <id>  <type> · <description>`, then how it stands, its age, how long it took and what it consumed.
+    """`<marker> <id>  <type> · <description>`, then its status, age, duration and usage.
 
-    `where` says which process runs it.
+    `where` names the process that runs it.
     """
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     facts = [standing(task, where), age_text(now_ms - task.assignment.created_ms)]

@@ -62,7 +62,7 @@ class Redaction:
         return text
 
     def remembering(self) -> Redaction:
-        """One that redacts the same, each text once: for what is told many times, and whose parts make up others."""
+        """Return one that redacts the same, each text once: for texts that recur, or whose parts make up others."""
         return _Remembering(secrets=self.secrets, homes=self.homes, plain=self)
 
     def json(self, value: JsonValue) -> JsonValue:
@@ -74,7 +74,7 @@ class Redaction:
         return self._object(value, least=None)
 
     def _json(self, value: JsonValue, *, least: int | None) -> JsonValue:
-        """`least`: from how many characters on a text is secret for where it stands; None if it is not."""
+        """`least`: the length from which a text is secret for its place; None if it is not."""
         match value:
             case str():
                 return self.text(value) if least is None or len(value) < least else REDACTED

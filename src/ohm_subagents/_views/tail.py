@@ -14,7 +14,7 @@ EXPAND: Final = "ctrl+o to expand"
 def preview_lines(text: str, *, width: int, max_lines: int = MAX_LINES, how: str = EXPAND) -> list[str]:
     """The last `max_lines` lines of `text` as wrapped at `width` cells, without terminal escape codes.
 
-    When there are more, `... (<k> earlier lines, <how>)` stands above them; `how` tells a person how to see them all.
+    When there are more, `... (<k> earlier lines, <how>)` comes first; `how` tells a person how to see them all.
     """
     shown = printable(text)
     lines = list(wrap(shown, width)) if shown else []

@@ -1,4 +1,4 @@
-"""Colours by what they mean; whoever shows the text decides what they look like."""
+"""Colours by their meaning; the host that shows the text decides how they look."""
 
 from __future__ import annotations
 

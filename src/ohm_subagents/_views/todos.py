@@ -1,4 +1,4 @@
-"""Lists of todos in writing: how the todo tools write one, and how far one is that stands in their answers."""
+"""Todo lists as text: write one for the todo tools, and count the items of one in their answers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TodoCount:
 def count_in(answer: str) -> TodoCount | None:
     """Count the items in the answer of a todo tool; None if it shows no list, say because the call is refused.
 
-    Whoever knows the answer need not know what was called before, nor the rules of the tools.
+    The answer alone is enough: neither earlier calls nor the rules of the tools are needed.
     """
     if answer.startswith(_REFUSED):
         return None

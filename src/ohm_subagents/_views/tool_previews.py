@@ -41,7 +41,7 @@ def tool_call_preview(
 def tool_result_summary(name: str, text: str, details: Mapping[str, JsonValue] | None = None) -> str | None:
     """`  2 files, 1 dir` for `ls`, `  3 matches` for `find`, with a `+` if there are more; None for another tool.
 
-    Whether there are more is told by pi's `details`; without any, by the notices in the text.
+    The `+` depends on pi's `details`; without them, on the notices in the text.
     """
     if name not in _LIMITS:
         return None

@@ -50,7 +50,7 @@ _STREAMS: Final[Mapping[type, str]] = MappingProxyType({TextDelta: "assistant", 
 def transcript_lines(task: Task, history: Iterable[Recorded]) -> Iterator[str]:
     """Prompts, what the assistant said, tool calls and results, how each run ended; times count from the start.
 
-    An answer that was streamed is not told twice.
+    An answer that was streamed is not repeated.
     """
     asked = task.assignment
     yield printable(f"{title(asked.profile, asked.description)} · {task.id} · {instant_text(asked.created_ms)}")

@@ -21,7 +21,7 @@ COMPACT: Final = TreeLimits(prompt_lines=1, rows=2, result_lines=1)
 def widget_lines(
     tasks: Iterable[Task], *, now_ms: int, compact: bool, max_tasks: int = MAX_TASKS, width: int = WIDTH
 ) -> list[str]:
-    """The tasks at work, running ones first and the newest update first among them; none when nobody works.
+    """The active tasks, running ones first and the newest update first among them; none when all have settled.
 
     What the subagent says is shown from its end. `now_ms` is the clock that stamped the tasks: it turns the spinner.
     """

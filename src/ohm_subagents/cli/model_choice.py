@@ -32,7 +32,7 @@ def told_model(profile: Profile, loaded: LoadedConfig, book: ModelChoice) -> str
 
 
 def resolved_model(profile: Profile, loaded: LoadedConfig, book: ModelChoice) -> str | None:
-    """The model that a run would get, and why; None if there is none, or nobody knows it beforehand."""
+    """Return the model that a run would get, and why; None if there is none, or it is not known beforehand."""
     is_ours = backend_of(profile, loaded) == IN_PROCESS
     chosen = (chosen_model if is_ours else _named)(profile, loaded, book)
     return None if chosen is None else f"{chosen[0]}, {chosen[1]}"

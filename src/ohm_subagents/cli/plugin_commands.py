@@ -37,7 +37,7 @@ class PluginCommands(TyperGroup):
 
 
 class _Foreign(TyperCommand):
-    """Stands for a command of another distribution until it is called."""
+    """A placeholder for a command of another distribution until it is called."""
 
     def __init__(self, installed: InstalledCommand) -> None:
         super().__init__(installed.name, short_help=f"A command of {installed.distribution} {installed.version}.")

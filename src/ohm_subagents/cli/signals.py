@@ -70,7 +70,7 @@ async def _cancel_on_signal(
 
 @contextmanager
 def _received() -> Generator[AsyncIterator[signal.Signals]]:
-    """SIGHUP too, unless whoever started this program wants it to outlive the terminal (`nohup`)."""
+    """Receive SIGHUP too, unless this program is meant to outlive the terminal (`nohup`)."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         numbers.append(signal.SIGHUP)

@@ -68,7 +68,7 @@ def json_line(payload: Mapping[str, JsonValue], *, is_ascii: bool = False) -> st
 
 
 def _escaped(written: str) -> str:
-    """JSON in which what a terminal must not get stands as JSON can also write it."""
+    """Write JSON with escapes for the characters that a terminal must not get."""
     return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
@@ -93,7 +93,7 @@ def harmless(stream: TextIO) -> TextIO:
 
 
 class OutputLost(Exception):  # noqa: N818  it is what has happened
-    """Standard output takes nothing more: it is full, or closed, or nobody reads it."""
+    """Standard output takes nothing more: it is full or closed, or has no reader."""
 
 
 def _print(text: str) -> None:

@@ -27,7 +27,7 @@ STYLES: Final[Mapping[str, str]] = MappingProxyType(
 
 
 class Ansi:
-    """Marks a text with escape sequences for its style; a token that nobody knows marks nothing."""
+    """Marks a text with escape sequences for its style; an unknown token marks nothing."""
 
     def fg(self, token: str, text: str) -> str:
         """The text in the colour of a token."""

@@ -40,7 +40,7 @@ def _suites(title: str, names: set[str]) -> Iterator[str]:
 
 
 def _group(title: str, group: Mounted, host: PluginHost, named: str = "") -> Iterator[str]:
-    """A table of tools; `named` stands behind one that is given only to who names it."""
+    """Yield a table of tools; `named` marks one that only a profile which names it gets."""
     rows: list[tuple[str, ...]] = [_HEAD]
     for name, tool in group.tools.items():
         suite = group.suites[name]

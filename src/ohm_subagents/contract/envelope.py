@@ -1,4 +1,4 @@
-"""The task.v1 envelope of a reply: what hosts and models read. Absent keys are really absent."""
+"""The task.v1 envelope of a reply: the form that hosts and models read. A key that does not apply is absent."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Record(BaseModel):
 
 
 class UsageBlock(_Record):
-    """What the task consumed, over all its runs; `cost_usd` only when the model has a price."""
+    """The usage of the task over all its runs; `cost_usd` only when the model has a price."""
 
     requests: int
     input_tokens: int
@@ -60,7 +60,7 @@ class _Failure(_Record):
 
 
 class _Work(_Failure):
-    """What is known of one task, in a single result and in an item alike."""
+    """The facts about one task, in a single result and in an item alike."""
 
     subagent_type: str | None = None
     prompt: str | None = None
@@ -109,7 +109,7 @@ class Envelope(_Work, _Head):
 
 
 class CancelEnvelope(Envelope):
-    """One task that somebody wanted to stop; `cancel_applied` is False when it was settled before."""
+    """One task that was asked to stop; `cancel_applied` is False when it was settled before."""
 
     op: Op = "cancel"
     cancel_applied: bool
@@ -155,7 +155,7 @@ class StatusEnvelope(_Several):
 
 
 class WaitEnvelope(_Several):
-    """Tasks that somebody waited for; a progress frame has neither `wait_status` nor `timed_out`."""
+    """Tasks that a call waited for; a progress frame has neither `wait_status` nor `timed_out`."""
 
     op: Op = "wait"
     done: bool
