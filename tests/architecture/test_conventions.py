@@ -126,3 +126,16 @@ def test_a_citation_is_seen() -> None:
         "001",
     ]
     assert SPECIFICATION.findall("0.004 s, $0.001, 20,000, 20 000 and 1_000 keys") == []
+
+
+RAISING = re.compile(r"(?<!entry)\.(?:exists|is_dir|is_file)\(\)")
+
+
+def test_nobody_asks_pathlib_whether_a_file_is_there(sources: Sources) -> None:
+    """It raises where a folder on the way may not be looked into; `os.path` says no."""
+    code = sources("src/**/*.py", "plugins/*/src/**/*.py")
+    assert {file: found for file, text in code.items() if (found := RAISING.findall(text))} == {}
+
+
+def test_a_question_to_pathlib_is_seen() -> None:
+    assert RAISING.findall("place.is_dir(); (a / b).exists(); os.path.isdir(place); entry.is_dir()")

@@ -127,8 +127,9 @@ def profile_sources(host: PluginHost, _: ModuleType) -> None:
 
 
 def checks(host: PluginHost, _: ModuleType) -> None:
-    (found,) = host.checks(Place(agent_dir=Path("/nowhere")), {})
-    assert found.message == "reviewer.json is not there; the defaults hold."
+    (found,) = host.checks(Place(), {})
+    assert found.message == "REVIEWER_KEY is not set; reviews are skipped."
+    assert host.checks(Place(env={"REVIEWER_KEY": "k"}), {}) == ()
 
 
 def secrets(host: PluginHost, _: ModuleType) -> None:

@@ -119,7 +119,7 @@ def read_trust(cwd: Path, directory: Path, *, is_given: bool = False) -> Trust:
     """Read the records in the user's `directory` for `cwd` and above; one that cannot be read counts as none."""
     here = Path(os.path.abspath(cwd))  # noqa: PTH100  links count as where they stand
     folders = [str(one) for one in (here, *here.parents)]
-    if is_given or not (directory / FOLDER).is_dir():
+    if is_given or not os.path.isdir(directory / FOLDER):
         return Trust(tuple(Project(folder=one) for one in folders), is_given=is_given)
     return Trust(tuple(_project(one, directory) for one in folders))
 

@@ -118,8 +118,8 @@ class Hooks(Offers, Protocol):
 
         @hookimpl
         def ohm_checks(place: Place) -> Iterable[Diagnostic]:
-            if not (place.agent_dir / "reviewer.json").is_file():
-                yield Diagnostic(subject="reviewer", message="reviewer.json is not there; the defaults hold.")
+            if "REVIEWER_KEY" not in place.env:
+                yield Diagnostic(subject="reviewer", message="REVIEWER_KEY is not set; reviews are skipped.")
         ```
         """
         ...

@@ -36,10 +36,10 @@ def locate_command(
 
 def _why(program: str, env: Mapping[str, str]) -> str:
     if "/" in program:
-        return "it is not executable" if Path(program).is_file() else "there is no such program"
+        return "it is not executable" if os.path.isfile(program) else "there is no such program"
     folders = [folder for folder in env.get("PATH", "").split(os.pathsep) if folder]
     directories = "directory" if len(folders) == 1 else "directories"
-    unusable = next((file for folder in folders if (file := Path(folder, program)).is_file()), None)
+    unusable = next((file for folder in folders if os.path.isfile(file := Path(folder, program))), None)
     if unusable is not None:
         return f"{unusable} is not executable"
     return f"it is in none of the {len(folders)} {directories} of the PATH"

@@ -69,7 +69,7 @@ async def spawn(launch: Launch, env: Mapping[str, str]) -> Result[Running, OhmEr
 def _program(launch: Launch) -> Result[str, OhmError]:
     """The file that is to be run."""
     name, path = launch.command[0], launch.env.get("PATH", os.defpath)
-    if not launch.cwd.is_dir():
+    if not os.path.isdir(launch.cwd):
         message = f'The working directory "{launch.cwd}" is not there.'
         return Err(OhmError(code=ErrorCode.CWD_UNREADABLE, message=message))
     if not os.path.dirname(name):  # noqa: PTH120  "./name" has a folder, which pathlib drops
@@ -77,7 +77,7 @@ def _program(launch: Launch) -> Result[str, OhmError]:
             return Ok(found)
         return _unusable(f'The command "{name}" was not found in any of the folders of PATH ({path}).')
     file = launch.cwd / name
-    if not file.is_file():
+    if not os.path.isfile(file):
         return _unusable(f'The command "{file}" is not there.')
     return Ok(f"{file}") if os.access(file, os.X_OK) else _unusable(f'The command "{file}" is not executable.')
 

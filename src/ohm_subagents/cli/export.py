@@ -71,7 +71,7 @@ async def export_tasks(wanted: Export, store: Store, _config: OhmConfig) -> int:
 @contextmanager
 def _new_file(file: Path, *, force: bool) -> Generator[BinaryIO]:
     """For its owner alone; it appears when it is complete. Raises FileExistsError, unless `force`."""
-    if not force and file.exists():
+    if not force and os.path.exists(file):
         raise FileExistsError
     descriptor, drafted = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:

@@ -22,7 +22,7 @@ def directory(typed: Path, *, as_json: bool = False) -> Path:
     """Return the absolute path of a readable directory; otherwise print the error, or its envelope, and exit with 2."""
     try:
         cwd = typed.resolve()
-        if cwd.is_dir() and os.access(cwd, os.R_OK | os.X_OK):
+        if os.path.isdir(cwd) and os.access(cwd, os.R_OK | os.X_OK):
             return cwd
     except (OSError, RuntimeError, ValueError):  # the current directory was removed, or the path is a loop, or no path
         pass

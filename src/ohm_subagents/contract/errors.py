@@ -246,7 +246,8 @@ class OhmError:
         """The whole text for a person: the fact, then the advice."""
         if not self.advice:
             return self.message
-        return f"{self.message.rstrip('.')}. {self.advice}"
+        ending = "" if self.message.endswith("?") else "."
+        return f"{self.message.rstrip('.')}{ending} {self.advice}"
 
     @property
     def resolved_category(self) -> Category:

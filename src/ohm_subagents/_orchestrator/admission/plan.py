@@ -191,7 +191,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_readable(cwd: Path) -> bool:
-    return os.path.isdir(cwd) and os.access(cwd, os.R_OK | os.X_OK)  # noqa: PTH112  pathlib's may raise
+    return os.path.isdir(cwd) and os.access(cwd, os.R_OK | os.X_OK)
 
 
 def refused_task(task_id: TaskId, refused: ItemRejected, now_ms: int) -> Task:

@@ -41,7 +41,7 @@ async def open_sqlite(request: StoreRequest, *, fault_point: Callable[[str], Non
 
     `fault_point` is for tests: see `Writer`.
     """
-    if request.is_reader and not (request.directory / FILE).exists():
+    if request.is_reader and not _is_there(request.directory / FILE):
         from ohm_subagents._store.snapshot.store import SnapshotView  # noqa: PLC0415  what the database would begin with
 
         yield SnapshotView(request, request.directory / FILE)
@@ -57,6 +57,10 @@ async def open_sqlite(request: StoreRequest, *, fault_point: Callable[[str], Non
         with anyio.CancelScope(shield=True):
             await store.flush()
         store.close()
+
+
+def _is_there(file: Path) -> bool:
+    return os.path.exists(file)
 
 
 def open_database(request: StoreRequest, fault_point: Callable[[str], None], former: int | None = None) -> SqliteStore:
@@ -110,7 +114,7 @@ def open_database(request: StoreRequest, fault_point: Callable[[str], None], for
 
 
 def _connected(file: Path, request: StoreRequest, *, is_shared_by_network: bool) -> sqlite3.Connection:
-    if file.exists() and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
+    if os.path.exists(file) and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
         raise PermissionError("it may not be written")
     touch_private(file)
     connection = connect(file)

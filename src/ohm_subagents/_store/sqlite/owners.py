@@ -52,7 +52,7 @@ class Process:
 
 def _started(pid: int) -> str | None:
     """When a process began; None if there is none, or only what its parent has not yet collected."""
-    if not (_PROC / "self" / "stat").exists():
+    if not os.path.exists(_PROC / "self" / "stat"):
         return _started_elsewhere(pid)
     try:  # read here, since psutil takes 10 ms to import
         stat = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")

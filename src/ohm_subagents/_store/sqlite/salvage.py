@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import sqlite3
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
@@ -35,7 +36,7 @@ _OTHERS: Final = (
 
 def is_sound(file: Path, connection: sqlite3.Connection) -> bool | None:
     """Return True if the tables can be relied on; None if that was not checked. Raises sqlite3.Error."""
-    if damage_mark(file).exists():
+    if os.path.exists(damage_mark(file)):
         return False
     if connection.execute("PRAGMA page_count").fetchone()[0] > _CHECKED:
         return None
@@ -47,7 +48,7 @@ def set_aside(file: Path, now_ms: int) -> Path:
     kept = file.with_name(f"{file.name}.corrupt-{now_ms}")
     for side in _SIDES:
         part = file.with_name(f"{file.name}{side}")
-        if part.exists():
+        if os.path.exists(part):
             part.replace(f"{kept}{side}")
     damage_mark(file).unlink(missing_ok=True)
     return kept

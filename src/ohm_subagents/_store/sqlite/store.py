@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import replace
@@ -159,7 +160,7 @@ class SqliteStore:
         self._writer.close()
         self._reading.close()
         left = self._writer.unwritten
-        if left and damage_mark(self._file).exists():
+        if left and os.path.exists(damage_mark(self._file)):
             with suppress(Exception):  # it is noted below
                 anew = self._made_anew(self._owner.id)
                 for task_id in left:
@@ -201,7 +202,9 @@ class SqliteStore:
         if why := self._reader.found("SELECT why FROM tombstones WHERE id = ?", task_id):
             return Err(expired(task_id, why[0][0]))
         aside = self._asides.file(task_id)
-        return Err(damaged(task_id, "and was taken out of the table", aside) if aside.exists() else unknown(task_id))
+        return Err(
+            damaged(task_id, "and was taken out of the table", aside) if os.path.exists(aside) else unknown(task_id)
+        )
 
     def _within_retention(self, task: Task) -> Result[Task, OhmError]:
         """Return the task, or the error if it is past its time or has made room, removed yet or not."""

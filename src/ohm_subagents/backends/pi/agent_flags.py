@@ -76,7 +76,7 @@ def with_long_prompts_in_files(profile: Profile, invocation: Invocation) -> tupl
 
 def _is_argument(text: str, cwd: Path) -> bool:
     is_short = len(text.encode(errors="replace")) <= _MAX_ARGUMENT_BYTES
-    return is_short and "\0" not in text and not (text and os.path.exists(os.path.join(cwd, text)))  # noqa: PTH110, PTH118  Path.exists raises at a name that is too long
+    return is_short and "\0" not in text and not (text and os.path.exists(os.path.join(cwd, text)))  # noqa: PTH118  Path.exists raises at a name that is too long
 
 
 def _asked(model: ModelPattern) -> tuple[str, ...]:

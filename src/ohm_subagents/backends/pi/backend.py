@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -204,9 +205,9 @@ def _untrusted_project(pi: PiVersion, request: RunRequest) -> OhmError | None:
         return None
     settings, extensions = request.cwd / ".pi" / "settings.json", request.cwd / ".pi" / "extensions"
     agent = request.profile.agent
-    if settings.exists():
+    if os.path.exists(settings):
         what = f'settings of the project, "{settings}", which may name programs to run'
-    elif agent is not None and not agent.no_extensions and extensions.exists():
+    elif agent is not None and not agent.no_extensions and os.path.exists(extensions):
         what = f'extensions of the project, "{extensions}", which are programs'
     else:
         return None

@@ -118,7 +118,7 @@ class PiHome:
                 self._put(name, content if is_theirs else self._login(content, content_of(source / _MODELS), pi))
         for name in self._links:
             link = self._folder / name
-            if (source / name).exists() and not link.is_symlink() and not link.exists():
+            if os.path.exists(source / name) and not os.path.lexists(link):
                 link.symlink_to(source / name)
         listed = tuple((name, tuple(self._asked.get(name, ()))) for name in self._services)
         if not self._is_new(_MODELS, (stamp_of(source / _MODELS), listed, pi.has_dollar_references)):

@@ -37,8 +37,8 @@ def has_extensions(directory: Path) -> bool:
 
 def _is_extension(place: Path) -> bool:
     """Return True if `pi` loads it: a program, or a folder with one. A folder may as well hold settings only."""
-    if place.is_dir():
-        return any((place / name).exists() for name in ("package.json", "index.ts", "index.js"))
+    if os.path.isdir(place):
+        return any(os.path.exists(place / name) for name in ("package.json", "index.ts", "index.js"))
     return place.suffix in {".ts", ".js"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
@@ -229,7 +230,7 @@ class AgentRepository:
     def diagnostics(self) -> Iterator[Diagnostic]:
         """Return what is wrong with the files of agents, and the skills of a project that are left out."""
         yield from self.roster().diagnostics
-        if (self._place.cwd / ".pi" / SKILLS).is_dir():  # most projects have none, and need not be looked through
+        if os.path.isdir(self._place.cwd / ".pi" / SKILLS):  # most projects have none, and need not be looked through
             found = left_out(self._skills())
             if found is not None:
                 yield found

@@ -105,7 +105,7 @@ def _files(folder: Path) -> Iterator[Path]:
         shown = [entry for entry in entries if not entry.name.startswith(".") and entry.name != "node_modules"]
         is_top = here is folder
         yield from (one for one in shown if one.name == SKILL_FILE or (is_top and one.suffix == ".md"))
-        left += reversed([entry for entry in shown if os.path.isdir(entry)])  # noqa: PTH112  pathlib's may raise
+        left += reversed([entry for entry in shown if os.path.isdir(entry)])
 
 
 def _skill(path: Path, text: str) -> SkillText | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os.path
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -62,7 +63,7 @@ def _session_folder(context: SuiteContext) -> Path:
     parent = context.host.session_file()
     if parent is None:
         results = context.memory.get(_RESULTS)
-        if not isinstance(results, Path) or not results.is_dir():
+        if not isinstance(results, Path) or not os.path.isdir(results):
             results = context.memory[_RESULTS] = Path(mkdtemp(prefix="ohm-subagents-"))
     else:
         results = parent.parent / parent.stem

@@ -1,5 +1,6 @@
 """`grep`: lines that match, in the files of a tree."""
 
+import os.path
 from collections.abc import Iterator
 
 from anyio import to_thread
@@ -58,9 +59,9 @@ def tool(search: TreeSearch) -> Tool[object]:
 
 def _check_start(place: Place) -> None:
     """Refuse to search what is not there, or a file that is not text."""
-    if place.path.is_file():
+    if os.path.isfile(place.path):
         open_text(place).close()
-    elif not place.path.is_dir():
+    elif not os.path.isdir(place.path):
         fail(f'There is no file or directory "{place.shown}".')
 
 
