@@ -1,6 +1,6 @@
 """The door to the configuration: load it, explain where a value comes from, and read or grant trust in a project."""
 
-from ohm_subagents._config.env import agent_dir, config_dir, process_env
+from ohm_subagents._config.env import DELEGATE_BACKEND, agent_dir, config_dir, process_env
 from ohm_subagents._config.limits import (
     CommonBudget,
     CommonLimits,
@@ -44,6 +44,7 @@ from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
 
 __all__ = [
     "CONFIG_FILE",
+    "DELEGATE_BACKEND",
     "TRUST_COMMAND",
     "AzurePainter",
     "CommonBudget",

@@ -10,8 +10,8 @@ from functools import reduce
 import pytest
 from made_tasks import queued_task
 
+from ohm_subagents._terminal.live import TaskWatch, drawn, finished_lines, running_lines
 from ohm_subagents._views.cells import cells, printable
-from ohm_subagents.cli.live import TaskWatch, drawn, finished_lines, running_lines
 from ohm_subagents.contract import (
     RouteResolved,
     RunEnded,

@@ -34,6 +34,7 @@ notes = ohm_review:notes
 review = ohm_review:review
 gone = ohm_review_that_is_not_there:review
 run = ohm_review:review
+delegate = ohm_review:review
 """
 
 
@@ -59,6 +60,7 @@ def test_help_names_them_and_imports_none(ohm) -> None:
 
     assert "  review     A command of ohm-review 1.2.\n" in done.stdout
     assert "  run        Run one task" in done.stdout
+    assert "  delegate   Delegate tasks to parallel subagents.\n" in done.stdout
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from rich.text import Text
 
+from ohm_subagents._terminal.terminal import styled
+from ohm_subagents._terminal.theme import STYLES, Ansi, terminal_theme
 from ohm_subagents._views.theme import PLAIN
-from ohm_subagents.cli.terminal import styled
-from ohm_subagents.cli.theme import STYLES, Ansi, terminal_theme
 
 
 @pytest.mark.parametrize("token", [*STYLES, "unheard of"])

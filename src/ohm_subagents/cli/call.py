@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import from_json
 
-from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain, report
+from ohm_subagents._terminal.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain, report
+from ohm_subagents._terminal.live import drawn
+from ohm_subagents._terminal.signals import aborted_by_signal
+from ohm_subagents._terminal.terminal import is_terminal, print_json, print_text, width
 from ohm_subagents.cli.failure import exit_code
-from ohm_subagents.cli.live import drawn
-from ohm_subagents.cli.signals import aborted_by_signal
-from ohm_subagents.cli.terminal import is_terminal, print_json, print_text, width
 from ohm_subagents.contract.text import encodable
 
 if TYPE_CHECKING:

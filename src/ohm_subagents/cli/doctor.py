@@ -6,11 +6,11 @@ import platform
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED
+from ohm_subagents._terminal.exits import BAD_USAGE, SUCCESS, TASK_FAILED
+from ohm_subagents._terminal.terminal import print_text
 from ohm_subagents.cli.model_choice import told_model
 from ohm_subagents.cli.plugins import plugin_line
 from ohm_subagents.cli.readiness import Obstacle, obstacle, unusable
-from ohm_subagents.cli.terminal import print_text
 from ohm_subagents.cli.trust import trust_line
 from ohm_subagents.config import CONFIG_FILE, config_dir, process_env
 from ohm_subagents.contract.result import Err, Ok

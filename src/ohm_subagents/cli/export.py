@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
+from ohm_subagents._terminal.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
+from ohm_subagents._terminal.terminal import json_line, print_json_lines, print_text
 from ohm_subagents._views.projection import project_task
-from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
 from ohm_subagents.cli.reading import NOTHING_KEPT, event_fields
-from ohm_subagents.cli.terminal import json_line, print_json_lines, print_text
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.run import Run
 from ohm_subagents.contract.truncation import WHOLE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ohm_subagents.cli.exits import BAD_USAGE, TASK_FAILED
+from ohm_subagents._terminal.exits import BAD_USAGE, TASK_FAILED
 from ohm_subagents.contract.errors import Category, ErrorCode
 
 _MISCONFIGURED: Final = frozenset(

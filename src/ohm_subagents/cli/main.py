@@ -14,12 +14,11 @@ from typing import Annotated, Final
 
 import typer
 
-from ohm_subagents.cli.exits import BAD_USAGE, TASK_FAILED, complain, finish
-from ohm_subagents.cli.parameters import HERE, AsJson, Config, Cwd
+from ohm_subagents._terminal.exits import BAD_USAGE, TASK_FAILED, complain, finish
+from ohm_subagents._terminal.parameters import HERE, AsJson, Config, Cwd
+from ohm_subagents._terminal.terminal import OutputLost, harmless, print_text
 from ohm_subagents.cli.plugin_commands import PluginCommands
-from ohm_subagents.cli.profile import profile_app, profiles
 from ohm_subagents.cli.task_commands import task, tasks_app
-from ohm_subagents.cli.terminal import OutputLost, harmless, print_text
 
 _EXAMPLES: Final = """Examples:
 
@@ -43,7 +42,6 @@ app.add_typer(config_app, name="config")
 policy_app = typer.Typer(help="Who may run.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(policy_app, name="policy")
 app.add_typer(tasks_app, name="tasks")
-app.add_typer(profile_app, name="profile")
 
 _YOUNG: Final = 50_000
 """So many new objects before garbage is looked for: nearly all that a start makes is there to stay."""
@@ -67,7 +65,7 @@ def run(
         whole = " ".join((prompt, *context.args))
         complain(f'The prompt has to be one argument: put it in quotes, as in ohm run {profile} "{whole}".')
         raise typer.Exit(BAD_USAGE)
-    from ohm_subagents.cli.place import directory
+    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.run import RunOptions, run
 
     options = RunOptions(
@@ -92,41 +90,18 @@ def call(
     as_json: AsJson = False,
 ) -> None:
     """Call a tool as a parent agent would."""
+    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.call import call
-    from ohm_subagents.cli.place import directory
 
     place = directory(cwd, as_json=as_json)
     finish(lambda: call(tool, arguments, cwd=place, config=config, as_json=as_json))
 
 
-DELEGATED = (
-    'A file with the tasks as JSON, say [{"name": "docs", "prompt": "Update the docs."}], or with all arguments of '
-    "delegate_to_subagents; - for standard input."
-)
-
-
-@app.command(short_help="Delegate tasks to parallel subagents.")
-def delegate(
-    tasks: Annotated[str, typer.Argument(help=DELEGATED)],
-    *,
-    backend: Annotated[str | None, typer.Option("--backend", help="Which backend runs them.")] = None,
-    cwd: Cwd = HERE,
-    config: Config = None,
-    as_json: AsJson = False,
-) -> None:
-    """Delegate tasks to parallel subagents: live windows on a terminal, one line a task in a pipe."""
-    from ohm_subagents.cli.delegate import delegate, tasks_in
-    from ohm_subagents.cli.place import directory
-
-    place, asked = directory(cwd, as_json=as_json), tasks_in(tasks)
-    finish(lambda: delegate(asked, cwd=place, config=config, as_json=as_json, backend=backend))
-
-
 @app.command()
 def subagents(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the subagents."""
-    from ohm_subagents.cli.inspection import inspect
-    from ohm_subagents.cli.place import directory
+    from ohm_subagents._terminal.inspection import inspect
+    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.roster import print_roster
 
     place = directory(cwd)
@@ -141,8 +116,8 @@ def subagent(
     config: Config = None,
 ) -> None:
     """Show one subagent."""
-    from ohm_subagents.cli.inspection import inspect
-    from ohm_subagents.cli.place import directory
+    from ohm_subagents._terminal.inspection import inspect
+    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.roster import print_profile
 
     place = directory(cwd)
@@ -152,8 +127,8 @@ def subagent(
 @app.command(short_help="List the plugins and their faults.")
 def plugins(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the plugins, and what is wrong with any of them."""
-    from ohm_subagents.cli.inspection import inspect
-    from ohm_subagents.cli.place import directory
+    from ohm_subagents._terminal.inspection import inspect
+    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.plugins import print_plugins
 
     place = directory(cwd)
@@ -163,8 +138,8 @@ def plugins(cwd: Cwd = HERE, config: Config = None) -> None:
 @app.command(short_help="List the mounted tools and their origin.")
 def tools(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the tools that are mounted, with the suite and the plugin of each."""
-    from ohm_subagents.cli.inspection import inspect
-    from ohm_subagents.cli.place import directory
+    from ohm_subagents._terminal.inspection import inspect
+    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.tools import print_tools
 
     place = directory(cwd)
@@ -174,8 +149,8 @@ def tools(cwd: Cwd = HERE, config: Config = None) -> None:
 @app.command(short_help="Check configuration, keys, models, backends.")
 def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
     """Check the installation: configuration, keys, models, backends, plugins."""
+    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.doctor import doctor
-    from ohm_subagents.cli.place import directory
 
     place = directory(cwd)
     finish(lambda: doctor(cwd=place, config=config))
@@ -189,8 +164,8 @@ def trust(
     listed: Annotated[bool, typer.Option("--list", help="List the projects that are trusted.")] = False,
 ) -> None:
     """Trust the files that a project has for subagents as they are now, and say what it gets by that."""
+    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli import trust as command
-    from ohm_subagents.cli.place import directory
 
     if listed:
         finish(command.print_trusted)
@@ -207,9 +182,9 @@ def config_show(
     config: Config = None,
 ) -> None:
     """Print the configuration that holds here, as JSON."""
+    from ohm_subagents._terminal.inspection import inspect
+    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.configuration import print_config, print_origins
-    from ohm_subagents.cli.inspection import inspect
-    from ohm_subagents.cli.place import directory
 
     place = directory(cwd)
     finish(lambda: inspect(print_origins if origin else print_config, cwd=place, config=config))
@@ -231,8 +206,8 @@ def policy_explain(
     config: Config = None,
 ) -> None:
     """Say whether a subagent may run, and which file and line, or plugin, decided; 0 allowed, 1 denied, 2 unknown."""
-    from ohm_subagents.cli.inspection import inspect
-    from ohm_subagents.cli.place import directory
+    from ohm_subagents._terminal.inspection import inspect
+    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.policy import print_verdict
 
     place = directory(cwd)
@@ -240,7 +215,6 @@ def policy_explain(
 
 
 app.command(short_help="Show one kept task: its tree and its answer.")(task)
-app.command(short_help="List the agent profiles and their faults.")(profiles)
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so

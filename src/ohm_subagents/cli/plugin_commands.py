@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from ohm_subagents.cli.exits import BAD_USAGE, TASK_FAILED, complain
+from ohm_subagents._terminal.exits import BAD_USAGE, TASK_FAILED, complain
 from ohm_subagents.commands import InstalledCommand, installed_commands
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
-from ohm_subagents.cli.exits import BAD_USAGE, TASK_FAILED, complain, report
+from ohm_subagents._terminal.exits import BAD_USAGE, TASK_FAILED, complain, report
 from ohm_subagents.config import load_config, process_env
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.store import event_to_json, stored_tasks

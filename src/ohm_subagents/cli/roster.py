@@ -6,10 +6,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator.admission.model_order import configured_model
-from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, complain
+from ohm_subagents._terminal.exits import BAD_USAGE, SUCCESS, complain
+from ohm_subagents._terminal.terminal import print_text
 from ohm_subagents.cli.model_choice import resolved_model
 from ohm_subagents.cli.readiness import obstacle
-from ohm_subagents.cli.terminal import print_text
 from ohm_subagents.config import explain_limits, loop_policy
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Ok

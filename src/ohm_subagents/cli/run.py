@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ohm_subagents._terminal.exits import SUCCESS, complain, report
+from ohm_subagents._terminal.live import TaskWatch, drawn, finished_lines
+from ohm_subagents._terminal.signals import until_signal
+from ohm_subagents._terminal.terminal import is_terminal, print_json, print_prose, print_text, width
 from ohm_subagents._views.projection import project, project_task
-from ohm_subagents.cli.exits import SUCCESS, complain, report
 from ohm_subagents.cli.failure import exit_code
-from ohm_subagents.cli.live import TaskWatch, drawn, finished_lines
-from ohm_subagents.cli.signals import until_signal
-from ohm_subagents.cli.terminal import is_terminal, print_json, print_prose, print_text, width
 from ohm_subagents.contract.replies import CommandRejected
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.truncation import WHOLE

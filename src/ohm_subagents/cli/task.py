@@ -5,15 +5,9 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ohm_subagents._views.cells import printable, wrap
-from ohm_subagents._views.listing import fact_lines, listed
-from ohm_subagents._views.projection import project, project_task
-from ohm_subagents._views.status import elapsed_ms
-from ohm_subagents._views.transcript import transcript_lines
-from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
-from ohm_subagents.cli.live import finished_lines, running_lines
-from ohm_subagents.cli.reading import NOTHING_KEPT, event_fields, now_ms, owner_of
-from ohm_subagents.cli.terminal import (
+from ohm_subagents._terminal.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
+from ohm_subagents._terminal.live import finished_lines, running_lines
+from ohm_subagents._terminal.terminal import (
     is_terminal,
     print_json,
     print_json_lines,
@@ -21,6 +15,12 @@ from ohm_subagents.cli.terminal import (
     print_text,
     width,
 )
+from ohm_subagents._views.cells import printable, wrap
+from ohm_subagents._views.listing import fact_lines, listed
+from ohm_subagents._views.projection import project, project_task
+from ohm_subagents._views.status import elapsed_ms
+from ohm_subagents._views.transcript import transcript_lines
+from ohm_subagents.cli.reading import NOTHING_KEPT, event_fields, now_ms, owner_of
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.replies import CommandRejected

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from ohm_subagents.cli.exits import BAD_USAGE, INTERRUPTED, complain
-from ohm_subagents.cli.parameters import HERE, AsJson, Config, Cwd, NewFile
+from ohm_subagents._terminal.exits import BAD_USAGE, INTERRUPTED, complain
+from ohm_subagents._terminal.parameters import HERE, AsJson, Config, Cwd, NewFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,7 +88,7 @@ def task(
 
 
 def _finish(show: Show, cwd: Path, config: Path | None, *, as_json: bool = False) -> None:
-    from ohm_subagents.cli.place import directory
+    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.reading import read
 
     place = directory(cwd, as_json=as_json)

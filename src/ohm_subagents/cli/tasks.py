@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
+from ohm_subagents._terminal.exits import BAD_USAGE, SUCCESS, complain
+from ohm_subagents._terminal.terminal import is_terminal, print_json, print_text, width
 from ohm_subagents._views.cells import fit
 from ohm_subagents._views.listing import listed
 from ohm_subagents._views.projection import project_task
-from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, complain
 from ohm_subagents.cli.reading import NOTHING_KEPT, now_ms, owner_of
-from ohm_subagents.cli.terminal import is_terminal, print_json, print_text, width
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import Status
 from ohm_subagents.store import TaskQuery

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.cli.exits import SUCCESS
-from ohm_subagents.cli.terminal import print_text
+from ohm_subagents._terminal.exits import SUCCESS
+from ohm_subagents._terminal.terminal import print_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

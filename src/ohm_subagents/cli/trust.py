@@ -6,8 +6,8 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ohm_subagents.cli.exits import SUCCESS, TASK_FAILED, complain
-from ohm_subagents.cli.terminal import print_text
+from ohm_subagents._terminal.exits import SUCCESS, TASK_FAILED, complain
+from ohm_subagents._terminal.terminal import print_text
 from ohm_subagents.config import (
     TRUST_COMMAND,
     Project,

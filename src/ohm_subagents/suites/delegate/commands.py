@@ -1,4 +1,4 @@
-"""`ohm profiles` and `ohm profile`, as they are typed."""
+"""`ohm delegate`, `ohm profiles` and `ohm profile`, as they are typed. `ohm --help` loads this: no engine."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ohm_subagents.cli.exits import finish
-from ohm_subagents.cli.parameters import HERE, Config, Cwd
+from ohm_subagents.commands import HERE, AsJson, Config, Cwd, finish
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +18,29 @@ if TYPE_CHECKING:
     from ohm_subagents.config import LoadedConfig
 
 _SHOW = "show"
+_TASKS = (
+    'A file with the tasks as JSON, say [{"name": "docs", "prompt": "Update the docs."}], or with all arguments of '
+    "delegate_to_subagents; - for standard input."
+)
+delegate_app = typer.Typer(add_completion=False, rich_markup_mode=None)
+profiles_app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@delegate_app.command(short_help="Delegate tasks to parallel subagents.")
+def delegate(
+    tasks: Annotated[str, typer.Argument(help=_TASKS)],
+    *,
+    backend: Annotated[str | None, typer.Option("--backend", help="Which backend runs them.")] = None,
+    cwd: Cwd = HERE,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delegate tasks to parallel subagents: live windows on a terminal, one line a task in a pipe."""
+    from ohm_subagents.commands import directory
+    from ohm_subagents.suites.delegate.delegate_command import delegate, tasks_in
+
+    place, asked = directory(cwd, as_json=as_json), tasks_in(tasks)
+    finish(lambda: delegate(asked, cwd=place, config=config, as_json=as_json, backend=backend))
 
 
 class _ByName(TyperGroup):
@@ -37,9 +59,10 @@ profile_app = typer.Typer(
 )
 
 
+@profiles_app.command(short_help="List the agent profiles and their faults.")
 def profiles(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the agent profiles, and what is wrong with any of their files."""
-    from ohm_subagents.cli.agent_profiles import print_agents
+    from ohm_subagents.suites.delegate.profile_files import print_agents
 
     _look(print_agents, cwd, config)
 
@@ -52,7 +75,7 @@ def show(
     config: Config = None,
 ) -> None:
     """Show one agent profile."""
-    from ohm_subagents.cli.agent_profiles import print_agent
+    from ohm_subagents.suites.delegate.profile_files import print_agent
 
     _look(partial(print_agent, name), cwd, config)
 
@@ -80,8 +103,8 @@ def new(
     cwd: Cwd = HERE,
 ) -> None:
     """Write the file of a new agent profile. A key is for you to add: what is typed here, others can read."""
-    from ohm_subagents.cli.agent_profiles import NewProfile, write_agent
-    from ohm_subagents.cli.place import directory
+    from ohm_subagents.commands import directory
+    from ohm_subagents.suites.delegate.profile_files import NewProfile, write_agent
 
     keys = {
         "provider": provider,
@@ -110,8 +133,7 @@ def new(
 
 
 def _look(look: Callable[[Ohm, LoadedConfig], int], cwd: Path, config: Path | None) -> None:
-    from ohm_subagents.cli.inspection import inspect
-    from ohm_subagents.cli.place import directory
+    from ohm_subagents.commands import directory, inspect
 
     place = directory(cwd)
     finish(lambda: inspect(look, cwd=place, config=config))

@@ -1,4 +1,4 @@
-"""`ohm profiles`, `ohm profile <name>` and `ohm profile new <name>`."""
+"""The answers of `ohm profiles`, `ohm profile <name>` and `ohm profile new <name>`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._app.assembly import system_clock
-from ohm_subagents._views.agent_profiles import masked, profile_summary
-from ohm_subagents._views.cells import one_line
-from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
-from ohm_subagents.cli.terminal import print_text
+from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, print_text, system_clock
 from ohm_subagents.config import agent_dir, process_env
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.place import Place
@@ -22,6 +18,7 @@ from ohm_subagents.suites.delegate.agents import (
     unknown_agent,
 )
 from ohm_subagents.suites.delegate.rules import refusal
+from ohm_subagents.views import masked, one_line, profile_summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

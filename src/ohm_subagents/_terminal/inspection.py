@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents.cli.exits import BAD_USAGE, complain, report
+from ohm_subagents._terminal.exits import BAD_USAGE, complain, report
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents import Ohm
-    from ohm_subagents.config import LoadedConfig
+    from ohm_subagents._config.load import LoadedConfig
 
 
 async def inspect(look: Callable[[Ohm, LoadedConfig], int], *, cwd: Path, config: Path | None) -> int:

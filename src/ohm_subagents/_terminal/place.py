@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from ohm_subagents._orchestrator.admission.refusals import unreadable
+from ohm_subagents._terminal.exits import BAD_USAGE, complain
+from ohm_subagents._terminal.terminal import print_json
 from ohm_subagents._views.projection import project
-from ohm_subagents.cli.exits import BAD_USAGE, complain
-from ohm_subagents.cli.terminal import print_json
 from ohm_subagents.contract.replies import CommandRejected
 from ohm_subagents.contract.truncation import WHOLE
 

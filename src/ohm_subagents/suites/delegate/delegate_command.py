@@ -11,22 +11,33 @@ from typing import TYPE_CHECKING, Final
 import typer
 from pydantic_core import from_json
 
-from ohm_subagents._app.assembly import system_clock
-from ohm_subagents._config.env import DELEGATE_BACKEND, process_env
-from ohm_subagents._views.theme import View
-from ohm_subagents.cli.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain, report
-from ohm_subagents.cli.live import drawn
-from ohm_subagents.cli.signals import aborted_by_signal
-from ohm_subagents.cli.terminal import is_terminal, print_json, print_styled, styled, width
-from ohm_subagents.cli.theme import terminal_theme
+from ohm_subagents import Ohm
+from ohm_subagents.commands import (
+    BAD_USAGE,
+    SUCCESS,
+    TASK_FAILED,
+    aborted_by_signal,
+    complain,
+    drawn,
+    is_terminal,
+    print_json,
+    print_styled,
+    report,
+    styled,
+    system_clock,
+    terminal_theme,
+    width,
+)
+from ohm_subagents.config import DELEGATE_BACKEND, process_env
 from ohm_subagents.suites.delegate.details import Windows
 from ohm_subagents.suites.delegate.frame import frame_lines
 from ohm_subagents.suites.delegate.windows import DELEGATE
+from ohm_subagents.views import View
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.suites import ToolResult
+    from ohm_subagents.suite import ToolResult
 
 STDIN: Final = "-"
 
@@ -53,8 +64,6 @@ async def delegate(
     tasks: JsonValue, *, cwd: Path, config: Path | None, as_json: bool, backend: str | None = None
 ) -> int:
     """Call `delegate_to_subagents` and print what came of it; the exit code."""
-    from ohm_subagents import Ohm
-
     env = process_env() if backend is None else {**process_env(), DELEGATE_BACKEND: backend}
     async with Ohm.open(cwd=cwd, config=config, env=env, suites=["delegate"]) as ohm:
         report(ohm.diagnostics)
