@@ -166,15 +166,17 @@ def test_an_id_that_nobody_has_is_answered_with_what_was_perhaps_meant(ohm, type
     assert hint in refused.stderr
 
 
-def test_whoever_runs_an_agent_profile_as_a_subagent_is_told_what_runs_it(ohm):
+def test_an_agent_profile_that_is_no_subagent_is_refused_with_what_runs_it_and_how_to_make_it_one(ohm):
     ohm("profile", "new", "reviewer", "--prompt", "You review.")
     refused = ohm("run", "reviewer", "x", "--backend", "none")
 
     assert refused.returncode == 2
     assert (
-        "'reviewer' is an agent profile, which delegate_to_subagents (`ohm delegate`) and not task runs."
-        in refused.stderr
+        "'reviewer' is an agent profile, which delegate_to_subagents (`ohm delegate`) and not task runs; "
+        '"agentProfiles": ["reviewer"] under "subagents" of ohm.json lets task run it too.' in refused.stderr
     )
+    ohm.configure({"subagentBackend": "none", "subagents": {"agentProfiles": ["reviewer"]}})
+    assert ohm("run", "reviewer", "x").returncode == 0
 
 
 def test_one_subagent_says_which_model_it_would_run_on(ohm) -> None:

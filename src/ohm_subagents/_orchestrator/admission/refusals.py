@@ -36,7 +36,8 @@ def unknown_profile(typed: str, visible_ids: tuple[str, ...], sources: Iterable[
     hint = f"Did you mean '{near[0]}'? " if near else ""
     for source in sources:
         if typed in source.names():
-            hint = f"'{typed}' is an agent profile, which {source.used_by} and not task runs. "
+            remedy = f'"agentProfiles": ["{typed}"] under "subagents" of ohm.json lets task run it too'
+            hint = f"'{typed}' is an agent profile, which {source.used_by} and not task runs; {remedy}. "
     return OhmError(
         code=ErrorCode.UNKNOWN_SUBAGENT_TYPE,
         summary=f"Unknown subagent_type '{typed}'",
