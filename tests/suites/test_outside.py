@@ -42,17 +42,19 @@ def site(tmp_path_factory):
     copy = shutil.copytree(ROOM, source / "ohm_outside_suites", ignore=shutil.ignore_patterns("__pycache__"))
     for file in copy.rglob("*.py"):
         file.write_text(file.read_text(encoding="utf-8").replace("ohm_subagents.suites", copy.name), encoding="utf-8")
-    points = "\n".join(f'outside-{name} = "{copy.name}.{name}"' for name in SUITES)
+    ours = distribution("ohm-subagents")
+    plugins = [one for one in ours.entry_points if one.group == "ohm_subagents"]
+    moved = {one.name: one.value.replace("ohm_subagents.suites", copy.name) for one in plugins}
+    points = "\n".join(f'outside-{name} = "{moved[name]}"' for name in SUITES)
     (source / "pyproject.toml").write_text(PYPROJECT.format(points=points))
     install = [uv.find_uv_bin(), "pip", "install", "--quiet", "--offline", "--no-cache", "--no-deps"]
     options = ["--no-build-isolation", "--python", sys.executable, "--target", str(target)]
     subprocess.run([*install, *options, str(source)], check=True, capture_output=True)
-    ours = distribution("ohm-subagents")
     info = target / f"ohm_subagents-{ours.version}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(ours.read_text("METADATA") or "", encoding="utf-8")
-    kept = [one for one in ours.entry_points if not one.value.startswith("ohm_subagents.suites")]
-    lines = [f"[{one.group}]\n{one.name} = {one.value}" for one in kept if one.group == "ohm_subagents"]
+    kept = [one for one in plugins if not one.value.startswith("ohm_subagents.suites")]
+    lines = [f"[{one.group}]\n{one.name} = {one.value}" for one in kept]
     (info / "entry_points.txt").write_text("\n".join(lines))
     return target
 
