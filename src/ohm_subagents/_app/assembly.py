@@ -76,7 +76,7 @@ ConfigSource = Mapping[str, object] | Path | str | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """What an `Ohm` is asked to be made of."""
+    """The sources of an `Ohm`."""
 
     cwd: Path
     config: Mapping[str, JsonValue] | Path | None
@@ -159,7 +159,7 @@ class Assembly:
         yield from self.sources.faults.diagnostics
 
     def admission_context(self, child_tools: Mapping[str, Tool]) -> Result[AdmissionContext, OhmError]:
-        """What the engine looks at when it admits an item; an `Err` refuses every command."""
+        """Return what the engine looks at when it admits an item; an `Err` refuses every command."""
         if isinstance(self.loaded, Err):
             return Err(_unusable(self.loaded.err_value))
         return Ok(
@@ -178,7 +178,7 @@ class Assembly:
 
     @property
     def retention(self) -> RetentionPolicy:
-        """How long tasks are kept."""
+        """Return how long tasks are kept."""
         return RetentionPolicy(
             retention_ms=self.config.subagents.task_retention_ms,
             max_entries=self.config.task_max_entries,

@@ -113,7 +113,7 @@ class SteadyHost:
         return None if found is None else Path(found)
 
     def _asked(self, ask: Callable[[], Answer], *, may_raise: bool = False) -> Answer:
-        """What the host answers; `may_raise`: to raise is an answer, too."""
+        """Return the answer of the host; `may_raise`: to raise is an answer, too."""
         try:
             return ask()
         except KeyboardInterrupt:

@@ -126,7 +126,7 @@ class Engine:
         return await warmed_up(names, self._context, self._pool)
 
     def _result_schema(self, task: Task) -> Mapping[str, JsonValue] | None:
-        """What the answer of a task has to fit, if its profile still says so."""
+        """Return the schema that the answer of a task has to fit, if its profile still says so."""
         if isinstance(self._context, Err):
             return None
         context = self._context.ok_value

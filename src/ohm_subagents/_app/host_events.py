@@ -27,7 +27,7 @@ class HostEvents:
         self._handlers[event].append(handler)
 
     async def emit(self, event: str, payload: Mapping[str, object]) -> tuple[JsonObject, ...]:
-        """What the handlers answered, one after another, without those that had no answer; one that raises is logged.
+        """Return the answers of the handlers in order, without those that had none; one that raises is logged.
 
         Each gets the payload as JSON, for itself.
         """

@@ -33,7 +33,7 @@ class MountedSuites:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What could not be mounted."""
+        """Return what could not be mounted."""
         return (*self.child.diagnostics, *self.parent.diagnostics)
 
 

@@ -174,7 +174,7 @@ class Ohm:
 
     @property
     def store(self) -> Store:
-        """Where the tasks are kept."""
+        """The store that keeps the tasks."""
         return self._engine.store
 
     @property

@@ -52,7 +52,7 @@ class ParsedText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntaxFault:
-    """Why a text is not JSONC."""
+    """The reason why a text is not JSONC."""
 
     problem: str
     """In the words of a sentence."""

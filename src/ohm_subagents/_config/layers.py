@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
-    """Where a value is written; as text `file:line`."""
+    """The place where a value is written; as text `file:line`."""
 
     source: str
     """The file, `config` for a mapping, or `env NAME`."""

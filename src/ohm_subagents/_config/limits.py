@@ -89,7 +89,7 @@ class CommonBudget(OwnBudget):
 
 
 class Budgeted(Section):
-    """What holds a budget and nothing else."""
+    """A section that holds a budget and nothing else."""
 
     budget: OwnBudget
 

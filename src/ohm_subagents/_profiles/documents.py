@@ -42,7 +42,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Why a file cannot be read."""
+    """The reason why a file cannot be read."""
 
     line: int
     """1-based; 0 for the file as a whole."""

@@ -49,7 +49,7 @@ class YamlText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YamlFault:
-    """Why a text cannot be read."""
+    """The reason why a text cannot be read."""
 
     fact: str = "is not valid YAML"
     """The fault, as the predicate of a sentence."""

@@ -25,7 +25,7 @@ WIDGET_TASKS: Final = 3
 
 
 class LiveUiSettings(Protocol):
-    """What the live UI needs of the configuration."""
+    """The part of the configuration that the live UI needs."""
 
     @property
     def ui_mode(self) -> Literal["off", "compact", "verbose"]: ...
@@ -36,7 +36,7 @@ class LiveUiSettings(Protocol):
 
 
 class ErrorLog(Protocol):
-    """What the live UI needs of a logger."""
+    """The part of a logger that the live UI needs."""
 
     def exception(self, event: str, **fields: object) -> object: ...
 

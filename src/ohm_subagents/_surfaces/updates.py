@@ -113,7 +113,7 @@ class Frames:
 
 
 def _says(frame: ToolResult) -> tuple[str, JsonObject]:
-    """What a frame says: not every suite has in its details what its text shows."""
+    """Return what a frame says: not every suite has in its details what its text shows."""
     return frame.text, frame.details
 
 

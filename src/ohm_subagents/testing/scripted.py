@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What one run does: emit `events`, wait, then raise `crash`, fail with `error`, or answer `text`.
+    """One run: emit `events`, wait, then raise `crash`, fail with `error`, or answer `text`.
 
     It waits for `gate` if there is one, then for `delay_s` seconds of the event loop's clock, which a test may control.
     """
@@ -53,7 +53,7 @@ class ScriptedBackend:
 
     @property
     def spec(self) -> BackendSpec:
-        """How a plugin offers it."""
+        """Return the spec by which a plugin offers it."""
         return BackendSpec(
             id=self.id,
             summary="Runs a script.",

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedProfile:
-    """What holds for every task of a profile, whatever it is asked; with a `fault` there is none.
+    """The settings that hold for every task of a profile, whatever it is asked; with a `fault` there is none.
 
     `own` is what ohm.json says of the profile: nothing, of one that a suite has made for one call, whatever its id.
     """
@@ -106,7 +106,7 @@ class AdmissionContext:
                 return unknown
 
     def resolved(self, profile: Profile, item: StartItem) -> ResolvedProfile:
-        """What follows for the profile of an item; worked out once for as long as it is the same."""
+        """Return what follows for the profile of an item; worked out once for as long as it is the same."""
         key = profile.id, item.has_settings
         found = self._resolved.get(key)
         if found is None or found.profile is not profile:  # two catalogues may have the id, and files are read again
@@ -136,7 +136,7 @@ class AdmissionContext:
         )
 
     def limits(self, profile: Profile, item: StartItem) -> Result[RunLimits, OhmError]:
-        """What the run of an item may take."""
+        """Return the limits of a run of an item."""
         resolved = self.resolved(profile, item)
         asked = item.overrides
         if asked.limits is None and asked.loop is None:
@@ -183,6 +183,6 @@ class AdmissionContext:
 
 
 def label(backend: str, specs: Mapping[str, BackendSpec]) -> str:
-    """What envelopes call a backend."""
+    """Return the name of a backend in envelopes."""
     spec = specs.get(backend)
     return backend if spec is None else spec.label or spec.id

@@ -42,7 +42,7 @@ NO_BUDGET: Final = Budget()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How the runs of an admitted item go.
+    """The way in which the runs of an admitted item go.
 
     Fields:
         item: the item as it was asked for.

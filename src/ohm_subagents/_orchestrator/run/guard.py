@@ -173,7 +173,7 @@ class RunGuard:
 
     @property
     def due_at(self) -> float:
-        """When the next clock runs out, or the run is to be asked to finish."""
+        """Return the time at which the next clock runs out, or the run is to be asked to finish."""
         if self._is_over:
             return math.inf
         return min(self._deadlines.next().at, self._given_up_at) if self.error is None else self._given_up_at

@@ -51,7 +51,7 @@ class Process:
 
 
 def _started(pid: int) -> str | None:
-    """When a process began; None if there is none, or only what its parent has not yet collected."""
+    """Return when a process began; None if there is none, or only what its parent has not yet collected."""
     if not os.path.exists(_PROC / "self" / "stat"):
         return _started_elsewhere(pid)
     try:  # read here, since psutil takes 10 ms to import

@@ -86,7 +86,7 @@ def parse(profile: Profile, arguments: JsonValue) -> Result[PrimaryInput, Misund
 
 
 def _wrong(profile: Profile, arguments: dict[str, JsonValue]) -> str:
-    """What makes a payload unusable, or nothing."""
+    """Return what makes a payload unusable, or None."""
     if not isinstance(arguments.get("async"), bool | None):
         return f"'async' of '{profile.id}' must be true or false"
     for field in inputs_of(profile):
@@ -105,7 +105,7 @@ def _main(profile: Profile, arguments: dict[str, JsonValue]) -> str:
 
 
 def _ignored(profile: Profile, arguments: dict[str, JsonValue]) -> Iterator[str]:
-    """What is said and counts for nothing: told, never dropped in silence."""
+    """Return the keys that count for nothing: reported, never dropped in silence."""
     fields: dict[str, InputRole] = {field.name: field.role for field in inputs_of(profile)}
     roles: dict[str, InputRole] = fields if LEGACY in fields else {**fields, LEGACY: "prompt"}
     counts: dict[InputRole, str] = {}

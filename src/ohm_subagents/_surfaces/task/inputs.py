@@ -222,7 +222,7 @@ def _with_ids(arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _ignored(arguments: dict[str, JsonValue], shape: Shape, *, by_id: bool) -> Iterator[str]:
-    """What is said and counts for nothing with this op: told, never dropped in silence."""
+    """Return the keys that count for nothing with this op: reported, never dropped in silence."""
     ids = arguments.get("ids")
     repeated = isinstance(ids, list) and arguments.get("id") in ids
     known = _names(shape) | _OP

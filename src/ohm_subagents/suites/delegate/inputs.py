@@ -92,7 +92,7 @@ class TaskFields(_Fields):
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """What was said that means nothing to us: a misspelt key starts something else than was asked for."""
+        """Return the keys that mean nothing to us: a misspelt key starts something else than was asked for."""
         return tuple(f"Ignored unknown key '{key}'." for key in self.model_extra or ())
 
     @property
@@ -109,7 +109,7 @@ class DelegateFields(_Fields):
 
 
 class SessionFields(_Fields):
-    """Which session to read."""
+    """The session to read."""
 
     session_id: Text
 

@@ -60,7 +60,7 @@ class LiveWindow:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What was said and done, as a session keeps it."""
+        """Return what was said and done, as a session keeps it."""
         return self._log.messages
 
     def change(self, **fields: object) -> None:

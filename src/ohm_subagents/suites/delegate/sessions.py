@@ -33,7 +33,7 @@ class KeptRun(Protocol):
         ...
 
     def record(self) -> SessionRun:
-        """What is known of it."""
+        """Return the record of the session."""
         ...
 
 

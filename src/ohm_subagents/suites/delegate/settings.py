@@ -105,13 +105,13 @@ def terminal_columns() -> int | None:
 
 
 def _number(value: JsonValue, rule: _Rule) -> float:
-    """What a value counts as: a number within the range."""
+    """Return the number within the range that a value counts as."""
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
     return rule.default if number is None or number <= rule.void else min(max(number, rule.least), rule.most)
 
 
 class _Reader:
-    """What the files say, key by key, and what is wrong with it."""
+    """Reads the files key by key, and collects what is wrong with them."""
 
     def __init__(self) -> None:
         self.wrong: list[Diagnostic] = []

@@ -158,7 +158,7 @@ def _unknown(names: Sequence[str], skills: Skills) -> OhmError:
 
 
 def _is_below(path: str, places: Iterable[Path], cwd: Path) -> bool:
-    """Whether a path is written as one below a place. Links count as where they stand: skills are often linked."""
+    """Return True for a path written as one below a place. Links are not followed: skills are often linked."""
     whole = _plain(cwd / path)
     return any(whole.is_relative_to(_plain(place)) for place in places)
 

@@ -22,13 +22,13 @@ _MAX_RESULT: Final = 500
 
 
 def resume_text(runs: Sequence[SessionRun]) -> str:
-    """What a sub-agent reads before its prompt: every run so far, and that its instructions follow."""
+    """Return the text that a sub-agent reads before its prompt: every run so far, and that its instructions follow."""
     parts = ["\n".join(_retold(number, run)) for number, run in enumerate(runs, start=1)]
     return encodable("\n\n".join(["Previously:", *parts, "Instructions:"]))
 
 
 def session_text(runs: Sequence[SessionRun]) -> str:
-    """What the sub-agent said and did in all runs; numbered if there are several."""
+    """Return what the sub-agent said and did in all runs; numbered if there are several."""
     if len(runs) == 1:
         return encodable("\n".join(_done(runs[0]))) or NO_MESSAGES
     of = len(runs)

@@ -118,7 +118,7 @@ def _counts(statuses: Iterable[SessionStatus]) -> Iterator[tuple[str, str]]:
 
 
 def all_lines(windows: Windows, view: View, now_ms: int) -> Iterator[str]:
-    """What `windows_text` says, line by line."""
+    """Return the text of `windows_text`, line by line."""
     theme = view.theme
     yield global_header((window.status for window in windows.windows), theme)
     yield ""

@@ -69,7 +69,7 @@ class Question:
 
 @dataclass(slots=True, weakref_slot=True)
 class _Reading:
-    """Whose turn it is to read a tree, and how often that was done."""
+    """The turn to read a tree, and the count of the readings."""
 
     lock: anyio.Lock = field(default_factory=anyio.Lock)
     times: int = 0
