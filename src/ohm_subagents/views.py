@@ -1,4 +1,4 @@
-"""The door for text that people see: terminal cells, themes, messages, rows, previews and todo lists.
+"""The door for text that people see: terminal cells, themes, messages, rows and previews.
 
 Text from outside goes through `printable` or `wrapped`, so that it can neither drive the terminal nor break a line.
 """
@@ -11,33 +11,13 @@ from ohm_subagents._views.rows import Wording, activity, assistant_text, tool_ro
 from ohm_subagents._views.status import status_line, task_line
 from ohm_subagents._views.tail import preview_lines
 from ohm_subagents._views.theme import PLAIN, Theme, View
-from ohm_subagents._views.todos import EDIT as EDIT_TODOS
-from ohm_subagents._views.todos import FINISHED as FINISHED_TODOS
-from ohm_subagents._views.todos import ICONS as TODO_ICONS
-from ohm_subagents._views.todos import LIST as LIST_TODOS
-from ohm_subagents._views.todos import NONE as NO_TODOS
-from ohm_subagents._views.todos import TODO_TOOLS, TodoCount, todo_line
-from ohm_subagents._views.todos import WRITE as WRITE_TODOS
-from ohm_subagents._views.todos import Status as TodoStatus
-from ohm_subagents._views.todos import count_in as count_todos
-from ohm_subagents._views.todos import items_in as todos_in
-from ohm_subagents._views.todos import list_text as todo_text
 from ohm_subagents._views.tool_previews import tool_call_preview, tool_result_summary
 
 __all__ = [
-    "EDIT_TODOS",
-    "FINISHED_TODOS",
-    "LIST_TODOS",
-    "NO_TODOS",
     "PLAIN",
-    "TODO_ICONS",
-    "TODO_TOOLS",
-    "WRITE_TODOS",
     "Message",
     "MessageLog",
     "Theme",
-    "TodoCount",
-    "TodoStatus",
     "View",
     "Wording",
     "activity",
@@ -46,7 +26,6 @@ __all__ = [
     "assistant_text",
     "calls_of",
     "cells",
-    "count_todos",
     "duration_text",
     "fit",
     "instant_text",
@@ -60,9 +39,6 @@ __all__ = [
     "status_line",
     "task_line",
     "text_of",
-    "todo_line",
-    "todo_text",
-    "todos_in",
     "tool_call_preview",
     "tool_result_summary",
     "tool_row",

@@ -1,6 +1,6 @@
 """The public API is a tested list.
 
-After a wanted change run `python tests/architecture/test_doors.py` and review the difference.
+After a wanted change run `PYTHONPATH=tests/support python tests/architecture/test_doors.py` and review the difference.
 """
 
 import importlib

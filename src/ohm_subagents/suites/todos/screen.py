@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents.suites.todos.todo_text import todo_line
 from ohm_subagents.suites.todos.views import COUNTDOWN
-from ohm_subagents.views import todo_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

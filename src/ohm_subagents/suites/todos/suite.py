@@ -12,8 +12,8 @@ from ohm_subagents.suites.todos.inputs import EDIT_SCHEMA, LIST_SCHEMA, WRITE_SC
 from ohm_subagents.suites.todos.session import ParentTodos
 from ohm_subagents.suites.todos.snapshot import snapshot
 from ohm_subagents.suites.todos.todo_list import TodoList, apply
+from ohm_subagents.suites.todos.todo_text import EDIT, LIST, WRITE
 from ohm_subagents.suites.todos.views import edit_line, list_line, list_view, result_view, write_line
-from ohm_subagents.views import EDIT_TODOS, LIST_TODOS, WRITE_TODOS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,7 @@ def _tools(keeper: Keeper) -> tuple[Tool, ...]:
     return (
         Tool(
             checks_arguments=True,
-            name=WRITE_TODOS,
+            name=WRITE,
             label="Write Todos",
             description="Manage the todo list with three modes: 'replace' (clears and replaces the entire list), "
             "'append' (adds items to the end), and 'insert' (inserts items at a specific index). All new items start "
@@ -93,7 +93,7 @@ def _tools(keeper: Keeper) -> tuple[Tool, ...]:
         ),
         Tool(
             checks_arguments=True,
-            name=LIST_TODOS,
+            name=LIST,
             label="List Todos",
             description="View the current todo list: every item with its status and its 0-based index.",
             input_schema=LIST_SCHEMA,
@@ -105,7 +105,7 @@ def _tools(keeper: Keeper) -> tuple[Tool, ...]:
         ),
         Tool(
             checks_arguments=True,
-            name=EDIT_TODOS,
+            name=EDIT,
             label="Edit Todos",
             description="Apply a status action ('start', 'complete' or 'abandon') to one or more todo items by their "
             "0-based indices. Batch operations are atomic: if any index is invalid, no changes are applied.",

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from ohm_subagents.suite import Err, Ok, Result
-from ohm_subagents.views import FINISHED_TODOS, TODO_ICONS, TodoStatus, todo_text
+from ohm_subagents.suites.todos.todo_text import FINISHED, ICONS, Status, list_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MAX_TODOS: Final = 100
 MAX_TEXT: Final = 1000
 MAX_INDICES: Final = 50
-ACTIONS: Final[Mapping[str, tuple[TodoStatus, str]]] = MappingProxyType(
+ACTIONS: Final[Mapping[str, tuple[Status, str]]] = MappingProxyType(
     {
         "start": ("in_progress", "Started"),
         "complete": ("completed", "Completed"),
@@ -32,12 +32,12 @@ class Todo:
     """One item; its identity is its place in the list, from 0."""
 
     text: str
-    status: TodoStatus = "not_started"
+    status: Status = "not_started"
 
     @property
     def is_open(self) -> bool:
         """True if it is neither completed nor abandoned."""
-        return self.status not in FINISHED_TODOS
+        return self.status not in FINISHED
 
     def payload(self) -> JsonObject:
         """Return plain JSON for the details of a result."""
@@ -59,7 +59,7 @@ class TodoList:
     def text(self, indices: tuple[int, ...] | None = None) -> str:
         """Write one line an item, or `No todos`."""
         chosen = range(len(self.todos)) if indices is None else indices
-        return todo_text((index, self.todos[index].status, self.todos[index].text) for index in chosen)
+        return list_text((index, self.todos[index].status, self.todos[index].text) for index in chosen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +183,6 @@ def _too_many(message: str) -> Refusal:
     return Refusal(error="max todos exceeded", message=message)
 
 
-def known_status(value: object) -> TodoStatus | None:
+def known_status(value: object) -> Status | None:
     """Return the status of this name, None if there is none."""
-    return cast("TodoStatus", value) if isinstance(value, str) and value in TODO_ICONS else None
+    return cast("Status", value) if isinstance(value, str) and value in ICONS else None

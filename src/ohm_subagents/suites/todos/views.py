@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents.suite import shown
 from ohm_subagents.suites.todos.snapshot import shown_todos
 from ohm_subagents.suites.todos.todo_list import Todo
-from ohm_subagents.views import NO_TODOS, TODO_ICONS, TodoStatus, cells, printable, todo_line, todos_in, wrap, wrapped
+from ohm_subagents.suites.todos.todo_text import ICONS, NONE, Status, items_in, todo_line
+from ohm_subagents.views import cells, printable, wrap, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 CONTEXT: Final = "til-done-context"
 COMPLETE: Final = "til-done-complete"
 COUNTDOWN: Final = "til-done-countdown"
-_COLOURS: Final[Mapping[TodoStatus, str]] = MappingProxyType(
+_COLOURS: Final[Mapping[Status, str]] = MappingProxyType(
     {"not_started": "dim", "in_progress": "warning", "completed": "success", "abandoned": "error"}
 )
 _MESSAGES: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
@@ -74,16 +75,16 @@ def result_view(result: ToolResult, view: View) -> str:
 
 def list_view(result: ToolResult, view: View) -> str:
     """Show a result of `list_todos` by its text: its details have no list."""
-    return _list([Todo(text=text, status=status) for status, text in todos_in(result.text)], view)
+    return _list([Todo(text=text, status=status) for status, text in items_in(result.text)], view)
 
 
 def _list(todos: Iterable[Todo], view: View) -> str:
-    return "\n".join(_item(*one, view) for one in enumerate(todos)) or view.theme.fg("dim", NO_TODOS)
+    return "\n".join(_item(*one, view) for one in enumerate(todos)) or view.theme.fg("dim", NONE)
 
 
 def _item(index: int, todo: Todo, view: View) -> str:
     """Show an item: finished ones are struck through, further lines are below the text."""
-    icon, place, theme = TODO_ICONS[todo.status], f"[{index}]", view.theme
+    icon, place, theme = ICONS[todo.status], f"[{index}]", view.theme
     before = cells(f"{icon} {place} ")
     lines = wrap(todo_line(todo.text), max(view.width - before, 1))
     labels = [theme.fg("text", line) if todo.is_open else theme.fg("dim", theme.strikethrough(line)) for line in lines]

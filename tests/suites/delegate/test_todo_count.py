@@ -1,10 +1,11 @@
-"""How a list of todos is written, and how far it is by what is written."""
+"""The progress of a todo list is read from the text that the todo tools write."""
 
 from __future__ import annotations
 
 import pytest
 
-from ohm_subagents._views.todos import ICONS, TodoCount, count_in, list_text
+from ohm_subagents.suites.delegate.todo_count import TodoCount, count_in
+from ohm_subagents.suites.todos.todo_text import ICONS, list_text
 
 LIST = list_text([(0, "not_started", "a"), (1, "in_progress", "b"), (2, "completed", "c"), (3, "abandoned", "d")])
 
