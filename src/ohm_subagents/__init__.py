@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ohm_subagents._app.handle import Handle
     from ohm_subagents._app.ohm import Ohm
     from ohm_subagents._app.script import run_sync
-    from ohm_subagents._plugins.home import ClosedError, WrongEventLoopError
+    from ohm_subagents._concurrency.home import ClosedError, WrongEventLoopError
     from ohm_subagents.contract.envelope import Envelope
     from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
     from ohm_subagents.contract.event_json import event_to_json
@@ -40,10 +40,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ClosedError": "_plugins.home",
+    "ClosedError": "_concurrency.home",
     "Handle": "_app.handle",
     "Ohm": "_app.ohm",
-    "WrongEventLoopError": "_plugins.home",
+    "WrongEventLoopError": "_concurrency.home",
     "run_sync": "_app.script",
 }
 

@@ -5,6 +5,7 @@ Errors are values that name the file and the line. `Covers` says whether the use
 untrusted project asks for is only ever less (`untrusted`).
 """
 
+from ohm_subagents._concurrency.file_lock import claimed, locked
 from ohm_subagents._config.accept import accepted
 from ohm_subagents._config.jsonc import KeyPath
 from ohm_subagents._config.layers import Layer, Location, read_settings
@@ -27,7 +28,6 @@ from ohm_subagents._profiles.documents import (
 from ohm_subagents._profiles.timed_cache import TimedCache
 from ohm_subagents._profiles.trust import untrusted
 from ohm_subagents._profiles.yaml_text import YamlText, dump_yaml
-from ohm_subagents._surfaces.file_lock import claimed, locked
 
 __all__ = [
     "MAX_BYTES",

@@ -1,22 +1,14 @@
 """The door for plugin authors: everything a backend, model, suite or observer plugin needs, in one import."""
 
-from ohm_subagents._plugins.agent_choice import overriding_model, profile_key, thinking_level, unused_key
-from ohm_subagents._plugins.context import BackendContext, Log
-from ohm_subagents._plugins.embedding import Host
-from ohm_subagents._plugins.event_loop import on_asyncio
-from ohm_subagents._plugins.fallback import INTERACTIVE_SDK, INTERACTIVE_SHELL
-from ohm_subagents._plugins.faults import kept as caught
-from ohm_subagents._plugins.finalization import DESCRIPTION as FINALIZE_DESCRIPTION
-from ohm_subagents._plugins.finalization import HANDED_IN as FINALIZE_HANDED_IN
-from ohm_subagents._plugins.finalization import input_schema as finalize_schema
-from ohm_subagents._plugins.finalization import parse_final as parse_finalized
-from ohm_subagents._plugins.finalization import parse_fitting
-from ohm_subagents._plugins.gate import Gate, Grant, RequestNeed
-from ohm_subagents._plugins.home import ClosedError, WrongEventLoopError
-from ohm_subagents._plugins.hookspecs import Hooks, hookimpl
-from ohm_subagents._plugins.host import PluginInvalidError
-from ohm_subagents._plugins.installation import install_command
-from ohm_subagents._plugins.interfaces import (
+from ohm_subagents._concurrency.event_loop import on_asyncio
+from ohm_subagents._concurrency.faults import kept as caught
+from ohm_subagents._concurrency.home import ClosedError, WrongEventLoopError
+from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S, SharedResource
+from ohm_subagents._plugins.backends.agent_choice import overriding_model, profile_key, thinking_level, unused_key
+from ohm_subagents._plugins.backends.context import BackendContext, Log
+from ohm_subagents._plugins.backends.fallback import INTERACTIVE_SDK, INTERACTIVE_SHELL
+from ohm_subagents._plugins.backends.gate import Gate, Grant, RequestNeed
+from ohm_subagents._plugins.backends.interface import (
     Backend,
     BackendSpec,
     Capability,
@@ -30,12 +22,10 @@ from ohm_subagents._plugins.interfaces import (
     Sink,
     ToolRowRequest,
 )
-from ohm_subagents._plugins.model_choice import ModelChoice
-from ohm_subagents._plugins.observer import Observer
-from ohm_subagents._plugins.options import validated as validated_options
-from ohm_subagents._plugins.preparation import READY_WITHIN_S, Preparing
-from ohm_subagents._plugins.profile_source import ProfileSource
-from ohm_subagents._plugins.provider_failures import (
+from ohm_subagents._plugins.backends.model_choice import ModelChoice
+from ohm_subagents._plugins.backends.options import validated as validated_options
+from ohm_subagents._plugins.backends.preparation import Preparing
+from ohm_subagents._plugins.backends.provider_failures import (
     Phrase,
     failure_code,
     missing_key,
@@ -45,8 +35,23 @@ from ohm_subagents._plugins.provider_failures import (
     unknown_model,
     without_thinking,
 )
-from ohm_subagents._plugins.shared import SharedResource
-from ohm_subagents._plugins.suites import (
+from ohm_subagents._plugins.backends.unsupported_options import (
+    agent_fields,
+    full_instructions,
+    has_another_tool,
+    missing_tools,
+    unsupported_options,
+)
+from ohm_subagents._plugins.hooks.specs import Hooks, hookimpl
+from ohm_subagents._plugins.host.host import PluginInvalidError
+from ohm_subagents._plugins.host.installation import install_command
+from ohm_subagents._plugins.suites.embedding import Host
+from ohm_subagents._plugins.suites.finalization import DESCRIPTION as FINALIZE_DESCRIPTION
+from ohm_subagents._plugins.suites.finalization import HANDED_IN as FINALIZE_HANDED_IN
+from ohm_subagents._plugins.suites.finalization import input_schema as finalize_schema
+from ohm_subagents._plugins.suites.finalization import parse_final as parse_finalized
+from ohm_subagents._plugins.suites.finalization import parse_fitting
+from ohm_subagents._plugins.suites.interface import (
     EventHandler,
     Executor,
     JsonObject,
@@ -58,13 +63,8 @@ from ohm_subagents._plugins.suites import (
     ToolResult,
     ToolSuiteSpec,
 )
-from ohm_subagents._plugins.unsupported_options import (
-    agent_fields,
-    full_instructions,
-    has_another_tool,
-    missing_tools,
-    unsupported_options,
-)
+from ohm_subagents._plugins.suites.observer import Observer
+from ohm_subagents._plugins.suites.profile_source import ProfileSource
 from ohm_subagents._plugins.wording import did_you_mean, quoted, redacted
 from ohm_subagents._views.theme import Theme, View
 from ohm_subagents.contract import (

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ohm_subagents._plugins.interpreter import (
+    from ohm_subagents._isolation.interpreter import (
         ProcessLimits,
         has_interpreter,
         limit_process,
@@ -65,7 +65,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "_plugins.interpreter": "ProcessLimits has_interpreter limit_process loader_environment run_apart",
+    "_isolation.interpreter": "ProcessLimits has_interpreter limit_process loader_environment run_apart",
     "_shell.backend": "ShellBackend command_environment converse finish_run new_invocation shell_backend start_run",
     "_shell.command": "command_setting locate_command",
     "_shell.dialect": "Dialect Ended Invocation Reader full_prompt records",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.hookspecs import hookimpl
+from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._plugins.stores import RetentionPolicy, Store, StoreRequest, StoreSpec, TaskQuery
 from ohm_subagents._store.history import events_of
 from ohm_subagents._store.memory import MemoryStore

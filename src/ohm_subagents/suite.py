@@ -6,18 +6,16 @@ progress and returns the result. What a suite reads from disk comes through `ohm
 `ohm_subagents.views`, and what takes secrets out of texts through `ohm_subagents.redaction`.
 """
 
+from ohm_subagents._concurrency.abort import wait_or_abort
+from ohm_subagents._concurrency.home import ClosedError, WrongEventLoopError
 from ohm_subagents._config.tool_rules import has_tool
-from ohm_subagents._plugins.abort import wait_or_abort
-from ohm_subagents._plugins.embedding import Host, WidgetPlacement
-from ohm_subagents._plugins.finalization import GUIDELINE as FINALIZE_GUIDELINE
-from ohm_subagents._plugins.finalization import finalize_tool
-from ohm_subagents._plugins.finalization import payload as finalized_payload
-from ohm_subagents._plugins.home import ClosedError, WrongEventLoopError
-from ohm_subagents._plugins.hookspecs import hookimpl
-from ohm_subagents._plugins.interfaces import Options
-from ohm_subagents._plugins.observer import Observer
-from ohm_subagents._plugins.profile_source import ProfileSource
-from ohm_subagents._plugins.suites import (
+from ohm_subagents._plugins.backends.interface import Options
+from ohm_subagents._plugins.hooks.specs import hookimpl
+from ohm_subagents._plugins.suites.embedding import Host, WidgetPlacement
+from ohm_subagents._plugins.suites.finalization import GUIDELINE as FINALIZE_GUIDELINE
+from ohm_subagents._plugins.suites.finalization import finalize_tool
+from ohm_subagents._plugins.suites.finalization import payload as finalized_payload
+from ohm_subagents._plugins.suites.interface import (
     UNMOUNTED,
     DiagnosticSource,
     EventHandler,
@@ -34,11 +32,13 @@ from ohm_subagents._plugins.suites import (
     ToolResult,
     ToolSuiteSpec,
 )
-from ohm_subagents._surfaces.arguments import WrongOptionError, complaint, shown, suite_options
-from ohm_subagents._surfaces.arguments import whole as whole_number
-from ohm_subagents._surfaces.tool import followed
-from ohm_subagents._surfaces.tool import result_of as task_result
-from ohm_subagents._surfaces.wording import plain_failure, title_of
+from ohm_subagents._plugins.suites.observer import Observer
+from ohm_subagents._plugins.suites.profile_source import ProfileSource
+from ohm_subagents._tools.arguments import WrongOptionError, complaint, shown, suite_options
+from ohm_subagents._tools.arguments import whole as whole_number
+from ohm_subagents._tools.tool import followed
+from ohm_subagents._tools.tool import result_of as task_result
+from ohm_subagents._tools.wording import plain_failure, title_of
 from ohm_subagents.contract import (
     UNREADABLE_SESSION,
     Accepted,

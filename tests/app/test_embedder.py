@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from ohm_subagents import Ohm
-from ohm_subagents._plugins.suites import UNMOUNTED
+from ohm_subagents._plugins.suites.interface import UNMOUNTED
 from ohm_subagents.plugin import BackendSpec, Ok, Options, RunOutput, ToolSuiteSpec, hookimpl
 from ohm_subagents.testing import HERMETIC
 

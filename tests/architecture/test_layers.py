@@ -60,7 +60,7 @@ import ohm_subagents.contract
 import ohm_subagents._store
 import ohm_subagents.contract.task
 from ohm_subagents import _app
-from ohm_subagents._plugins.host import PluginHost
+from ohm_subagents._plugins.host.host import PluginHost
 from ohm_subagents.plugin import hookimpl, BackendSpec, pluggy
 from ohm_subagents.testing.conformance import BackendConformance
 from ohm_subagents_extra._private import anything
@@ -69,6 +69,6 @@ from ohm_subagents_extra._private import anything
         "ohm_subagents._store",
         "ohm_subagents.contract.task",
         "ohm_subagents._app",
-        "ohm_subagents._plugins.host.PluginHost",
+        "ohm_subagents._plugins.host.host.PluginHost",
         "ohm_subagents.plugin.pluggy",
     ]

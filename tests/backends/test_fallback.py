@@ -10,7 +10,7 @@ from loops import one_loop
 
 from ohm_subagents import ErrorCode, Limits, Ohm, OhmError
 from ohm_subagents._orchestrator.observe.logger import HostLogger
-from ohm_subagents._plugins.fallback import BOOTSTRAP, UNANSWERED, fallback_spec
+from ohm_subagents._plugins.backends.fallback import BOOTSTRAP, UNANSWERED, fallback_spec
 from ohm_subagents.contract import (
     Checkpointed,
     Diagnostic,

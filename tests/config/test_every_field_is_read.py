@@ -11,7 +11,7 @@ from ohm_subagents import Ohm
 from ohm_subagents._config.reserved import RESERVED
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.section import Section
-from ohm_subagents._plugins.suites import Settings
+from ohm_subagents._plugins.suites.interface import Settings
 from ohm_subagents.plugin import ToolSuiteSpec, hookimpl
 from ohm_subagents.testing import HERMETIC, MemoryHost, ScriptedBackend, Step
 

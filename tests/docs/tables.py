@@ -12,8 +12,8 @@ from typing import get_args
 from ohm_subagents import ErrorCode
 from ohm_subagents._config.tables import config_table, env_table
 from ohm_subagents._orchestrator.observe.log import log_table
-from ohm_subagents._plugins.hookspecs import HOOKS_BY_NAME
-from ohm_subagents._plugins.interfaces import Capability
+from ohm_subagents._plugins.backends.interface import Capability
+from ohm_subagents._plugins.hooks.specs import HOOKS_BY_NAME
 from ohm_subagents.contract import LifecycleEvent, RunEvent
 
 ROOT = Path(__file__).parents[2]

@@ -16,7 +16,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 from golden_recording import Json
 
-from ohm_subagents._plugins.finalization import finalize_tool
+from ohm_subagents._plugins.suites.finalization import finalize_tool
 from ohm_subagents._shell.options import ShellOptions
 from ohm_subagents.contract import (
     AgentEnded,

@@ -25,7 +25,7 @@ from ohm_subagents._config.trust import trust_everything
 from ohm_subagents._profiles.catalog import Catalog
 from ohm_subagents._store.snapshot.reading import parsed
 from ohm_subagents._store.snapshot.text import printed
-from ohm_subagents._surfaces.task.inputs import TaskInput, parse
+from ohm_subagents._tools.task.inputs import TaskInput, parse
 from ohm_subagents._views.tree import SPINNER_FRAME_MS, TreeEntry, TreeLimits, tree_lines
 from ohm_subagents.cli.roster import profile_text, roster_text
 from ohm_subagents.contract import Err, Ok, Profile, parse_model_pattern

@@ -8,7 +8,7 @@ from golden_outcome import Outcome
 from golden_recording import Json
 from golden_world import World
 
-from ohm_subagents._plugins.finalization import finalize_tool, payload
+from ohm_subagents._plugins.suites.finalization import finalize_tool, payload
 from ohm_subagents.contract import Err, Finalized, ToolPolicy
 from ohm_subagents.plugin import ToolCall
 from ohm_subagents.suites.sticky.agents import parse_prompt

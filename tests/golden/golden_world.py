@@ -19,7 +19,7 @@ from golden_todos import set_up
 
 from ohm_subagents import Ohm
 from ohm_subagents._orchestrator.observe.log import LINES
-from ohm_subagents._plugins.hookspecs import PROJECT
+from ohm_subagents._plugins.hooks.specs import PROJECT
 from ohm_subagents.testing import MemoryHost
 
 ENTRY = "pi-subagents"

@@ -9,8 +9,8 @@ from acting import ActingBackend
 from loops import one_loop
 
 from ohm_subagents import Budget, ErrorCode, Limits, Ohm
-from ohm_subagents._plugins import finalization
-from ohm_subagents._plugins.interpreter import ProcessLimits
+from ohm_subagents._isolation.interpreter import ProcessLimits
+from ohm_subagents._plugins.suites import finalization
 from ohm_subagents.contract import Err, OhmError, Profile, ToolEnded, ToolStarted
 from ohm_subagents.plugin import Capability, ToolCall
 from ohm_subagents.testing import HERMETIC

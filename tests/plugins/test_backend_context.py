@@ -3,7 +3,7 @@
 import pytest
 
 from ohm_subagents import Ohm
-from ohm_subagents._plugins.fallback import with_fallback
+from ohm_subagents._plugins.backends.fallback import with_fallback
 from ohm_subagents.backends.in_process.spec import interactive_sdk_spec
 from ohm_subagents.backends.pi.spec import interactive_shell_spec
 from ohm_subagents.plugin import BackendContext, CompatibleModel, CompatibleProvider, ModelSpec, hookimpl

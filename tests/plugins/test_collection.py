@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ohm_subagents._plugins.host import PluginHost
+from ohm_subagents._plugins.host.host import PluginHost
 from ohm_subagents.plugin import (
     Backend,
     BackendSpec,

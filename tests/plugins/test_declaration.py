@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ohm_subagents import Ohm
-from ohm_subagents._plugins.declaration import HOOKS, refusal
-from ohm_subagents._plugins.host import PluginHost, PluginInvalidError
+from ohm_subagents._plugins.host.declaration import HOOKS, refusal
+from ohm_subagents._plugins.host.host import PluginHost, PluginInvalidError
 from ohm_subagents.plugin import Decision, ErrorCode, PermissionRequest, ToolRowRequest, hookimpl
 
 HOOK_LIST = (

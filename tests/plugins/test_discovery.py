@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ohm_subagents._plugins.discovery import Blocked, Broken, Imported, discover
-from ohm_subagents._plugins.host import PluginHost
+from ohm_subagents._plugins.host.discovery import Blocked, Broken, Imported, discover
+from ohm_subagents._plugins.host.host import PluginHost
 from ohm_subagents.plugin import hookimpl
 
 GOOD = """

@@ -13,7 +13,7 @@ import pytest
 ALL = ("ohm-broken-hook", "ohm-broken-import", "ohm-example-backend")
 REPORT = """
 import json, sys
-from ohm_subagents._plugins.host import PluginHost
+from ohm_subagents._plugins.host.host import PluginHost
 
 host = PluginHost()
 host.register_installed(load=sys.argv[1] or None, block=sys.argv[2] or None)
@@ -28,7 +28,7 @@ RUN = """
 import sys
 from pathlib import Path
 import anyio
-from ohm_subagents._plugins.host import PluginHost
+from ohm_subagents._plugins.host.host import PluginHost
 from ohm_subagents.plugin import Profile, RunRequest, RunSpec
 
 host = PluginHost()

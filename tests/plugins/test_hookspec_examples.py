@@ -11,9 +11,9 @@ from typing import ClassVar
 import anyio
 import pytest
 
-from ohm_subagents._plugins.declaration import HOOKS
-from ohm_subagents._plugins.hookspecs import Hooks
-from ohm_subagents._plugins.host import PluginHost
+from ohm_subagents._plugins.hooks.specs import Hooks
+from ohm_subagents._plugins.host.declaration import HOOKS
+from ohm_subagents._plugins.host.host import PluginHost
 from ohm_subagents.plugin import (
     Decision,
     Err,

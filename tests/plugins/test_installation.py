@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ohm_subagents._plugins.installation import install_command
+from ohm_subagents._plugins.host.installation import install_command
 
 
 @pytest.mark.parametrize(

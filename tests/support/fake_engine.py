@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 from subagent_runs import EventLog
 
-from ohm_subagents._plugins.gate import Grant, RequestNeed
+from ohm_subagents._plugins.backends.gate import Grant, RequestNeed
 from ohm_subagents.contract import Event, OhmError, Ok, Result, TextDelta
 
 if TYPE_CHECKING:

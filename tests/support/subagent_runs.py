@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from run_requests import changed, run_request
 
-from ohm_subagents._plugins.context import BackendContext
-from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.backends.context import BackendContext
+from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
 from ohm_subagents.backends.in_process.options import InProcessOptions
 from ohm_subagents.backends.in_process.providers import custom_model_specs
 from ohm_subagents.backends.in_process.spec import interactive_sdk_spec
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from model_server import ModelServer
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import Backend, ModelSpec, RunOutput, RunRequest
+    from ohm_subagents._plugins.backends.interface import Backend, ModelSpec, RunOutput, RunRequest
 
 KEY = "sk-acme-0123456789"
 ENV = {"ACME_KEY": KEY}

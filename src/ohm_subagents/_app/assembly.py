@@ -24,11 +24,11 @@ from ohm_subagents._config.trust import read_trust
 from ohm_subagents._orchestrator.admission.context import AdmissionContext
 from ohm_subagents._orchestrator.observe.host_faults import HostFaults
 from ohm_subagents._orchestrator.observe.log import LogObserver
-from ohm_subagents._plugins.context import BackendContext
-from ohm_subagents._plugins.fallback import with_fallback
-from ohm_subagents._plugins.hookspecs import hookimpl
-from ohm_subagents._plugins.host import PluginHost
-from ohm_subagents._plugins.model_choice import ModelChoice
+from ohm_subagents._plugins.backends.context import BackendContext
+from ohm_subagents._plugins.backends.fallback import with_fallback
+from ohm_subagents._plugins.backends.model_choice import ModelChoice
+from ohm_subagents._plugins.hooks.specs import hookimpl
+from ohm_subagents._plugins.host.host import PluginHost
 from ohm_subagents._plugins.stores import RetentionPolicy, StoreRequest
 from ohm_subagents._policy.entries import unmatched_agents, unmatched_backends, unmatched_entries, unmatched_suites
 from ohm_subagents._policy.permissions import unmatched
@@ -37,7 +37,7 @@ from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._profiles.timed_cache import TimedCache
 from ohm_subagents._store import hooks as builtin_stores
 from ohm_subagents._store.hooks import open_store
-from ohm_subagents._surfaces import hooks as builtin_suites
+from ohm_subagents._tools import hooks as builtin_suites
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.place import Place
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
 
     from ohm_subagents._config.trust import Trust
     from ohm_subagents._orchestrator.observe.logger import Logger
-    from ohm_subagents._plugins.embedding import Host
-    from ohm_subagents._plugins.interfaces import BackendSpec
-    from ohm_subagents._plugins.observer import Observer
-    from ohm_subagents._plugins.profile_source import ProfileSource
+    from ohm_subagents._plugins.backends.interface import BackendSpec
     from ohm_subagents._plugins.stores import Store
-    from ohm_subagents._plugins.suites import Tool
-    from ohm_subagents._surfaces.live_ui import LiveUi
+    from ohm_subagents._plugins.suites.embedding import Host
+    from ohm_subagents._plugins.suites.interface import Tool
+    from ohm_subagents._plugins.suites.observer import Observer
+    from ohm_subagents._plugins.suites.profile_source import ProfileSource
+    from ohm_subagents._tools.live_ui import LiveUi
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.profile import Profile

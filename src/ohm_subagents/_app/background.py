@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from ohm_subagents._plugins.faults import kept
-from ohm_subagents._plugins.leavable import GRACE_S, leavable_group
+from ohm_subagents._concurrency.faults import kept
+from ohm_subagents._concurrency.leavable_group import GRACE_S, leavable_group
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable

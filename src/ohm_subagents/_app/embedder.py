@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from ohm_subagents._app.assembly import system_clock
-from ohm_subagents._plugins.faults import FaultError, described
+from ohm_subagents._concurrency.faults import FaultError, described
 from ohm_subagents.contract.usage import MOST
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from ohm_subagents._app.assembly import Sources
     from ohm_subagents._orchestrator.observe.host_faults import HostFaults
-    from ohm_subagents._plugins.embedding import Host, WidgetPlacement
-    from ohm_subagents._plugins.suites import JsonObject
+    from ohm_subagents._plugins.suites.embedding import Host, WidgetPlacement
+    from ohm_subagents._plugins.suites.interface import JsonObject
     from ohm_subagents.contract.ids import Clock
 
 Answer = TypeVar("Answer")

@@ -15,14 +15,14 @@ from ohm_subagents._app.handle import Answers
 from ohm_subagents._app.host_events import HostEvents
 from ohm_subagents._app.known_secrets import KnownSecrets
 from ohm_subagents._app.mounting import mount_all, settings_of, taken_names
+from ohm_subagents._concurrency.faults import described
 from ohm_subagents._orchestrator.new_ids import not_kept, trusted
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.run.throttle import Throttle
 from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._orchestrator.warming import warmed_up
-from ohm_subagents._plugins.faults import described
-from ohm_subagents._plugins.interfaces import ToolRowRequest
-from ohm_subagents._plugins.suites import HostDoor, SuiteContext
+from ohm_subagents._plugins.backends.interface import ToolRowRequest
+from ohm_subagents._plugins.suites.interface import HostDoor, SuiteContext
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._views.status import status_line
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
     from ohm_subagents._app.assembly import Assembly, Sources
     from ohm_subagents._app.background import Background
-    from ohm_subagents._plugins.embedding import Host
-    from ohm_subagents._plugins.pool import BackendPool
+    from ohm_subagents._plugins.backends.pool import BackendPool
     from ohm_subagents._plugins.stores import Store
-    from ohm_subagents._plugins.suites import DiagnosticSource, Settings
+    from ohm_subagents._plugins.suites.embedding import Host
+    from ohm_subagents._plugins.suites.interface import DiagnosticSource, Settings
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.place import Place

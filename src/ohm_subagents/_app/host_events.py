@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, TypeGuard
 
-from ohm_subagents._plugins.faults import kept
-from ohm_subagents._surfaces.tool import as_json
+from ohm_subagents._concurrency.faults import kept
+from ohm_subagents._tools.tool import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ohm_subagents._orchestrator.observe.logger import Logger
-    from ohm_subagents._plugins.suites import EventHandler, JsonObject
+    from ohm_subagents._plugins.suites.interface import EventHandler, JsonObject
 
 
 class HostEvents:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._app.background import background
 from ohm_subagents._app.engine import Engine
-from ohm_subagents._plugins.leavable import GRACE_S, leavable_group
-from ohm_subagents._plugins.pool import BackendPool
-from ohm_subagents._plugins.suites import UNMOUNTED
-from ohm_subagents._surfaces.live_ui import kept_current
+from ohm_subagents._concurrency.leavable_group import GRACE_S, leavable_group
+from ohm_subagents._plugins.backends.pool import BackendPool
+from ohm_subagents._plugins.suites.interface import UNMOUNTED
+from ohm_subagents._tools.live_ui import kept_current
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping

@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.suites import Settings
-from ohm_subagents._surfaces.mounting import PRIMARY, SHARED, Mounted, apart, mount
+from ohm_subagents._plugins.suites.interface import Settings
+from ohm_subagents._tools.mounting import PRIMARY, SHARED, Mounted, apart, mount
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.finalization import FINALIZE
 
@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ohm_subagents._config.schema import OhmConfig
-    from ohm_subagents._plugins.suites import DiagnosticSource, EventHandler, HostDoor, SuiteContext, ToolSuiteSpec
+    from ohm_subagents._plugins.suites.interface import (
+        DiagnosticSource,
+        EventHandler,
+        HostDoor,
+        SuiteContext,
+        ToolSuiteSpec,
+    )
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.diagnostics import Diagnostic
 

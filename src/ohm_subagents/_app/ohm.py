@@ -16,9 +16,9 @@ from ohm_subagents._app.lifetime import NOTHING, working_engine
 from ohm_subagents._app.mounting import message_text
 from ohm_subagents._orchestrator.observe.host_faults import HostFaults
 from ohm_subagents._orchestrator.observe.logger import HostLogger, SteadyLogger
-from ohm_subagents._plugins.suites import UNMOUNTED, ToolCall, ToolResult
-from ohm_subagents._surfaces.live_ui import LiveUi
-from ohm_subagents._surfaces.tool import as_json, guarded, unknown_tool
+from ohm_subagents._plugins.suites.interface import UNMOUNTED, ToolCall, ToolResult
+from ohm_subagents._tools.live_ui import LiveUi
+from ohm_subagents._tools.tool import as_json, guarded, unknown_tool
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents.contract.commands import Overrides, Start
 from ohm_subagents.contract.ids import TaskId
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from ohm_subagents._app.engine import Engine
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._orchestrator.observe.logger import Logger
-    from ohm_subagents._plugins.embedding import Host
-    from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.stores import Store
-    from ohm_subagents._plugins.suites import JsonObject, OnUpdate, Tool
+    from ohm_subagents._plugins.suites.embedding import Host
+    from ohm_subagents._plugins.suites.interface import JsonObject, OnUpdate, Tool
+    from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.envelope import Envelope

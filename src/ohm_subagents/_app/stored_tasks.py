@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._app.assembly import listed, system_clock
 from ohm_subagents._config.env import config_dir, process_env
-from ohm_subagents._plugins.host import PluginHost
+from ohm_subagents._plugins.host.host import PluginHost
 from ohm_subagents._plugins.stores import RetentionPolicy, Store, StoreRequest
 from ohm_subagents._profiles.catalog import load_catalog
 from ohm_subagents._store import hooks as builtin_stores

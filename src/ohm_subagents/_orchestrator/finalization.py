@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.interfaces import RunOutput
+from ohm_subagents._plugins.backends.interface import RunOutput
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Cancelled, Failed, Succeeded, ToolEnded, ToolStarted
 from ohm_subagents.contract.finalization import FINALIZE

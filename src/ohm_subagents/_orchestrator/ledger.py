@@ -12,7 +12,7 @@ import anyio
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
-    from ohm_subagents._plugins.gate import RequestNeed
+    from ohm_subagents._plugins.backends.gate import RequestNeed
     from ohm_subagents.contract.events import Guard
     from ohm_subagents.contract.limits import Budget
     from ohm_subagents.contract.usage import Usage

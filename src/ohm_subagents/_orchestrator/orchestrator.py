@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.lowlevel import checkpoint
 
+from ohm_subagents._concurrency.home import Home
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.batch import plan_all
 from ohm_subagents._orchestrator.admission.context import label
@@ -18,8 +19,7 @@ from ohm_subagents._orchestrator.observe.call import Call
 from ohm_subagents._orchestrator.observe.observers import subscribed
 from ohm_subagents._orchestrator.run.live import LiveTask
 from ohm_subagents._orchestrator.waiting import all_settled, answered, cancelled, seconds
-from ohm_subagents._plugins.home import Home
-from ohm_subagents._plugins.suites import SessionTask
+from ohm_subagents._plugins.suites.interface import SessionTask
 from ohm_subagents.contract.commands import Cancel, GetTasks, Send, Start, Wait
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import Budget
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.context import AdmissionContext
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.running import Admitted, RunningTasks
-    from ohm_subagents._plugins.observer import Observer
     from ohm_subagents._plugins.stores import Store
-    from ohm_subagents._plugins.suites import Progress
+    from ohm_subagents._plugins.suites.interface import Progress
+    from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents.contract.commands import Command
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import SessionId

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.event_loop import on_asyncio
+from ohm_subagents._concurrency.event_loop import on_asyncio
 from ohm_subagents.contract.events import TaskQueued
 
 if TYPE_CHECKING:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.observe.host_faults import HostFaults
     from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents._orchestrator.run.throttle import Throttle
-    from ohm_subagents._plugins.observer import Observer
-    from ohm_subagents._plugins.pool import BackendPool
+    from ohm_subagents._plugins.backends.pool import BackendPool
     from ohm_subagents._plugins.stores import Store
+    from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents.contract.commands import StartItem
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event

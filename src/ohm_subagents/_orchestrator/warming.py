@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.lowlevel import checkpoint
 
+from ohm_subagents._concurrency.faults import kept
+from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
 from ohm_subagents._orchestrator.admission.model_order import configured_model
 from ohm_subagents._orchestrator.admission.plan import backend_of
-from ohm_subagents._plugins.faults import kept
-from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready
+from ohm_subagents._plugins.backends.preparation import not_ready
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -18,7 +19,7 @@ from ohm_subagents.contract.result import Err, Result
 
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.context import AdmissionContext
-    from ohm_subagents._plugins.pool import BackendPool
+    from ohm_subagents._plugins.backends.pool import BackendPool
     from ohm_subagents.contract.profile import Profile
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._plugins.interfaces import BackendSpec, Capability
+from ohm_subagents._plugins.backends.interface import BackendSpec, Capability
 from ohm_subagents._shell.command import locate_command
 from ohm_subagents._shell.dialect import Invocation
 from ohm_subagents._shell.environment import child_environment
@@ -22,7 +22,7 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
-    from ohm_subagents._plugins.interfaces import Backend, RunOutput, RunRequest, Sink
+    from ohm_subagents._plugins.backends.interface import Backend, RunOutput, RunRequest, Sink
     from ohm_subagents._shell.dialect import Dialect, Ended, Reader
     from ohm_subagents._shell.process import Child
     from ohm_subagents.contract.errors import OhmError

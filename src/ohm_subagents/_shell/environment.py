@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ohm_subagents._plugins.interfaces import RunRequest
+    from ohm_subagents._plugins.backends.interface import RunRequest
 
 CONFIG_DIRECTORIES: Final = ("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
 """What says where our configuration is; the first that is set."""

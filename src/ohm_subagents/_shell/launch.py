@@ -12,8 +12,8 @@ from typing import Final
 import anyio
 from anyio.abc import Process
 
-from ohm_subagents._plugins.event_loop import on_asyncio
-from ohm_subagents._plugins.interpreter import has_interpreter
+from ohm_subagents._concurrency.event_loop import on_asyncio
+from ohm_subagents._isolation.interpreter import has_interpreter
 from ohm_subagents._shell.inheritance import launched, masks_signals
 from ohm_subagents._shell.pipes import Inlet, Outlet
 from ohm_subagents.contract.errors import ErrorCode, OhmError

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from ohm_subagents._plugins.interfaces import Options
+from ohm_subagents._plugins.backends.interface import Options
 
 Command = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
 

@@ -10,7 +10,7 @@ from typing import Final, Self
 import anyio
 from anyio.abc import Process
 
-from ohm_subagents._plugins.interpreter import has_interpreter, loader_environment
+from ohm_subagents._isolation.interpreter import has_interpreter, loader_environment
 from ohm_subagents._shell.inheritance import with_default_signals
 
 _SCRIPT: Final = Path(__file__).with_name("orphans.py")

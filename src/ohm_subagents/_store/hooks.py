@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.hookspecs import hookimpl
+from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._plugins.stores import StoreSpec
 from ohm_subagents._store.memory import MemoryStore, open_memory
 from ohm_subagents.contract.diagnostics import Diagnostic

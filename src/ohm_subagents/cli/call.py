@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents import Ohm
-    from ohm_subagents._plugins.suites import ToolResult
+    from ohm_subagents._plugins.suites.interface import ToolResult
 
 
 async def call(tool: str, arguments: str, *, cwd: Path, config: Path | None, as_json: bool) -> int:

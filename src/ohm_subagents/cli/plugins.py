@@ -9,7 +9,7 @@ from ohm_subagents._terminal.terminal import print_text
 
 if TYPE_CHECKING:
     from ohm_subagents import Ohm
-    from ohm_subagents._plugins.host import PluginInfo
+    from ohm_subagents._plugins.host.host import PluginInfo
     from ohm_subagents.config import LoadedConfig
 
 

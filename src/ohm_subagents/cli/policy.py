@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.suites import named_tools
+from ohm_subagents._plugins.suites.interface import named_tools
 from ohm_subagents._terminal.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
 from ohm_subagents._terminal.terminal import print_text
 from ohm_subagents.config import is_hidden, resolve_tools, standing

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_subagents import Ohm
-    from ohm_subagents._plugins.host import PluginHost
-    from ohm_subagents._surfaces.mounting import Mounted
+    from ohm_subagents._plugins.host.host import PluginHost
+    from ohm_subagents._tools.mounting import Mounted
     from ohm_subagents.config import LoadedConfig
 
 _HEAD: Final = ("tool", "suite", "plugin", "")

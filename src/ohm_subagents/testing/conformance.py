@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 import pytest
 
-from ohm_subagents._plugins.interfaces import BackendSpec, Capability, Exchange, Options
+from ohm_subagents._plugins.backends.interface import BackendSpec, Capability, Exchange, Options
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import Checkpointed, TextDelta, ToolEnded, ToolStarted, UsageAdded
 from ohm_subagents.contract.result import Err
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.interfaces import Backend
+    from ohm_subagents._plugins.backends.interface import Backend
     from ohm_subagents.testing.trial import Heard
 
 Value = TypeVar("Value")

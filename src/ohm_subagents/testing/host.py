@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.embedding import Host
+from ohm_subagents._plugins.suites.embedding import Host
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from ohm_subagents._plugins.embedding import WidgetPlacement
-    from ohm_subagents._plugins.suites import JsonObject
+    from ohm_subagents._plugins.suites.embedding import WidgetPlacement
+    from ohm_subagents._plugins.suites.interface import JsonObject
 
 
 class MemoryHost(Host):

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from ohm_subagents._plugins.hookspecs import hookimpl
+from ohm_subagents._plugins.hooks.specs import hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ohm_subagents._plugins.observer import Observer
+    from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.task import Task
 

@@ -11,7 +11,7 @@ from ohm_subagents.contract.result import Err
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from ohm_subagents._plugins.gate import Grant, RequestNeed
+    from ohm_subagents._plugins.backends.gate import Grant, RequestNeed
     from ohm_subagents.contract.result import Result
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ohm_subagents._plugins.interfaces import RunOutput
+from ohm_subagents._plugins.backends.interface import RunOutput
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import RunEvent, TextDelta
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.testing.scenarios import request_for
 
 if TYPE_CHECKING:
-    from ohm_subagents._plugins.interfaces import Backend, RunRequest
+    from ohm_subagents._plugins.backends.interface import Backend, RunRequest
     from ohm_subagents.testing.scenarios import Scenarios
 
 Heard: TypeAlias = tuple[str, str, list[str]]

@@ -7,7 +7,7 @@ import pytest
 from model_server import Call, ModelServer, Reply, Request, Say, Stall, Status
 from subagent_runs import ENV, EventLog, acme, answer, error, offering, request
 
-from ohm_subagents._plugins.interfaces import BackendSpec
+from ohm_subagents._plugins.backends.interface import BackendSpec
 from ohm_subagents.backends.in_process.options import InProcessOptions
 from ohm_subagents.backends.in_process.providers import custom_model_specs
 from ohm_subagents.backends.in_process.search.model import search_model_spec

@@ -10,9 +10,9 @@ from model_server import Call, Drop, Gate, ModelServer, Reply, Say, Stall, Statu
 from pydantic_ai.models.test import TestModel
 from subagent_runs import ENV, EventLog, acme, answer, child_tool, error, offering, opened, request
 
-from ohm_subagents._plugins.gate import Grant
-from ohm_subagents._plugins.interfaces import ModelSpec
-from ohm_subagents._plugins.suites import ToolResult
+from ohm_subagents._plugins.backends.gate import Grant
+from ohm_subagents._plugins.backends.interface import ModelSpec
+from ohm_subagents._plugins.suites.interface import ToolResult
 from ohm_subagents.backends.in_process.options import InProcessOptions
 from ohm_subagents.backends.in_process.spec import interactive_sdk_spec
 from ohm_subagents.contract import Checkpointed, Err, ErrorCode, ModelPattern, OhmError, Ok, ToolEnded, UsageAdded

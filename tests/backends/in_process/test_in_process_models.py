@@ -10,7 +10,7 @@ from model_server import ModelServer, Say
 from pydantic import ValidationError
 from subagent_runs import PROFILE, EventLog, acme, answer, error, offering, opened, request
 
-from ohm_subagents._plugins.installation import install_command
+from ohm_subagents._plugins.host.installation import install_command
 from ohm_subagents.backends.in_process.model_facts import model_diagnostics
 from ohm_subagents.backends.in_process.models import ModelBook
 from ohm_subagents.backends.in_process.options import InProcessOptions

@@ -9,7 +9,7 @@ from model_script import PATIENCE_S
 from pydantic_ai.models.test import TestModel
 from subagent_runs import EventLog, error, offering, request
 
-from ohm_subagents._plugins.interfaces import ModelSpec
+from ohm_subagents._plugins.backends.interface import ModelSpec
 from ohm_subagents.backends.in_process.models import ModelBook
 from ohm_subagents.backends.in_process.options import InProcessOptions
 from ohm_subagents.backends.in_process.spec import interactive_sdk_spec

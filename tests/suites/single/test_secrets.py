@@ -13,7 +13,7 @@ from acting import ActingBackend
 from model_server import Call, ModelServer, Say
 
 from ohm_subagents import Err, Ohm
-from ohm_subagents._surfaces.redacting import RedactingHost
+from ohm_subagents._tools.redacting import RedactingHost
 from ohm_subagents._views import redaction
 from ohm_subagents._views.secret_forms import without_secrets
 from ohm_subagents.contract import (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.interfaces import Capability
+from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.json_schema import schema_fault
 
 if TYPE_CHECKING:
-    from ohm_subagents._plugins.interfaces import BackendSpec
+    from ohm_subagents._plugins.backends.interface import BackendSpec
     from ohm_subagents.contract.profile import Profile
 
 

@@ -11,7 +11,7 @@ from ohm_subagents._orchestrator.admission.answer import unsupported
 from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.admission.model_order import named_model
-from ohm_subagents._plugins.interfaces import Capability, RunSpec
+from ohm_subagents._plugins.backends.interface import Capability, RunSpec
 from ohm_subagents._policy.permissions import decide
 from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.commands import StartItem, unusable_cwd

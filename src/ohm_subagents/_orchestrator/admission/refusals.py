@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from ohm_subagents._plugins.profile_source import ProfileSource
+    from ohm_subagents._plugins.suites.profile_source import ProfileSource
     from ohm_subagents.contract.ids import SessionId, TaskId
     from ohm_subagents.contract.task import Task
 

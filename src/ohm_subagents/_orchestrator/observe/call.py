@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.abort import wait_or_abort
+from ohm_subagents._concurrency.abort import wait_or_abort
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     import anyio
 
-    from ohm_subagents._plugins.observer import Observer
-    from ohm_subagents._plugins.suites import Progress
+    from ohm_subagents._plugins.suites.interface import Progress
+    from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.replies import Reply
     from ohm_subagents.contract.task import Task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ohm_subagents._plugins.faults import described
+from ohm_subagents._concurrency.faults import described
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.text import encodable
 

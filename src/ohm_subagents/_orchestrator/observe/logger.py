@@ -6,7 +6,7 @@ import logging
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from ohm_subagents._plugins.hookspecs import PROJECT
+from ohm_subagents._plugins.hooks.specs import PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

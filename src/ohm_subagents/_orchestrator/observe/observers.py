@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.observe.host_faults import HostFaults
     from ohm_subagents._orchestrator.observe.logger import Logger
-    from ohm_subagents._plugins.observer import Observer
+    from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.task import Task
 

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
+from ohm_subagents._concurrency.faults import cry, kept, stop_in
+from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
 from ohm_subagents._orchestrator.call_context import CallContext, current_context
 from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted
 from ohm_subagents._orchestrator.observe.tracing import span
 from ohm_subagents._orchestrator.run.guard import RunGuard
 from ohm_subagents._orchestrator.run.intake import MisfitError, answered, bounded
 from ohm_subagents._orchestrator.run.sink import RunSink
-from ohm_subagents._plugins.faults import cry, kept, stop_in
-from ohm_subagents._plugins.finalization import finalize_tool
-from ohm_subagents._plugins.interfaces import Exchange, RunOutput, RunRequest, RunSpec
-from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready
-from ohm_subagents._plugins.restraint import restrained
+from ohm_subagents._plugins.backends.interface import Exchange, RunOutput, RunRequest, RunSpec
+from ohm_subagents._plugins.backends.preparation import not_ready
+from ohm_subagents._plugins.suites.finalization import finalize_tool
+from ohm_subagents._plugins.suites.restraint import restrained
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Cancelled, DiagnosticRaised, Failed, RunStarted, Succeeded, TextDelta
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.run.live import LiveTask
     from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._orchestrator.run.timers import Timers
-    from ohm_subagents._plugins.pool import BackendPool, Lease, Opened
-    from ohm_subagents._plugins.suites import Tool, ToolCall, ToolResult
+    from ohm_subagents._plugins.backends.pool import BackendPool, Lease, Opened
+    from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
     from ohm_subagents.contract.events import Outcome
     from ohm_subagents.contract.ids import SessionId
 

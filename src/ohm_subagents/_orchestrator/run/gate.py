@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ohm_subagents._orchestrator.ledger import BudgetExceeded, Reservation
-from ohm_subagents._plugins.gate import Grant
+from ohm_subagents._plugins.backends.gate import Grant
 from ohm_subagents.contract.events import GuardTripped, RequestHeld
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.ledger import Ledger
     from ohm_subagents._orchestrator.run.task_record import TaskRecord
     from ohm_subagents._orchestrator.run.throttle import Throttle
-    from ohm_subagents._plugins.gate import RequestNeed
+    from ohm_subagents._plugins.backends.gate import RequestNeed
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.usage import Usage
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ohm_subagents._concurrency.leavable_group import GRACE_S
+from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
 from ohm_subagents._orchestrator.run.deadlines import Deadlines
 from ohm_subagents._orchestrator.run.gate import RequestGate
 from ohm_subagents._orchestrator.run.loops import LoopWatch, Trip
-from ohm_subagents._plugins.leavable import GRACE_S
-from ohm_subagents._plugins.preparation import READY_WITHIN_S, not_ready
+from ohm_subagents._plugins.backends.preparation import not_ready
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import (
     AgentEnded,

@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import partial
 from typing import Any, Final, NamedTuple, NoReturn, TypeVar, get_args
 
-from ohm_subagents._plugins.interfaces import RunOutput
+from ohm_subagents._plugins.backends.interface import RunOutput
 from ohm_subagents.contract.diagnostics import Diagnostic, Severity
 from ohm_subagents.contract.errors import Category, OhmError, as_declared
 from ohm_subagents.contract.events import (

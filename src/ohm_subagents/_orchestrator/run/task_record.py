@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.observe.observers import Observers
     from ohm_subagents._orchestrator.run.redaction import EventRedactor
-    from ohm_subagents._plugins.interfaces import RunOutput
+    from ohm_subagents._plugins.backends.interface import RunOutput
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents.contract.events import Event, Outcome
     from ohm_subagents.contract.ids import Clock

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
-from ohm_subagents._plugins.event_loop import loop_clock
+from ohm_subagents._concurrency.event_loop import loop_clock
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup

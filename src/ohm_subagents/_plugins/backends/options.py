@@ -1,0 +1,80 @@
+"""Options of a backend, as ohm.json gives them, checked by the schema of the backend."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic_core import ErrorDetails
+
+    from ohm_subagents._plugins.backends.interface import BackendSpec, Options
+    from ohm_subagents._plugins.suites.interface import JsonObject
+
+_CLOSE: Final = 0.75
+_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+        **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "an object"),
+        **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
+        "string_type": "a string",
+    }
+)
+
+
+def validated(spec: BackendSpec, options: Mapping[str, JsonObject]) -> Result[Options, OhmError]:
+    """Return the options of `spec`; the error `backend_options_invalid` says what is wrong, and never the value.
+
+    Options may hold a secret, and the text is read by a model.
+    """
+    try:
+        return Ok(spec.options.model_validate(options.get(spec.id, {})))
+    except ValidationError as invalid:
+        first = invalid.errors(include_url=False, include_input=False)[0]
+    known = ", ".join(sorted(field.alias or name for name, field in spec.options.model_fields.items())) or "none"
+    return Err(
+        OhmError(
+            code=ErrorCode.BACKEND_OPTIONS_INVALID,
+            message=_fact(spec, first),
+            advice=f"Its options: {known}. Correct subagents.backends.{spec.id} in ohm.json.",
+        )
+    )
+
+
+def _fact(spec: BackendSpec, error: ErrorDetails) -> str:
+    key = ".".join(str(part) for part in ("subagents", "backends", spec.id, *error["loc"]))
+    match error:
+        case {"type": "missing"}:
+            return f"'{key}' is missing."
+        case {"type": "extra_forbidden"}:
+            return f"'{key}' is not an option of backend '{spec.id}'.{_guess(spec, error)}"
+        case {"type": "too_short", "ctx": {"min_length": 1}}:
+            return f"'{key}' must have at least one entry."
+        case {"type": "string_too_short", "ctx": {"min_length": 1}}:
+            return f"'{key}' must be a non-empty string."
+        case {"type": "greater_than_equal", "ctx": {"ge": least}}:
+            return f"'{key}' must be at least {least}."
+        case {"type": "literal_error", "ctx": {"expected": expected}}:
+            return f"'{key}' must be one of {expected}."
+        case {"type": type_} if type_ in _WORDS:
+            return f"'{key}' must be {_WORDS[type_]}."
+        case _:
+            return f"'{key}' is not valid: {error['msg']}."
+
+
+def _guess(spec: BackendSpec, error: ErrorDetails) -> str:
+    """Return `Did you mean …?` for a misspelt option, or nothing."""
+    known = [field.alias or name for name, field in spec.options.model_fields.items()]
+    match get_close_matches(str(error["loc"][-1]), known, n=1, cutoff=_CLOSE):
+        case [name]:
+            return f" Did you mean '{name}'?"
+        case _:
+            return ""

@@ -1,0 +1,104 @@
+"""Warnings about settings of an agent profile that a backend does not support."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
+from ohm_subagents.contract.events import DiagnosticRaised
+from ohm_subagents.contract.finalization import FINALIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ohm_subagents._plugins.backends.interface import RunOutput, RunRequest, Sink
+    from ohm_subagents._plugins.backends.preparation import PreparingBackend
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.result import Result
+
+
+class WithoutAgentOptions:
+    """Runs a backend that does not know `Profile.agent`: adds the appended prompt, and warns of all other settings."""
+
+    def __init__(self, backend: PreparingBackend, backend_id: str) -> None:
+        self._backend = backend
+        self._id = backend_id
+
+    async def prepare(self, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
+        return await self._backend.prepare(profile, model)
+
+    async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        agent = request.profile.agent
+        if agent is not None:
+            for event in unsupported_options(request, (*_beyond_the_request(request),), backend_id=self._id):
+                sink.emit(event)
+            text = full_instructions(request.instructions, agent.appended_prompt)
+            request = replace(request, spec=replace(request.spec, instructions=text))
+        return await self._backend.run(request, sink)
+
+
+def full_instructions(prompt: str, appended: str) -> str:
+    """Return the system prompt, and below it what is appended."""
+    return "\n\n".join(text for text in (prompt, appended) if text)
+
+
+def unsupported_options(request: RunRequest, fields: Iterable[str], *, backend_id: str) -> Iterable[DiagnosticRaised]:
+    """Warn of the fields of a profile that a backend does not support, if there are any."""
+    names = ", ".join(fields)
+    if names:
+        said = f'Backend "{backend_id}" does not look at these fields of profile "{request.profile.name}": {names}.'
+        yield DiagnosticRaised(diagnostic=Diagnostic(subject="profile", message=said))
+
+
+def missing_tools(missing: Sequence[str], request: RunRequest, what: str) -> Diagnostic:
+    """Return the warning that a subagent lacks these tools; `what` says why. `TOOLLESS` if it has no other."""
+    if has_another_tool(missing, request):
+        return Diagnostic(subject="tools", message=f"{what}; the subagent works without it.")
+    return Diagnostic(subject=TOOLLESS, message=f"{what}; the subagent works without any tool.")
+
+
+def has_another_tool(missing: Sequence[str], request: RunRequest) -> bool:
+    """Return True if the subagent has a tool beside these, and beside that by which it hands in its answer."""
+    return any(tool not in (*missing, FINALIZE) for tool in request.tools)
+
+
+def agent_fields(profile: Profile) -> Iterator[str]:
+    """Yield the settings of an agent profile, by the names of its file."""
+    yield from ("system prompt",) if profile.prompt else ()
+    yield from ("tools",) if profile.tools.allowed is not None or profile.tools.denied else ()
+    yield from ("appendSystemPrompt",) if profile.agent is not None and profile.agent.appended_prompt else ()
+    yield from _of_its_model(profile)
+    yield from _of_its_agent(profile)
+
+
+def _beyond_the_request(request: RunRequest) -> Iterator[str]:
+    """Yield the settings that no other field of a `RunRequest` holds."""
+    if request.model is None:
+        yield from _of_its_model(request.profile)
+    yield from _of_its_agent(request.profile)
+
+
+def _of_its_model(profile: Profile) -> Iterator[str]:
+    agent = profile.agent
+    if agent is not None:
+        named = {"provider": agent.provider, "model": agent.model, "thinkingLevel": agent.thinking}
+        yield from (name for name, value in named.items() if value)
+
+
+def _of_its_agent(profile: Profile) -> Iterator[str]:
+    agent = profile.agent
+    if agent is None:
+        return
+    rest = {
+        "apiKey": agent.api_key,
+        "noExtensions": agent.no_extensions,
+        "extensions": agent.extensions,
+        "noSkills": agent.no_skills,
+        "suggestedSkills": agent.skill_paths,
+        "noContextFiles": agent.no_context_files,
+        "extraArgs": agent.extra_args,
+    }
+    yield from (name for name, value in rest.items() if value)

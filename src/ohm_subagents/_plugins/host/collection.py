@@ -1,0 +1,266 @@
+"""Collection: what the registered plugins offer, asked one plugin at a time, and what went wrong on the way."""
+
+from __future__ import annotations
+
+import logging
+import reprlib
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar, cast, get_args
+
+from ohm_subagents._concurrency.faults import described
+from ohm_subagents._plugins.backends.interface import BackendSpec, ModelSpec, ToolRowRequest
+from ohm_subagents._plugins.hooks.specs import PROJECT
+from ohm_subagents._plugins.stores import StoreSpec
+from ohm_subagents._plugins.suites.interface import ToolSuiteSpec
+from ohm_subagents._plugins.suites.profile_source import ProfileSource
+from ohm_subagents.contract.diagnostics import Diagnostic, Severity
+from ohm_subagents.contract.policy import Decision, PermissionRequest, Verdict
+from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    import pluggy
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.backends.context import BackendContext
+    from ohm_subagents._plugins.suites.observer import Observer
+    from ohm_subagents.contract.ids import Clock
+    from ohm_subagents.contract.place import Place
+
+logger = logging.getLogger(PROJECT)
+T = TypeVar("T")
+VERDICTS: Final = get_args(Verdict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kind(Generic[T]):
+    """Something that plugins offer under a key which only one of them can have."""
+
+    hook: str
+    noun: str
+    type: type[T]
+    key: Callable[[T], str]
+
+    def read(self, results: Iterable[object]) -> Result[list[T], str]:
+        return _items(results, self._accepts, f"a {self.type.__name__} with a name")
+
+    def _accepts(self, item: object) -> TypeGuard[T]:
+        return isinstance(item, self.type) and bool(self.key(item).strip())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Offers(Generic[T]):
+    """The parts that plugins offer, by key, and the plugin of each."""
+
+    items: Mapping[str, T]
+    owners: Mapping[str, str]
+
+
+def _profile_key(profile: Profile) -> str:
+    """Return the id; of a suite's profiles, each file counts, since the catalogue lets a later one override."""
+    return f"{profile.id} of {profile.source}" if profile.suite else profile.id
+
+
+BACKENDS: Final[_Kind[BackendSpec]] = _Kind(
+    hook="ohm_backends", noun="backend", type=BackendSpec, key=lambda spec: spec.id
+)
+MODELS: Final = _Kind(hook="ohm_models", noun="model provider", type=ModelSpec, key=lambda spec: spec.provider)
+STORES: Final = _Kind(hook="ohm_stores", noun="store", type=StoreSpec, key=lambda spec: spec.id)
+PROFILES: Final = _Kind(hook="ohm_profiles", noun="profile", type=Profile, key=_profile_key)
+SOURCES: Final = _Kind(
+    hook="ohm_profile_sources", noun="profile source", type=ProfileSource, key=lambda source: source.suite
+)
+SUITES: Final = _Kind(hook="ohm_tool_suites", noun="tool suite", type=ToolSuiteSpec, key=lambda spec: spec.name)
+
+
+class Collection:
+    """Each property is collected when first asked for and then kept; the first owner of a key keeps it."""
+
+    def __init__(self, manager: pluggy.PluginManager, context: BackendContext) -> None:
+        self._manager = manager
+        self._context = context
+        self._problems: dict[tuple[str, str, str], Diagnostic] = {}
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The faults of plugins so far: one for each plugin and hook, and one for each key that was taken."""
+        return tuple(self._problems.values())
+
+    @cached_property
+    def backends(self) -> Mapping[str, BackendSpec]:
+        return self._keyed(BACKENDS, self._surroundings).items
+
+    @cached_property
+    def models(self) -> Mapping[str, ModelSpec]:
+        return self._keyed(MODELS, self._surroundings).items
+
+    def _surroundings(self) -> Mapping[str, object]:
+        return {"context": self._context}
+
+    @cached_property
+    def stores(self) -> Mapping[str, StoreSpec]:
+        return self._keyed(STORES, dict).items
+
+    @cached_property
+    def tool_suites(self) -> Mapping[str, ToolSuiteSpec]:
+        return self._suites.items
+
+    @cached_property
+    def _suites(self) -> _Offers[ToolSuiteSpec]:
+        return self._keyed(SUITES, dict)
+
+    def suite_owner(self, name: str) -> str:
+        """The plugin that offers a suite which there is."""
+        return self._suites.owners[name]
+
+    @cached_property
+    def observers(self) -> tuple[Observer, ...]:
+        hook = "ohm_observers"
+        offered: list[Observer] = []
+        for owner in self._owners(hook):
+            offered += self._ask(hook, owner, _observers).unwrap_or([])
+        return tuple(offered)
+
+    def profiles(self, config: Mapping[str, JsonValue], place: Place) -> tuple[Profile, ...]:
+        self._problems = {key: problem for key, problem in self._problems.items() if key[0] != PROFILES.hook}
+        written = dict(config)
+        offers = self._keyed(PROFILES, lambda: {"config": MappingProxyType(deepcopy(written)), "place": place})
+        return tuple(offers.items.values())
+
+    def profile_sources(
+        self, place: Place, clock: Clock, parent_tools: Callable[[], tuple[str, ...]]
+    ) -> Mapping[str, ProfileSource]:
+        given = {"place": place, "clock": clock, "parent_tools": parent_tools}
+        return self._keyed(SOURCES, lambda: given).items
+
+    def checks(self, place: Place, suites: Mapping[str, Mapping[str, JsonValue]]) -> tuple[Diagnostic, ...]:
+        hook = "ohm_checks"
+        answers = (self._ask(hook, owner, _checks, place=place, suites=suites) for owner in self._owners(hook))
+        return tuple(chain.from_iterable(answer.unwrap_or([]) for answer in answers))
+
+    def secrets(self, place: Place) -> tuple[str, ...]:
+        hook = "ohm_secrets"
+        answers = (self._ask(hook, owner, _secrets, place=place).unwrap_or([]) for owner in self._owners(hook))
+        return tuple(chain.from_iterable(answers))
+
+    def permission(self, request: PermissionRequest) -> tuple[Decision, ...]:
+        hook = "ohm_permission"
+        decisions: list[Decision] = []
+        for owner in self._deciders:
+            match self._ask(hook, owner, _decisions, request=request):
+                case Ok(given):
+                    decisions += given
+                case Err(reason):
+                    decisions.append(Decision(verdict="deny", source=owner, reason=f"The plugin {reason}."))
+        return tuple(decisions)
+
+    @cached_property
+    def _deciders(self) -> tuple[str, ...]:
+        return self._owners("ohm_permission")
+
+    def tool_row(self, call: ToolRowRequest) -> str | None:
+        hook = "ohm_tool_row"
+        for owner in self._owners(hook):
+            row = self._ask(hook, owner, _row, call=call).unwrap_or(None)
+            if row is not None:
+                return row
+        return None
+
+    def _keyed(self, kind: _Kind[T], arguments: Callable[[], Mapping[str, object]]) -> _Offers[T]:
+        """Offers by key. `arguments` are made for each plugin, so that none can change what the next one reads."""
+        offered: dict[str, T] = {}
+        owners: dict[str, str] = {}
+        for owner in self._owners(kind.hook):
+            for item in self._ask(kind.hook, owner, kind.read, **arguments()).unwrap_or([]):
+                key = kind.key(item)
+                if key in offered:
+                    fact = f"offers the {kind.noun} {key!r}, which plugin {owners[key]!r} has."
+                    self._note(kind.hook, owner, f"{fact} The first one is used.", key=key)
+                else:
+                    offered[key], owners[key] = item, owner
+        return _Offers(items=MappingProxyType(offered), owners=owners)
+
+    def _owners(self, hook: str) -> tuple[str, ...]:
+        """The plugins with this hook, in order of registration: none can ask for another place."""
+        return tuple(dict.fromkeys(one.plugin_name for one in self._caller(hook).get_hookimpls()))
+
+    def _caller(self, hook: str) -> pluggy.HookCaller:
+        return cast("pluggy.HookCaller", getattr(self._manager.hook, hook))
+
+    def _ask(self, hook: str, owner: str, read: Callable[[Any], Result[T, str]], **arguments: object) -> Result[T, str]:
+        """One plugin's answer as `read` understands it, or in a few words what is wrong with it, which is noted."""
+        others = [one.plugin for one in self._caller(hook).get_hookimpls() if one.plugin_name != owner]
+        alone = self._manager.subset_hook_caller(hook, remove_plugins=others)
+        try:
+            answer = read(alone(**arguments))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a plugin that raises costs its own features, and is logged once
+            if (hook, owner, "") not in self._problems:
+                logger.warning("Plugin %r raised in %s.", owner, hook, exc_info=True)
+            answer = Err(f"raised {described(error)}")
+        if isinstance(answer, Err):
+            so = "it counts as deny" if hook == "ohm_permission" else "what it offers there is not used"
+            self._note(hook, owner, f"failed in {hook}: it {answer.err_value}; {so}.")
+        return answer
+
+    def _note(self, hook: str, owner: str, fact: str, *, key: str = "") -> None:
+        severity: Severity = "warning" if key else "error"
+        diagnostic = Diagnostic(subject=owner, message=f"Plugin {owner!r} {fact}", severity=severity)
+        self._problems.setdefault((hook, owner, key), diagnostic)
+
+
+def _items(results: Iterable[object], accepts: Callable[[object], TypeGuard[T]], what: str) -> Result[list[T], str]:
+    """Everything that a plugin's implementations of a hook give, or nothing if one of them gives something else."""
+    items: list[T] = []
+    for result in results:
+        if not isinstance(result, Iterable):
+            return Err(f"gave {reprlib.repr(result)}, which is not an iterable")
+        for item in cast("Iterable[object]", result):  # a generator of the plugin runs here
+            if not accepts(item):
+                return Err(f"gave {reprlib.repr(item)}, which is not {what}")
+            items.append(item)
+    return Ok(items)
+
+
+def _observers(results: Iterable[object]) -> Result[list[Observer], str]:
+    return _items(results, _is_observer, "an object with notify(task, event)")
+
+
+def _is_observer(item: object) -> TypeGuard[Observer]:
+    return not isinstance(item, type) and callable(getattr(item, "notify", None))
+
+
+def _checks(results: Iterable[object]) -> Result[list[Diagnostic], str]:
+    return _items(results, _is_diagnostic, "a Diagnostic")
+
+
+def _secrets(results: Iterable[object]) -> Result[list[str], str]:
+    return _items(results, _is_text, "a text")
+
+
+def _is_text(item: object) -> TypeGuard[str]:
+    return isinstance(item, str)
+
+
+def _is_diagnostic(item: object) -> TypeGuard[Diagnostic]:
+    return isinstance(item, Diagnostic)
+
+
+def _decisions(results: Iterable[object]) -> Result[list[Decision], str]:
+    return _items([results], _is_decision, "a Decision to allow or to deny")
+
+
+def _is_decision(item: object) -> TypeGuard[Decision]:
+    return isinstance(item, Decision) and item.verdict in VERDICTS
+
+
+def _row(result: object) -> Result[str | None, str]:
+    if result is None or isinstance(result, str):
+        return Ok(result)
+    return Err(f"gave {reprlib.repr(result)}, which is not a text")

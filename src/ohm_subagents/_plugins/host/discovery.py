@@ -1,0 +1,226 @@
+"""Discovery: what is installed under the entry-point group, imported as far as the two lists allow."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from dataclasses import dataclass, replace
+from importlib import metadata
+from operator import is_
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._concurrency.faults import described
+from ohm_subagents._plugins.hooks.specs import PROJECT
+from ohm_subagents.contract.diagnostics import Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LOAD_VARIABLE: Final = "OHM_SUBAGENTS_LOAD_PLUGINS"
+BLOCK_VARIABLE: Final = "OHM_SUBAGENTS_BLOCK_PLUGINS"
+DISTRIBUTION: Final = "ohm-subagents"
+WITHOUT_ITSELF: Final = (
+    "The installed metadata of ohm-subagents names none of its own plugins, so there is no backend and no tool. "
+    "Install it again, in a clone with `uv sync --all-packages`; a frozen program has to copy its metadata."
+)
+logger = logging.getLogger(PROJECT)
+logger.addHandler(logging.NullHandler())  # silent until the host program listens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installed:
+    """An entry point: its name is the plugin's name."""
+
+    name: str
+    distribution: str
+    version: str
+
+    def __str__(self) -> str:
+        """Return the plugin as messages name it: its name, distribution and version."""
+        return f"Plugin {self.name!r} of {self.distribution} {self.version}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """A plugin, imported and not yet registered."""
+
+    installed: Installed
+    plugin: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocked:
+    """A plugin that one of the lists leaves out; it was not imported."""
+
+    installed: Installed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """A plugin that could not be had."""
+
+    installed: Installed
+    diagnostic: Diagnostic
+
+
+Found = Imported | Blocked | Broken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovery:
+    """The entry points of the group of other distributions, by distribution and name, and what is wrong beside them."""
+
+    found: tuple[Found, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def discover(*, load: str | None = None, block: str | None = None) -> Discovery:
+    """Import the installed plugins that the lists leave; never raises for a broken one.
+
+    `load` and `block` are the values of the two variables: names of entry points, separated by commas. `load=None` (not
+    set) is every plugin, an empty value or `none` is no plugin at all; in `block` all three leave nothing out. Block
+    wins. If two distributions use one name, the first by distribution name has it and the other is a diagnostic.
+    """
+    allowed, denied = _names(load), _names(block) or frozenset[str]()
+    scan = _scan()
+    found = _found((one for one in scan.entry_points if one[0].distribution != DISTRIBUTION), allowed, denied)
+    known = {installed.name for installed, _ in scan.entry_points}
+    diagnostics = [
+        *scan.diagnostics,
+        *_unknown_names(LOAD_VARIABLE, allowed or frozenset(), known),
+        *_unknown_names(BLOCK_VARIABLE, denied, known),
+    ]
+    return Discovery(found=found, diagnostics=tuple(diagnostics))
+
+
+def own_plugins(block: str | None = None) -> tuple[Found, ...]:
+    """Import the plugins that this distribution brings itself, but those that `block` names.
+
+    They are found as anybody's are, and come before all others. Empty where its metadata is not installed.
+    """
+    ours = (one for one in _scan().entry_points if one[0].distribution == DISTRIBUTION)
+    return _found(ours, None, _names(block) or frozenset())
+
+
+def _found(
+    entry_points: Iterable[tuple[Installed, metadata.EntryPoint]],
+    allowed: frozenset[str] | None,
+    denied: frozenset[str],
+) -> tuple[Found, ...]:
+    owners: dict[str, Installed] = {}
+    found: list[Found] = []
+    for installed, entry_point in entry_points:
+        if installed.name in denied or (allowed is not None and installed.name not in allowed):
+            found.append(Blocked(installed=installed))
+        elif (owner := owners.setdefault(installed.name, installed)) is not installed:
+            found.append(_broken(installed, f"uses a name that {owner.distribution} has.", "Uninstall one of them."))
+        else:
+            found.append(_imported(installed, entry_point))
+    return tuple(found)
+
+
+def leave_out(name: str) -> str:
+    """Return the advice about a broken plugin: repair it, or block it."""
+    return f"Repair it, or set {BLOCK_VARIABLE}={name} to leave it out."
+
+
+def _names(listed: str | None) -> frozenset[str] | None:
+    if listed is None:
+        return None
+    return frozenset(name for part in listed.split(",") if (name := part.strip()) and name.lower() != "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scan:
+    """All entry points of the group, as the finders and folders of one moment have them.
+
+    Reading the metadata of a hundred distributions takes longer than all the rest of opening an `Ohm`, so a scan is
+    kept for as long as these are the same. An installation changes the time of its folder.
+    """
+
+    finders: tuple[object, ...]
+    folders: tuple[tuple[str, int], ...]
+    entry_points: tuple[tuple[Installed, metadata.EntryPoint], ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def is_of(self, other: _Scan) -> bool:
+        """Compare the places; finders are told apart by identity, for not all can be compared."""
+        same = len(self.finders) == len(other.finders) and all(map(is_, self.finders, other.finders))
+        return same and self.folders == other.folders
+
+
+_latest: list[_Scan] = []
+
+
+def _scan() -> _Scan:
+    """The latest scan, if it still holds, or a new one; one that met unreadable metadata is made again."""
+    asked = _Scan(finders=tuple(sys.meta_path), folders=tuple((place, _changed_ns(place)) for place in sys.path))
+    if _latest and _latest[0].is_of(asked):
+        return _latest[0]
+    entry_points, diagnostics = _entry_points()
+    made = replace(asked, entry_points=entry_points, diagnostics=diagnostics)
+    _latest[:] = [] if diagnostics else [made]
+    return made
+
+
+def _changed_ns(place: str) -> int:
+    try:
+        return os.stat(place or ".").st_mtime_ns  # noqa: PTH116  a Path for each place takes longer than all the rest
+    except (OSError, ValueError):
+        return 0
+
+
+def _entry_points() -> tuple[tuple[tuple[Installed, metadata.EntryPoint], ...], tuple[Diagnostic, ...]]:
+    """Each distribution once: the first on the path, as for the import system. Unreadable metadata is passed over."""
+    seen: set[str] = set()
+    found: list[tuple[Installed, metadata.EntryPoint]] = []
+    diagnostics: list[Diagnostic] = []
+    for distribution in metadata.distributions():
+        try:
+            mine = [point for point in distribution.entry_points if point.group == PROJECT]
+            name, version = (distribution.name, distribution.version) if mine else ("", "")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # anybody's metadata: one unreadable file must not cost every plugin
+            logger.warning("Metadata of an installed distribution cannot be read.", exc_info=True)
+            message = f"The metadata of an installed distribution cannot be read: {described(error)}."
+            diagnostics.append(Diagnostic(subject=PROJECT, message=message))
+            continue
+        normalized = re.sub(r"[-_.]+", "-", name).lower()
+        if mine and normalized not in seen:
+            seen.add(normalized)
+            found += ((Installed(name=point.name, distribution=name, version=version), point) for point in mine)
+    return tuple(sorted(found, key=_by_distribution)), tuple(diagnostics)
+
+
+def _by_distribution(entry: tuple[Installed, metadata.EntryPoint]) -> tuple[str, str]:
+    return entry[0].distribution.lower(), entry[0].name
+
+
+def _imported(installed: Installed, entry_point: metadata.EntryPoint) -> Found:
+    try:
+        plugin: object = entry_point.load()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # somebody else's module; it may even call exit()
+        logger.warning("%s could not be imported.", installed, exc_info=True)
+        return _broken(installed, f"could not be imported: {described(error)}.", leave_out(installed.name))
+    return Imported(installed=installed, plugin=plugin)
+
+
+def _broken(installed: Installed, fact: str, advice: str) -> Broken:
+    diagnostic = Diagnostic(subject=installed.name, message=f"{installed} {fact} {advice}", severity="error")
+    return Broken(installed=installed, diagnostic=diagnostic)
+
+
+def _unknown_names(variable: str, listed: frozenset[str], known: set[str]) -> list[Diagnostic]:
+    return [
+        Diagnostic(
+            subject=variable,
+            message=f"{variable} names {name!r}, which is not installed. "
+            f"Installed plugins: {', '.join(sorted(known)) or 'none'}.",
+        )
+        for name in sorted(listed - known)
+    ]

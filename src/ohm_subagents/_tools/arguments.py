@@ -1,0 +1,74 @@
+"""Sentences about wrong arguments of tools and wrong options of suites."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
+
+from ohm_subagents.contract.text import encodable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+    from pydantic_core import ErrorDetails
+
+    from ohm_subagents._plugins.backends.interface import OptionsT
+
+_OWN: Final = "not_"
+"""The prefix of the error types of a suite's own checks, whose message says what is allowed."""
+
+
+def complaint(error: ErrorDetails, *, allowed: Mapping[str, str], otherwise: str = "a text") -> str:
+    """Write `is <value>; allowed: <what>.`, or that it is missing; `allowed` maps types of pydantic errors to texts."""
+    if error["type"] == "missing":
+        return "is missing; it is required."
+    custom = error["msg"] if error["type"].startswith(_OWN) else otherwise
+    return f"is {shown(error['input'])}; allowed: {allowed.get(error['type'], custom)}."
+
+
+def unknown_key(key: str) -> str:
+    """Say that a key is unknown."""
+    return f"Ignored unknown key '{key}'."
+
+
+def outdone(key: str, *, by: str) -> str:
+    """Say that another key counts in place of this one."""
+    return f"Ignored '{key}', because '{by}' counts."
+
+
+def shown(value: object) -> str:
+    """Write a value as JSON, cut at 60 characters."""
+    try:
+        text = encodable(json.dumps(value, ensure_ascii=False, default=str))
+    except ValueError:  # a number with more digits than Python writes out
+        return "too long to show"
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def whole(value: object) -> object:
+    """Return a whole number, written as `10` or `10.0`, or None. Raises the error type `not_whole`."""
+    number = int(value) if isinstance(value, float) and value.is_integer() else value
+    if value is None or (isinstance(number, int) and not isinstance(number, bool)):
+        return number
+    raise PydanticCustomError("not_whole", "a whole number")
+
+
+class WrongOptionError(ValueError):
+    """An option is wrong; the message is one sentence."""
+
+
+def suite_options(shape: type[OptionsT], given: Mapping[str, JsonValue], *, suite: str) -> OptionsT:
+    """Validate the options. Raises `WrongOptionError` about the first that is wrong."""
+    try:
+        return shape.model_validate(given)
+    except ValidationError as invalid:
+        first = invalid.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        known = ", ".join(field.alias or name for name, field in shape.model_fields.items())
+        otherwise = first["msg"].removeprefix("Input should be ")
+        wrong = complaint(first, allowed={"extra_forbidden": f"the keys {known}"}, otherwise=otherwise)
+        raise WrongOptionError(f"'suiteOptions.{suite}.{key}' {wrong}".rstrip(".")) from None

@@ -1,0 +1,133 @@
+"""Mount suites: build their tools, each name once."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._concurrency.faults import described
+from ohm_subagents._plugins.hooks.specs import PROJECT
+from ohm_subagents._tools.arguments import WrongOptionError
+from ohm_subagents._tools.redacting import redacting_context, redacting_tool
+from ohm_subagents._tools.tool import failed
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from ohm_subagents._plugins.suites.interface import SuiteContext, Tool, ToolCall, ToolResult, ToolSuiteSpec
+
+
+logger = logging.getLogger(PROJECT)
+PRIMARY: Final = "primary"
+"""The suite whose collisions have a message of their own."""
+SHARED: Final = "subagent"
+"""A name that tools of several suites may have: the later one is called `subagent_<suite>`."""
+
+
+def apart(suite: str) -> str:
+    """Return the name of such a tool beside that of another suite."""
+    return f"{SHARED}_{suite}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mounted:
+    """Tools by name, the suite of each tool, and what could not be mounted."""
+
+    tools: Mapping[str, Tool]
+    suites: Mapping[str, str]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def mount(
+    names: Iterable[str],
+    specs: Mapping[str, ToolSuiteSpec],
+    context: Callable[[str], SuiteContext],
+    *,
+    reserved: Mapping[str, str] | None = None,
+    kept: Mapping[str, str] | None = None,
+    redacted: bool | Sequence[str] = False,
+) -> Mounted:
+    """Build the named suites in order. A tool whose name is taken is left out, with a diagnostic.
+
+    `reserved` maps names that no suite may use to their owners; `kept` maps names to the only suite that may use them,
+    mounted or not. Suites that are `redacted`, all or by name, and those that always redact, let no secret out.
+    """
+    taken = dict(reserved or {})
+    owners = kept or {}
+    tools: dict[str, Tool] = {}
+    suites: dict[str, str] = {}
+    diagnostics: list[Diagnostic] = []
+    for name in dict.fromkeys(names):
+        spec = specs.get(name)
+        if spec is None:
+            diagnostics.append(_unknown(name, specs))
+            continue
+        is_redacted = spec.redacts or redacted is True or (redacted is not False and name in redacted)
+        for built in _built(spec, context(name), diagnostics, is_redacted=is_redacted):
+            tool = _apart(built, name, taken)
+            owner = taken.get(tool.name, owners.get(tool.name, name))
+            if tool.name in taken or owner != name:
+                diagnostics.append(_collision(tool.name, name, owner))
+            else:
+                tools[tool.name], suites[tool.name], taken[tool.name] = tool, name, name
+    return Mounted(tools=tools, suites=suites, diagnostics=tuple(diagnostics))
+
+
+def _apart(tool: Tool, suite: str, taken: Mapping[str, str]) -> Tool:
+    """Return the tool; where another suite's tool has the shared name, with its suite in its own."""
+    if tool.name == SHARED and taken.get(SHARED, suite) != suite:
+        return replace(tool, name=apart(suite))
+    return tool
+
+
+def _built(
+    spec: ToolSuiteSpec, context: SuiteContext, diagnostics: list[Diagnostic], *, is_redacted: bool
+) -> tuple[Tool, ...]:
+    try:
+        if not is_redacted:
+            return tuple(_checking_tool(tool) for tool in spec.build(context))
+        built = spec.build(redacting_context(context))
+        return tuple(redacting_tool(_checking_tool(tool), context.redaction) for tool in built)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:  # plugin collection: a suite that cannot be built costs its own tools
+        logger.exception("Suite %s could not be built.", spec.name)
+        why = f"{exc}".rstrip(".") if isinstance(exc, WrongOptionError) else described(exc)
+        message = f"Tool suite '{spec.name}' could not be built: {why}."
+        diagnostics.append(Diagnostic(subject=spec.name, message=message, severity="error"))
+        return ()
+
+
+def _checking_tool(tool: Tool) -> Tool:
+    """Return the tool with arguments checked before a call; a tool that checks them itself stays as it is."""
+    if tool.checks_arguments:
+        return tool
+
+    async def execute(call: ToolCall) -> ToolResult:
+        from ohm_subagents._isolation.fit import misfit  # noqa: PLC0415  slow, and needed by plugins only
+
+        wrong = misfit(call.arguments, tool.input_schema, name="arguments")
+        if wrong is None:
+            return await tool.execute(call)
+        error = OhmError(code=ErrorCode.INVALID_TOOL_ARGUMENTS, message=f"Tool '{tool.name}' was not called: {wrong}")
+        return failed(tool, error)
+
+    return replace(tool, execute=execute)
+
+
+def _unknown(name: str, specs: Mapping[str, ToolSuiteSpec]) -> Diagnostic:
+    return Diagnostic(
+        subject=name,
+        message=f"No plugin offers the tool suite '{name}'. Available: {', '.join(sorted(specs))}.",
+    )
+
+
+def _collision(tool: str, suite: str, owner: str) -> Diagnostic:
+    if suite == PRIMARY:
+        return Diagnostic(
+            subject=tool, message=f"Skipping primary tool '{tool}' due to naming collision with reserved tool namespace"
+        )
+    return Diagnostic(subject=tool, message=f"Skipped tool '{tool}' of suite '{suite}': '{owner}' has that name.")

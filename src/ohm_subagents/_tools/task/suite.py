@@ -1,0 +1,87 @@
+"""The `task` tool."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from ohm_subagents._plugins.suites.interface import Tool, ToolSuiteSpec
+from ohm_subagents._tools.task.inputs import TaskInput, parse
+from ohm_subagents._tools.task.schema import schema
+from ohm_subagents._tools.tool import carry_out, result_of
+from ohm_subagents._views.cells import one_line
+from ohm_subagents.contract.commands import Start
+from ohm_subagents.contract.replies import CommandRejected
+from ohm_subagents.contract.result import Err, Ok
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.suites.interface import SuiteContext, ToolCall, ToolResult
+    from ohm_subagents._views.theme import Theme
+
+NAME = "task"
+_SYNCHRONOUS = "Subagent starts are synchronous and blocking. Async/background start mode is disabled."
+_EITHER_WAY = (
+    "A start blocks until its answer is there; with async: true it returns the task ids at once, the tasks go on in the"
+    " background, and op=wait with these ids gives their answers."
+)
+
+
+def task_suite() -> ToolSuiteSpec:
+    """Return the suite of the orchestration tool `task`."""
+    return ToolSuiteSpec(name=NAME, summary="Delegate tasks to subagents (task.v1).", build=_build)
+
+
+def _build(context: SuiteContext) -> tuple[Tool, ...]:
+    return (
+        Tool(
+            checks_arguments=True,
+            name=NAME,
+            label="Task",
+            description=_description(context),
+            input_schema=schema(starts_async=context.settings().starts_async),
+            execute=partial(_execute, context),
+            call_view=_call_line,
+        ),
+    )
+
+
+async def _execute(context: SuiteContext, call: ToolCall) -> ToolResult:
+    match parse(call.arguments):
+        case Err(misunderstood):
+            refused = CommandRejected(error=misunderstood.error, backend=NAME, op=misunderstood.op)
+            return result_of(refused, context, ignored=misunderstood.ignored)
+        case Ok(understood):
+            return await carry_out(
+                understood.command, context, call, batch=understood.batch, ignored=understood.ignored
+            )
+
+
+def _description(context: SuiteContext) -> str:
+    roster = [
+        line
+        for profile in context.profiles()
+        for line in (
+            f"- {profile.id} ({'primary-tool' if profile.primary else 'task-routed'}): {profile.summary}",
+            "  whenToUse:",
+            *(f"  - {use}" for use in profile.when_to_use),
+        )
+    ]
+    text = files("ohm_subagents._tools.task").joinpath("description.md").read_text(encoding="utf-8")
+    starts = _EITHER_WAY if context.settings().starts_async else _SYNCHRONOUS
+    return "\n".join([text.rstrip().replace("{starts}", starts), *roster])
+
+
+def _call_line(arguments: JsonValue, _theme: Theme) -> str:
+    match parse(arguments):
+        case Ok(TaskInput(command=Start(items=items), batch=True)):
+            return f"task start batch ({len(items)})"
+        case Ok(TaskInput(command=Start(items=(item, *_)))):
+            return one_line(f"task start {item.profile} · {item.description}")
+        case Ok(TaskInput(command=command)):
+            return f"task {command.op}"
+        case Err():
+            op = arguments.get("op") if isinstance(arguments, dict) else None
+            return one_line(f"task {op if isinstance(op, str) else 'unknown'}")

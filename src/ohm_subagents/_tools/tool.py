@@ -1,0 +1,171 @@
+"""What every task.v1 tool does once its payload is understood: execute, show progress, project the reply."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pydantic_core import to_jsonable_python
+
+from ohm_subagents._concurrency.faults import kept
+from ohm_subagents._plugins.hooks.specs import PROJECT
+from ohm_subagents._plugins.suites.interface import ToolResult
+from ohm_subagents._tools.background import how_to_collect
+from ohm_subagents._tools.updates import Frames
+from ohm_subagents._views.cells import wrapped
+from ohm_subagents._views.debug import debug_text
+from ohm_subagents._views.model_text import model_text
+from ohm_subagents._views.projection import project
+from ohm_subagents._views.text import frame_head, view_text
+from ohm_subagents._views.theme import View
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.replies import CommandRejected
+from ohm_subagents.contract.text import encodable, encodable_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pydantic import JsonValue
+
+    from ohm_subagents._plugins.suites.interface import JsonObject, SuiteContext, Tool, ToolCall
+    from ohm_subagents._plugins.suites.observer import Observer
+    from ohm_subagents.contract.commands import Command
+    from ohm_subagents.contract.diagnostics import Diagnostic
+    from ohm_subagents.contract.replies import Reply
+
+
+logger = logging.getLogger(PROJECT)
+
+
+async def carry_out(
+    command: Command, context: SuiteContext, call: ToolCall, *, batch: bool = False, ignored: tuple[str, ...] = ()
+) -> ToolResult:
+    """Execute a command for a tool call; progress frames are results like the last one."""
+    show = partial(result_of, context=context, batch=batch, ignored=ignored)
+    frame = partial(show, is_frame=True)
+    throttle_ms = context.settings().onupdate_throttle_ms
+    return await followed(command, context, call, frame=frame, result=show, throttle_ms=throttle_ms)
+
+
+async def followed(
+    command: Command,
+    context: SuiteContext,
+    call: ToolCall,
+    *,
+    frame: Callable[[Reply], ToolResult],
+    result: Callable[[Reply], ToolResult],
+    throttle_ms: int,
+    beat_ms: int | None = None,
+    observer: Observer | None = None,
+) -> ToolResult:
+    """Execute a command for a tool call: `frame` shows how things stand, `result` what came of it.
+
+    With `beat_ms` a frame is shown that often even if nothing has changed, because what it says depends on the time.
+    """
+    if call.on_update is None:
+        return result(await context.executor.execute(command, observer=observer, abort=call.abort))
+    frames = Frames(call.on_update, frame, throttle_ms=throttle_ms, beat_ms=beat_ms)
+    async with frames.flowing():
+        reply = await context.executor.execute(command, observer=observer, progress=frames, abort=call.abort)
+        done = result(reply)
+        frames.last(frame(reply))
+    return done
+
+
+def result_of(
+    reply: Reply,
+    context: SuiteContext,
+    *,
+    batch: bool = False,
+    ignored: tuple[str, ...] = (),
+    is_frame: bool = False,
+) -> ToolResult:
+    """The envelope for machines, its text for the model, its views for people; `ignored` are sentences.
+
+    A frame is for people only: its text is the collapsed view, below how far things are where no host shows that.
+    """
+    settings, now_ms = context.settings(), context.clock() if is_frame else None
+    cap = settings.output_max_chars
+    envelope = project(reply, batch=batch, output_max_chars=cap)
+    details: JsonObject = envelope.payload()
+    if ignored:
+        details["diagnostics"] = [*(envelope.diagnostics or ()), *ignored]
+
+    def shown(view: View) -> str:
+        now = context.settings()
+        if now.debug:
+            return "\n".join(wrapped(debug_text(envelope, expanded=view.expanded), view.width))
+        return view_text(
+            reply,
+            batch=batch,
+            expanded=view.expanded,
+            output_max_chars=cap,
+            width=view.width,
+            tail_rows=now.transcript_tail_lines,
+            wording=context.wording,
+            now_ms=now_ms,
+        )
+
+    if now_ms is None:
+        told = model_text(reply, batch=batch, output_max_chars=cap, ignored=ignored)
+        text = f"{told}{how_to_collect(reply)}"
+    else:
+        status = context.host.status()
+        head = None if status is None else frame_head(reply, status, now_ms=now_ms)
+        text = "\n\n".join(filter(None, (head, shown(View()))))
+    return ToolResult(
+        text=text,
+        details=details,
+        is_error=envelope.status == "failed" or (envelope.op in {"start", "send"} and envelope.status == "cancelled"),
+        view=shown,
+        preview_max_lines=settings.result_preview_lines,
+    )
+
+
+def unknown_tool(name: str, tools: Mapping[str, Tool], wrong: Iterable[Diagnostic] = ()) -> ToolResult:
+    """The result of calling a tool that is not there; a suite that could not be mounted may have had it."""
+    mounted = f"Mounted tools: {', '.join(sorted(tools)) or 'none'}."
+    error = OhmError(
+        code=ErrorCode.UNKNOWN_TOOL,
+        message=f"No tool is called '{encodable(name)}'.",
+        advice=" ".join((mounted, *(one.message for one in wrong if one.severity == "error"))),
+    )
+    return _failed(error)
+
+
+def _failed(error: OhmError) -> ToolResult:
+    envelope = project(CommandRejected(error=error, backend="task"), batch=False, output_max_chars=1)
+    return ToolResult(text=str(error), details=envelope.payload(), is_error=True)
+
+
+def as_json(arguments: object) -> JsonValue:
+    """Arguments as the JSON that they would be written as; what cannot be written is told to the tool as a text.
+
+    Every text in them can be encoded, so no tool repeats half a character.
+    """
+    try:
+        plain: JsonValue = to_jsonable_python(
+            arguments, fallback=lambda value: type(value).__name__, bytes_mode="base64"
+        )
+        return encodable_json(plain)
+    except (ValueError, RecursionError) as exc:
+        return f"arguments that are no JSON: {exc}"
+
+
+async def guarded(tool: Tool, call: ToolCall) -> ToolResult:
+    """Execute a tool; one that raises answers with its error, and nothing else is lost. The log holds no secret."""
+    try:
+        return await tool.execute(call)
+    except BaseException as exc:  # noqa: BLE001  a plugin may raise anything; it costs this call only
+        raised = kept(exc)
+        told = call.redaction.text("".join(traceback.format_exception(exc)))
+        logger.error("Tool %s raised.\n%s", tool.name, told)  # noqa: TRY400  a traceback may hold a secret
+        error = OhmError(code=ErrorCode.TOOL_FAILED, message=f"Tool '{tool.name}' failed: {str(raised).rstrip('.')}.")
+        return failed(tool, error)
+
+
+def failed(tool: Tool, error: OhmError) -> ToolResult:
+    """The result of a call that came to nothing, as the tool tells of one."""
+    return _failed(error) if tool.failure is None else tool.failure(error)
