@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from pydantic import JsonValue
+
 from ohm_subagents._config.jsonc import KeyPath, SyntaxFault, parse_jsonc
 from ohm_subagents._config.regular_file import read_regular
 from ohm_subagents._config.trust import Covers, trust_nothing
@@ -16,8 +18,6 @@ from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from pydantic import JsonValue
 
     from ohm_subagents.contract.diagnostics import Severity
 

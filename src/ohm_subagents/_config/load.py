@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,16 +21,16 @@ from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.tool_lists import KEY, not_granted
 from ohm_subagents._config.tool_rules import ToolRules, merge_tools
 from ohm_subagents._config.trust import trust_nothing
+from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from pydantic import JsonValue
 
     from ohm_subagents._config.trust import Covers
-    from ohm_subagents.contract.diagnostics import Diagnostic
 
 CONFIG_FILE: Final = "ohm.json"
 

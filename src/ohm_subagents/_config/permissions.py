@@ -6,6 +6,7 @@ opinion is its rule for the profile, else its own default. A rule that cannot be
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,7 @@ from ohm_subagents.contract.policy import Decision
 from ohm_subagents.contract.profile import fold_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from pydantic import JsonValue
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_subagents._plugins.stores import RetentionPolicy
     from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.task import Task
 
 
 def expired_why(policy: RetentionPolicy) -> str:

@@ -11,12 +11,11 @@ from anyio.lowlevel import checkpoint
 from ohm_subagents._plugins.backends.interface import RunRequest, RunSpec
 from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
 from ohm_subagents.contract.ids import SessionId, TaskId
+from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import Profile
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
-
-    from ohm_subagents.contract.model_pattern import ModelPattern
 
 NOTE: Final = "conformance_note"
 

@@ -12,14 +12,14 @@ from anyio.lowlevel import checkpoint
 
 from ohm_subagents._plugins.backends.interface import Backend, BackendSpec, Capability, Options, RunOutput
 from ohm_subagents._plugins.hooks.specs import hookimpl
+from ohm_subagents.contract.errors import OhmError
+from ohm_subagents.contract.events import RunEvent
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
 
     from ohm_subagents._plugins.backends.interface import RunRequest, Sink
-    from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.events import RunEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

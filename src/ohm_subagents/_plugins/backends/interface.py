@@ -23,6 +23,8 @@ from ohm_subagents.contract.result import Result
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
+else:
+    Model = object  # for typing.get_type_hints: to import pydantic-ai takes a second
 
 
 class Options(BaseModel):
