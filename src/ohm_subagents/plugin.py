@@ -27,12 +27,13 @@ from ohm_subagents._plugins.backends.options import validated as validated_optio
 from ohm_subagents._plugins.backends.preparation import Preparing
 from ohm_subagents._plugins.backends.provider_failures import (
     Phrase,
+    did_you_mean,
     failure_code,
     missing_key,
-    no_level,
     provider_failure,
     status_in,
     unknown_model,
+    unknown_thinking_level,
     without_thinking,
 )
 from ohm_subagents._plugins.backends.unsupported_options import (
@@ -65,7 +66,6 @@ from ohm_subagents._plugins.suites.interface import (
 )
 from ohm_subagents._plugins.suites.observer import Observer
 from ohm_subagents._plugins.suites.profile_source import ProfileSource
-from ohm_subagents._plugins.wording import did_you_mean, quoted, redacted
 from ohm_subagents._views.theme import Theme, View
 from ohm_subagents.contract import (
     THINKING_LEVELS,
@@ -221,18 +221,16 @@ __all__ = [
     "install_command",
     "missing_key",
     "missing_tools",
-    "no_level",
     "on_asyncio",
     "overriding_model",
     "parse_finalized",
     "parse_fitting",
     "profile_key",
     "provider_failure",
-    "quoted",
-    "redacted",
     "status_in",
     "thinking_level",
     "unknown_model",
+    "unknown_thinking_level",
     "unsupported_options",
     "unused_key",
     "validated_options",

@@ -14,7 +14,7 @@ from model_server import Drop, ModelServer, Say
 from ohm_subagents import Ohm
 from ohm_subagents._orchestrator.run.redaction import OF_ERRORS
 from ohm_subagents._orchestrator.run.stream_redactor import redacted_answer
-from ohm_subagents._views.redaction import Redaction
+from ohm_subagents._redaction.redactor import Redaction
 from ohm_subagents.contract import (
     AgentEnded,
     Checkpointed,

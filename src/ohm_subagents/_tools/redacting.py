@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         ToolResult,
     )
     from ohm_subagents._plugins.suites.observer import Observer
-    from ohm_subagents._views.redaction import Redaction
+    from ohm_subagents._redaction.redactor import Redaction
     from ohm_subagents._views.theme import Theme, View
     from ohm_subagents.contract.commands import Command
     from ohm_subagents.contract.ids import SessionId

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from ohm_subagents._views.redaction import Redaction
+    from ohm_subagents._redaction.redactor import Redaction
     from ohm_subagents.contract.errors import OhmError
 
 MAX_CHARS: Final = 60

@@ -13,9 +13,9 @@ from acting import ActingBackend
 from model_server import Call, ModelServer, Say
 
 from ohm_subagents import Err, Ohm
+from ohm_subagents._redaction import redactor
+from ohm_subagents._redaction.secret_forms import without_secrets
 from ohm_subagents._tools.redacting import RedactingHost
-from ohm_subagents._views import redaction
-from ohm_subagents._views.secret_forms import without_secrets
 from ohm_subagents.contract import (
     AgentEnded,
     Diagnostic,
@@ -320,7 +320,7 @@ def looked_at(monkeypatch):
         texts.append(text)
         return without_secrets(text, **options)
 
-    monkeypatch.setattr(redaction, "without_secrets", counting)
+    monkeypatch.setattr(redactor, "without_secrets", counting)
     return texts
 
 
@@ -367,7 +367,7 @@ async def test_a_long_answer_is_looked_at_once(place, looked_at, act):
 
 
 async def test_a_result_that_is_kept_keeps_no_text_of_the_call_but_its_own(place, monkeypatch):
-    memories, remembering = [], redaction.Redaction.remembering
+    memories, remembering = [], redactor.Redaction.remembering
 
     def noted(self):
         once = remembering(self)
@@ -380,7 +380,7 @@ async def test_a_result_that_is_kept_keeps_no_text_of_the_call_but_its_own(place
             done = await ohm.call("subagent", ASK, on_update=frames.append)
         return [*frames, done]
 
-    monkeypatch.setattr(redaction.Redaction, "remembering", noted)
+    monkeypatch.setattr(redactor.Redaction, "remembering", noted)
     results = await called()
     gc.collect()
     assert len(results) > 1

@@ -6,8 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.plugin import ErrorCode, OhmError, Phrase, failure_code, provider_failure, quoted, status_in
-from ohm_subagents.redaction import secrets_of
+from ohm_subagents.plugin import ErrorCode, OhmError, Phrase, failure_code, provider_failure, status_in
+from ohm_subagents.redaction import redacted_line, secrets_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,7 +120,7 @@ def _last_words(stderr: str) -> str:
 
 
 def _quoted(said: str, env: Mapping[str, str]) -> str:
-    return quoted(_message(said), secrets_of(env))
+    return redacted_line(_message(said), secrets_of(env))
 
 
 def _message(said: str) -> str:

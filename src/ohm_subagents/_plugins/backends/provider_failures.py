@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.wording import did_you_mean
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ohm_subagents.contract.model_pattern import ModelPattern, Thinking
     from ohm_subagents.contract.services import CompatibleProvider
+
+_CLOSE: Final = 0.8
+"""One wrong, missing or swapped letter in a short name; a lower ratio pairs names that share a few letters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +102,8 @@ def provider_failure(
     """Return the error of a failed model request.
 
     `who` begins the message: `Model "<provider>/<model>"`. `status` is the HTTP status, if there was one. `quote` is
-    what the provider wrote, from `quoted`; it is left out where that might hold a key. `phrase` replaces the common
-    words for a case that deserves others.
+    what the provider wrote, from `redacted_line`; it is left out where that might hold a key. `phrase` replaces the
+    common words for a case that deserves others.
     """
     phrase = phrase or PHRASES[code]
     where = f" (HTTP {status})" if status else ""
@@ -203,7 +206,7 @@ def unknown_model(provider: CompatibleProvider, pattern: ModelPattern) -> OhmErr
     names = sorted(model.id for model in provider.models)
     name, _, level = pattern.model.rpartition(":")
     if name in names:
-        return no_level(pattern, name, level)
+        return unknown_thinking_level(pattern, name, level)
     hint = did_you_mean(pattern.model, names, provider=pattern.provider)
     return OhmError(
         code=ErrorCode.MODEL_UNKNOWN,
@@ -213,13 +216,22 @@ def unknown_model(provider: CompatibleProvider, pattern: ModelPattern) -> OhmErr
     )
 
 
-def no_level(pattern: ModelPattern, name: str, level: str) -> OhmError:
+def unknown_thinking_level(pattern: ModelPattern, name: str, level: str) -> OhmError:
     """Return the error of a known model with something behind its name that is no thinking level."""
     return OhmError(
         code=ErrorCode.MODEL_UNKNOWN,
         message=f'"{level}" in "{pattern}" is no thinking level.',
         advice=f"The levels are {', '.join(THINKING_LEVELS)}: write {pattern.provider}/{name}:<level>, or no level.",
     )
+
+
+def did_you_mean(written: str, known: Iterable[str], *, provider: str = "", model: str = "") -> str:
+    """Return `Did you mean "<provider>/<model>"? `, with the known name closest to `written`; else ""."""
+    match get_close_matches(written, tuple(known), n=1, cutoff=_CLOSE):
+        case [name]:
+            return f'Did you mean "{provider or name}/{model or name}"? '
+        case _:
+            return ""
 
 
 def missing_key(pattern: ModelPattern, keys: Sequence[str]) -> OhmError:

@@ -13,8 +13,8 @@ from pydantic import JsonValue
 
 from ohm_subagents._plugins.suites.embedding import Host
 from ohm_subagents._plugins.suites.observer import Observer
+from ohm_subagents._redaction.redactor import Redaction
 from ohm_subagents._views.cells import printable_json, wrapped
-from ohm_subagents._views.redaction import Redaction
 from ohm_subagents._views.tail import MAX_LINES, preview_lines
 from ohm_subagents._views.theme import PLAIN, Theme, View
 from ohm_subagents.contract.commands import Command

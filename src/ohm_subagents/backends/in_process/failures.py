@@ -13,7 +13,8 @@ from ohm_subagents.backends.in_process.bridge import said_nothing
 from ohm_subagents.backends.in_process.providers import EXAMPLE_MODEL
 from ohm_subagents.backends.in_process.search.plan import SEARCH
 from ohm_subagents.backends.in_process.search.stream import NoSearchError
-from ohm_subagents.plugin import ErrorCode, ModelPattern, OhmError, Phrase, failure_code, provider_failure, quoted
+from ohm_subagents.plugin import ErrorCode, ModelPattern, OhmError, Phrase, failure_code, provider_failure
+from ohm_subagents.redaction import redacted_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -181,7 +182,7 @@ def quotation(error: Exception, secrets: Sequence[str]) -> str:
             said = str(error).partition("\n")[0]
         case _:
             said = _named(error)
-    return quoted(said, secrets)
+    return redacted_line(said, secrets)
 
 
 def _named(error: Exception) -> str:

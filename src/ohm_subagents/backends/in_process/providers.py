@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 from ohm_subagents.backends.in_process.importing import ONE_AT_A_TIME
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.plugin import ModelSpec, install_command, no_level, unknown_model
+from ohm_subagents.plugin import ModelSpec, install_command, unknown_model, unknown_thinking_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -179,7 +179,7 @@ def _builtin_model(
             return Ok(model)
         name, colon, level = pattern.model.rpartition(":")
         if colon:
-            return Err(no_level(pattern, name, level))
+            return Err(unknown_thinking_level(pattern, name, level))
         return Ok(model) if is_listed(model) else Err(_unlisted_model(pattern))
     except UnboundedError:
         return Err(_unbounded(pattern))

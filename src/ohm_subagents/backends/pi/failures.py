@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.backends.pi.records import wording
-from ohm_subagents.plugin import ErrorCode, OhmError, failure_code, provider_failure, quoted, redacted, status_in
+from ohm_subagents.plugin import ErrorCode, OhmError, failure_code, provider_failure, status_in
+from ohm_subagents.redaction import redacted_line, redacted_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,7 +29,7 @@ def model_failure(said: str, request: RunRequest, model: str, secrets: Sequence[
         failure_code(said, status) or broken,
         _who(request, model),
         status=status,
-        quote=quoted(wording(said), secrets),
+        quote=redacted_line(wording(said), secrets),
     )
 
 
@@ -100,7 +101,7 @@ def _who(request: RunRequest, model: str) -> str:
 
 def detail(said: str, secrets: Iterable[str]) -> str:
     """`said`, `redacted`, with its lines, of which 260 UTF-16 units are shown."""
-    said = redacted(said, secrets).strip()
+    said = redacted_text(said, secrets).strip()
     units = said.encode("utf-16-le", errors="surrogatepass")
     if len(units) <= 2 * _MAX_UNITS:
         return said

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.backends.pi.records import as_record, as_text, wording
-from ohm_subagents.plugin import CUT_OFF, Diagnostic, DiagnosticRaised, RequestNeed, Severity, quoted
+from ohm_subagents.plugin import CUT_OFF, Diagnostic, DiagnosticRaised, RequestNeed, Severity
+from ohm_subagents.redaction import redacted_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,20 +40,20 @@ def unpriced(gate: Gate | None, usage: Usage, provider: str, model: str) -> Iter
 
 
 def retried(record: Record, secrets: Sequence[str]) -> DiagnosticRaised:
-    said = quoted(wording(as_text(record.get("errorMessage"))), secrets)
+    said = redacted_line(wording(as_text(record.get("errorMessage"))), secrets)
     return _notice(f"A model request failed and is made again{f': {said}' if said else ''}.", severity="info")
 
 
 def compacted(record: Record, secrets: Sequence[str]) -> Iterable[DiagnosticRaised]:
     if as_record(record.get("result")):
         yield _notice("pi shortened the conversation, to make room in the model's context window.", severity="info")
-    elif said := quoted(wording(as_text(record.get("errorMessage"))), secrets):
+    elif said := redacted_line(wording(as_text(record.get("errorMessage"))), secrets):
         yield _notice(f"pi could not shorten the conversation: {said}.")
 
 
 def warnings(stderr: str, secrets: Sequence[str]) -> Iterable[DiagnosticRaised]:
     """Yield the warnings of `pi` on standard error, each once."""
-    found = dict.fromkeys(quoted(said, secrets) for said in _WARNING.findall(stderr))
+    found = dict.fromkeys(redacted_line(said, secrets) for said in _WARNING.findall(stderr))
     return tuple(_notice(f"{said}.", subject="pi") for said in list(found)[:_MAX_WARNINGS])
 
 

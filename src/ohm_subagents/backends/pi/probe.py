@@ -11,8 +11,8 @@ from typing import Final, TypeAlias
 import anyio
 
 from ohm_subagents.backends.pi.options import BACKEND_ID, INSTALL
-from ohm_subagents.plugin import Err, ErrorCode, OhmError, Ok, Result, quoted
-from ohm_subagents.redaction import secrets_of
+from ohm_subagents.plugin import Err, ErrorCode, OhmError, Ok, Result
+from ohm_subagents.redaction import redacted_line, secrets_of
 from ohm_subagents.shell import command_setting
 
 RunCommand: TypeAlias = Callable[
@@ -102,7 +102,7 @@ def read_version(command: str, code: int, said: str, usage: str, secrets: Sequen
     found = _VERSION.search(said)
     if code != 0 or found is None:
         line = _TELLING.search(said)
-        words = quoted(line[0] if line is not None else said, secrets)
+        words = redacted_line(line[0] if line is not None else said, secrets)
         return Err(
             unusable(
                 f'The command "{command}" does not start as pi: {words or f"it ended with exit code {code}"}',

@@ -13,7 +13,8 @@ import anyio
 
 from ohm_subagents.backends.pi import failures
 from ohm_subagents.backends.pi.records import text_of
-from ohm_subagents.plugin import Diagnostic, DiagnosticRaised, Err, Ok, Result, quoted
+from ohm_subagents.plugin import Diagnostic, DiagnosticRaised, Err, Ok, Result
+from ohm_subagents.redaction import redacted_line
 from ohm_subagents.shell import Ended, finish_run, records
 
 if TYPE_CHECKING:
@@ -214,5 +215,5 @@ class _Talk:
         elif self._reader.is_streaming:
             self._unseen.append(text)  # it shortens its context, say, and takes nothing meanwhile
         else:
-            words = f"pi did not take a follow-up: {quoted(said, self._secrets)}."
+            words = f"pi did not take a follow-up: {redacted_line(said, self._secrets)}."
             self._sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="follow-up", message=words)))

@@ -13,7 +13,8 @@ from ohm_subagents.backends.pi.reader import ROUTE, RUNTIME
 from ohm_subagents.contract.diagnostics import CUT_OFF, Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised, RouteResolved, TextDelta
 from ohm_subagents.contract.result import Err, Ok
-from ohm_subagents.plugin import RunOutput, quoted, redacted
+from ohm_subagents.plugin import RunOutput
+from ohm_subagents.redaction import redacted_line, redacted_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -135,12 +136,12 @@ class TextReader:
             cut = Diagnostic(subject="pi", message=f"{CUT_OFF} at 8 MB of text.")
             yield DiagnosticRaised(diagnostic=cut)
         if ended.code != 0:
-            if said := redacted(self._said, self._secrets):
+            if said := redacted_text(self._said, self._secrets):
                 yield TextDelta(text=said)  # nothing but its end says that it failed: what it wrote is partial work
         else:
             header, _ = _parted(self._text(ended))
             if header and _EXPECTED.fullmatch("\n".join(header)) is None:
-                said = quoted("; ".join(header), self._secrets)
+                said = redacted_line("; ".join(header), self._secrets)
                 taken = f"Taken for who did the work, not for a part of the answer: {said}."
                 yield DiagnosticRaised(diagnostic=Diagnostic(subject="pi", message=taken))
             known = _known(header)
@@ -166,7 +167,7 @@ class TextReader:
         return b"\n".join(self._lines).decode("utf-8", "replace").strip()
 
     def _text(self, ended: Ended) -> str:
-        return self._said or redacted(ended.stderr.strip(), self._secrets)
+        return self._said or redacted_text(ended.stderr.strip(), self._secrets)
 
 
 def _parted(text: str) -> tuple[list[str], str]:

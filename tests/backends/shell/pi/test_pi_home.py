@@ -8,7 +8,7 @@ import pytest
 from pi_streams import pattern, request
 from run_requests import changed
 
-from ohm_subagents._views.known_secrets import secrets_of
+from ohm_subagents._redaction.known_values import secrets_of
 from ohm_subagents.backends.pi.config_dir import PiHome
 from ohm_subagents.backends.pi.keys import VARIABLES
 from ohm_subagents.backends.pi.options import PiOptions

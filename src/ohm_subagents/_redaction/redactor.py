@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.known_secrets import LEAST_SECRET
-from ohm_subagents._views.secret_forms import (
+from ohm_subagents._redaction.known_values import any_of, spelled, without_values
+from ohm_subagents._redaction.secret_forms import (
     ENDS,
     REDACTED,
     folded,
@@ -18,14 +17,12 @@ from ohm_subagents._views.secret_forms import (
     without_secrets,
     without_unfinished,
 )
-from ohm_subagents._views.spellings import spellings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import re
 
     from pydantic import JsonValue
 
-_LEAST_LINE: Final = 16
 _LEAST_PREFIX: Final = 4
 """A shorter beginning of a known value says little of it, and is found at the end of too many texts."""
 _TAIL: Final = 4096
@@ -100,9 +97,7 @@ class Redaction:
     def _cut(self, text: str, *, is_whole: bool) -> str:
         if not is_whole:
             text = self._without_beginning(without_unfinished(text))
-        if (found := [form for form in self._spelt if form in text]) and (values := _any_of(found)) is not None:
-            text = values.sub(REDACTED, text)
-        text = without_secrets(text, is_whole=is_whole)
+        text = without_secrets(without_values(text, self._spelt, REDACTED), is_whole=is_whole)
         if self._places is not None:
             text = self._places.sub("~", text)
         return folded(without_homes(text))
@@ -114,12 +109,11 @@ class Redaction:
 
     @cached_property
     def _spelt(self) -> frozenset[str]:
-        whole = (secret for secret in self.secrets if len(secret) >= LEAST_SECRET)
-        return frozenset(form for secret in whole for part in (secret, *_lines(secret)) for form in spellings(part))
+        return spelled(self.secrets)
 
     @cached_property
     def _places(self) -> re.Pattern[str] | None:
-        return _any_of({home.rstrip("/\\") for home in self.homes if len(home) > 1}, after=r"(?![\w.-])")
+        return any_of({home.rstrip("/\\") for home in self.homes if len(home) > 1}, after=r"(?![\w.-])")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,17 +140,6 @@ class _Remembering(Redaction):
 
     def remembering(self) -> Redaction:
         return self.plain.remembering()
-
-
-def _lines(secret: str) -> Iterable[str]:
-    """The lines of a key that has several, which a search shows one by one; not those that every such key has."""
-    lines = [line.strip() for line in secret.strip().splitlines()]
-    return (line for line in lines if len(lines) > 1 and len(line) >= _LEAST_LINE and not line.startswith("-----"))
-
-
-def _any_of(texts: Iterable[str], *, after: str = "") -> re.Pattern[str] | None:
-    longest_first = sorted(filter(None, texts), key=lambda text: (-len(text), text))
-    return re.compile(f"(?:{'|'.join(map(re.escape, longest_first))}){after}") if longest_first else None
 
 
 def _overlap(text: str, form: str) -> int:

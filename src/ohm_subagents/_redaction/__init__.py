@@ -1,0 +1,1 @@
+"""Secrets in texts: known values, the forms of keys and tokens, home directories. Pure: no files, no environment."""
