@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ohm_subagents._app.handle import Handle
+    from ohm_subagents._app.inspection import Inspection, MountedTool
     from ohm_subagents._app.ohm import Ohm
     from ohm_subagents._app.script import run_sync
     from ohm_subagents._concurrency.home import ClosedError, WrongEventLoopError
+    from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents.contract.envelope import Envelope
     from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
     from ohm_subagents.contract.event_json import event_to_json
@@ -28,8 +30,11 @@ __all__ = [
     "Err",
     "ErrorCode",
     "Handle",
+    "Inspection",
     "Limits",
+    "Logger",
     "LoopPolicy",
+    "MountedTool",
     "Ohm",
     "OhmError",
     "Ok",
@@ -42,6 +47,9 @@ __all__ = [
 _HOMES = {
     "ClosedError": "_concurrency.home",
     "Handle": "_app.handle",
+    "Inspection": "_app.inspection",
+    "Logger": "_orchestrator.observe.logger",
+    "MountedTool": "_app.inspection",
     "Ohm": "_app.ohm",
     "WrongEventLoopError": "_concurrency.home",
     "run_sync": "_app.script",

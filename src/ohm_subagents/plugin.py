@@ -44,7 +44,7 @@ from ohm_subagents._plugins.backends.unsupported_options import (
     unsupported_options,
 )
 from ohm_subagents._plugins.hooks.specs import Hooks, hookimpl
-from ohm_subagents._plugins.host.host import PluginInvalidError
+from ohm_subagents._plugins.host.host import PluginInfo, PluginInvalidError
 from ohm_subagents._plugins.host.installation import install_command
 from ohm_subagents._plugins.suites.embedding import Host
 from ohm_subagents._plugins.suites.finalization import DESCRIPTION as FINALIZE_DESCRIPTION
@@ -170,6 +170,7 @@ __all__ = [
     "PermissionRequest",
     "Phrase",
     "Place",
+    "PluginInfo",
     "PluginInvalidError",
     "Preparing",
     "Profile",

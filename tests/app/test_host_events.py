@@ -145,7 +145,7 @@ async def test_a_suite_reaches_the_host_and_the_clock_and_what_ids_are_made_of()
 async def test_a_host_is_told_everything_as_a_suite_says_it():
     host, surface = MemoryHost(), Surface()
     async with mounted(surface=surface, host=host):
-        ours = surface.ohm.assembly.sources.host
+        ours = surface.ohm._engine.assembly.sources.host
         for told in (ours, surface.context.host.program):
             told.send_message("note", "a", display=False)
             told.send_user_message("b", follow_up=True)

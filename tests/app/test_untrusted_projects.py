@@ -250,7 +250,7 @@ async def test_settings_of_a_repository_turn_no_guard_off(place, mine, theirs, s
     place.write(place.cwd, ".pi/settings.json", json.dumps({"subagents": theirs}))
     async with place.opened() as ohm:
         await ohm.call("delegate_to_subagents", {"tasks": [{"name": "x", "prompt": "Go."}]})
-        assert load_settings(ohm.assembly.place)[0].looping_tool_count == stands
+        assert load_settings(ohm.inspect().place)[0].looping_tool_count == stands
         assert ("not trusted" in told(ohm)) == (stands != theirs["looping_tool_count"])
 
 

@@ -10,9 +10,6 @@ from functools import cache
 
 from public_doors import DOORS
 
-PRIVATE_FOR_NOW = {"ohm_subagents.Ohm"}
-"""Its signatures still name three types of private rooms: `assembly`, the logger protocol, and the mark `KEEP`."""
-
 
 def public() -> dict[str, object]:
     doors = (importlib.import_module(door) for door in DOORS)
@@ -77,5 +74,5 @@ def leaks_of(thing: object) -> set[str]:
 
 def test_every_type_that_a_public_name_shows_is_public() -> None:
     things = {name: one for name, one in PUBLIC.items() if inspect.isfunction(one) or isinstance(one, type)}
-    leaks = {name: leaks_of(one) for name, one in things.items() if name not in PRIVATE_FOR_NOW}
+    leaks = {name: leaks_of(one) for name, one in things.items()}
     assert {name: found for name, found in leaks.items() if found} == {}

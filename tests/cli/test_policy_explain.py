@@ -95,7 +95,7 @@ class Curfew:
 async def test_a_plugin_that_decides_is_named(profile, code, capsys) -> None:
     config = {"subagents": {"permissions": {"default": "allow"}}}
     async with Ohm.open(env=HERMETIC, config=config, plugins=[Curfew()]) as ohm:
-        assert print_verdict(profile, ohm, ohm.assembly.loaded.ok_value) == code
+        assert print_verdict(profile, ohm, ohm.inspect().loaded.ok_value) == code
     printed = capsys.readouterr().out
     assert f"decided by: {'plugin curfew' if code else 'config'}\n" in printed
     assert f"plugin: {'deny' if code else 'allow'} from plugin curfew (no shell at night)\n" in printed

@@ -67,5 +67,5 @@ class Chores:
 @pytest.mark.anyio
 async def test_a_tool_of_a_plugin_is_listed_under_its_name(capsys) -> None:
     async with Ohm.open(env=HERMETIC, config={"suites": ["chores"]}, plugins=[Chores()]) as ohm:
-        assert print_tools(ohm, ohm.assembly.loaded.unwrap()) == 0
+        assert print_tools(ohm, ohm.inspect().loaded.unwrap()) == 0
     assert "  sweep  chores  Chores\n" in capsys.readouterr().out

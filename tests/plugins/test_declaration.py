@@ -241,8 +241,8 @@ def test_plugins_of_one_class_are_numbered() -> None:
 async def test_what_ships_is_declared_as_the_hooks_demand(tmp_path: Path) -> None:
     """`register` does not look at it again: it never changes."""
     async with Ohm.open(cwd=tmp_path, env={"PI_CONFIG_DIR": str(tmp_path)}) as ohm:
-        manager = ohm.assembly.host._manager
-        plugins = ohm.assembly.host.plugins
+        manager = ohm._engine.assembly.host._manager
+        plugins = ohm.inspect().plugins
         ours = {one.name for one in plugins if one.origin == "builtin" or one.distribution == "ohm-subagents"}
         refusals = {name: refusal(plugin, name) for name, plugin in manager.list_name_plugin() if name in ours}
     backends = {"interactive-sdk", "interactive-shell", "local-search", "scaffold"}

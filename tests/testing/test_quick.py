@@ -62,9 +62,7 @@ class TestInRealTime:
             told = (await ohm.call("delegate_to_subagents", asked)).text
             assert 'Unknown profile: "mine". Available profiles: (none)' in told
             assert {
-                plugin.state
-                for plugin in ohm.assembly.host.plugins
-                if plugin.distribution not in {None, "ohm-subagents"}
+                plugin.state for plugin in ohm.inspect().plugins if plugin.distribution not in {None, "ohm-subagents"}
             } <= {"blocked"}
             assert "find_words" in (await ohm.run("finder", "find words")).ok_value.output
             assert ohm.store.place is None

@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -63,13 +62,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.profile import Profile
 
 
-class Keep(Enum):
-    """Marks an argument that was not given."""
-
-    KEEP = "keep"
-
-
-KEEP = Keep.KEEP
 BUILTIN_SUITES: Final = "suites"
 ConfigSource = Mapping[str, object] | Path | str | None
 

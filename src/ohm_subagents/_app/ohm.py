@@ -5,13 +5,15 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import EllipsisType
 from typing import TYPE_CHECKING, Self
 
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._app.assembly import KEEP, Keep, Sources, assemble, env_of, source_of, system_clock
+from ohm_subagents._app.assembly import Sources, assemble, env_of, source_of, system_clock
 from ohm_subagents._app.embedder import SteadyHost, steady_clock
 from ohm_subagents._app.handle import Handle, one_item, start_item
+from ohm_subagents._app.inspection import inspection_of
 from ohm_subagents._app.lifetime import NOTHING, working_engine
 from ohm_subagents._app.mounting import message_text
 from ohm_subagents._orchestrator.observe.host_faults import HostFaults
@@ -30,8 +32,9 @@ if TYPE_CHECKING:
 
     import anyio
 
-    from ohm_subagents._app.assembly import Assembly, ConfigSource
+    from ohm_subagents._app.assembly import ConfigSource
     from ohm_subagents._app.engine import Engine
+    from ohm_subagents._app.inspection import Inspection
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents._plugins.stores import Store
@@ -101,7 +104,7 @@ class Ohm:
             config=source_of(config),
             env=env_of(env),
             plugins=tuple(plugins),
-            profiles=None if profiles is None else tuple(profiles),
+            profiles=_catalogue(profiles),
             logger=log,
             clock=now,
             faults=faults,
@@ -123,22 +126,26 @@ class Ohm:
     async def reconfigure(
         self,
         *,
-        config: ConfigSource | Keep = KEEP,
-        env: Mapping[str, str] | Keep | None = KEEP,
-        profiles: Iterable[Profile] | Keep | None = KEEP,
+        config: ConfigSource | EllipsisType = ...,
+        env: Mapping[str, str] | EllipsisType | None = ...,
+        profiles: Iterable[Profile] | EllipsisType | None = ...,
     ) -> None:
-        """Replace the configuration, the environment or the catalogue at once; what is not given is read anew.
+        """Replace the configuration, the environment or the catalogue at once; what is `...` stays, and is read anew.
 
         Runs that go on keep what they were started with; everything after this call sees the new values. A backend
         whose options changed is opened anew for new runs. The store stays; how long it keeps tasks may change.
         """
         self._engine.orchestrator.check_open()
-        former = self.assembly.sources
+        former = self._engine.assembly.sources
         changed = replace(
             former,
-            config=former.config if isinstance(config, Keep) else source_of(config),
-            env=former.env if isinstance(env, Keep) else env_of(env),
-            profiles=former.profiles if isinstance(profiles, Keep) else None if profiles is None else tuple(profiles),
+            config=former.config if isinstance(config, EllipsisType) else source_of(config),
+            env=former.env if isinstance(env, EllipsisType) else env_of(env),
+            profiles=former.profiles
+            if isinstance(profiles, EllipsisType)
+            else None
+            if profiles is None
+            else tuple(profiles),
         )
         over = self._engine.events
         self._engine.replace(assemble(changed))
@@ -150,17 +157,17 @@ class Ohm:
     @property
     def tools(self) -> Mapping[str, Tool]:
         """The mounted tools by name, for any agent framework."""
-        return self.assembly.mounted.parent.tools
+        return self._engine.assembly.mounted.parent.tools
 
     @property
     def child_tools(self) -> Mapping[str, Tool]:
         """The tools that plugins offer to subagents, by name."""
-        return self.assembly.mounted.child.tools
+        return self._engine.assembly.mounted.child.tools
 
     @property
     def config(self) -> OhmConfig:
         """The configuration in force; the defaults while ohm.json cannot be read."""
-        return self.assembly.config
+        return self._engine.assembly.config
 
     @property
     def profiles(self) -> tuple[Profile, ...]:
@@ -170,17 +177,19 @@ class Ohm:
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything that was not honoured as written."""
-        return (*self.assembly.diagnostics, *self._engine.suite_diagnostics(), *self._engine.store.diagnostics)
+        return (*self._engine.assembly.diagnostics, *self._engine.suite_diagnostics(), *self._engine.store.diagnostics)
 
     @property
     def store(self) -> Store:
         """The store that keeps the tasks."""
         return self._engine.store
 
-    @property
-    def assembly(self) -> Assembly:
-        """The parts this Ohm was made of, for `ohm doctor` and its like."""
-        return self._engine.assembly
+    def inspect(self) -> Inspection:
+        """Return the parts of this `Ohm` as they are now: configuration with origins, plugins, backends, models, tools.
+
+        `ohm doctor` is made of it. What plugins check themselves is asked for only by a call of its `checks`.
+        """
+        return inspection_of(self._engine.assembly)
 
     async def call(
         self,
@@ -198,7 +207,7 @@ class Ohm:
         self._engine.orchestrator.check_open()
         tool = self.tools.get(name)
         if tool is None:
-            return unknown_tool(name, self.tools, self.assembly.mounted.diagnostics)
+            return unknown_tool(name, self.tools, self._engine.assembly.mounted.diagnostics)
         call = ToolCall(arguments=as_json(arguments), on_update=on_update, abort=abort)
         return await guarded(tool, call)
 
@@ -215,7 +224,7 @@ class Ohm:
 
     def render_message(self, kind: str, text: str, *, theme: Theme = PLAIN) -> str:
         """A message that a suite gave to `Host.send_message`, or answered an event with, for a person."""
-        return message_text(self.assembly.host.tool_suites().values(), kind, text, theme)
+        return message_text(self._engine.assembly.host.tool_suites().values(), kind, text, theme)
 
     async def run(
         self,
@@ -280,3 +289,7 @@ class Ohm:
         """Give the task.v1 envelope of a task, with its whole answer. None if it is unknown or expired."""
         task = self.task(task_id)
         return None if task is None else self._engine.answers.envelope(task)
+
+
+def _catalogue(profiles: Iterable[Profile] | None) -> tuple[Profile, ...] | None:
+    return None if profiles is None else tuple(profiles)

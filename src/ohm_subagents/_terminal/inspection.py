@@ -21,7 +21,7 @@ async def inspect(look: Callable[[Ohm, LoadedConfig], int], *, cwd: Path, config
 
     async with Ohm.open(cwd=cwd, config=config) as ohm:
         report(ohm.diagnostics)
-        match ohm.assembly.loaded:
+        match ohm.inspect().loaded:
             case Err(error):
                 complain(error)
                 return BAD_USAGE

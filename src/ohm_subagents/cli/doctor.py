@@ -37,7 +37,7 @@ async def doctor(*, cwd: Path, config: Path | None) -> int:
         checks = _checks(ohm)
         sections = {
             "Installation": _installation(checks),
-            "Configuration": _configuration(ohm, cwd, config),
+            "Configuration": _configuration(ohm, cwd, config, await trust_line(cwd)),
             "Keys": _keys(ohm),
             "Default models, first match wins": _defaults(ohm),
             "Subagents": _subagents(ohm),
@@ -48,7 +48,7 @@ async def doctor(*, cwd: Path, config: Path | None) -> int:
         }
         found = {name: [*lines] for name, lines in sections.items()}
         print_text("\n\n".join("\n".join([f"{name}:", *lines]) for name, lines in found.items()))
-        if isinstance(ohm.assembly.loaded, Err):
+        if isinstance(ohm.inspect().loaded, Err):
             return BAD_USAGE
         is_wrong = any(line.startswith(f"  {_WRONG}") for lines in found.values() for line in lines)
         return FAULTY if is_wrong else SUCCESS
@@ -60,9 +60,9 @@ def _installation(checks: Iterable[Diagnostic]) -> Iterator[str]:
     yield from (f"  {_OK} {one}" for one in checks if one.severity == "info")
 
 
-def _configuration(ohm: Ohm, cwd: Path, config: Path | None) -> Iterator[str]:
+def _configuration(ohm: Ohm, cwd: Path, config: Path | None, trust: tuple[bool, str]) -> Iterator[str]:
     """Every file that is looked for, and the place of the error if there is one."""
-    match ohm.assembly.loaded:
+    match ohm.inspect().loaded:
         case Err(error):
             yield f"  {_WRONG} {error}"
         case Ok(loaded):
@@ -70,19 +70,19 @@ def _configuration(ohm: Ohm, cwd: Path, config: Path | None) -> Iterator[str]:
             read = {str(source) for source in loaded.loaded_from}
             for file in files:
                 yield f"  {_OK} {file}" if str(file) in read else f"  {_MISSING} {file}: not there"
-            is_settled, told = trust_line(cwd)
+            is_settled, told = trust
             yield f"  {_OK if is_settled else _MISSING} {told}"
 
 
 def _keys(ohm: Ohm) -> Iterator[str]:
     env = process_env()
-    names = {spec.key_place or key: key for spec in ohm.assembly.models().specs for key in spec.keys}
+    names = {spec.key_place or key: key for spec in ohm.inspect().models.specs for key in spec.keys}
     for name, key in names.items():
         yield f"  {_OK} {name}" if env.get(key, "").strip() else f"  {_MISSING} {name}: not set"
 
 
 def _defaults(ohm: Ohm) -> Iterator[str]:
-    book = ohm.assembly.models()
+    book = ohm.inspect().models
     for spec in book.specs:
         if spec.default_model is not None:
             mark, why = (_OK, "") if book.has_key(spec) else (_MISSING, f": needs {' or '.join(spec.key_names)}")
@@ -91,11 +91,11 @@ def _defaults(ohm: Ohm) -> Iterator[str]:
 
 def _subagents(ohm: Ohm) -> Iterator[str]:
     """Yield a line for each subagent: the model that it would run on, and why."""
-    match ohm.assembly.loaded:
+    match ohm.inspect().loaded:
         case Err():
             yield f"  {_WRONG} none may run until the configuration can be read"
         case Ok(loaded):
-            book = ohm.assembly.models()
+            book = ohm.inspect().models
             for profile in ohm.profiles:
                 match obstacle(profile, ohm, loaded), told_model(profile, loaded, book):
                     case Obstacle(why=why, is_fault=is_fault), _:
@@ -116,16 +116,17 @@ def _tasks(ohm: Ohm) -> Iterator[str]:
 
 
 def _plugins(ohm: Ohm) -> Iterator[str]:
-    for plugin in ohm.assembly.host.plugins:
+    for plugin in ohm.inspect().plugins:
         yield f"  {_WRONG if plugin.state == 'failed' else _OK} {plugin_line(plugin)}"
 
 
 def _diagnostics(ohm: Ohm, checks: Iterable[Diagnostic]) -> Iterator[str]:
     """A warning is about something that is left out; an error about something that cannot work."""
-    if isinstance(ohm.assembly.loaded, Err):
-        yield f"  {_WRONG} {ohm.assembly.loaded.err_value}"
+    loaded = ohm.inspect().loaded
+    if isinstance(loaded, Err):
+        yield f"  {_WRONG} {loaded.err_value}"
     found = dict.fromkeys((*ohm.diagnostics, *(one for one in checks if one.severity != "info")))
-    if isinstance(ohm.assembly.loaded, Ok) and not found:
+    if isinstance(loaded, Ok) and not found:
         yield f"  {_OK} none"
     for one in found:
         yield f"  {_MARKS[one.severity]} {one}"
@@ -133,12 +134,12 @@ def _diagnostics(ohm: Ohm, checks: Iterable[Diagnostic]) -> Iterator[str]:
 
 def _checks(ohm: Ohm) -> tuple[Diagnostic, ...]:
     """Ask the plugins, each about the suites that are mounted."""
-    suites = {name: ohm.config.suite_options.get(name, {}) for name in ohm.assembly.mounted.parent.suites.values()}
-    return ohm.assembly.host.checks(ohm.assembly.place, suites)
+    inspection = ohm.inspect()
+    return inspection.checks(dict.fromkeys(one.suite for one in inspection.tools if not one.for_subagents))
 
 
 def _backends(ohm: Ohm) -> Iterator[str]:
-    for backend_id, spec in ohm.assembly.host.backends().items():
+    for backend_id, spec in ohm.inspect().backends.items():
         obstacle = unusable(spec, ohm)
         mark = _OK if obstacle is None else _WRONG if obstacle.is_fault else _MISSING
         yield f"  {mark} {backend_id}: {spec.summary if obstacle is None else obstacle.why}"

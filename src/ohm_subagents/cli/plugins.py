@@ -9,13 +9,13 @@ from ohm_subagents._terminal.terminal import print_text
 
 if TYPE_CHECKING:
     from ohm_subagents import Ohm
-    from ohm_subagents._plugins.host.host import PluginInfo
     from ohm_subagents.config import LoadedConfig
+    from ohm_subagents.plugin import PluginInfo
 
 
 def print_plugins(ohm: Ohm, _loaded: LoadedConfig) -> int:
     """Print one line a plugin; their diagnostics have been reported already. The exit code."""
-    print_text("\n".join(plugin_line(plugin) for plugin in ohm.assembly.host.plugins))
+    print_text("\n".join(plugin_line(plugin) for plugin in ohm.inspect().plugins))
     return SUCCESS
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.suites.interface import named_tools
 from ohm_subagents._terminal.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
 from ohm_subagents._terminal.terminal import print_text
 from ohm_subagents.config import is_hidden, resolve_tools, standing
 from ohm_subagents.contract.policy import PermissionRequest
+from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
@@ -23,11 +23,14 @@ DENIED = TASK_FAILED
 
 def print_verdict(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
     """Print the verdict; the exit code is 0 when the subagent may run, 1 when it is denied, 2 when there is none."""
-    profile = ohm.assembly.catalog.find(profile_id)
+    parts = ohm.inspect()
+    wanted = fold_id(profile_id)
+    profile = next((one for one in parts.profiles if fold_id(one.id) == wanted), None)
     if profile is None:
-        complain(f"No subagent is called '{profile_id}'. Available: {', '.join(ohm.assembly.catalog.available())}.")
+        available = ", ".join(sorted(one.id for one in parts.profiles))
+        complain(f"No subagent is called '{profile_id}'. Available: {available}.")
         return BAD_USAGE
-    opinions = ohm.assembly.host.permission(_request(profile, ohm))
+    opinions = parts.opinions(_request(profile, ohm))
     decision = standing(profile=profile, permissions=ohm.config.subagents.permissions, opinions=opinions)
     print_text("\n".join(_explained(profile, decision, opinions, loaded)))
     return SUCCESS if decision.verdict == "allow" else DENIED
@@ -39,11 +42,11 @@ def _request(profile: Profile, ohm: Ohm) -> PermissionRequest:
         profile.tools,
         ohm.config.subagents.entry(profile.id).tools,
         offered=tuple(ohm.child_tools),
-        only_if_named=named_tools(ohm.child_tools),
+        only_if_named=tuple(name for name, tool in ohm.child_tools.items() if tool.only_if_named),
         is_agent=profile.agent is not None,
     )
     tools = resolved.ok_value.names if isinstance(resolved, Ok) else ()
-    return PermissionRequest(profile=profile, description="", prompt="", cwd=ohm.assembly.sources.cwd, tools=tools)
+    return PermissionRequest(profile=profile, description="", prompt="", cwd=ohm.inspect().place.cwd, tools=tools)
 
 
 def _explained(

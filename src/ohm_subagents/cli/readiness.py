@@ -47,7 +47,7 @@ def unusable(spec: BackendSpec, ohm: Ohm) -> Obstacle | None:
     options = validated_options(spec, written)
     if isinstance(options, Err):
         return Obstacle(why=str(options.err_value), is_fault=spec.id in written)
-    lacking = spec.lacks(options.ok_value, ohm.assembly.sources.env)
+    lacking = spec.lacks(options.ok_value, ohm.inspect().place.env)
     return None if lacking is None else Obstacle(why=lacking, is_fault=False)
 
 
@@ -72,7 +72,7 @@ def _obstacles(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obs
 
 
 def _of_backend(backend_id: str, profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obstacle]:
-    config, backends = loaded.config, ohm.assembly.host.backends()
+    config, backends = loaded.config, ohm.inspect().backends
     spec = backends.get(backend_id)
     if spec is None:
         yield Obstacle(why=f"no plugin offers the backend '{backend_id}'; available: {', '.join(sorted(backends))}")
@@ -87,7 +87,7 @@ def _of_backend(backend_id: str, profile: Profile, ohm: Ohm, loaded: LoadedConfi
 
 
 def _of_model(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obstacle]:
-    book = ohm.assembly.models()
+    book = ohm.inspect().models
     chosen = chosen_model(profile, loaded, book)
     if chosen is None:
         missing = (

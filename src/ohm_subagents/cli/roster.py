@@ -48,7 +48,7 @@ def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
     found = obstacle(profile, ohm, loaded)
     why = None if found is None else found.why
     limits = tuple(_limits(profile, loaded))
-    runs_on = resolved_model(profile, loaded, ohm.assembly.models())
+    runs_on = resolved_model(profile, loaded, ohm.inspect().models)
     print_text(profile_text(profile, loaded.config.features, model=model, why=why, limits=limits, runs_on=runs_on))
     return SUCCESS
 

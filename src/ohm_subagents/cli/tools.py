@@ -10,9 +10,7 @@ from ohm_subagents._terminal.terminal import print_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ohm_subagents import Ohm
-    from ohm_subagents._plugins.host.host import PluginHost
-    from ohm_subagents._tools.mounting import Mounted
+    from ohm_subagents import MountedTool, Ohm
     from ohm_subagents.config import LoadedConfig
 
 _HEAD: Final = ("tool", "suite", "plugin", "")
@@ -21,14 +19,13 @@ _NAMED: Final = "where a profile names it"
 
 def print_tools(ohm: Ohm, _loaded: LoadedConfig) -> int:
     """Print one line a tool, then the suites that are left out; the exit code."""
-    host, mounted = ohm.assembly.host, ohm.assembly.mounted
-    parts = [
-        *_group("For the parent agent", mounted.parent, host),
-        *_group("For subagents", mounted.child, host, _NAMED),
-    ]
-    offered = {name for name, spec in host.tool_suites().items() if spec.audience != "child"}
+    inspection = ohm.inspect()
+    parents = [one for one in inspection.tools if not one.for_subagents]
+    children = [one for one in inspection.tools if one.for_subagents]
+    parts = [*_group("For the parent agent", parents), *_group("For subagents", children, _NAMED)]
+    offered = {name for name, spec in inspection.suites.items() if spec.audience != "child"}
     named = offered.intersection(ohm.config.suites)
-    parts += _suites("Mounted, and without a tool here", named.difference(mounted.parent.suites.values()))
+    parts += _suites("Mounted, and without a tool here", named.difference(one.suite for one in parents))
     parts += _suites("Not mounted, as `suites` of ohm.json does not name them", offered - named)
     print_text("\n\n".join(parts))
     return SUCCESS
@@ -39,13 +36,10 @@ def _suites(title: str, names: set[str]) -> Iterator[str]:
         yield f"{title}: {', '.join(sorted(names))}"
 
 
-def _group(title: str, group: Mounted, host: PluginHost, named: str = "") -> Iterator[str]:
+def _group(title: str, tools: list[MountedTool], named: str = "") -> Iterator[str]:
     """Yield a table of tools; `named` marks one that only a profile which names it gets."""
-    rows: list[tuple[str, ...]] = [_HEAD]
-    for name, tool in group.tools.items():
-        suite = group.suites[name]
-        rows.append((name, suite, host.suite_owner(suite), named if tool.only_if_named else ""))
+    rows = [_HEAD, *((one.tool.name, one.suite, one.plugin, named if one.tool.only_if_named else "") for one in tools)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
-    if group.tools:
+    if tools:
         yield "\n".join((f"{title}:", *(f"  {line}" for line in lines)))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ohm_subagents._terminal.exits import SUCCESS, TASK_FAILED, complain
 from ohm_subagents._terminal.terminal import print_text
+from ohm_subagents.commands import system_clock
 from ohm_subagents.config import (
     TRUST_COMMAND,
     Project,
@@ -23,23 +24,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pydantic import JsonValue
+    from ohm_subagents.config import Trust
 
-    from ohm_subagents._app.assembly import Assembly
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Review:
+    """The files of a project for subagents, and what they ask for."""
+
+    trust: Trust
+    """The user's trust in the project, with all files that were looked up."""
+    refused: tuple[str, ...]
+    """A line for each setting that is refused until the project is trusted."""
 
 
 async def trust(cwd: Path) -> int:
     """Say what the project gets by it, and keep what its files say now; the exit code."""
-    assembly = _looked_at(cwd)
-    refused = _refused(assembly)
-    asked = assembly.trust().asked
+    review = await _reviewed(cwd)
+    asked = review.trust.asked
     if not asked:
         print_text(f"Nothing to trust: {cwd} has no file for subagents.")
         return SUCCESS
-    print_text("\n".join(_allowed(refused)))
+    print_text("\n".join(_allowed(review.refused)))
     try:
         for project, files in asked.items():
-            write_trust(_record(project, files, assembly.sources.clock()), config_dir(process_env()))
+            write_trust(_record(project, files, system_clock()), config_dir(process_env()))
     except OSError as error:
         complain(f"The record cannot be written to '{error.filename}': {error.strerror}.")
         return TASK_FAILED
@@ -79,55 +87,36 @@ async def print_trusted() -> int:
     return SUCCESS
 
 
-def trust_line(cwd: Path) -> tuple[bool, str]:
+async def trust_line(cwd: Path) -> tuple[bool, str]:
     """Return True if nothing is left to trust in the project, and a line about it."""
-    assembly = _looked_at(cwd)
-    refused = _refused(assembly)
-    now = assembly.trust()
-    files = sum(map(len, now.asked.values()))
+    review = await _reviewed(cwd)
+    files = sum(map(len, review.trust.asked.values()))
     if not files:
         return True, "the project has no file for subagents"
-    if now.is_whole():
+    if review.trust.is_whole():
         return True, f"the project is trusted, with {files} files"
-    count = f"{len(refused)} things" if len(refused) != 1 else "one thing"
+    count = f"{len(review.refused)} things" if len(review.refused) != 1 else "one thing"
     return False, f"the project is not trusted: {files} files only tighten, {count} refused; see '{TRUST_COMMAND}'"
 
 
-def _looked_at(cwd: Path) -> Assembly:
-    """Assemble an `Ohm` from the project's files; its clock stands still, so that each file is read once."""
-    from ohm_subagents._app.assembly import Sources, assemble, system_clock
-    from ohm_subagents._orchestrator.observe.logger import HostLogger
+async def _reviewed(cwd: Path) -> _Review:
+    """Read all files of the project as they count now, and as if they were trusted, with no suite mounted.
 
-    now = system_clock()
-    return assemble(
-        Sources(
-            cwd=cwd,
-            config=None,
-            env=process_env(),
-            plugins=(),
-            profiles=None,
-            logger=HostLogger(),
-            clock=lambda: now,
-        )
-    )
+    The clock stands still, so that each file is read once.
+    """
+    from ohm_subagents import Ohm
+    from ohm_subagents.store import MemoryStore
 
+    now_ms = system_clock()
 
-def _refused(assembly: Assembly) -> tuple[str, ...]:
-    """Return a line for each setting that is refused until the project is trusted. Reads all of its files."""
-    trusted = replace(assembly.sources, trusts=True)
-    from ohm_subagents._app.assembly import assemble
+    async def opened(*, trusts: bool) -> tuple[Trust, list[str]]:
+        store = MemoryStore(lambda: now_ms)
+        async with Ohm.open(cwd=cwd, suites=(), clock=lambda: now_ms, store=store, trust=trusts) as ohm:
+            parts = ohm.inspect()
+            return parts.trust, [str(one) for one in (*ohm.diagnostics, *parts.checks(parts.suites))]
 
-    after = frozenset(_told(assemble(trusted)))
-    return tuple(one for one in _told(assembly) if one not in after)
-
-
-def _told(assembly: Assembly) -> Iterator[str]:
-    yield from map(str, assembly.diagnostics)
-    yield from map(str, assembly.host.checks(assembly.place, _all_suites(assembly)))
-
-
-def _all_suites(assembly: Assembly) -> Mapping[str, Mapping[str, JsonValue]]:
-    return {name: assembly.config.suite_options.get(name, {}) for name in assembly.host.tool_suites()}
+    (found, before), (_, after) = await opened(trusts=False), await opened(trusts=True)
+    return _Review(trust=found, refused=tuple(one for one in before if one not in after))
 
 
 def _allowed(refused: tuple[str, ...]) -> Iterator[str]:

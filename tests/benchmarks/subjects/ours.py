@@ -193,7 +193,7 @@ async def echo_start(store="memory", kept=1, way="task"):
         for _ in range(kept):
             await work()
         await ohm._engine.store.flush()
-        if store != "memory" and not any(ohm.assembly.sources.cwd.iterdir()):
+        if store != "memory" and not any(ohm.inspect().place.cwd.iterdir()):
             nothing = f"store {store!r} keeps nothing on disk"
             raise RuntimeError(nothing)
         yield repeating(work, 200, after=ohm._engine.store.flush)

@@ -58,14 +58,20 @@ class PluginInvalidError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginInfo:
-    """A row of `ohm plugins`. `distribution` and `version` are there for an entry point, `hooks` for a loaded one."""
+    """A plugin that is loaded, left out or broken."""
 
     name: str
+    """Its name, as in `loadPlugins` and `blockPlugins`."""
     origin: Origin
+    """How it came in: with the core, by an entry point, or from the program."""
     state: State
+    """`blocked` if the configuration leaves it out, `failed` if it could not be imported or registered."""
     distribution: str | None = None
+    """The distribution of its entry point; None without one."""
     version: str | None = None
+    """The version of that distribution."""
     hooks: tuple[str, ...] = ()
+    """The hooks that it has, if it is loaded."""
 
 
 class PluginHost:

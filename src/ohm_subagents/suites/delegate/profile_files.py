@@ -57,7 +57,7 @@ def print_agents(ohm: Ohm, _loaded: LoadedConfig) -> int:
 
 
 def _agents(ohm: Ohm) -> AgentRepository:
-    return AgentRepository(ohm.assembly.place, system_clock)
+    return AgentRepository(ohm.inspect().place, system_clock)
 
 
 def _listed(profile: Profile, roster: AgentRoster, agents: AgentRepository) -> Iterator[str]:
@@ -101,7 +101,7 @@ def _told(profile: Profile, roster: AgentRoster, ohm: Ohm, loaded: LoadedConfig)
     yield f"source: {_source(profile)}"
     yield from (f"replaces: {other}" for other in _replaced(profile, roster))
     yield f"available: {'yes' if refused is None else f'no ({refused})'}"
-    is_subagent = any(one.source == profile.source for one in ohm.assembly.catalog.profiles)
+    is_subagent = any(one.source == profile.source for one in ohm.inspect().profiles)
     yield f"subagent of task: {'yes' if is_subagent else 'no'} ({loaded.origin('subagents.agentProfiles')})"
     fields = {
         "provider": agent.provider,
