@@ -12,7 +12,7 @@ from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.redaction import Redactor
-from ohm_subagents.contract.task import Invocation, Task
+from ohm_subagents.contract.task import Invocation
 
 Op = Literal["start", "status", "wait", "send", "cancel"]
 Preface = str | Callable[[], str]
@@ -66,7 +66,6 @@ class StartItem:
         session: the session of the task; None for a new one.
         refusal: the error by which a suite refuses the item; one with a session is kept as a failed task.
         timeout_message: the message of a failure by timeout.
-        again: asked after each run of the prompt whether to run it once more from the beginning.
         redaction: applied to every text of the task before it is recorded or shown, when it is whole. The state of
             the conversation is not redacted; a one-shot stores none unless it has a session or must finalize.
     """
@@ -81,7 +80,6 @@ class StartItem:
     session: Session | None = None
     refusal: OhmError | None = None
     timeout_message: str = ""
-    again: Callable[[Task], bool] | None = None
     redaction: Redactor | None = field(default=None, repr=False)
 
     @property

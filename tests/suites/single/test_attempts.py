@@ -10,6 +10,8 @@ from failing import broken, failing
 from ohm_subagents import Err
 from ohm_subagents.contract import (
     AgentEnded,
+    Diagnostic,
+    DiagnosticRaised,
     ErrorCode,
     OhmError,
     TextDelta,
@@ -33,6 +35,49 @@ async def test_what_may_pass_is_tried_again_from_the_beginning(opened):
     assert (done.text, done.details["results"][0]["exitCode"]) == ("at last", 0)
     assert done.details["results"][0]["sessionFile"].endswith("session-attempt-2.jsonl")
     assert (second.prompt, second.history, second.checkpoint) == (first.prompt, (), None)
+
+
+async def test_each_attempt_is_a_task_of_its_own_and_its_notes_are_kept(opened):
+    errors = [broken()]
+
+    async def act(_request, sink):
+        await anyio.lowlevel.checkpoint()
+        if not errors:
+            return "at last"
+        sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="tools", message="One tool is missing.")))
+        return Err(errors.pop())
+
+    async with opened(act) as ohm:
+        done = await ohm.call("subagent", ASK)
+        tasks = [ohm.task(request.task_id) for request in ohm.acting.requests]
+    assert [(task.status, len(task.runs)) for task in tasks] == [("failed", 1), ("succeeded", 1)]
+    assert done.details["results"][0]["notes"] == ["One tool is missing."]
+
+
+async def test_an_attempt_that_is_not_admitted_leaves_the_failure_before(opened):
+    async with opened(failing(broken("connect ECONNREFUSED")), new_task_id=lambda: "task_1") as ohm:
+        done = await ohm.call("subagent", ASK)
+        assert len(ohm.acting.requests) == 1
+    assert "Error:\nconnect ECONNREFUSED" in done.text
+
+
+async def test_a_call_is_aborted_in_the_middle_of_a_later_attempt(opened):
+    abort = anyio.Event()
+    calls = []
+
+    async def act(_request, _sink):
+        calls.append(1)
+        if len(calls) == 2:
+            abort.set()
+            await anyio.sleep_forever()
+        await anyio.lowlevel.checkpoint()
+        return Err(broken())
+
+    async with opened(act, section={"retry": {"maxAttempts": 5}}) as ohm:
+        done = await ohm.call("subagent", ASK, abort=abort)
+        tasks = [ohm.task(request.task_id) for request in ohm.acting.requests]
+    assert [task.status for task in tasks] == ["failed", "cancelled"]
+    assert "Attempts: 2.\n\nError:\nSubagent execution was cancelled by user." in done.text
 
 
 @pytest.mark.parametrize(

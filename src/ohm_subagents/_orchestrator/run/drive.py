@@ -78,10 +78,6 @@ class Driver:
         """
         while not live.task.is_terminal and (prompt := live.inbox.take()) is not None:
             ended = await self._run(live, prompt, begun)
-            if _runs_again(live, prompt):
-                live.begin_again()
-                live.inbox.put_back(prompt)
-                continue
             lacking = correction(live.task, prompt, ended)
             if lacking is not None and prompt.attempt <= prompt.plan.profile.corrections:
                 live.inbox.correct(prompt, lacking)
@@ -188,11 +184,6 @@ class Driver:
         return Err(not_ready(plan.backend))
 
 
-def _runs_again(live: LiveTask, prompt: QueuedPrompt) -> bool:
-    again = prompt.plan.item.again if prompt is live.asked else None
-    return again is not None and not live.task.is_terminal and again(live.task)
-
-
 async def _assembled(prompt: QueuedPrompt) -> str:
     """Return the text for the backend: preface, then prompt. A preface that hangs on a disk costs this run only."""
     preface = prompt.preface
@@ -204,17 +195,16 @@ async def _assembled(prompt: QueuedPrompt) -> str:
 def _request(live: LiveTask, prompt: QueuedPrompt, text: str, guard: RunGuard, sink: RunSink) -> RunRequest:
     """Return the request of the open run."""
     task, plan = live.task, prompt.plan
-    earlier = task.runs[live.attempt : -1]
-    is_again = 0 < live.attempt == len(task.runs) - 1
     return RunRequest(
         task_id=task.id,
         session_id=task.session_id,
         prompt=text,
         spec=_equipped(plan.spec, task.session_id, sink),
         history=tuple(
-            Exchange(prompt=run.prompt, output=run.output or "") for run in (*task.assignment.inherited, *earlier)
+            Exchange(prompt=run.prompt, output=run.output or "")
+            for run in (*task.assignment.inherited, *task.runs[:-1])
         ),
-        checkpoint=task.activity.checkpoint if plan.label == task.assignment.backend and not is_again else None,
+        checkpoint=task.activity.checkpoint if plan.label == task.assignment.backend else None,
         inbox=live.inbox if plan.can_steer else None,
         gate=guard.gate,
         depth=live.caller.level + 1,

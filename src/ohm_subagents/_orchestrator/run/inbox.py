@@ -87,10 +87,6 @@ class TaskInbox:
         self.current = self._waiting.pop(0) if self._waiting else None
         return self.current
 
-    def put_back(self, prompt: QueuedPrompt) -> None:
-        """Make the prompt that was taken the next one again."""
-        self._waiting.insert(0, prompt)
-
     def correct(self, prompt: QueuedPrompt, text: str) -> None:
         """Put a correction first; its run answers `prompt` as well."""
         self._taken.append(prompt)

@@ -28,7 +28,6 @@ class LiveTask:
         caller: the context of the call that started it.
         origin: the context variables of that call.
         label: the label of the backend that works now.
-        attempt: the number of the run from which on the backend remembers: the newest attempt at its prompt.
         children: the tasks that its subagent has started and that are not over.
         guard: watches the open run.
         ticket: its number in the run queue while it waits there.
@@ -37,7 +36,6 @@ class LiveTask:
     """
 
     __slots__ = (
-        "attempt",
         "caller",
         "children",
         "guard",
@@ -56,7 +54,6 @@ class LiveTask:
         self.caller = caller
         self.origin = copy_context()
         self.label = plan.label
-        self.attempt = 0
         self.children: list[LiveTask] = []
         self.guard: RunGuard | None = None
         self.ticket: int | None = None
@@ -72,10 +69,6 @@ class LiveTask:
     def asked(self) -> QueuedPrompt:
         """The prompt that the task was started with."""
         return self.inbox.first
-
-    def begin_again(self) -> None:
-        """Make the next run another attempt at the prompt, which knows nothing of the one before."""
-        self.attempt = len(self.task.runs)
 
     def cancel(self, reason: str) -> None:
         """Settle the task as cancelled at once, and stop its run; what that still reports is ignored."""

@@ -1,4 +1,4 @@
-"""One task of `subagent` from its first attempt to its end: its messages, usage, limits and records."""
+"""One call of `subagent` from its first attempt to its end: its messages, usage, limits and records."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ohm_subagents.suite import (
     NOTHING_USED,
     TOOLLESS,
     AgentEnded,
+    DiagnosticRaised,
     RunEnded,
     RunStarted,
     TextDelta,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents.suite import Event, JsonObject, Task
+    from ohm_subagents.suite import Diagnostic, Event, JsonObject, Task
     from ohm_subagents.suites.single.session_file import SessionFiles
 
 MAX_STDOUT_BYTES: Final = 8 * 1024 * 1024
@@ -40,9 +41,9 @@ logger = logging.getLogger(__name__)
 
 
 class ChildRun:
-    """Observes the task that a call starts; `prompt` is the task without secrets.
+    """Observes the tasks that a call starts, one for each attempt; `prompt` is the task without secrets.
 
-    Messages are those of the newest attempt, usage is that of all. The engine tells of nothing before
+    Messages are those of the newest attempt, usage and notes are those of all. The engine tells of nothing before
     it is redacted. `stop` ends a subagent that says more than any answer needs; `flooded` then tells which limit that
     was.
     """
@@ -59,6 +60,7 @@ class ChildRun:
         self._stop = stop
         self._log = MessageLog(prompt, most=None)
         self._usage = NOTHING_USED
+        self._diagnostics: dict[str, Diagnostic] = {}
         self._told_bytes = self._lines = 0
 
     def notify(self, task: Task, event: Event) -> None:
@@ -78,6 +80,8 @@ class ChildRun:
                 self._count("", lines=1)
             case AgentEnded():
                 self.has_answered = True
+            case DiagnosticRaised(diagnostic=diagnostic):
+                self._diagnostics.setdefault(diagnostic.message, diagnostic)
             case RunEnded():
                 self._keep()
             case _:
@@ -142,14 +146,13 @@ class ChildRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Messages of the task's diagnostics, each once, however many attempts there were."""
-        return () if self.task is None else tuple(dict.fromkeys(one.message for one in self.task.diagnostics))
+        """Messages of the diagnostics, each once, however many attempts there were."""
+        return tuple(self._diagnostics)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """The notes that the caller needs to judge the answer: it came about without any tool."""
-        found = () if self.task is None else self.task.diagnostics
-        return tuple(dict.fromkeys(one.message for one in found if one.subject == TOOLLESS))
+        return tuple(message for message, one in self._diagnostics.items() if one.subject == TOOLLESS)
 
     def streaming(self) -> Streaming:
         """The state for a progress frame."""

@@ -25,6 +25,7 @@ from ohm_subagents.suite import (
     followed,
     title_of,
 )
+from ohm_subagents.suites.single.attempts import Attempts
 from ohm_subagents.suites.single.child_prompt import child_prompt
 from ohm_subagents.suites.single.child_run import RUNNING, ChildRun
 from ohm_subagents.suites.single.details import Details, SubagentErrorCode
@@ -38,12 +39,10 @@ from ohm_subagents.suites.single.verdict import is_worth_another
 from ohm_subagents.suites.single.views import call_line, has_failed, result_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pydantic import JsonValue
 
     from ohm_subagents.redaction import Redaction
-    from ohm_subagents.suite import OhmError, Profile, Reply, SuiteContext, Task, ToolCall
+    from ohm_subagents.suite import OhmError, Profile, Reply, SuiteContext, ToolCall
     from ohm_subagents.suites.single.settings import SingleSettings
 
 TOOL: Final = "subagent"
@@ -152,13 +151,16 @@ async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> 
             case _:
                 return ended()
 
-    def again(task: Task) -> bool:
-        return is_worth_another(task, order.settings, said=run.last_said)
-
-    throttle_ms = context.settings().onupdate_throttle_ms
-    command = Start(items=(_item(order, again, redaction),), max_depth=order.max_depth)
+    settings = order.settings
+    attempts = Attempts(
+        context.executor,
+        most=settings.max_attempts if settings.retries else 1,
+        again=lambda: is_worth_another(run.task, settings, said=run.last_said),
+    )
+    inner, throttle_ms = replace(context, executor=attempts), context.settings().onupdate_throttle_ms
+    command = Start(items=(_item(order, redaction),), max_depth=order.max_depth)
     with scope:
-        return await followed(command, context, call, frame=frame, result=result, observer=run, throttle_ms=throttle_ms)
+        return await followed(command, inner, call, frame=frame, result=result, observer=run, throttle_ms=throttle_ms)
     return ended()
 
 
@@ -202,7 +204,7 @@ def _prepared(order: _Order) -> Profile:
     )
 
 
-def _item(order: _Order, again: Callable[[Task], bool], redaction: Redaction) -> StartItem:
+def _item(order: _Order, redaction: Redaction) -> StartItem:
     asked, settings = order.asked, order.settings
     return StartItem(
         profile=_prepared(order),
@@ -210,6 +212,5 @@ def _item(order: _Order, again: Callable[[Task], bool], redaction: Redaction) ->
         prompt=asked.task,
         overrides=Overrides(limits=limits_of(settings), loop=_LOOP),
         is_one_shot=True,
-        again=again,
         redaction=redaction,
     )

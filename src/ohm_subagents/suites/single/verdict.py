@@ -72,10 +72,8 @@ def failure_of(task: Task | None, settings: SingleSettings, *, said: str) -> Fai
     return _coded(run.exit_code, "") if run.exit_code else None
 
 
-def is_worth_another(task: Task, settings: SingleSettings, *, said: str) -> bool:
-    """Return True if the task is to be tried once more; `said` as in `failure_of`."""
-    if not settings.retries or len(task.runs) >= settings.max_attempts:
-        return False
+def is_worth_another(task: Task | None, settings: SingleSettings, *, said: str) -> bool:
+    """Return True if the task has failed in a way that may pass; `said` as in `failure_of`."""
     failure = failure_of(task, settings, said=said)
     return failure is not None and failure.may_pass
 
