@@ -14,7 +14,7 @@ from ohm_subagents._config.trust import TRUST_COMMAND, Covers, trust_everything,
 from ohm_subagents._config.values import MAX_INTEGER, quoted_value, switch
 from ohm_subagents._config.values import SECRET as SECRET_VALUE
 from ohm_subagents._config.values import expected as invalid_value
-from ohm_subagents._profiles.answer_keys import Finalize, ResultSchema
+from ohm_subagents._profiles.answer_keys import AnswerKeys
 from ohm_subagents._profiles.documents import (
     MAX_FRONT_MATTER,
     Document,
@@ -35,14 +35,13 @@ __all__ = [
     "MAX_INTEGER",
     "SECRET_VALUE",
     "TRUST_COMMAND",
+    "AnswerKeys",
     "Covers",
     "Document",
     "Fault",
-    "Finalize",
     "KeyPath",
     "Layer",
     "Location",
-    "ResultSchema",
     "TimedCache",
     "YamlText",
     "accepted",

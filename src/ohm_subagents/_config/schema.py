@@ -117,7 +117,48 @@ class Provider(Section):
         return CompatibleProvider(name=name, base_url=self.base_url, api_key_env=self.api_key_env, models=models)
 
 
-class OhmConfig(Section):
+class Display(Section):
+    """How much of a result is shown, and how often."""
+
+    output_max_chars: Annotated[PositiveInt, LOWER] = Field(
+        default=8000, description="Cap of an answer in a payload, in characters."
+    )
+    onupdate_throttle_ms: Annotated[PositiveInt, HIGHER] = Field(
+        default=120, description="Least time between two live updates, in milliseconds."
+    )
+    result_preview_lines: Annotated[PositiveInt, LOWER] = Field(
+        default=12, description="Lines of an answer in a collapsed view."
+    )
+    transcript_tail_lines: Annotated[PositiveInt, LOWER] = Field(
+        default=4, description="Newest tool rows in a collapsed view."
+    )
+    debug: Annotated[Flag, OFF] = Field(default=False, description="Show every field of a result in views.")
+    ui_mode: Annotated[Literal["off", "compact", "verbose"], earlier("off", "compact", "verbose")] = Field(
+        default="off", description="The live widget below a host's prompt."
+    )
+    ui_update_ms: Annotated[PositiveInt, HIGHER] = Field(
+        default=150, description="Least time between two widget updates, in milliseconds."
+    )
+    ui_idle_grace_ms: Annotated[PositiveInt, LOWER] = Field(
+        default=2000, description="Time that a finished task stays in the widget, in milliseconds."
+    )
+
+
+class History(Section):
+    """How much of tasks is kept."""
+
+    task_max_events: Annotated[PositiveInt, LOWER] = Field(
+        default=120, description="Maximum number of events kept of one task."
+    )
+    task_max_entries: Annotated[PositiveInt, USER_ONLY] = Field(
+        default=200, description="Maximum number of tasks kept; old finished ones go first."
+    )
+    task_max_expired_entries: Annotated[PositiveInt, USER_ONLY] = Field(
+        default=500, description="Maximum number of expired tasks whose reason is remembered."
+    )
+
+
+class OhmConfig(Display, History):
     """The whole configuration: an immutable value."""
 
     default_mode: Annotated[Mode, earlier("rush", "smart", "deep")] = Field(
@@ -139,44 +180,13 @@ class OhmConfig(Section):
     suite_options: Annotated[Mapping[str, JsonObject], OPTIONS] = Field(
         default={}, description="Options of tool suites, by suite name."
     )
-    output_max_chars: Annotated[PositiveInt, LOWER] = Field(
-        default=8000, description="Cap of an answer in a payload, in characters."
-    )
-    onupdate_throttle_ms: Annotated[PositiveInt, HIGHER] = Field(
-        default=120, description="Least time between two live updates, in milliseconds."
-    )
     backend_timeout_ms: Annotated[PositiveInt, LOWEST] = Field(
         default=180_000, description="Time limit of one run, in milliseconds; waiting in the queue does not count."
-    )
-    task_max_events: Annotated[PositiveInt, LOWER] = Field(
-        default=120, description="Maximum number of events kept of one task."
-    )
-    task_max_entries: Annotated[PositiveInt, USER_ONLY] = Field(
-        default=200, description="Maximum number of tasks kept; old finished ones go first."
-    )
-    task_max_expired_entries: Annotated[PositiveInt, USER_ONLY] = Field(
-        default=500, description="Maximum number of expired tasks whose reason is remembered."
-    )
-    result_preview_lines: Annotated[PositiveInt, LOWER] = Field(
-        default=12, description="Lines of an answer in a collapsed view."
-    )
-    transcript_tail_lines: Annotated[PositiveInt, LOWER] = Field(
-        default=4, description="Newest tool rows in a collapsed view."
     )
     sdk_fallback_to_cli: Annotated[ShortSwitch, DENY_WINS] = Field(
         default=False,
         description="Let `interactive-shell` run what `interactive-sdk` cannot begin: no model, no key, no SDK, a "
         "model that it does not know, a provider that gives no answer.",
-    )
-    debug: Annotated[Flag, OFF] = Field(default=False, description="Show every field of a result in views.")
-    ui_mode: Annotated[Literal["off", "compact", "verbose"], earlier("off", "compact", "verbose")] = Field(
-        default="off", description="The live widget below a host's prompt."
-    )
-    ui_update_ms: Annotated[PositiveInt, HIGHER] = Field(
-        default=150, description="Least time between two widget updates, in milliseconds."
-    )
-    ui_idle_grace_ms: Annotated[PositiveInt, LOWER] = Field(
-        default=2000, description="Time that a finished task stays in the widget, in milliseconds."
     )
     load_plugins: Annotated[Names | None, USER_ONLY] = Field(
         default=None, description="The only installed plugins to load; not for project files."

@@ -77,7 +77,9 @@ EVERY: Final = ""
 """Every subagent, where others are named by their folded id."""
 
 
-class Subagents(Section):
+class Scheduling(Section):
+    """How many tasks and requests there are at once."""
+
     task_max_concurrency: Annotated[PositiveInt, LOWER] = Field(
         default=3, description="Maximum number of tasks of one parallel batch that run at once."
     )
@@ -85,17 +87,19 @@ class Subagents(Section):
         default=None,
         description="Maximum number of tasks of all calls that run at once, beside those that they start themselves.",
     )
+    max_requests: Annotated[Mapping[str, PositiveInt], LOWEST] = Field(
+        default={}, description="Maximum number of requests to a model provider in flight at once; none: no limit."
+    )
+    request_retries: Annotated[WholeNumber, LOWER] = Field(
+        default=4, description="Retries of a request that a provider refused because it is overloaded."
+    )
+
+
+class Storage(Section):
+    """Where tasks are kept, and how long."""
+
     task_retention_ms: Annotated[PositiveInt, USER_ONLY] = Field(
         default=86_400_000, description="Time that a finished task can be looked up, in milliseconds."
-    )
-    model: ConfiguredModel | None = Field(
-        default=None, description="The model of every subagent that has none of its own."
-    )
-    send_to_finished: Annotated[Literal["refuse", "resume"], earlier("refuse", "resume")] = Field(
-        default="refuse", description="`resume` lets `send` continue a finished task as a new one."
-    )
-    async_start: Annotated[Literal["refuse", "allow"], earlier("refuse", "allow")] = Field(
-        default="refuse", description="`allow` lets `async: true` start in the background."
     )
     store: Annotated[str, USER_ONLY] = Field(
         default="sqlite",
@@ -107,16 +111,22 @@ class Subagents(Section):
         default="normal",
         description="`full` lets `sqlite` wait for the disk, so that a power cut loses nothing either.",
     )
+
+
+class Subagents(Scheduling, Storage):
+    model: ConfiguredModel | None = Field(
+        default=None, description="The model of every subagent that has none of its own."
+    )
+    send_to_finished: Annotated[Literal["refuse", "resume"], earlier("refuse", "resume")] = Field(
+        default="refuse", description="`resume` lets `send` continue a finished task as a new one."
+    )
+    async_start: Annotated[Literal["refuse", "allow"], earlier("refuse", "allow")] = Field(
+        default="refuse", description="`allow` lets `async: true` start in the background."
+    )
     limits: Annotated[CommonLimits, LOWEST] = CommonLimits()
     loop: Annotated[CommonLoop, LOWEST_COUNT] = CommonLoop()
     budget: Annotated[CommonBudget, LOWEST] = Field(
         default=CommonBudget(), json_schema_extra={"$comment": "For each start from outside, with all below it."}
-    )
-    max_requests: Annotated[Mapping[str, PositiveInt], LOWEST] = Field(
-        default={}, description="Maximum number of requests to a model provider in flight at once; none: no limit."
-    )
-    request_retries: Annotated[WholeNumber, LOWER] = Field(
-        default=4, description="Retries of a request that a provider refused because it is overloaded."
     )
     agent_profiles: Annotated[AllOrNames, USER_ONLY] = Field(
         default=False,

@@ -1,8 +1,9 @@
 """`finalize` and `resultSchema`: the keys of any profile's file on how its answer is handed in."""
 
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, JsonValue, ValidationInfo
+from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue, ValidationInfo
+from pydantic.alias_generators import to_camel
 
 from ohm_subagents.contract.json_schema import schema_fault
 
@@ -23,5 +24,12 @@ def _of_what_is_handed_in(schema: dict[str, JsonValue] | None, info: ValidationI
     return schema
 
 
-Finalize: TypeAlias = Literal["required"] | None
-ResultSchema: TypeAlias = Annotated[dict[str, JsonValue] | None, AfterValidator(_of_what_is_handed_in)]
+class AnswerKeys(BaseModel):
+    """The keys on how an answer is handed in; a base for the keys of a kind of file."""
+
+    model_config = ConfigDict(defer_build=True, frozen=True, alias_generator=to_camel)
+
+    finalize: Literal["required"] | None = None
+    """`required`: an answer counts only if it is handed in by the tool `subagent_finalize`."""
+    result_schema: Annotated[dict[str, JsonValue] | None, AfterValidator(_of_what_is_handed_in)] = None
+    """The JSON schema of the result that is handed in."""

@@ -18,7 +18,7 @@ from pydantic.alias_generators import to_camel
 from ohm_subagents._config.limits import OwnBudget, OwnLimits
 from ohm_subagents._config.schema import FEATURES
 from ohm_subagents._config.values import Line, Model, Switch, VariableName, expected
-from ohm_subagents._profiles.answer_keys import Finalize, ResultSchema
+from ohm_subagents._profiles.answer_keys import AnswerKeys
 from ohm_subagents.contract.limits import Budget, Limits
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy
 
@@ -76,10 +76,20 @@ class InputMatter(_Matter):
     description: str = ""
 
 
-class FrontMatter(BaseModel):
+class BoundKeys(BaseModel):
+    """The keys on what ends a run early."""
+
+    model_config = ConfigDict(defer_build=True, frozen=True, alias_generator=to_camel)
+
+    limits: OwnLimits | None = None
+    budget: OwnBudget | None = None
+    polling: tuple[Line, ...] = ()
+
+
+class FrontMatter(BoundKeys, AnswerKeys):
     """The front matter of a profile file."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow", alias_generator=to_camel)
+    model_config = ConfigDict(extra="allow")
 
     id: Annotated[str, BeforeValidator(_profile_id)]
     name: Line | None = None
@@ -93,12 +103,7 @@ class FrontMatter(BaseModel):
     tools: ToolsMatter = ToolsMatter()
     inputs: tuple[InputMatter, ...] = ()
     feature: Annotated[str, BeforeValidator(_feature)] | None = None
-    limits: OwnLimits | None = None
-    budget: OwnBudget | None = None
-    polling: tuple[Line, ...] = ()
     env: tuple[VariableName, ...] = ()
-    finalize: Finalize = None
-    result_schema: ResultSchema = None
 
     @field_validator("inputs")
     @classmethod

@@ -1,7 +1,7 @@
 """The contract: pure data. Events, tasks, profiles, errors, commands and results."""
 
 from ohm_subagents.contract.activity import Activity
-from ohm_subagents.contract.agent import AgentOptions, SkillText
+from ohm_subagents.contract.agent import AgentOptions, SkillOptions, SkillText
 from ohm_subagents.contract.commands import (
     Cancel,
     Command,
@@ -69,7 +69,15 @@ from ohm_subagents.contract.limits import Budget, Ceiling, ClockName, Clocks, Ex
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS, ModelPattern, Thinking, parse_model_pattern
 from ohm_subagents.contract.place import Nesting, Place
 from ohm_subagents.contract.policy import Decision, PermissionRequest, Verdict
-from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy
+from ohm_subagents.contract.profile import (
+    AnswerForm,
+    Bounds,
+    InputRole,
+    InputSpec,
+    Profile,
+    Rights,
+    ToolPolicy,
+)
 from ohm_subagents.contract.redaction import Redactor
 from ohm_subagents.contract.replies import (
     Accepted,
@@ -98,10 +106,12 @@ __all__ = [
     "Activity",
     "AgentEnded",
     "AgentOptions",
+    "AnswerForm",
     "AnyEnvelope",
     "Assignment",
     "BatchEnvelope",
     "BatchStatus",
+    "Bounds",
     "Budget",
     "Cancel",
     "CancelEnvelope",
@@ -159,6 +169,7 @@ __all__ = [
     "RequestHeld",
     "RequestReleased",
     "Result",
+    "Rights",
     "Route",
     "RouteResolved",
     "Run",
@@ -170,6 +181,7 @@ __all__ = [
     "Session",
     "SessionId",
     "Severity",
+    "SkillOptions",
     "SkillText",
     "Start",
     "StartItem",

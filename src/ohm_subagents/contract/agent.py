@@ -22,7 +22,23 @@ class SkillText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentOptions:
+class SkillOptions:
+    """The skills of a coding agent."""
+
+    no_skills: bool = False
+    """It is given no skill."""
+    suggested_skills: tuple[str, ...] = ()
+    """Names of skills that it may read."""
+    skill_paths: tuple[str, ...] = ()
+    """The files of `suggested_skills`, once they are found."""
+    skills: tuple[SkillText, ...] = ()
+    """The suggested skills that were found, with their texts."""
+    load_skills: tuple[str, ...] = ()
+    """Names of skills whose text is in its prompt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOptions(SkillOptions):
     """The options of a coding agent for a profile, whose prompt is then used as it is."""
 
     provider: str | None = None
@@ -39,16 +55,6 @@ class AgentOptions:
     """It loads no extension."""
     extensions: tuple[str, ...] = ()
     """The extensions that it loads."""
-    no_skills: bool = False
-    """It is given no skill."""
-    suggested_skills: tuple[str, ...] = ()
-    """Names of skills that it may read."""
-    skill_paths: tuple[str, ...] = ()
-    """The files of `suggested_skills`, once they are found."""
-    skills: tuple[SkillText, ...] = ()
-    """The suggested skills that were found, with their texts."""
-    load_skills: tuple[str, ...] = ()
-    """Names of skills whose text is in its prompt."""
     no_context_files: bool = False
     """It reads no context file of the project."""
     extra_args: tuple[str, ...] = ()

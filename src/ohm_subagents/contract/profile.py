@@ -44,9 +44,47 @@ class InputSpec:
     """The description for the calling model."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
-    """A kind of subagent: its prompt, its model, its tools and its bounds."""
+@dataclass(frozen=True, kw_only=True)
+class Rights:
+    """What a subagent may reach."""
+
+    tools: ToolPolicy = ToolPolicy()
+    """The child tools that it may use."""
+    env: tuple[str, ...] = ()
+    """Variables of this process that a command-line agent which runs the profile may see."""
+    agent: AgentOptions | None = None
+    """The options of its coding agent; None for a profile of the roster."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """What ends a subagent's run early."""
+
+    limits: Limits | None = None
+    """Limits of each run."""
+    budget: Budget | None = None
+    """The budget of each task, with everything that it starts."""
+    ceiling: Ceiling | None = None
+    """The limits and the budget that a project's file sets; they only lower the others."""
+    polling: tuple[str, ...] = ()
+    """Tools that the loop guard lets repeat."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerForm:
+    """The form in which a subagent has to answer."""
+
+    finalize: Literal["required"] | None = None
+    """An answer counts only if it is handed in by the tool `subagent_finalize`."""
+    corrections: int = 2
+    """The most times that a run is asked for an answer that it has not handed in."""
+    result_schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
+    """The JSON schema of the result that is handed in; without one it is a text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile(Rights, Bounds, AnswerForm):
+    """A kind of subagent: its prompt and its model, and by its bases its rights, its bounds and its answer's form."""
 
     id: str
     """The name that callers use, compared without case."""
@@ -68,30 +106,10 @@ class Profile:
     """The model where nothing else names one and no provider's key is set."""
     backend: str | None = None
     """The backend that it runs on; None leaves it to the configuration."""
-    tools: ToolPolicy = ToolPolicy()
-    """The child tools that it may use."""
     inputs: tuple[InputSpec, ...] = ()
     """The fields of its direct tool; empty for a prompt alone."""
     feature: str | None = None
     """The flag of `features` that has to be on."""
-    limits: Limits | None = None
-    """Limits of each run."""
-    budget: Budget | None = None
-    """The budget of each task, with everything that it starts."""
-    ceiling: Ceiling | None = None
-    """The limits and the budget that a project's file sets; they only lower the others."""
-    polling: tuple[str, ...] = ()
-    """Tools that the loop guard lets repeat."""
-    env: tuple[str, ...] = ()
-    """Variables of this process that a command-line agent which runs the profile may see."""
-    agent: AgentOptions | None = None
-    """The options of its coding agent; None for a profile of the roster."""
-    finalize: Literal["required"] | None = None
-    """An answer counts only if it is handed in by the tool `subagent_finalize`."""
-    corrections: int = 2
-    """The most times that a run is asked for an answer that it has not handed in."""
-    result_schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
-    """The JSON schema of the result that is handed in; without one it is a text."""
     notes: tuple[str, ...] = ()
     """Notes about the parts of its file that have no effect; each of its tasks gets them."""
     source: str = ""

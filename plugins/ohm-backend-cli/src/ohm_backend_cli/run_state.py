@@ -32,6 +32,19 @@ if TYPE_CHECKING:
     from ohm_subagents.plugin import JsonObject, RunRequest
 
 
+@dataclass(slots=True)
+class _Reported:
+    """The part of a run that events have told, so that none tells it twice."""
+
+    session: str = ""
+    checkpoint: str = ""
+    route: RouteResolved | None = None
+    calls: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """By its id, the tool of a call without an answer, and the file that it writes."""
+    is_open: bool = False
+    is_closed: bool = False
+
+
 @dataclass(slots=True, kw_only=True)
 class RunState:
     """The run so far.
@@ -52,46 +65,41 @@ class RunState:
     is_done: bool = False
     is_over: bool = False
     is_in_pieces: bool = False
-    failed: str | None = None
-    failed_status: int | None = None
+    failed: tuple[str, int | None] | None = None
+    """The text of the failure, and the HTTP status that the provider answered with."""
     hint: str = ""
     asked: JsonObject = field(default_factory=dict[str, JsonValue])
     used: Usage = field(default_factory=Usage)
-    _session: str = ""
-    _kept: str = ""
-    _route: RouteResolved | None = None
-    _calls: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    _is_open: bool = False
-    _is_closed: bool = False
+    _reported: _Reported = field(default_factory=_Reported)
 
     def opening(self) -> Iterator[RunEvent]:
         """Once, above what the first record tells: who works, if that does not tell it, and what is not honoured."""
-        if self._is_open:
+        if self._reported.is_open:
             return
-        self._is_open = True
-        if self._route is None:
+        self._reported.is_open = True
+        if self._reported.route is None:
             yield from self.runs(self.request.model.model if self.request.model else "")
         for sentence in self.unsupported:
             yield from self.warns(sentence)
 
     def closing(self) -> list[RunEvent]:
         """Once, if the agent is done."""
-        if not self.is_done or self._is_closed:
+        if not self.is_done or self._reported.is_closed:
             return []
-        self._is_closed = True
+        self._reported.is_closed = True
         return [*self._checkpoint(), AgentEnded()]
 
     def runs(self, model: str, provider: str = "") -> Iterator[RunEvent]:
         """The model that answers, and who has it."""
         route = RouteResolved(provider=provider or self.provider, model=model, runtime=f"{self.id}-cli", route=self.id)
-        if route != self._route:
-            self._route = route
+        if route != self._reported.route:
+            self._reported.route = route
             yield route
 
     def begins(self, session: str) -> Iterator[RunEvent]:
         """The session has this id."""
-        if session and session != self._session:
-            self._session = session
+        if session and session != self._reported.session:
+            self._reported.session = session
             yield from self._checkpoint()
 
     def says(self, text: str) -> Iterator[RunEvent]:
@@ -111,18 +119,18 @@ class RunState:
 
     def calls(self, call_id: str, tool: str, args: object) -> Iterator[RunEvent]:
         """A tool call begins; once for each id that is not answered yet."""
-        if call_id in self._calls:
+        if call_id in self._reported.calls:
             return
         path = object_of(args).get(self.writes.get(tool, ""))
-        self._calls[call_id] = (tool, path if isinstance(path, str) else "")
+        self._reported.calls[call_id] = (tool, path if isinstance(path, str) else "")
         self.answer = ""
         yield ToolStarted(call_id=call_id, tool=tool, args="" if args is None else compact(args))
 
     def returns(self, call_id: str, text: str, *, ok: bool) -> Iterator[RunEvent]:
         """A tool call that has begun is answered."""
-        if call_id not in self._calls:
+        if call_id not in self._reported.calls:
             return
-        tool, path = self._calls.pop(call_id)
+        tool, path = self._reported.calls.pop(call_id)
         yield ToolEnded(call_id=call_id, tool=tool, status="success" if ok else "error", text=text)
         if ok:
             yield from self.writes_to(path)
@@ -154,7 +162,7 @@ class RunState:
 
     def fails(self, text: str, status: int | None = None) -> Iterator[RunEvent]:
         """The run has failed, with this text and the HTTP status that the provider answered with."""
-        self.failed, self.failed_status, self.is_over = text, status, True
+        self.failed, self.is_over = (text, status), True
         yield from self._checkpoint()
 
     def ends(self, answer: str | None = None) -> Iterator[RunEvent]:
@@ -165,15 +173,15 @@ class RunState:
         yield from self.closing()
 
     def _checkpoint(self) -> Iterator[RunEvent]:
-        if self._session:
+        if self._reported.session:
             now = self.before.model_copy(
                 update={
-                    "session": self._session,
+                    "session": self._reported.session,
                     "input_tokens": self.before.input_tokens + self.used.input_tokens,
                     "output_tokens": self.before.output_tokens + self.used.output_tokens,
                     "cached_tokens": self.before.cached_tokens + self.used.cached_tokens,
                 }
             )
-            if (state := now.model_dump_json()) != self._kept:
-                self._kept = state
+            if (state := now.model_dump_json()) != self._reported.checkpoint:
+                self._reported.checkpoint = state
                 yield Checkpointed(state=state)

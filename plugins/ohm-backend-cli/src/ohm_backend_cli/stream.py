@@ -54,8 +54,8 @@ class StreamReader:
         """Success is an end that the CLI reported, an answer, and an exit code that does not speak against it."""
         run = self._run
         if run.failed is not None:
-            status = run.failed_status or self._http_status(ended)
-            return Err(failure(run.id, run.failed, status=status, env=run.request.env))
+            text, status = run.failed
+            return Err(failure(run.id, text, status=status or self._http_status(ended), env=run.request.env))
         if not run.is_done:
             return Err(cut_short(run.id, ended, run.hint, env=run.request.env))
         if ended.code and not ended.was_stopped:

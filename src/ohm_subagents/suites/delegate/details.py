@@ -33,7 +33,24 @@ class Line(Wire):
     kind: Literal["text", "tool"] = "text"
 
 
-class Window(Wire):
+class Progress(Wire):
+    """The counts of a sub-agent's work so far."""
+
+    todo_total: int | None = None
+    todo_completed: int | None = None
+    tool_count: int = 0
+    file_count: int = 0
+
+
+class ModelChoice(Wire):
+    """The model of a sub-agent."""
+
+    model: str | None = None
+    provider: str | None = None
+    thinking_level: str | None = None
+
+
+class Window(ModelChoice, Progress):
     """One sub-agent, live or over. Stamps are epoch milliseconds, `timeout` is in seconds.
 
     `lines` are the newest ones, as many as a window shows; `all_messages` are all that are kept. `notes` say what was
@@ -46,9 +63,6 @@ class Window(Wire):
     lines: tuple[Line, ...] = ()
     all_messages: tuple[Line, ...] = ()
     exit_code: int | None = None
-    model: str | None = None
-    provider: str | None = None
-    thinking_level: str | None = None
     stop_reason: str | None = None
     error_message: str | None = None
     profile_name: str | None = None
@@ -56,10 +70,6 @@ class Window(Wire):
     started_at: int | None = None
     completed_at: int | None = None
     timeout: float = 600
-    todo_total: int | None = None
-    todo_completed: int | None = None
-    tool_count: int = 0
-    file_count: int = 0
     notes: tuple[str, ...] | None = None
 
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents.contract import Thinking
-from ohm_subagents.files import SECRET_VALUE, Finalize, ResultSchema, invalid_value
+from ohm_subagents.files import SECRET_VALUE, AnswerKeys, invalid_value
 from ohm_subagents.suite import AgentOptions, Err, ModelPattern, Profile, ToolPolicy, parse_model_pattern
 from ohm_subagents.views import profile_summary
 
@@ -50,10 +50,20 @@ Literally: TypeAlias = Annotated[bool, BeforeValidator(_literally)]
 Listed: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
-class AgentFrontMatter(BaseModel):
+class SkillKeys(BaseModel):
+    """The keys on skills."""
+
+    model_config = ConfigDict(defer_build=True, frozen=True, alias_generator=to_camel)
+
+    no_skills: Literally = False
+    suggested_skills: Listed = ()
+    load_skills: Listed = ()
+
+
+class AgentFrontMatter(SkillKeys, AnswerKeys):
     """The keys of the file."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid", alias_generator=to_camel)
+    model_config = ConfigDict(extra="forbid")
 
     name: Name
     provider: str | None = None
@@ -66,13 +76,8 @@ class AgentFrontMatter(BaseModel):
     exclude_tools: Listed = ()
     no_extensions: Literally = False
     extensions: Listed = ()
-    no_skills: Literally = False
-    suggested_skills: Listed = ()
-    load_skills: Listed = ()
     no_context_files: Literally = False
     extra_args: Listed = ()
-    finalize: Finalize = None
-    result_schema: ResultSchema = None
 
     def profile(self, *, prompt: str, source: str, is_local: bool) -> Profile:
         """Return the profile; `noTools` counts before both lists of tools."""
