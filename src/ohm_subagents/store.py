@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._plugins.stores import RetentionPolicy, Store, StoreRequest, StoreSpec, TaskQuery
-from ohm_subagents._store.history import events_of
+from ohm_subagents._store.history import COUNTED_EVENTS, completed_events, events_of, streamed_events
 from ohm_subagents._store.memory import MemoryStore
-from ohm_subagents._store.records import event_from_json, task_from_json, task_to_json
-from ohm_subagents._store.recovery import recovered
-from ohm_subagents._store.retention import Hidden
+from ohm_subagents._store.records import event_from_json, event_json_bytes, task_from_json, task_to_json
+from ohm_subagents._store.recovery import recovered, recovery_note
+from ohm_subagents._store.retention import Hidden, evicted_reason, expired_reason, task_expired, unknown_task
 from ohm_subagents.contract import Diagnostic, Err, Event, OhmError, Ok, Recorded, Result, Task, apply, event_to_json
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ohm_subagents._config.schema import OhmConfig
 
 __all__ = [
+    "COUNTED_EVENTS",
     "Diagnostic",
     "Err",
     "Event",
@@ -41,14 +42,22 @@ __all__ = [
     "Task",
     "TaskQuery",
     "apply",
+    "completed_events",
     "event_from_json",
+    "event_json_bytes",
     "event_to_json",
     "events_of",
+    "evicted_reason",
+    "expired_reason",
     "hookimpl",
     "recovered",
+    "recovery_note",
     "stored_tasks",
+    "streamed_events",
+    "task_expired",
     "task_from_json",
     "task_to_json",
+    "unknown_task",
 ]
 
 

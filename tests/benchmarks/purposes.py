@@ -57,6 +57,7 @@ PURPOSES = {
     "ohm_subagents/_orchestrator/observe/observers.py": "the record: events applied, told to observers",
     "ohm_subagents/contract/task.py": "the record: events applied, told to observers",
     "ohm_subagents/contract/events.py": "the record: events applied, told to observers",
+    "ohm_subagents/stores/": "the store: kept, found again, forgotten in time",
     "ohm_subagents/_store/": "the store: kept, found again, forgotten in time",
     "ohm_subagents/backends/": "the backend: what it asks, hears and may be resumed from",
     "ohm_subagents/backends/in_process/gated_model.py": "the backend: the model heard as it speaks",

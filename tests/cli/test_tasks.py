@@ -215,7 +215,7 @@ def test_a_store_that_no_plugin_offers_is_told_with_those_that_there_are(ohm) ->
     ohm.env["OHM_SUBAGENTS_STORE"] = "shelve"
     done = ohm("tasks")
     assert (done.returncode, done.stdout) == (1, "")
-    allowed = "'sqlite', 'snapshot', 'memory', 'shelf'"
+    allowed = "'memory', 'snapshot', 'sqlite', 'shelf'"
     assert done.stderr == f"There is no store 'shelve'; set subagents.store to one of {allowed}.\n"
     assert "Tasks are kept in memory only: there is no store 'shelve'" in ohm("doctor").stdout
 

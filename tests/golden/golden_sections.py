@@ -23,13 +23,13 @@ from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.trust import trust_everything
 from ohm_subagents._profiles.catalog import Catalog
-from ohm_subagents._store.snapshot.reading import parsed
-from ohm_subagents._store.snapshot.text import printed
 from ohm_subagents._tools.task.inputs import TaskInput, parse
 from ohm_subagents._views.tree import SPINNER_FRAME_MS, TreeEntry, TreeLimits, tree_lines
 from ohm_subagents.cli.roster import profile_text, roster_text
 from ohm_subagents.contract import Err, Ok, Profile, parse_model_pattern
 from ohm_subagents.contract.ids import task_ids
+from ohm_subagents.stores.snapshot.reading import parsed
+from ohm_subagents.stores.snapshot.text import printed
 from ohm_subagents.testing import HERMETIC
 
 THINKING = ("off", "minimal", "low", "medium", "high", "xhigh")

@@ -245,5 +245,6 @@ async def test_what_ships_is_declared_as_the_hooks_demand(tmp_path: Path) -> Non
         plugins = ohm.inspect().plugins
         ours = {one.name for one in plugins if one.origin == "builtin" or one.distribution == "ohm-subagents"}
         refusals = {name: refusal(plugin, name) for name, plugin in manager.list_name_plugin() if name in ours}
+    suites = {"delegate", "single", "sticky", "todos"}
     backends = {"interactive-sdk", "interactive-shell", "local-search", "scaffold"}
-    assert refusals == dict.fromkeys((*backends, "delegate", "single", "sticky", "todos", "suites", "stores", "log"))
+    assert refusals == dict.fromkeys((*backends, *suites, "sqlite", "snapshot", "suites", "stores", "log"))

@@ -14,10 +14,10 @@ import anyio
 
 from ohm_subagents import Ohm
 from ohm_subagents._app.assembly import system_clock
-from ohm_subagents._store.sqlite.opening import open_sqlite
 from ohm_subagents.contract import Checkpointed, RouteResolved, TextDelta, ToolEnded, ToolStarted, UsageAdded
 from ohm_subagents.contract.usage import Usage
 from ohm_subagents.store import RetentionPolicy, StoreRequest
+from ohm_subagents.stores.sqlite.opening import open_sqlite
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step
 
 POLICY = RetentionPolicy(max_entries=1_000_000)

@@ -7,9 +7,9 @@ import sqlite3
 import pytest
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents._store.sqlite import opening, salvage
 from ohm_subagents.contract import Checkpointed, Ok, RunEnded, Succeeded, TaskSettled, TextDelta
 from ohm_subagents.store import TaskQuery
+from ohm_subagents.stores.sqlite import opening, salvage
 
 pytestmark = pytest.mark.anyio
 FILE = "ohm.subagents.tasks.sqlite3"

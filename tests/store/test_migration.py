@@ -114,7 +114,7 @@ async def test_what_is_damaged_or_gone_is_told_as_before_and_the_files_are_taken
 
 
 async def test_while_a_process_of_that_version_works_with_the_file_it_is_left_alone(folder, clock):
-    from ohm_subagents._store.sqlite.owners import Process
+    from ohm_subagents.stores.sqlite.owners import Process
 
     with sqlite3.connect(folder / FILE) as tables:
         here = Process.current()

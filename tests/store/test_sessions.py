@@ -4,7 +4,6 @@ import anyio
 import pytest
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents._store.sqlite import store as sqlite_store
 from ohm_subagents.contract import (
     RunEnded,
     RunStarted,
@@ -16,6 +15,7 @@ from ohm_subagents.contract import (
     ToolEnded,
     ToolStarted,
 )
+from ohm_subagents.stores.sqlite import store as sqlite_store
 
 pytestmark = pytest.mark.anyio
 ODD = ("a3f7b9c2d1e8f4a1", "", "'; DROP TABLE tasks; --", "nul\0", "日本", "x" * 100_000)

@@ -8,11 +8,6 @@ from contextlib import AsyncExitStack
 import pytest
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents._store.sqlite.eviction import MANY
-from ohm_subagents._store.sqlite.log import history
-from ohm_subagents._store.sqlite.owners import Process
-from ohm_subagents._store.sqlite.place import network_file_system
-from ohm_subagents._store.sqlite.stored import chunk_checksum
 from ohm_subagents.contract import (
     Checkpointed,
     FileChanged,
@@ -28,6 +23,11 @@ from ohm_subagents.contract import (
 )
 from ohm_subagents.contract.usage import Usage
 from ohm_subagents.store import RetentionPolicy, TaskQuery
+from ohm_subagents.stores.sqlite.eviction import MANY
+from ohm_subagents.stores.sqlite.log import history
+from ohm_subagents.stores.sqlite.owners import Process
+from ohm_subagents.stores.sqlite.place import network_file_system
+from ohm_subagents.stores.sqlite.stored import chunk_checksum
 
 pytestmark = pytest.mark.anyio
 FILE = "ohm.subagents.tasks.sqlite3"
@@ -176,7 +176,7 @@ async def test_the_last_word_of_an_owner_that_leaves_while_we_look_counts(regist
 
 @pytest.mark.parametrize(("age_s", "status"), [(20, "running"), (40, "failed")])
 async def test_an_owner_on_another_machine_is_dead_when_it_is_silent(registry, clock, tmp_path, age_s, status):
-    from ohm_subagents._store.sqlite.owners import wall_clock_ms
+    from ohm_subagents.stores.sqlite.owners import wall_clock_ms
 
     async with registry() as store:
         Hand(store, clock).started("task_1")
@@ -200,7 +200,7 @@ def test_a_process_that_its_parent_has_not_collected_is_dead():
     import sys
 
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        from ohm_subagents._store.sqlite.owners import _started
+        from ohm_subagents.stores.sqlite.owners import _started
 
         process = Process.current()
         living = Process(pid=child.pid, started=_started(child.pid), boot=process.boot, namespace=process.namespace)
@@ -211,7 +211,7 @@ def test_a_process_that_its_parent_has_not_collected_is_dead():
 
 
 async def test_an_idle_store_says_that_it_lives(registry, tmp_path, monkeypatch):
-    from ohm_subagents._store.sqlite import writer
+    from ohm_subagents.stores.sqlite import writer
 
     monkeypatch.setattr(writer, "HEARTBEAT_S", 0.01)
     beats, beaten = [], threading.Event()
@@ -229,7 +229,7 @@ async def test_an_idle_store_says_that_it_lives(registry, tmp_path, monkeypatch)
 
 
 async def test_an_owner_that_was_taken_for_dead_comes_back(registry, tmp_path, monkeypatch):
-    from ohm_subagents._store.sqlite import writer
+    from ohm_subagents.stores.sqlite import writer
 
     monkeypatch.setattr(writer, "HEARTBEAT_S", 0.01)
     forgotten, beaten = threading.Event(), threading.Event()
@@ -247,7 +247,7 @@ async def test_an_owner_that_was_taken_for_dead_comes_back(registry, tmp_path, m
 
 
 async def test_a_disk_that_is_too_slow_costs_little_memory_and_no_event(registry, clock, monkeypatch):
-    from ohm_subagents._store.sqlite import writer_queue
+    from ohm_subagents.stores.sqlite import writer_queue
 
     monkeypatch.setattr(writer_queue, "MANY", 50)
     stuck, released = threading.Event(), threading.Event()
@@ -426,7 +426,7 @@ def test_a_network_file_system_is_seen(tmp_path, path, kind):
 
 
 async def test_on_a_network_file_system_no_shared_memory_is_used(registry, clock, tmp_path, monkeypatch):
-    from ohm_subagents._store.sqlite import opening
+    from ohm_subagents.stores.sqlite import opening
 
     monkeypatch.setattr(opening, "network_file_system", lambda _path: "nfs4")
     async with registry() as store, registry() as other:

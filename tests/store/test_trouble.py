@@ -8,10 +8,10 @@ import pytest
 from made_tasks import with_fields
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents._store.sqlite.log import history, lines
-from ohm_subagents._store.sqlite.writer_queue import WriterQueue
 from ohm_subagents.contract import RunEnded, Succeeded, TaskSettled, TextDelta, apply
 from ohm_subagents.store import TaskQuery
+from ohm_subagents.stores.sqlite.log import history, lines
+from ohm_subagents.stores.sqlite.writer_queue import WriterQueue
 
 pytestmark = pytest.mark.anyio
 DONE = (RunEnded(outcome=Succeeded(), output="done"), TaskSettled(outcome=Succeeded()))
@@ -108,7 +108,7 @@ async def test_a_flush_without_a_writer_says_so_and_does_not_wait(registry, cloc
 
 
 async def test_a_full_disk_is_told_once_and_is_tried_again_with_each_heartbeat_only(registry, clock, monkeypatch):
-    from ohm_subagents._store.sqlite import writer
+    from ohm_subagents.stores.sqlite import writer
 
     monkeypatch.setattr(writer, "HEARTBEAT_S", 0.2)
     tries, full = [], threading.Event()
@@ -173,7 +173,7 @@ async def test_what_was_streamed_last_before_the_disk_healed_needs_no_further_ev
 
 
 def test_no_event_is_lost_or_taken_twice_however_often_it_is_taken(clock, monkeypatch):
-    from ohm_subagents._store.sqlite import writer_queue
+    from ohm_subagents.stores.sqlite import writer_queue
 
     monkeypatch.setattr(writer_queue, "MANY", 3)
     queue, batches, is_over = WriterQueue(), [], threading.Event()

@@ -1,11 +1,11 @@
 """Tasks as an engine would save them, for tests of stores."""
 
 from functools import partial
+from itertools import chain
 
 from made_tasks import queued_task
 
-from ohm_subagents._store.hooks import ohm_stores, open_store
-from ohm_subagents._store.sqlite.opening import open_sqlite
+from ohm_subagents._store.opening import ohm_stores, open_store
 from ohm_subagents.contract import (
     Cancelled,
     Checkpointed,
@@ -18,6 +18,8 @@ from ohm_subagents.contract import (
     apply,
 )
 from ohm_subagents.store import RetentionPolicy, StoreRequest, StoreSpec
+from ohm_subagents.stores import snapshot, sqlite
+from ohm_subagents.stores.sqlite.opening import open_sqlite
 
 SETTLED = {"succeeded": Succeeded(), "cancelled": Cancelled(reason="asked")}
 
@@ -62,10 +64,10 @@ class Hand:
 
 
 def opened(kind, directory, clock, *, policy=None, fault_point=None, **options):
-    specs = {spec.id: spec for spec in ohm_stores()}
+    specs = {spec.id: spec for spec in chain(ohm_stores(), snapshot.ohm_stores(), sqlite.ohm_stores())}
     if fault_point is not None:
         open_it = partial(open_sqlite, fault_point=fault_point)
-        specs["sqlite"] = StoreSpec(id="sqlite", summary="It breaks.", open=open_it)
+        specs["sqlite"] = StoreSpec(id="sqlite", summary="It breaks.", open=open_it, predecessor="snapshot")
     request = StoreRequest(directory=directory, clock=clock, policy=policy or RetentionPolicy(), **options)
     return open_store(kind, specs, request)
 

@@ -34,8 +34,8 @@ from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._policy.sources import void_ceilings
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._profiles.timed_cache import TimedCache
-from ohm_subagents._store import hooks as builtin_stores
-from ohm_subagents._store.hooks import open_store
+from ohm_subagents._store import opening as builtin_stores
+from ohm_subagents._store.opening import open_store
 from ohm_subagents._tools import hooks as builtin_suites
 from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.errors import ErrorCode, OhmError

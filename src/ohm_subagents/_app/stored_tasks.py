@@ -11,8 +11,8 @@ from ohm_subagents._config.env import config_dir, process_env
 from ohm_subagents._plugins.host.host import PluginHost
 from ohm_subagents._plugins.stores import RetentionPolicy, Store, StoreRequest
 from ohm_subagents._profiles.catalog import load_catalog
-from ohm_subagents._store import hooks as builtin_stores
-from ohm_subagents._store.hooks import spec_of
+from ohm_subagents._store import opening as builtin_stores
+from ohm_subagents._store.opening import opened
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -49,14 +49,19 @@ async def stored_tasks(config: OhmConfig, *, cwd: Path) -> AsyncGenerator[Store]
         name_of=lambda profile_id: names().get(profile_id, profile_id),
         is_reader=True,
     )
-    async with spec_of(config.subagents.store, _specs(config)).open(request) as store:
+    async with opened(config.subagents.store, _specs(config), request) as store:
         yield store
 
 
 def _specs(config: OhmConfig) -> Mapping[str, StoreSpec]:
-    """The stores that are built in; those of plugins only if one of them is wanted, since importing them takes long."""
+    """The chosen store and its predecessor; others only if it is not one of ours, since importing them takes long."""
+    chosen, block = config.subagents.store, listed(config.block_plugins)
     host = PluginHost()
     host.register(builtin_stores, "stores", origin="builtin")
-    if config.subagents.store not in host.stores():
-        host.register_installed(load=listed(config.load_plugins), block=listed(config.block_plugins))
+    host.register_own(block=block, only=frozenset({chosen}))
+    if chosen in host.stores():
+        host.register_own(block=block, only=frozenset({host.stores()[chosen].predecessor}))
+    else:
+        host.register_own(block=block)
+        host.register_installed(load=listed(config.load_plugins), block=block)
     return host.stores()

@@ -144,6 +144,11 @@ class StoreRequest:
     """Gives the name of a profile by its id."""
     is_reader: bool = False
     """Nothing will be saved: show what is kept, and neither make nor remove anything."""
+    predecessor: Callable[[], AbstractAsyncContextManager[Store]] | None = None
+    """Opens the store that the spec names as its predecessor, as a reader; None if it names none that is offered.
+
+    A reader shows what it holds as long as there is nothing else, others take its tasks in when they are first opened.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,3 +161,5 @@ class StoreSpec:
     """One sentence for people."""
     open: Callable[[StoreRequest], AbstractAsyncContextManager[Store]]
     """Open the store; on leaving, flush and close it. Raise OSError, with the reason, where it cannot be used."""
+    predecessor: str = ""
+    """The id of a store whose tasks this one takes in when it is first opened; see `StoreRequest.predecessor`."""

@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
 CALLS: Final = (ToolStarted, ToolUpdated, ToolEnded)
-COUNTED: Final = (TextDelta, AgentEnded, *CALLS)
+COUNTED_EVENTS: Final = (TextDelta, AgentEnded, *CALLS)
 """The events that `event_total` of a task counts."""
 
 
 def events_of(task: Task) -> tuple[Recorded, ...]:
     """Return its prompts, newest tool calls, newest events and ends; older text of the assistant is one event."""
-    return completed(task, streamed_of(task))
+    return completed_events(task, streamed_events(task))
 
 
-def streamed_of(task: Task, before: Task | None = None) -> Iterator[Recorded]:
+def streamed_events(task: Task, before: Task | None = None) -> Iterator[Recorded]:
     """Yield the newest tool calls, the older text as one event, then the newest events one by one.
 
     `before` is an earlier state of the task: then only what came after it.
@@ -64,7 +64,7 @@ def streamed_of(task: Task, before: Task | None = None) -> Iterator[Recorded]:
     yield from newest
 
 
-def completed(task: Task, known: Iterable[Recorded]) -> tuple[Recorded, ...]:
+def completed_events(task: Task, known: Iterable[Recorded]) -> tuple[Recorded, ...]:
     """Return events that are known of a task with what its runs tell beside them: their beginning, answer and end."""
     before, *of_runs = _by_run(known)
     missing = task.runs[: max(0, len(task.runs) - len(of_runs))]

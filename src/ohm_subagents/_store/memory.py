@@ -41,13 +41,19 @@ class MemoryStore:
     first_sequence = 1
 
     def __init__(
-        self, clock: Clock, policy: RetentionPolicy | None = None, *, diagnostics: tuple[Diagnostic, ...] = ()
+        self,
+        clock: Clock,
+        policy: RetentionPolicy | None = None,
+        *,
+        diagnostics: tuple[Diagnostic, ...] = (),
+        place: str | None = None,
     ) -> None:
         self._clock = clock
         self._tasks: dict[TaskId, Task] = {}
         self._hidden: OrderedDict[TaskId, Hidden] = OrderedDict()
         self._retention = Retention(policy or RetentionPolicy())
         self._diagnostics = diagnostics
+        self._place = place
 
     # Writing
 
@@ -110,7 +116,7 @@ class MemoryStore:
 
     @property
     def place(self) -> str | None:
-        return None
+        return self._place
 
     def count(self, query: TaskQuery | None = None) -> int:
         return len(self._tasks) if query is None else sum(1 for _ in self.list(query))

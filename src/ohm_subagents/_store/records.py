@@ -64,7 +64,7 @@ def _fields(adapter: TypeAdapter[Value], part: Value, without: AbstractSet[str])
     return as_json(adapter, part, exclude=empty | _NESTED | without)[1:-1]
 
 
-def event_json(event: Event) -> bytes:
+def event_json_bytes(event: Event) -> bytes:
     """Write an event as a JSON object, told apart by `kind`."""
     return as_json(events(), event)
 

@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.ids import TaskId
 
 
-def expired_why(policy: RetentionPolicy) -> str:
+def expired_reason(policy: RetentionPolicy) -> str:
     """Return why a task was removed that was kept long enough."""
     return f"expired by retention policy after {policy.retention_ms}ms"
 
 
-def evicted_why(policy: RetentionPolicy) -> str:
+def evicted_reason(policy: RetentionPolicy) -> str:
     """Return why a task was removed that made room for others."""
     return f"evicted by capacity policy after reaching max {policy.max_entries} tasks"
 
 
-def expired(task_id: TaskId, why: str) -> OhmError:
+def task_expired(task_id: TaskId, why: str) -> OhmError:
     """Return the error for a task that was removed."""
     return OhmError(code=ErrorCode.TASK_EXPIRED, message=f"Task id '{task_id}' {why}")
 
 
-def unknown(task_id: TaskId) -> OhmError:
+def unknown_task(task_id: TaskId) -> OhmError:
     """Return the error for a task that was never there, or so long ago that its reason is forgotten."""
     return OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=f"Unknown task id '{task_id}'")
 
@@ -66,12 +66,12 @@ class Retention:
             task_id, ended_ms = next(iter(self._ended.items()))
             if now_ms - ended_ms < self.policy.retention_ms:
                 return
-            yield self._forget(task_id, expired_why(self.policy))
+            yield self._forget(task_id, expired_reason(self.policy))
 
     def evicted(self, count: int) -> Iterator[TaskId]:
         """Yield the oldest settled tasks until `count` fits; tasks that are not settled are never evicted."""
         for _ in range(min(count - self.policy.max_entries, len(self._ended))):
-            yield self._forget(next(iter(self._ended)), evicted_why(self.policy))
+            yield self._forget(next(iter(self._ended)), evicted_reason(self.policy))
 
     def returned(self, task: Task) -> None:
         """Show a task again that was hidden by a clock that has been set back since."""
@@ -82,7 +82,7 @@ class Retention:
     def reason(self, task_id: TaskId) -> OhmError:
         """Return why there is no such task."""
         why = self.reasons.get(task_id)
-        return unknown(task_id) if why is None else expired(task_id, why)
+        return unknown_task(task_id) if why is None else task_expired(task_id, why)
 
     def _forget(self, task_id: TaskId, why: str) -> TaskId:
         del self._ended[task_id]

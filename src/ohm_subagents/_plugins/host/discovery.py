@@ -95,13 +95,13 @@ def discover(*, load: str | None = None, block: str | None = None) -> Discovery:
     return Discovery(found=found, diagnostics=tuple(diagnostics))
 
 
-def own_plugins(block: str | None = None) -> tuple[Found, ...]:
-    """Import the plugins that this distribution brings itself, but those that `block` names.
+def own_plugins(block: str | None = None, only: frozenset[str] | None = None) -> tuple[Found, ...]:
+    """Import the plugins that this distribution brings itself, all or those named, without those that `block` names.
 
     They are found as anybody's are, and come before all others. Empty where its metadata is not installed.
     """
     ours = (one for one in _scan().entry_points if one[0].distribution == DISTRIBUTION)
-    return _found(ours, None, _names(block) or frozenset())
+    return _found(ours, only, _names(block) or frozenset())
 
 
 def _found(

@@ -111,9 +111,12 @@ class PluginHost:
         self._diagnostics += discovery.diagnostics
         self._register_found(discovery.found)
 
-    def register_own(self, *, block: str | None = None) -> None:
-        """Register the plugins of this distribution itself, which only `block` leaves out. Never raises."""
-        own = own_plugins(block)
+    def register_own(self, *, block: str | None = None, only: frozenset[str] | None = None) -> None:
+        """Register the plugins of this distribution itself, all or those named, without what `block` names.
+
+        Never raises.
+        """
+        own = own_plugins(block, only)
         if not own:
             self._diagnostics.append(Diagnostic(subject=DISTRIBUTION, message=WITHOUT_ITSELF, severity="error"))
         self._register_found(own)

@@ -10,13 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._store.sqlite.schema import transaction
+from ohm_subagents.stores.sqlite.schema import transaction
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from ohm_subagents._store.sqlite.reader import Reader
     from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.stores.sqlite.reader import Reader
 
 HEARTBEAT_S: Final = 5
 SILENT_MS: Final = 30_000

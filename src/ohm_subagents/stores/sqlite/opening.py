@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import os
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from ohm_subagents._store.recovery import recovered
-from ohm_subagents._store.sqlite import rows
-from ohm_subagents._store.sqlite.migration import migrate
-from ohm_subagents._store.sqlite.owners import is_in_use
-from ohm_subagents._store.sqlite.place import make_private, network_file_system, touch_private
-from ohm_subagents._store.sqlite.salvage import copied, is_sound, set_aside
-from ohm_subagents._store.sqlite.schema import UNREADABLE, UnusableVersionError, choose_journal, connect, is_damage
-from ohm_subagents._store.sqlite.store import FILE, FOLDER, SqliteStore
+from ohm_subagents.store import MemoryStore
+from ohm_subagents.stores.sqlite.migration import migrate
+from ohm_subagents.stores.sqlite.owners import is_in_use
+from ohm_subagents.stores.sqlite.place import make_private, network_file_system, touch_private
+from ohm_subagents.stores.sqlite.salvage import copied, is_sound, set_aside
+from ohm_subagents.stores.sqlite.schema import UNREADABLE, UnusableVersionError, choose_journal, connect, is_damage
+from ohm_subagents.stores.sqlite.store import FILE, FOLDER, SqliteStore
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
-    from ohm_subagents._plugins.stores import Store, StoreRequest
+    from ohm_subagents.store import Store, StoreRequest
 
 _IMPORTED: Final = "snapshot imported"
 
@@ -42,12 +41,14 @@ async def open_sqlite(request: StoreRequest, *, fault_point: Callable[[str], Non
     `fault_point` is for tests: see `Writer`.
     """
     if request.is_reader and not _is_there(request.directory / FILE):
-        from ohm_subagents._store.snapshot.store import SnapshotView  # noqa: PLC0415  what the database would begin with
-
-        yield SnapshotView(request, request.directory / FILE)
+        async with _before_there_is_a_file(request) as view:
+            yield view
         return
     try:
         store = open_database(request, fault_point)
+        if not store.is_marked(_IMPORTED):
+            await _take_in(store, request)
+        store.begin(_IMPORTED)
     except (OSError, *UNREADABLE, UnusableVersionError) as exc:
         unusable = f"the registry of tasks in '{request.directory}' cannot be used, {exc}"
         raise OSError(unusable) from exc
@@ -59,12 +60,24 @@ async def open_sqlite(request: StoreRequest, *, fault_point: Callable[[str], Non
         store.close()
 
 
+@asynccontextmanager
+async def _before_there_is_a_file(request: StoreRequest) -> AsyncGenerator[Store]:
+    """What the file would begin with."""
+    async with AsyncExitStack() as stack:
+        if request.predecessor is not None:
+            former = await stack.enter_async_context(request.predecessor())
+            if former.count() or former.diagnostics:
+                yield former
+                return
+        yield MemoryStore(request.clock, request.policy, place=str(request.directory / FILE))
+
+
 def _is_there(file: Path) -> bool:
     return os.path.exists(file)
 
 
 def open_database(request: StoreRequest, fault_point: Callable[[str], None], former: int | None = None) -> SqliteStore:
-    """Return the store in a directory; a damaged file is kept beside one with what can be read of it.
+    """Return the store in a directory, not begun yet; a damaged file is kept beside one with what can be read of it.
 
     Unless a living process works with it, which `former` does no more.
     """
@@ -82,7 +95,6 @@ def open_database(request: StoreRequest, fault_point: Callable[[str], None], for
                 raise _DamagedError  # noqa: TRY301  what follows is for both
             if kept is not None:
                 messages.append(copied(kept, writing, folder=directory / FOLDER, mark=_IMPORTED))
-            is_new = not rows.is_marked(writing, _IMPORTED)
             store = SqliteStore(
                 request,
                 file=file,
@@ -90,7 +102,7 @@ def open_database(request: StoreRequest, fault_point: Callable[[str], None], for
                 writing=writing,
                 fault_point=fault_point,
                 is_sound=sound,
-                made_anew=lambda former: open_database(request, fault_point, former),
+                made_anew=lambda former: _made_anew(request, fault_point, former),
             )
         except BaseException:
             writing.close()
@@ -99,8 +111,6 @@ def open_database(request: StoreRequest, fault_point: Callable[[str], None], for
             store.tell(message)
         if network is not None:
             store.tell(f"The registry of tasks is on a network file system ({network}): it is slower there, and safe.")
-        if is_new:
-            _import(store, request)
         return store
 
     try:
@@ -109,7 +119,12 @@ def open_database(request: StoreRequest, fault_point: Callable[[str], None], for
         if not (isinstance(exc, _DamagedError) or is_damage(exc)):  # it is about the moment, not about the file
             raise
         store = opened(set_aside(file, request.clock()))
-    store.begin(_IMPORTED)
+    return store
+
+
+def _made_anew(request: StoreRequest, fault_point: Callable[[str], None], former: int) -> SqliteStore:
+    store = open_database(request, fault_point, former)
+    store.begin()
     return store
 
 
@@ -126,25 +141,20 @@ def _connected(file: Path, request: StoreRequest, *, is_shared_by_network: bool)
     return connection
 
 
-def _import(store: SqliteStore, request: StoreRequest) -> None:
-    """Take over the tasks of a snapshot file, which stays as it is; those that a living process runs are left to it."""
-    from ohm_subagents._store.snapshot.text import FILE as SNAPSHOT  # noqa: PLC0415  once for a file
-
-    file = request.directory / SNAPSHOT
-    try:
-        text = file.read_bytes().decode(errors="replace")
-    except OSError:
+async def _take_in(store: SqliteStore, request: StoreRequest) -> None:
+    """Take in the tasks of the predecessor, which stays as it is; those that a living process runs are left to it."""
+    if request.predecessor is None:
         return
-    from ohm_subagents._store.snapshot.reading import parsed  # noqa: PLC0415  takes long, and most have none
-    from ohm_subagents._store.snapshot.store import is_in_use  # noqa: PLC0415  as above
-
-    contents = parsed(text, name_of=request.name_of, max_events=request.policy.max_events)
-    is_used = is_in_use(request.directory)
-    taken = 0
-    for task in contents.tasks:
-        if task.is_terminal or not is_used:
-            store.take_in(task if task.is_terminal else recovered(task, now_ms=request.clock())[0])
-            taken += 1
-    store.tell(f"Imported {taken} task(s) from '{file}'.", "info")
-    if contents.lost:
-        store.tell(f"Some entries of '{file}' cannot be read: {'; '.join(contents.lost)}.")
+    async with AsyncExitStack() as stack:
+        try:
+            former = await stack.enter_async_context(request.predecessor())
+        except OSError as exc:
+            store.tell(f"No task was imported: {exc}.")
+            return
+        tasks = [task for task in former.tasks() if task.is_terminal]
+        for task in tasks:
+            store.take_in(task)
+        if tasks or former.diagnostics:
+            store.tell(f"Imported {len(tasks)} task(s) from '{former.place}'.", "info")
+        for diagnostic in former.diagnostics:
+            store.tell(diagnostic.message)

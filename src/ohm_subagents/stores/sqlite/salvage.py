@@ -7,21 +7,21 @@ import sqlite3
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._store.sqlite import rows
-from ohm_subagents._store.sqlite.migration import copied_row, former_survivors, go_on_behind
-from ohm_subagents._store.sqlite.place import damage_mark
-from ohm_subagents._store.sqlite.reader import survivors, tolerant
-from ohm_subagents._store.sqlite.schema import UNREADABLE, VERSION, connect, transaction, version
-from ohm_subagents._store.sqlite.stored import Row
 from ohm_subagents.contract.result import Ok
+from ohm_subagents.stores.sqlite import rows
+from ohm_subagents.stores.sqlite.migration import copied_row, former_survivors, go_on_behind
+from ohm_subagents.stores.sqlite.place import damage_mark
+from ohm_subagents.stores.sqlite.reader import survivors, tolerant
+from ohm_subagents.stores.sqlite.schema import UNREADABLE, VERSION, connect, transaction, version
+from ohm_subagents.stores.sqlite.stored import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
     from typing import Any
 
-    from ohm_subagents._store.sqlite.former import FormerRow
-    from ohm_subagents._store.sqlite.stored import StoredTask
+    from ohm_subagents.stores.sqlite.former import FormerRow
+    from ohm_subagents.stores.sqlite.stored import StoredTask
 
 _SIDES: Final = ("", "-wal", "-shm", "-journal")
 _CHECKED: Final = 500

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json
 
-from ohm_subagents._store.history import COUNTED
-from ohm_subagents._store.records import event_from_json, event_json, task_from_json, task_to_json
 from ohm_subagents.contract.events import (
     Checkpointed,
     Event,
@@ -24,6 +22,7 @@ from ohm_subagents.contract.events import (
 )
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import Task, apply
+from ohm_subagents.store import COUNTED_EVENTS, event_from_json, event_json_bytes, task_from_json, task_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -92,7 +91,7 @@ def _line(group: list[Any]) -> bytes:
         return _text_line(group)
     if isinstance(entry[1], Checkpointed):  # the newest one has a table of its own
         return b""
-    return b'{"at_ms":%d,%b\n' % (entry[0], event_json(entry[1])[1:])
+    return b'{"at_ms":%d,%b\n' % (entry[0], event_json_bytes(entry[1])[1:])
 
 
 def _text_line(group: list[Any]) -> bytes:
@@ -167,7 +166,7 @@ def folded(content: bytes) -> Result[Task, str]:
 def _counted(entry: _Pieces | Stamped) -> int:
     if isinstance(entry, _Pieces):
         return entry.count if entry.is_counted else 0
-    return isinstance(entry[1], COUNTED)
+    return isinstance(entry[1], COUNTED_EVENTS)
 
 
 def history(content: bytes) -> tuple[Recorded, ...]:

@@ -7,17 +7,17 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._store.sqlite.log import merged
 from ohm_subagents.contract.events import Checkpointed, RunStarted, TaskQueued, TaskSettled
+from ohm_subagents.stores.sqlite.log import merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ohm_subagents._plugins.stores import RetentionPolicy
-    from ohm_subagents._store.sqlite.log import Entry
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Task
+    from ohm_subagents.store import RetentionPolicy
+    from ohm_subagents.stores.sqlite.log import Entry
 
 MANY: Final = 4096
 """After so many entries of a task that wait, because the disk is slow, its streamed texts are merged."""

@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING, Final, cast
 
 from pydantic import ValidationError
 
-from ohm_subagents._store.retention import Hidden
-from ohm_subagents._store.snapshot.schema import DeltaEvent, EndEvent, Entry, StartEvent, TerminalEvent, UpdateEvent
-from ohm_subagents._store.snapshot.text import SCHEMA
 from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.errors import ErrorCode, OhmError, as_declared
 from ohm_subagents.contract.events import (
@@ -31,6 +28,9 @@ from ohm_subagents.contract.events import (
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.run import Run
 from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Task, apply
+from ohm_subagents.store import Hidden
+from ohm_subagents.stores.snapshot.schema import DeltaEvent, EndEvent, Entry, StartEvent, TerminalEvent, UpdateEvent
+from ohm_subagents.stores.snapshot.text import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

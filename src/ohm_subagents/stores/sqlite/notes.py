@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents._store.sqlite.place import mark_damaged
 from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.stores.sqlite.place import mark_damaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,23 +7,23 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._store.history import events_of
-from ohm_subagents._store.sqlite import rows
-from ohm_subagents._store.sqlite.eviction import Eviction
-from ohm_subagents._store.sqlite.log import lines
-from ohm_subagents._store.sqlite.owners import HEARTBEAT_S, record_heartbeat, wall_clock_ms
-from ohm_subagents._store.sqlite.schema import is_damage, transaction
-from ohm_subagents._store.sqlite.writer_queue import WriterQueue
+from ohm_subagents.store import events_of
+from ohm_subagents.stores.sqlite import rows
+from ohm_subagents.stores.sqlite.eviction import Eviction
+from ohm_subagents.stores.sqlite.log import lines
+from ohm_subagents.stores.sqlite.owners import HEARTBEAT_S, record_heartbeat, wall_clock_ms
+from ohm_subagents.stores.sqlite.schema import is_damage, transaction
+from ohm_subagents.stores.sqlite.writer_queue import WriterQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ohm_subagents._plugins.stores import RetentionPolicy
-    from ohm_subagents._store.sqlite.notes import Notes
-    from ohm_subagents._store.sqlite.owners import Owner
-    from ohm_subagents._store.sqlite.place import Fixed
-    from ohm_subagents._store.sqlite.writer_queue import Batch, Changes, Discard, Takeover
     from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.store import RetentionPolicy
+    from ohm_subagents.stores.sqlite.notes import Notes
+    from ohm_subagents.stores.sqlite.owners import Owner
+    from ohm_subagents.stores.sqlite.place import Fixed
+    from ohm_subagents.stores.sqlite.writer_queue import Batch, Changes, Discard, Takeover
 
 MAX_CHECKPOINT: Final = 4 * 1024 * 1024
 """In characters."""
@@ -82,7 +82,7 @@ class Writer:
         self.queue.hurry()
         self._thread.join()
 
-    def write_now(self, now_ms: int, mark: str) -> None:
+    def write_now(self, now_ms: int, mark: str | None) -> None:
         """Write what is queued in the caller's thread, and `mark` with it or not at all; only before `start`."""
         self._now_ms = now_ms
         self._mark = mark

@@ -5,17 +5,17 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
-from ohm_subagents._store.sqlite.schema import UNREADABLE, is_damage
-from ohm_subagents._store.sqlite.stored import ALL, COLUMNS, NO_OWNER, Chunk, Row, Selection, StoredTask, damaged
-from ohm_subagents._store.sqlite.writer_queue import Discard
 from ohm_subagents.contract.ids import TaskId
+from ohm_subagents.stores.sqlite.schema import UNREADABLE, is_damage
+from ohm_subagents.stores.sqlite.stored import ALL, COLUMNS, NO_OWNER, Chunk, Row, Selection, StoredTask, damaged
+from ohm_subagents.stores.sqlite.writer_queue import Discard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from ohm_subagents._store.sqlite.damage import Asides
-    from ohm_subagents._store.sqlite.notes import Notes
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.stores.sqlite.damage import Asides
+    from ohm_subagents.stores.sqlite.notes import Notes
 
 _ROWS: Final = f"SELECT {COLUMNS} FROM tasks"  # noqa: S608  names of ours
 _WIDTH: Final = len(Row._fields)

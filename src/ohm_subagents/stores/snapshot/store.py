@@ -16,20 +16,19 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from ohm_subagents._store.memory import MemoryStore
-from ohm_subagents._store.recovery import recovered, recovery_note
-from ohm_subagents._store.snapshot.reading import Contents, parsed
-from ohm_subagents._store.snapshot.text import FILE, printed
 from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.store import MemoryStore, recovered, recovery_note
+from ohm_subagents.stores.snapshot.reading import Contents, parsed
+from ohm_subagents.stores.snapshot.text import FILE, printed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from ohm_subagents._plugins.stores import RetentionPolicy, Store, StoreRequest
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Task
+    from ohm_subagents.store import RetentionPolicy, Store, StoreRequest
 
 DEBOUNCE_S: Final = 0.2
 
@@ -54,30 +53,20 @@ async def open_snapshot(request: StoreRequest) -> AsyncGenerator[Store]:
 
 
 class SnapshotView(MemoryStore):
-    """The tasks of the file as it is: a process that has it open goes on undisturbed.
+    """The tasks of the file as it is: a process that has it open goes on undisturbed. Raises OSError."""
 
-    Where there is no such file, nothing is kept, and `place` is where something would be.
-    """
-
-    def __init__(self, request: StoreRequest, place: Path | None = None) -> None:
-        super().__init__(request.clock, replace(request.policy, max_entries=sys.maxsize))
+    def __init__(self, request: StoreRequest) -> None:
         file = request.directory / FILE
-        try:
-            contents, self._place = _read(file, request), file
-        except FileNotFoundError:
-            contents, self._place = Contents(), place or file
+        super().__init__(request.clock, replace(request.policy, max_entries=sys.maxsize), place=str(file))
+        contents = _read(file, request)
         is_used = any(not task.is_terminal for task in contents.tasks) and is_in_use(request.directory)
         self.restore(
             (one if is_used or one.is_terminal else recovered(one, now_ms=one.updated_ms)[0] for one in contents.tasks),
             contents.expired,
             contents.hidden,
         )
-        lost = Diagnostic(subject="subagents.store", message=f"Some tasks cannot be read: {'; '.join(contents.lost)}.")
-        self._diagnostics = (lost,) if contents.lost else ()
-
-    @property
-    def place(self) -> str:
-        return str(self._place)
+        message = f"Some entries of '{file}' cannot be read: {'; '.join(contents.lost)}."
+        self._diagnostics = (Diagnostic(subject="subagents.store", message=message),) if contents.lost else ()
 
     def close(self) -> None:
         """Nothing was opened."""
@@ -91,8 +80,8 @@ class SnapshotStore(MemoryStore):
 
     def __init__(self, request: StoreRequest) -> None:
         request.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        super().__init__(request.clock, request.policy)
         self._file = request.directory / FILE
+        super().__init__(request.clock, request.policy, place=str(self._file))
         self._found: list[Diagnostic] = []
         self._writing = threading.Lock()
         self._timer: threading.Timer | None = None
@@ -144,10 +133,6 @@ class SnapshotStore(MemoryStore):
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         return (*self._found, *self._failure)
-
-    @property
-    def place(self) -> str:
-        return str(self._file)
 
     def save(self, task: Task, event: Event) -> None:
         super().save(task, event)

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ohm_subagents._store.sqlite.log import folded
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err, Result
+from ohm_subagents.stores.sqlite.log import folded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from ohm_subagents._plugins.stores import TaskQuery
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Task
+    from ohm_subagents.store import TaskQuery
 
 COLUMNS: Final = "seq, tasks.id, session_id, owner, status, ended_ms, profile, tasks.checksum, expired_ms"
 OTHER_TYPES: Final = "it has values of other types than it was written with"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._store.retention import evicted_why, expired_why
-from ohm_subagents._store.sqlite.stored import COLUMNS, Row, chunk_checksum, index_columns, row_checksum, state_checksum
+from ohm_subagents.store import evicted_reason, expired_reason
+from ohm_subagents.stores.sqlite.stored import COLUMNS, Row, chunk_checksum, index_columns, row_checksum, state_checksum
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Mapping
 
-    from ohm_subagents._plugins.stores import RetentionPolicy
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Task
+    from ohm_subagents.store import RetentionPolicy
 
 STEP: Final = 500
 """At most so many tasks are removed in one transaction."""
@@ -102,7 +102,7 @@ def remove_old(
     too_many = min(kept - policy.max_entries, STEP - len(expired))
     if too_many > 0:
         oldest = [task_id for task_id, _ in ends(connection, too_many)]
-        _remove(connection, oldest, lambda _: evicted_why(policy))
+        _remove(connection, oldest, lambda _: evicted_reason(policy))
         removed += oldest
     removed += _remove_expired(connection, policy, now_ms)
     connection.execute(
@@ -128,7 +128,7 @@ def _expire(connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int
     )
     past = [row.id for row in map(Row._make, found.fetchall()) if row.wrong is None]  # else its end is a guess
     connection.executemany("UPDATE tasks SET expired_ms = ? WHERE id = ?", [(now_ms, each) for each in past])
-    _bury(connection, past, lambda _: expired_why(policy))
+    _bury(connection, past, lambda _: expired_reason(policy))
     return past
 
 
@@ -177,8 +177,3 @@ def recount(connection: sqlite3.Connection) -> None:
 def mark(connection: sqlite3.Connection, name: str) -> None:
     """Record that something was done that is done once for a file."""
     connection.execute("INSERT OR IGNORE INTO meta VALUES (?, '')", (name,))
-
-
-def is_marked(connection: sqlite3.Connection, name: str) -> bool:
-    """Return True if it was done."""
-    return connection.execute("SELECT 1 FROM meta WHERE name = ?", (name,)).fetchone() is not None

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from ohm_subagents._store.history import COUNTED, completed, streamed_of
-from ohm_subagents._store.records import task_from_json
-from ohm_subagents._store.sqlite.log import history
-from ohm_subagents._store.sqlite.place import file_name
-from ohm_subagents._store.sqlite.stored import NOT_AS_WRITTEN, OTHER_TYPES, state_checksum
 from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.events import Recorded  # noqa: TC001  pydantic reads the annotation
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.run import OpenCall  # noqa: TC001  pydantic reads the annotation
 from ohm_subagents.contract.task import apply
+from ohm_subagents.store import COUNTED_EVENTS, completed_events, streamed_events, task_from_json
+from ohm_subagents.stores.sqlite.log import history
+from ohm_subagents.stores.sqlite.place import file_name
+from ohm_subagents.stores.sqlite.stored import NOT_AS_WRITTEN, OTHER_TYPES, state_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -131,14 +130,16 @@ def _with_transcript(task: Task, content: bytes) -> tuple[Task, tuple[Recorded, 
     for line in content.split(b"\n"):
         if (state := _state_of(line)) is not None:
             added = {name: getattr(state, name) for name in ("event_total", "events", "calls", "is_speaking", "said")}
-            known += streamed_of(replace(blank, activity=replace(empty, **added)), _played(blank, known, COUNTED))
+            known += streamed_events(
+                replace(blank, activity=replace(empty, **added)), _played(blank, known, COUNTED_EVENTS)
+            )
             total, tool_calls, files = state.event_total, state.tool_calls, state.files
         else:
             new = history(line)
-            total += sum(isinstance(one.event, COUNTED) for one in new)
+            total += sum(isinstance(one.event, COUNTED_EVENTS) for one in new)
             tool_calls += sum(one.event.kind == "tool_ended" for one in new)
             known += new
-    events = completed(task, known)
+    events = completed_events(task, known)
     played = _played(blank, events)
     row, streamed = task.activity, played.activity
     is_over = task.is_terminal or (task.runs and task.runs[-1].outcome is not None)

@@ -6,13 +6,13 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from ohm_subagents._store.sqlite.place import file_name, make_private
+from ohm_subagents.stores.sqlite.place import file_name, make_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from ohm_subagents._store.sqlite.stored import StoredTask
+    from ohm_subagents.stores.sqlite.stored import StoredTask
 
 
 class Asides:

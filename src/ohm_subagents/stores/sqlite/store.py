@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os.path
-from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -12,41 +11,36 @@ import anyio
 from anyio import to_thread
 from anyio.lowlevel import current_token
 
-from ohm_subagents._store.history import events_of
-from ohm_subagents._store.recovery import recovered, recovery_note
-from ohm_subagents._store.retention import expired, unknown
-from ohm_subagents._store.sqlite.damage import Asides
-from ohm_subagents._store.sqlite.eviction import Expiry
-from ohm_subagents._store.sqlite.log import history
-from ohm_subagents._store.sqlite.notes import Notes
-from ohm_subagents._store.sqlite.owners import Neighbours, registered
-from ohm_subagents._store.sqlite.place import Fixed, damage_mark
-from ohm_subagents._store.sqlite.reader import Reader
-from ohm_subagents._store.sqlite.stored import ALL, NOT_AS_WRITTEN, Selection, damaged
-from ohm_subagents._store.sqlite.writer import Writer
-from ohm_subagents._store.sqlite.writer_queue import Takeover
 from ohm_subagents.contract.events import TaskSettled
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.store import events_of, recovered, recovery_note, task_expired, unknown_task
+from ohm_subagents.stores.sqlite.damage import Asides
+from ohm_subagents.stores.sqlite.eviction import Expiry
+from ohm_subagents.stores.sqlite.log import history
+from ohm_subagents.stores.sqlite.notes import Notes
+from ohm_subagents.stores.sqlite.owners import Neighbours, registered
+from ohm_subagents.stores.sqlite.place import Fixed, damage_mark
+from ohm_subagents.stores.sqlite.reader import Reader
+from ohm_subagents.stores.sqlite.recent import Recent
+from ohm_subagents.stores.sqlite.stored import ALL, NOT_AS_WRITTEN, Selection, damaged
+from ohm_subagents.stores.sqlite.writer import Writer
+from ohm_subagents.stores.sqlite.writer_queue import Takeover
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from ohm_subagents._plugins.stores import RetentionPolicy, StoreRequest, TaskQuery
-    from ohm_subagents._store.sqlite.stored import Row, StoredTask
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event, Recorded
     from ohm_subagents.contract.ids import SessionId, TaskId
     from ohm_subagents.contract.task import Task
+    from ohm_subagents.store import RetentionPolicy, StoreRequest, TaskQuery
+    from ohm_subagents.stores.sqlite.stored import Row, StoredTask
 
 FILE: Final = "ohm.subagents.tasks.sqlite3"
 FOLDER: Final = "ohm.subagents.tasks"
-RECENT: Final = 128
-"""So many settled tasks are answered from memory."""
-RECENT_CHARS: Final = 16_000_000
-"""And so many characters of what they said."""
 SEQUENCES: Final = 1_000_000
 """A store may give so many ids before they could meet those of its neighbour."""
 
@@ -70,10 +64,7 @@ class SqliteStore:
         self._clock = request.clock
         self._notes = Notes(file)
         self.tell = self._notes.tell
-        # The thread that writes takes out of it: go through a copy, which other threads see as one step.
-        self._newest: dict[TaskId, Task] = {}
-        self._settled: OrderedDict[TaskId, tuple[int, int]] = OrderedDict()
-        self._settled_chars = 0
+        self._recent = Recent()
         self._asides = Asides(file.parent / FOLDER)
         self._owner = registered(writing)
         self._writer = Writer(
@@ -92,7 +83,11 @@ class SqliteStore:
         self._reader = Reader(reading, self._asides, notes=self._notes, discard=self._queue.put, is_sound=is_sound)
         self._neighbours = Neighbours(self._reader, self._owner)
 
-    def begin(self, mark: str) -> None:
+    def is_marked(self, mark: str) -> bool:
+        """Return True if `begin` was given this mark once; also where that cannot be read."""
+        return self._reader.found("SELECT 1 FROM meta WHERE name = ?", mark) != []
+
+    def begin(self, mark: str | None = None) -> None:
         """Recover what dead owners left, write it with what was taken in and `mark`, then let the thread work."""
         for owner in self._neighbours.dead():
             for row in self._reader.rows(Selection(equal={"owner": owner, "ended_ms": None})):
@@ -105,35 +100,22 @@ class SqliteStore:
     # Writing
 
     def save(self, task: Task, event: Event) -> None:
-        self._newest[task.id] = task
+        self._recent.keep(task)
         self._queue.save(task, event)
         if type(event) is TaskSettled:
-            self._remember_settled(task)
+            self._settle(task)
 
     def take_in(self, task: Task) -> None:
         """Keep a settled task that was kept somewhere else."""
-        self._newest[task.id] = task
         self._queue.put_whole(task, [(one.at_ms, one.event) for one in events_of(task)])
-        self._remember_settled(task)
+        self._settle(task)
 
-    def _remember_settled(self, task: Task) -> None:
-        """Keep it at hand, and drop the oldest that are safely in the file."""
-        streamed = sum(map(len, task.activity.said)) + len(task.activity.checkpoint or "")
-        size = streamed + sum(len(run.output or "") for run in task.runs)
-        self._settled[task.id] = (self._queue.put_count, size)
-        self._settled_chars += size
-        while len(self._settled) > RECENT or self._settled_chars > RECENT_CHARS:
-            oldest, (number, chars) = next(iter(self._settled.items()))
-            if number > self._writer.written_count:
-                break
-            del self._settled[oldest]
-            self._settled_chars -= chars
-            self._newest.pop(oldest, None)
+    def _settle(self, task: Task) -> None:
+        self._recent.settle(task, number=self._queue.put_count, written_count=self._writer.written_count)
 
     def _forget(self, task_ids: Iterable[TaskId]) -> None:
         self._expiry.is_written()
-        for task_id in task_ids:
-            self._newest.pop(task_id, None)
+        self._recent.forget(task_ids)
 
     def retain(self, policy: RetentionPolicy) -> None:
         self._expiry.retain(policy)
@@ -163,8 +145,9 @@ class SqliteStore:
         if left and os.path.exists(damage_mark(self._file)):
             with suppress(Exception):  # it is noted below
                 anew = self._made_anew(self._owner.id)
-                for task_id in left:
-                    anew.take_in(self._newest[task_id])
+                for task in self._recent.all():
+                    if task.id in left:
+                        anew.take_in(task)
                 anew.close()
                 self._notes.take(anew.diagnostics)
                 left = anew._writer.unwritten  # noqa: SLF001  one of us
@@ -189,10 +172,10 @@ class SqliteStore:
         if query is not None:
             return self._reader.number(self._selection(query))
         found = dict(self._reader.found("SELECT what, n FROM counts") or ())
-        return found["tasks"] - found["expired"] - len(self._writer.eviction.leaving) if found else len(self._newest)
+        return found["tasks"] - found["expired"] - len(self._writer.eviction.leaving) if found else len(self._recent)
 
     def get(self, task_id: TaskId) -> Result[Task, OhmError]:
-        if (task := self._newest.get(task_id)) is not None:
+        if (task := self._recent.get(task_id)) is not None:
             return self._within_retention(task)
         stored = self._reader.task(task_id)
         if stored is not None and not self._expiry.is_recorded(stored.row):
@@ -200,23 +183,25 @@ class SqliteStore:
             if loaded is not None:
                 return self._within_retention(loaded.ok_value) if isinstance(loaded, Ok) else loaded
         if why := self._reader.found("SELECT why FROM tombstones WHERE id = ?", task_id):
-            return Err(expired(task_id, why[0][0]))
+            return Err(task_expired(task_id, why[0][0]))
         aside = self._asides.file(task_id)
         return Err(
-            damaged(task_id, "and was taken out of the table", aside) if os.path.exists(aside) else unknown(task_id)
+            damaged(task_id, "and was taken out of the table", aside)
+            if os.path.exists(aside)
+            else unknown_task(task_id)
         )
 
     def _within_retention(self, task: Task) -> Result[Task, OhmError]:
         """Return the task, or the error if it is past its time or has made room, removed yet or not."""
         if (why := self._writer.eviction.leaving.get(task.id)) is not None:
-            return Err(expired(task.id, why))
+            return Err(task_expired(task.id, why))
         return self._expiry.within(task)
 
     def tasks(self) -> Iterator[Task]:
         return self._oldest_first(ALL)
 
     def recent(self) -> tuple[Task, ...]:
-        newest = self._newest.copy().values()
+        newest = self._recent.all()
         return tuple(task for task in newest if isinstance(self._within_retention(task), Ok))
 
     def session(self, session_id: SessionId) -> tuple[Task, ...]:
@@ -225,7 +210,7 @@ class SqliteStore:
     def list(self, query: TaskQuery) -> Iterator[Result[Task, OhmError]]:
         for row in self._reader.rows(self._selection(query), is_newest_first=True):
             if row.id not in self._writer.eviction.leaving and not self._expiry.is_recorded(row):
-                known = self._newest.get(row.id)
+                known = self._recent.get(row.id)
                 loaded = self._loaded(row) if known is None else Ok(known)
                 if loaded is not None:
                     yield loaded
@@ -237,7 +222,7 @@ class SqliteStore:
         """From the log; of what the file cannot take, from memory."""
         await self.flush()
         if self._writer.is_behind(task.id):
-            return events_of(self._newest.get(task.id, task))
+            return events_of(self._recent.get(task.id) or task)
         return await to_thread.run_sync(self._read_history, task)
 
     def _read_history(self, task: Task) -> tuple[Recorded, ...]:
@@ -246,10 +231,11 @@ class SqliteStore:
 
     def _oldest_first(self, selection: Selection) -> Iterator[Task]:
         """From memory where it is newer; what is not in the file yet comes last."""
-        mine = self._newest.copy().values()
+        mine = self._recent.all()
         wanted = selection.equal.get("session_id")
         newest = {task.id: task for task in mine if wanted in {None, task.session_id}}
-        unwritten = {task_id for task_id in newest if not self._is_written(task_id)}  # asked before the file is read
+        written_count = self._writer.written_count  # as it was before the file is read
+        unwritten = {task_id for task_id in newest if not self._recent.is_written(task_id, written_count)}
         for row in self._reader.rows(selection):
             if self._expiry.is_recorded(row):
                 continue
@@ -260,12 +246,8 @@ class SqliteStore:
                 yield loaded.ok_value
         yield from (task for task_id, task in newest.items() if task_id in unwritten or self._reader.is_unreadable)
 
-    def _is_written(self, task_id: TaskId) -> bool:
-        """True if it has settled and is in the file, where another process may have removed it."""
-        return task_id in self._settled and self._settled[task_id][0] <= self._writer.written_count
-
     def is_foreign(self, task_id: TaskId) -> bool:
-        return task_id not in self._newest and self._neighbours.work_on(task_id)
+        return task_id not in self._recent and self._neighbours.work_on(task_id)
 
     def owner(self, task_id: TaskId) -> str:
         return self._neighbours.name_of(task_id)
@@ -294,7 +276,6 @@ class SqliteStore:
     def _recovered(self, task: Task, former: int) -> Task:
         settled, events = recovered(task, now_ms=self._clock())
         self._notes.take((recovery_note(task),))
-        self._newest[task.id] = settled
         self._queue.put(Takeover(task=settled, events=events, former=former))
-        self._remember_settled(settled)
+        self._settle(settled)
         return settled

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._store.retention import Hidden
     from ohm_subagents.contract.events import Recorded
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Task
+    from ohm_subagents.store import Hidden
 
 FILE: Final = "ohm.subagents.tasks.json"
 SCHEMA: Final = 1

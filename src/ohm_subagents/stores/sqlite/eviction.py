@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._store.retention import evicted_why, expired, expired_why
-from ohm_subagents._store.sqlite import rows
-from ohm_subagents._store.sqlite.schema import transaction
-from ohm_subagents._store.sqlite.writer_queue import Expired
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.store import evicted_reason, expired_reason, task_expired
+from ohm_subagents.stores.sqlite import rows
+from ohm_subagents.stores.sqlite.schema import transaction
+from ohm_subagents.stores.sqlite.writer_queue import Expired
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Set as AbstractSet
 
-    from ohm_subagents._plugins.stores import RetentionPolicy
-    from ohm_subagents._store.sqlite.stored import Row
-    from ohm_subagents._store.sqlite.writer_queue import WriterQueue
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import Clock, TaskId
     from ohm_subagents.contract.task import Task
+    from ohm_subagents.store import RetentionPolicy
+    from ohm_subagents.stores.sqlite.stored import Row
+    from ohm_subagents.stores.sqlite.writer_queue import WriterQueue
 
 MANY: Final = 32
 """So many tasks that leave are removed without waiting for the next heartbeat."""
@@ -59,7 +59,7 @@ class Expiry:
             return Ok(task)
         if not self._is_queued:
             self._queue_it()
-        return Err(expired(task.id, expired_why(self._policy)))
+        return Err(task_expired(task.id, expired_reason(self._policy)))
 
     def is_written(self) -> None:
         """Queue the next task that is found: those so far are in the file."""
@@ -113,7 +113,7 @@ class Eviction:
         return {**leaving, **{task_id: self._why(now_ms - ended_ms) for task_id, ended_ms in oldest[:over]}}
 
     def _why(self, age_ms: int) -> str:
-        return expired_why(self.policy) if age_ms >= self.policy.retention_ms else evicted_why(self.policy)
+        return expired_reason(self.policy) if age_ms >= self.policy.retention_ms else evicted_reason(self.policy)
 
     def _kept(self) -> int:
         return rows.count(self._connection, "tasks") - rows.count(self._connection, "expired")
