@@ -15,8 +15,8 @@ from loops import slow_on_trio
 from session_holder import session_holder
 from sticky_place import ASK, ID, files, found
 
+from ohm_subagents._concurrency import file_lock
 from ohm_subagents._concurrency.file_lock import locked
-from ohm_subagents._tools import file_lock
 from ohm_subagents.suites.sticky.turns import Turns
 
 pytestmark = pytest.mark.anyio
