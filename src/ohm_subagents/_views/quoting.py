@@ -6,12 +6,12 @@ import re
 from typing import Final
 
 _LIKE_OURS: Final = re.compile(
-    r"(?<=[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])"
+    r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
     r"(?=[^\S\n]*(?:(?:output|partial answer|error|advice|note)[^\S\n]*[(:]|(?:task_id|batch|wait)[^\S\n]*:"
     r"|[✓✕○├╰⠀-⣿]))",
     re.IGNORECASE,
 )
-"""The beginning of a line that is written like a heading, a footer or a line of a tree."""
+"""The end of a line before one that is written like a heading, a footer or a line of a tree."""
 
 
 def unforged(text: str) -> str:
@@ -19,4 +19,4 @@ def unforged(text: str) -> str:
 
     The details have an answer as it is.
     """
-    return _LIKE_OURS.sub("> ", text)
+    return _LIKE_OURS.sub(lambda end: f"{end[0]}> ", text)
