@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import fit, one_line, printable, wrap
@@ -87,8 +86,7 @@ def running_lines(task: Task, *, elapsed_ms: int, width: int, height: int) -> li
     tail = printable(task.text[-inner * _STREAMED_LINES :]).strip()
     said = "\n".join(deque(wrap(tail, inner), _STREAMED_LINES))
     rows = max(1, height - _STREAMED_LINES - _PROMPT_LINES - 3)
-    entry = replace(
-        entry_of(task, expanded=False, output_max_chars=0),
+    entry = entry_of(task, expanded=False, output_max_chars=0)._replace(
         result=said or "Working...",
         rows=_fitted_rows(task, inner),
         elapsed_ms=elapsed_ms,
@@ -100,9 +98,8 @@ def running_lines(task: Task, *, elapsed_ms: int, width: int, height: int) -> li
 def finished_lines(task: Task, *, width: int) -> list[str]:
     """A task that has ended: what it was asked, its tool rows, how it ended and on what; the answer is not in it."""
     inner = max(MIN_WIDTH, width) - _PREFIX
-    entry = replace(
-        entry_of(task, expanded=False, output_max_chars=0), result=_ending(task), rows=_fitted_rows(task, inner)
-    )
+    entry = entry_of(task, expanded=False, output_max_chars=0)
+    entry = entry._replace(result=_ending(task), rows=_fitted_rows(task, inner))
     limits = TreeLimits(prompt_lines=_PROMPT_LINES, rows=_FINAL_ROWS, result_lines=2)
     return tree_lines([entry], limits=limits, width=width)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ohm_subagents._views.cells import printable
@@ -51,7 +50,7 @@ def live_entry(
         return entry
     inner = max(MIN_WIDTH, width) - PREFIX
     said = last_lines(printable(assistant_text(task)), width=inner, limit=limits.result_lines)
-    return replace(entry, result="\n".join(said) or entry.result, elapsed_ms=elapsed_ms(task, now_ms=now_ms))
+    return entry._replace(result="\n".join(said) or entry.result, elapsed_ms=elapsed_ms(task, now_ms=now_ms))
 
 
 def entry_of_refused(refused: ItemRejected, *, position: int | None = None) -> TreeEntry:

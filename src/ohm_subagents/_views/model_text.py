@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.cells import cells
 from ohm_subagents._views.entries import answer_of, entry_of
@@ -38,8 +37,7 @@ NOTE_MAX_CHARS: Final = 500
 """So many notes of a task, and so much of each, are in a text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A text below the tree: what it is, of whom, how much of it was cut, and the text.
 
     Where the tree tells the `gist`, only what is `more` than that is left to be said.
@@ -76,7 +74,7 @@ def model_text(reply: Reply, *, batch: bool, output_max_chars: int, ignored: Ite
         entries.append(shown)
         blocks += map(str, rest)
     tree = drawn(reply, entries, batch=batch, limits=collapsed(), width=WIDTH)
-    notes = "\n".join([*_notes(reply), *(f"note: {each}" for each in ignored)])
+    notes = "\n".join([*_notes(reply), *map("note: {}".format, ignored)])
     return "\n\n".join([tree, *([notes] if notes else []), *blocks])
 
 
@@ -90,7 +88,7 @@ def _divided(entry: TreeEntry, below: list[Block]) -> tuple[TreeEntry, list[Bloc
         elif not is_told:
             rest.append(block)
             if block.kind == "output" or entry.result == block.gist:
-                entry = replace(entry, result=f"see {block.name}")
+                entry = entry._replace(result=f"see {block.name}")
     return entry, rest
 
 

@@ -68,13 +68,14 @@ def view_text(
 
 def drawn(reply: Reply, entries: list[TreeEntry], *, batch: bool, limits: TreeLimits, width: int) -> str:
     """The entries of a reply, and below them what is known of it as a whole."""
-    is_active = limits != EXPANDED and all(entry.is_active for entry in entries)
+    is_active = limits is not EXPANDED and all(entry.is_active for entry in entries)
     if is_active and isinstance(reply, StartReply) and reply.background:
         lines = [part for entry in entries for part in wrapped(_background_line(entry), width)]
     else:
         lines = tree_lines(entries, limits=limits, width=width)
-    ending = [*(_task_id_line(reply, batch=batch) if is_active else ()), *_footer(reply, batch=batch)]
-    return "\n".join([*lines, *(part for line in ending for part in wrapped(line, width))])
+    for line in (*(_task_id_line(reply, batch=batch) if is_active else ()), *_footer(reply, batch=batch)):
+        lines += wrapped(line, width)
+    return "\n".join(lines)
 
 
 def frame_head(reply: Reply, status: str, *, now_ms: int) -> str:
@@ -105,9 +106,9 @@ def entries_of(reply: Reply, draw: Callable[[Task], TreeEntry], *, batch: bool) 
             is_list = batch or isinstance(reply, TasksReply)
             return [_entry(item, draw, position=at if is_list else None) for at, item in enumerate(items, start=1)]
         case SendReply(task=task, goes_on=True) if task.status == "succeeded":
-            return [replace(draw(task), status="running")]
+            return [draw(task)._replace(status="running")]
         case SendReply(task=task, run=run, goes_on=goes_on) if task.status == "cancelled" or (goes_on and run is None):
-            return [replace(draw(task), result=task.summary)]
+            return [draw(task)._replace(result=task.summary)]
         case SendReply(task=task) | CancelReply(task=task):
             return [draw(task)]
 

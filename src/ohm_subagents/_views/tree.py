@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.cells import ELLIPSIS, fit, printable, wrap
 from ohm_subagents._views.rows import DONE, FAILED, STARTED, UPDATED
@@ -29,8 +29,7 @@ _HUNG: Final = len(_BLANK)
 _ROW_MARKERS: Final = (DONE, FAILED, STARTED, UPDATED, *SPINNER)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeEntry:
+class TreeEntry(NamedTuple):
     """One piece of work as a tree shows it; `elapsed_ms` turns the spinner while it is queued or running.
 
     Without a prompt or a result it has no line for it.
@@ -117,7 +116,9 @@ def _entry_lines(entry: TreeEntry, *, limits: TreeLimits, width: int) -> list[st
 
 
 def _hung(block: list[str], first: str, following: str) -> list[str]:
-    return [first + block[0], *(following + line for line in block[1:])]
+    hung = [following + line for line in block]
+    hung[0] = first + block[0]
+    return hung
 
 
 def _block(text: str, *, limit: int, width: int) -> list[str]:
