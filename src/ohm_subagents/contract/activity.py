@@ -79,9 +79,7 @@ else:
     def changed(record: object, **changes: object) -> object:
         """Do what `dataclasses.replace` does, several times as fast: this is on the path of every streamed word."""
         new = object.__new__(type(record))
-        values = new.__dict__
-        values.update(record.__dict__)
-        values.update(changes)
+        object.__setattr__(new, "__dict__", record.__dict__ | changes)
         return new
 
 
@@ -129,6 +127,18 @@ def reported(activity: Activity, event: Report, *, at_ms: int) -> Activity:  # n
                 events=(*activity.events, Recorded(at_ms=at_ms, event=event))[-activity.max_events :],
                 event_total=activity.event_total + 1,
             )
+
+
+def begun(activity: Activity) -> Activity:
+    """The activity when another run begins: nothing of the one before goes on."""
+    if activity.is_speaking or activity.finalized is not None:
+        return changed(activity, is_speaking=False, finalized=None)
+    return activity
+
+
+def over(activity: Activity) -> Activity:
+    """The activity when a run has ended: no call is open any more."""
+    return changed(activity, open_calls=()) if activity.open_calls else activity
 
 
 def _called(activity: Activity, event: ToolStarted | ToolUpdated | ToolEnded, at_ms: int) -> Activity:

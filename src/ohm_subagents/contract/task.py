@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from ohm_subagents.contract.activity import Activity, changed, reported
+from ohm_subagents.contract.activity import Activity, begun, changed, over, reported
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import (
@@ -199,7 +199,7 @@ def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
         task,
         updated_ms=at_ms,
         status="running",
-        activity=changed(task.activity, is_speaking=False, finalized=None),
+        activity=begun(task.activity),
         started_ms=task.started_ms or at_ms,
         runs=(*task.runs, Run(prompt=event.prompt, started_ms=at_ms, is_follow_up=event.is_follow_up)),
         summary=f"{'Continuing' if task.runs else 'Starting'} {task.assignment.name}: {task.assignment.description}",
@@ -224,7 +224,7 @@ def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
         task,
         updated_ms=at_ms,
         runs=(*task.runs[:-1], ended),
-        activity=changed(task.activity, open_calls=()),
+        activity=over(task.activity),
         summary=event.summary or task.summary,
     )
 

@@ -43,22 +43,16 @@ class TaskRecord:
 
     def add(self, event: Event) -> None:
         """Apply one event, without the secrets of a redacted task; nothing happens once the task has settled."""
-        if self._redactor is None:
-            self._add(event)
-            return
-        for each in self._redactor.events(event):
-            self._add(each)
-
-    def _add(self, event: Event) -> None:
-        before = self.task
-        self.task = apply(before, event, at_ms=max(self._clock(), before.updated_ms))  # a clock may be set back
-        if self.task is before:
-            return
-        self._store.save(self.task, event)
-        self.observers.notify(self.task, event)
-        if isinstance(event, TaskSettled):
-            on_settled, self.on_settled = self.on_settled, _nothing  # break the cycle: both are freed at once
-            on_settled()
+        for each in (event,) if self._redactor is None else self._redactor.events(event):
+            before = self.task
+            self.task = task = apply(before, each, at_ms=max(self._clock(), before.updated_ms))  # it may be set back
+            if task is before:
+                continue
+            self._store.save(task, each)
+            self.observers.notify(task, each)
+            if isinstance(each, TaskSettled):
+                on_settled, self.on_settled = self.on_settled, _nothing  # break the cycle: both are freed at once
+                on_settled()
 
     def redact(self, text: str) -> str:
         """Return the text as it may be shown; whatever is cut goes through this before."""
