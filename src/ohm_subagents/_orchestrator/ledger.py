@@ -179,18 +179,21 @@ class Spending:
 
 
 class Ledger:
-    """The budgets that a task is charged to, its own first: a charge counts in all of them, or in none."""
+    """The budgets that a task is charged to, its own first: a charge counts in all of them, or in none.
+
+    Fields:
+        budgets: what was spent of each.
+        waiters: wait until something that was reserved is given back.
+        counts_tokens_or_cost: a backend has to report its usage for the budgets to be kept.
+    """
 
     def __init__(self, budget: Budget, *, owner: str, level: int, parent: Ledger | None = None) -> None:
         """`owner` names the limit's place in error messages; `level` is the depth at which its owner runs."""
         above = () if parent is None else parent.budgets
         self.budgets: tuple[Spending, ...] = (Spending(budget, owner=owner, level=level), *above)
         self.waiters: list[anyio.Event] = [] if parent is None else parent.waiters
-
-    @property
-    def counts_tokens_or_cost(self) -> bool:
-        """True if a backend has to report its usage for the budgets to be kept."""
-        return any(one.budget.tokens is not None or one.budget.cost_usd is not None for one in self.budgets)
+        counts = budget.tokens is not None or budget.cost_usd is not None
+        self.counts_tokens_or_cost: bool = counts or (parent is not None and parent.counts_tokens_or_cost)
 
     def begin(self, now: float) -> float:
         """Start the wall clocks with the first run; return when the first ends (event loop's clock)."""

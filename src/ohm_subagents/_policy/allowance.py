@@ -98,6 +98,7 @@ def resolved_limits(sources: tuple[LimitSource, ...], call: Limits = NO_LIMITS) 
 
 @lru_cache
 def resolved_budget(sources: tuple[LimitSource, ...]) -> Budget:
-    """Return the budget in force."""
+    """Return the budget in force: `NO_BUDGET` itself if nothing is limited."""
     said = reduce(Budget.over, (one.budget for one in sources if not one.is_ceiling))
-    return reduce(Budget.lowered, (one.budget for one in sources if one.is_ceiling), said)
+    budget = reduce(Budget.lowered, (one.budget for one in sources if one.is_ceiling), said)
+    return NO_BUDGET if budget == NO_BUDGET else budget

@@ -26,7 +26,10 @@ def standing(*, profile: Profile, permissions: Permissions, opinions: Iterable[D
         key = "subagents.permissions.allowInternalRouting"
         return Decision(verdict="deny", source=permissions.routing_source, reason=f"it is internal, and {key} is false")
     rule = permissions.decision(profile.id)
-    return next((one for one in (rule, *opinions) if one.verdict == "deny"), rule)
+    for one in (rule, *opinions):
+        if one.verdict == "deny":
+            return one
+    return rule
 
 
 def decide(*, profile: Profile, permissions: Permissions, opinions: Iterable[Decision]) -> Result[Decision, OhmError]:

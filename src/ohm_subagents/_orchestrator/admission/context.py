@@ -16,6 +16,7 @@ from ohm_subagents._policy.allowance import RunLimits, run_limits
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
 from ohm_subagents.contract.commands import Overrides, Send, StartItem
+from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -48,6 +49,7 @@ class ResolvedProfile:
     child_tools: tuple[Tool, ...]
     limits: Result[RunLimits, OhmError]
     instructions: str
+    diagnostics: tuple[Diagnostic, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +126,7 @@ class AdmissionContext:
             only_if_named=named_tools(self.child_tools),
             is_agent=is_agent,
         )
-        names = () if isinstance(tools, Err) else tools.ok_value.names
+        names, ungiven = ((), ()) if isinstance(tools, Err) else (tools.ok_value.names, tools.ok_value.diagnostics)
         return ResolvedProfile(
             profile=profile,
             fault=unfit(profile),
@@ -133,15 +135,15 @@ class AdmissionContext:
             child_tools=tuple(tool for name, tool in self.child_tools.items() if name in names),
             limits=run_limits(profile, own, self.config),
             instructions=instructions(profile, self.cwd),
+            diagnostics=(*(Diagnostic(subject=profile.id, message=note) for note in profile.notes), *ungiven),
         )
 
-    def limits(self, profile: Profile, item: StartItem) -> Result[RunLimits, OhmError]:
+    def limits(self, resolved: ResolvedProfile, item: StartItem) -> Result[RunLimits, OhmError]:
         """Return the limits of a run of an item."""
-        resolved = self.resolved(profile, item)
         asked = item.overrides
         if asked.limits is None and asked.loop is None:
             return resolved.limits
-        return run_limits(profile, resolved.own, self.config, limits=asked.limits, loop=asked.loop)
+        return run_limits(resolved.profile, resolved.own, self.config, limits=asked.limits, loop=asked.loop)
 
     def caller(self, max_depth: int | None = None) -> CallContext:
         """Return the context of the code that calls: its task's, else that of a program, under the configured budget.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.answer import unsupported
@@ -15,29 +15,25 @@ from ohm_subagents._plugins.backends.interface import Capability, RunSpec
 from ohm_subagents._policy.permissions import decide
 from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.commands import StartItem, unusable_cwd
-from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.ids import SessionId
-from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
+from ohm_subagents.contract.limits import NO_BUDGET, Limits, LoopPolicy
 from ohm_subagents.contract.policy import PermissionRequest
 from ohm_subagents.contract.replies import ItemRejected
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._config.subagents import SubagentEntry
     from ohm_subagents._orchestrator.admission.context import AdmissionContext
+    from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.limits import Clocks
+    from ohm_subagents.contract.limits import Budget, Clocks
     from ohm_subagents.contract.profile import Profile
-
-
-NO_BUDGET: Final = Budget()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,13 +88,14 @@ def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = Non
     cwd = asked.cwd or context.cwd
     if profile.feature is not None and not context.config.features.is_on(profile.feature):
         return refused(refusals.feature_off(profile.id, profile.feature))
-    tools, allowed = resolved.tools, context.limits(profile, item)
-    if isinstance(tools, Err):
-        return refused(tools.err_value)
+    if isinstance(resolved.tools, Err):
+        return refused(resolved.tools.err_value)
+    allowed = context.limits(resolved, item)
     if isinstance(allowed, Err):
         return refused(allowed.err_value)
+    tools, limits = resolved.tools.ok_value, allowed.ok_value
     request = PermissionRequest(
-        profile=profile, description=item.description, prompt=prompt, cwd=cwd, tools=tools.ok_value.names
+        profile=profile, description=item.description, prompt=prompt, cwd=cwd, tools=tools.names
     )
     verdict = decide(
         profile=profile, permissions=context.config.subagents.permissions, opinions=context.host.permission(request)
@@ -123,8 +120,8 @@ def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = Non
                 description=item.description,
                 instructions=resolved.instructions if asked.cwd is None else instructions(profile, asked.cwd),
                 cwd=cwd,
-                tools=_with_finalize(profile, tools.ok_value.names),
-                tools_are_bounded=tools.ok_value.are_bounded,
+                tools=_with_finalize(profile, tools.names),
+                tools_are_bounded=tools.are_bounded,
                 child_tools=resolved.child_tools,
                 model=None if model.ok_value is None else model.ok_value.pattern,
                 mode=context.config.default_mode,
@@ -133,19 +130,15 @@ def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = Non
             ),
             backend=backend,
             label=label(backend, context.backends),
-            limits=allowed.ok_value.clocks,
-            loop=allowed.ok_value.loop,
-            budget=None if allowed.ok_value.budget == NO_BUDGET else allowed.ok_value.budget,
+            limits=limits.clocks,
+            loop=limits.loop,
+            budget=None if limits.budget is NO_BUDGET else limits.budget,
             max_events=context.config.task_max_events,
-            diagnostics=(*_noted(profile), *tools.ok_value.diagnostics),
+            diagnostics=resolved.diagnostics,
             can_steer=spec is not None and Capability.STEERING in spec.capabilities,
             counts_usage=spec is not None and Capability.USAGE in spec.capabilities,
         )
     )
-
-
-def _noted(profile: Profile) -> Iterator[Diagnostic]:
-    return (Diagnostic(subject=profile.id, message=note) for note in profile.notes)
 
 
 def backend_of(profile: Profile, own: SubagentEntry, config: OhmConfig) -> str:
