@@ -30,7 +30,7 @@ class _Batch:
 
     def __init__(self, tasks: Iterable[LiveTask], workers: int) -> None:
         self.waiting = deque(tasks)
-        self.is_nested = any(live.caller.task_id is not None for live in self.waiting)
+        self.is_nested = bool(self.waiting) and self.waiting[0].caller.task_id is not None  # all have one caller
         self.workers = workers
         self.running = 0
         self.is_offered = False

@@ -33,7 +33,8 @@ class Observers:
 
     def remove(self, *observers: Observer) -> None:
         """Notify these no more; one that raised may be gone already."""
-        self._observers = tuple(one for one in self._observers if one not in observers)
+        if observers:
+            self._observers = tuple(one for one in self._observers if one not in observers)
 
     def notify(self, task: Task, event: Event) -> None:
         """Notify all, in order; an event that an observer sets off is passed on after the one that it was given."""

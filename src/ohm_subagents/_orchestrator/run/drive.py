@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
     from ohm_subagents.contract.events import Outcome
     from ohm_subagents.contract.ids import SessionId
+    from ohm_subagents.contract.run import Run
 
 OWNER_CLOSED = Cancelled(reason="The owner of the task was closed.")
 WITHDRAWN = Cancelled(reason="The caller stopped waiting.")
@@ -189,7 +190,7 @@ async def _assembled(prompt: QueuedPrompt) -> str:
     preface = prompt.preface
     if not isinstance(preface, str):
         preface = await to_thread.run_sync(preface, abandon_on_cancel=True)
-    return encodable("\n\n".join(part for part in (preface, prompt.text) if part))
+    return encodable("\n\n".join(filter(None, (preface, prompt.text))))
 
 
 def _request(live: LiveTask, prompt: QueuedPrompt, text: str, guard: RunGuard, sink: RunSink) -> RunRequest:
@@ -200,15 +201,16 @@ def _request(live: LiveTask, prompt: QueuedPrompt, text: str, guard: RunGuard, s
         session_id=task.session_id,
         prompt=text,
         spec=_equipped(plan.spec, task.session_id, sink),
-        history=tuple(
-            Exchange(prompt=run.prompt, output=run.output or "")
-            for run in (*task.assignment.inherited, *task.runs[:-1])
-        ),
+        history=tuple(map(_exchange, (*task.assignment.inherited, *task.runs[:-1]))),
         checkpoint=task.activity.checkpoint if plan.label == task.assignment.backend else None,
         inbox=live.inbox if plan.can_steer else None,
         gate=guard.gate,
         depth=live.caller.level + 1,
     )
+
+
+def _exchange(run: Run) -> Exchange:
+    return Exchange(prompt=run.prompt, output=run.output or "")
 
 
 def _equipped(spec: RunSpec, session_id: SessionId, sink: RunSink) -> RunSpec:

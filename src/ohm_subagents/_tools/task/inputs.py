@@ -207,8 +207,7 @@ def _op(name: str) -> Op | None:
 def _asks_for_several(arguments: dict[str, JsonValue]) -> bool:
     """`tasks` counts, right or wrong; only a whole single task beside something that is no list is carried out."""
     tasks = arguments.get("tasks")
-    single = all(name in arguments for name in ("subagent_type", "description", "prompt"))
-    return isinstance(tasks, list) or (tasks is not None and not single)
+    return isinstance(tasks, list) or (tasks is not None and not arguments.keys() >= _SINGLE)
 
 
 def _without_ids(arguments: dict[str, JsonValue]) -> bool:
@@ -239,9 +238,9 @@ def _ignored(arguments: dict[str, JsonValue], shape: Shape, *, by_id: bool) -> I
             yield from (unknown_key(f"tasks.{index}.{key}") for key in _said(task, known=_names(TaskFields)))
 
 
-def _said(arguments: dict[str, JsonValue], *, known: frozenset[str]) -> Iterator[str]:
+def _said(arguments: dict[str, JsonValue], *, known: frozenset[str]) -> list[str]:
     """Other keys than the known ones; null for a key of another op is how some models leave it out."""
-    yield from (key for key, value in arguments.items() if key not in known and not (value is None and key in _ANY))
+    return [key for key, value in arguments.items() if key not in known and not (value is None and key in _ANY)]
 
 
 @cache
@@ -252,6 +251,7 @@ def _names(shape: type[BaseModel]) -> frozenset[str]:
 KEYS: Final = frozenset[str]().union(*(_names(shape) for shape in (StartBatch, *SHAPES.values())))
 """Every field of every op."""
 _OP: Final = frozenset({"op"})
+_SINGLE: Final = frozenset({"subagent_type", "description", "prompt"})
 _ANY: Final = KEYS | _OP
 
 
