@@ -7,6 +7,7 @@ import pytest
 
 from ohm_subagents import Ohm
 from ohm_subagents.contract import Checkpointed, FileChanged, TextDelta
+from ohm_subagents.store import MemoryStore
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step
 
 pytestmark = pytest.mark.anyio
@@ -40,6 +41,22 @@ async def test_tasks_are_kept_in_the_users_directory_unless_somebody_says_otherw
     for chosen in ({"store": "memory"}, {"subagents": {"store": "memory"}}):
         async with opened(tmp_path, **chosen) as ohm:
             assert ohm.task(done.task_id) is None
+
+
+async def test_no_task_is_kept_elsewhere_because_the_name_of_the_store_is_misspelt(tmp_path):
+    async with opened(tmp_path, store="sqlit") as ohm:
+        refused = (await ohm.run("finder", "p")).err_value
+        assert refused.code == "unsupported_store"
+        allowed = "'memory', 'snapshot', 'sqlite'"
+        assert str(refused) == f"There is no store 'sqlit'. Set subagents.store to one of {allowed}."
+        assert [each.message for each in ohm.diagnostics] == [f"No task may start: {refused}"]
+        assert ohm.store.count() == 0
+    assert not [*tmp_path.iterdir()]
+    memory = MemoryStore(lambda: 1)
+    async with Ohm.open(
+        env=HERMETIC | {"OHM_SUBAGENTS_STORE": "sqlit"}, config={"subagentBackend": "none"}, store=memory
+    ) as ohm:
+        assert (await ohm.run("finder", "p")).is_ok(), "what the program gave is used"
 
 
 async def test_of_a_task_in_a_snapshot_as_many_events_are_read_as_are_to_be_kept(tmp_path):

@@ -215,9 +215,14 @@ def test_a_store_that_no_plugin_offers_is_told_with_those_that_there_are(ohm) ->
     ohm.env["OHM_SUBAGENTS_STORE"] = "shelve"
     done = ohm("tasks")
     assert (done.returncode, done.stdout) == (1, "")
-    allowed = "'memory', 'snapshot', 'sqlite', 'shelf'"
-    assert done.stderr == f"There is no store 'shelve'; set subagents.store to one of {allowed}.\n"
-    assert "Tasks are kept in memory only: there is no store 'shelve'" in ohm("doctor").stdout
+    allowed = "'memory', 'shelf', 'snapshot', 'sqlite'"
+    assert done.stderr == f"There is no store 'shelve'. Set subagents.store to one of {allowed}.\n"
+    refused = ohm("run", "finder", "x", "--backend", "none")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert done.stderr in refused.stderr
+    found = ohm("doctor")
+    assert found.returncode == 1
+    assert f"No task may start: {done.stderr.strip()}" in found.stdout
 
 
 def test_a_registry_that_cannot_be_used_is_one_sentence(ohm) -> None:

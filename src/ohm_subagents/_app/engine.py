@@ -24,6 +24,7 @@ from ohm_subagents._orchestrator.warming import warmed_up
 from ohm_subagents._plugins.backends.interface import ToolRowRequest
 from ohm_subagents._plugins.suites.interface import HostDoor, SuiteContext
 from ohm_subagents._policy.permissions import visible
+from ohm_subagents._store.opening import MissingStore
 from ohm_subagents._views.status import status_line
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.ids import task_ids
@@ -105,7 +106,8 @@ class Engine:
         subagents = assembly.config.subagents
         mounted = mount_all(assembly.config, self._suites, assembly.host.tool_suites(), self._suite_context)
         self.assembly = replace(assembly, mounted=mounted)
-        self._context = assembly.admission_context(mounted.child.tools)
+        missing = self.store.error if isinstance(self.store, MissingStore) else None
+        self._context = Err(missing) if missing else assembly.admission_context(mounted.child.tools)
         if isinstance(assembly.loaded, Ok):
             self._running.limit(subagents.max_running)
             self._throttle.configure(limits=subagents.max_requests, retries=subagents.request_retries)

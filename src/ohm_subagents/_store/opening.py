@@ -12,13 +12,13 @@ from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._plugins.stores import StoreSpec
 from ohm_subagents._store.memory import MemoryStore, open_memory
 from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from ohm_subagents._plugins.stores import Store, StoreRequest
-    from ohm_subagents.contract.diagnostics import Severity
 
 
 @hookimpl
@@ -28,25 +28,48 @@ def ohm_stores() -> Iterable[StoreSpec]:
 
 @asynccontextmanager
 async def open_store(chosen: str, specs: Mapping[str, StoreSpec], request: StoreRequest) -> AsyncGenerator[Store]:
-    """Open the store of this id, which is flushed and closed at the end; one in memory where it cannot be used."""
+    """Open the store of this id, which is flushed and closed at the end.
+
+    Where it cannot be used, tasks are kept in memory, and where no plugin offers it, none may start.
+    """
+    if chosen not in specs:
+        yield MissingStore(unsupported(chosen, specs), request)
+        return
     async with AsyncExitStack() as stack:
         store: Store
         try:
             store = await stack.enter_async_context(opened(chosen, specs, request))
         except OSError as exc:
-            severity: Severity = "warning" if chosen in specs else "error"
             message = f"Tasks are kept in memory only: {exc}."
-            diagnostic = Diagnostic(subject="subagents.store", message=message, severity=severity)
+            diagnostic = Diagnostic(subject="subagents.store", message=message)
             store = MemoryStore(request.clock, request.policy, diagnostics=(diagnostic,))
         yield store
+
+
+class MissingStore(MemoryStore):
+    """In place of a store that no plugin offers: a task must not be kept in another place than was asked for."""
+
+    def __init__(self, error: OhmError, request: StoreRequest) -> None:
+        message = f"No task may start: {error}"
+        diagnostic = Diagnostic(subject="subagents.store", message=message, severity="error")
+        super().__init__(request.clock, request.policy, diagnostics=(diagnostic,))
+        self.error = error
+
+
+def unsupported(chosen: str, specs: Mapping[str, StoreSpec]) -> OhmError:
+    """Return the error for a store that no plugin offers."""
+    offered = ", ".join(f"'{store_id}'" for store_id in sorted(specs))
+    return OhmError(
+        code=ErrorCode.UNSUPPORTED_STORE,
+        message=f"There is no store '{chosen}'.",
+        advice=f"Set subagents.store to one of {offered}.",
+    )
 
 
 def opened(chosen: str, specs: Mapping[str, StoreSpec], request: StoreRequest) -> AbstractAsyncContextManager[Store]:
     """Return the store of this id, to be entered; raises OSError where no plugin offers it."""
     if chosen not in specs:
-        offered = ", ".join(f"'{store_id}'" for store_id in specs)
-        unknown = f"there is no store '{chosen}'; set subagents.store to one of {offered}"
-        raise OSError(unknown)
+        raise OSError(str(unsupported(chosen, specs)).removesuffix("."))
     spec = specs[chosen]
     if (before := specs.get(spec.predecessor)) is None:
         return spec.open(request)

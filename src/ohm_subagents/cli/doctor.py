@@ -109,7 +109,10 @@ def _subagents(ohm: Ohm) -> Iterator[str]:
 def _tasks(ohm: Ohm) -> Iterator[str]:
     """Yield the place of the kept tasks, and their number."""
     store = ohm.store
-    if store.place is None:
+    chosen = ohm.config.subagents.store
+    if store.place is None and chosen != "memory":
+        yield f"  {_WRONG} {chosen}: it cannot be used, see the diagnostics"
+    elif store.place is None:
         yield f"  {_OK} memory: gone with the process"
     else:
         yield f"  {_OK} {ohm.config.subagents.store}: {store.count()} in {store.place}"

@@ -105,6 +105,7 @@ class ErrorCode(StrEnum):
     UNSUPPORTED_BACKEND = _code(
         "unsupported_subagent_backend", Category.RUNTIME, "No plugin offers the configured backend."
     )
+    UNSUPPORTED_STORE = _code("unsupported_store", Category.RUNTIME, "No plugin offers the configured store.")
     BACKEND_OPTIONS_INVALID = _code(
         "backend_options_invalid", Category.VALIDATION, "`subagents.backends.<id>` does not fit the backend."
     )
