@@ -147,20 +147,16 @@ async def test_a_rule_that_is_zero_is_off():
     assert task.output == "done"
 
 
-async def test_a_suite_may_bring_a_policy_of_its_own_that_stops_at_once_with_its_words():
-    words = "Loop detected: sub-agent is repeating the same tool calls"
-    policy = LoopPolicy(identical_calls=5, alternations=0, same_results=0, steps=("stop",), message=words)
+async def test_a_suite_may_bring_a_policy_of_its_own_that_stops_at_once():
+    policy = LoopPolicy(identical_calls=5, alternations=0, same_results=0, steps=("stop",))
     run = Run(SAME)
     task, _ = await played(run, loop=policy)
 
-    assert (task.error.message, run.made, run.nudged, run.finished) == (words, 4, [], [])
-
-
-WORDS = "Loop detected: sub-agent is repeating the same tool calls"
+    assert (task.error.code, run.made, run.nudged, run.finished) == (ErrorCode.LOOP_DETECTED, 4, [], [])
 
 
 def rule_of_000(count):
-    return LoopPolicy(identical_calls=count, alternations=0, same_results=0, steps=("stop",), message=WORDS)
+    return LoopPolicy(identical_calls=count, alternations=0, same_results=0, steps=("stop",))
 
 
 def called(*names):
@@ -188,7 +184,7 @@ class TestTheRuleOf000:
     async def test_the_last_of_so_many_calls_of_one_message_ends_it(self, count):
         task, envelope = await played(told(*called(*["read"] * count)), loop=rule_of_000(count))
 
-        assert (task.status, task.error.code, task.error.message) == ("failed", ErrorCode.LOOP_DETECTED, WORDS)
+        assert (task.status, task.error.code) == ("failed", ErrorCode.LOOP_DETECTED)
         assert (envelope.stopped_by, task.output) == ("loop", "")
 
     @pytest.mark.parametrize(
@@ -207,7 +203,7 @@ class TestTheRuleOf000:
 
         task, _ = await played(told(*act_of(called(*["read"] * 3))), loop=rule_of_000(3))
 
-        assert task.error.message == WORDS
+        assert task.error.code == ErrorCode.LOOP_DETECTED
 
     async def test_the_same_result_is_no_loop_and_zero_is_off(self):
         task, _ = await played(Run(SAME, results="same"), loop=rule_of_000(0))

@@ -65,7 +65,6 @@ class StartItem:
         preface: text that precedes the prompt of the first run.
         session: the session of the task; None for a new one.
         refusal: the error by which a suite refuses the item; one with a session is kept as a failed task.
-        timeout_message: the message of a failure by timeout.
         redaction: applied to every text of the task before it is recorded or shown, when it is whole. The state of
             the conversation is not redacted; a one-shot stores none unless it has a session or must finalize.
     """
@@ -79,7 +78,6 @@ class StartItem:
     preface: Preface = ""
     session: Session | None = None
     refusal: OhmError | None = None
-    timeout_message: str = ""
     redaction: Redactor | None = field(default=None, repr=False)
 
     @property

@@ -167,8 +167,6 @@ class LoopPolicy:
     steps: tuple[LoopStep, ...] = ("warn", "finish", "stop")
     """The first is taken at the first repetition, the next at each further one: `warn` tells the model, `finish` asks
     it to answer now without tools, `stop` ends the run."""
-    message: str = ""
-    """The error message of a run that is stopped; empty for ours."""
 
     def __post_init__(self) -> None:
         for name in ("identical_calls", "alternations", "same_results"):

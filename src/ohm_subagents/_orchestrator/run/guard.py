@@ -209,8 +209,6 @@ class RunGuard:
             ),
         }
         limit_ms, fact = facts[clock]
-        if clock == "soft" or (clock == "cap" and limits.cap_ms == limits.soft_ms):  # the time that the surface gave
-            fact = self._plan.item.timeout_message or fact
         variable = " or OHM_SUBAGENTS_BACKEND_TIMEOUT_MS" if clock == "soft" else ""
         return OhmError(
             code=ErrorCode.BACKEND_TIMEOUT,
@@ -234,7 +232,7 @@ class RunGuard:
             case Trip(message=message):
                 error = OhmError(
                     code=ErrorCode.LOOP_DETECTED,
-                    message=self._plan.loop.message or message,
+                    message=message,
                     advice="The subagent went in circles; what it did until then is kept. Give it a clearer task"
                     f"{self._polling_advice()}.",
                 )

@@ -30,7 +30,7 @@ from ohm_subagents.suites.delegate.attachments import preface
 from ohm_subagents.suites.delegate.details import SessionRun, Window, Windows
 from ohm_subagents.suites.delegate.inputs import MAX_TASKS
 from ohm_subagents.suites.delegate.live_window import LiveWindow
-from ohm_subagents.suites.delegate.outcome import LOOP, Ending, ending, failure, timed_out
+from ohm_subagents.suites.delegate.outcome import Ending, ending, failure
 from ohm_subagents.suites.delegate.rules import conflict
 from ohm_subagents.suites.delegate.settings import load_settings, terminal_columns
 from ohm_subagents.suites.delegate.transcripts import resume_text
@@ -138,14 +138,12 @@ class Delegation:
                     alternations=0,
                     same_results=0,
                     steps=("stop",),
-                    message=LOOP,
                 ),
                 cwd=None if task.cwd is None else Path(task.cwd),
             ),
             is_one_shot=True,
             preface=self._preface(task, context),
             session=Session(id=SessionId(session_id)),
-            timeout_message=timed_out(task.timeout),
         )
 
     def _profile(
@@ -245,7 +243,7 @@ class Delegation:
         if isinstance(event, RunStarted):
             subagent.window.change(started_at=self._context.clock())
         elif isinstance(event, TaskSettled):
-            self._end(subagent, ending(task))
+            self._end(subagent, ending(task, timeout_s=subagent.fields.timeout))
 
     def _refuse(self, started: StartReply) -> None:
         """End the tasks that were refused: each fails alone and at once, with a session of its own."""

@@ -27,12 +27,11 @@ _SHORTER: Final[Mapping[str, str]] = {
 """The fixed words for a failure; its own words are then among the notes."""
 _WORDED: Final = frozenset({ErrorCode.UNKNOWN_SUBAGENT_TYPE, ErrorCode.UNKNOWN_SKILLS})
 """Failures whose message has its fixed words already, so that no advice may follow them."""
-_TIMED_OUT: Final = "Timed out after "
 
 
 def timed_out(timeout_s: float) -> str:
     """Return the message of a sub-agent that has used up its time, whatever was added to it."""
-    return f"{_TIMED_OUT}{timeout_s:g}s. Consider resuming with a longer timeout."
+    return f"Timed out after {timeout_s:g}s. Consider resuming with a longer timeout."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +45,8 @@ class Ending:
     notes: tuple[str, ...] = ()
 
 
-def ending(task: Task) -> Ending:
-    """Completed, failed, or still at work."""
+def ending(task: Task, *, timeout_s: float | None = None) -> Ending:
+    """Return how a task stands or ended, which was given `timeout_s`; of one from the store that is not known."""
     notes = tuple(diagnostic.message for diagnostic in task.diagnostics)
     match task.status:
         case "queued" | "running":
@@ -59,6 +58,10 @@ def ending(task: Task) -> Ending:
             why = outcome.reason if isinstance(outcome, Cancelled) else ABORTED
             return Ending(status="error", exit_code=1, stop_reason="aborted", error_message=why, notes=notes)
         case "failed":
+            if timeout_s is not None and task.stopped_by == "soft":
+                return Ending(
+                    status="error", exit_code=1, stop_reason="error", error_message=timed_out(timeout_s), notes=notes
+                )
             return failure(task.error, notes=notes)
 
 
@@ -67,12 +70,11 @@ def failure(error: OhmError | None, *, notes: tuple[str, ...] = ()) -> Ending:
     if error is None or error.is_wordless:
         return Ending(status="error", exit_code=_exit_code(error), stop_reason="error", notes=notes)
     error = plain_failure(error, who="The sub-agent")
-    is_worded = error.code in _WORDED or error.message.startswith(_TIMED_OUT)
+    is_worded = error.code in _WORDED
     message = error.message if is_worded else str(error)
     short = _SHORTER.get(error.code)
     if short is not None:
-        more = error.advice if error.message == short else str(error)
-        message, notes = short, (*notes, *filter(None, (more,)))
+        message, notes = short, (*notes, str(error))
     code = 1 if is_worded else _exit_code(error)
     return Ending(status="error", exit_code=code, stop_reason="error", error_message=message, notes=notes)
 

@@ -17,7 +17,6 @@ from ohm_subagents.suite import (
     ToolPolicy,
     title_of,
 )
-from ohm_subagents.suites.sticky.outcome import late
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +52,6 @@ def start_item(context: SuiteContext, order: Order, state: str | None, redaction
         description=title_of(asked.task, redaction),
         prompt=asked.task,
         overrides=Overrides(backend=options.backend, limits=_limits(options.timeout_ms, context.settings().limits)),
-        timeout_message=late(options.timeout_ms),
         is_one_shot=True,
         session=Session(id=order.session.id, resumes=state is not None, checkpoint=state or None),
     )

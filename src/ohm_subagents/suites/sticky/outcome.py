@@ -19,34 +19,30 @@ from ohm_subagents.suite import (
 if TYPE_CHECKING:
     from ohm_subagents.suite import JsonObject, Reply, Task
 
-LATE: Final = "The subagent took longer than suiteOptions.sticky.timeoutMs of ohm.json"
 CANCELLED: Final = "The subagent was cancelled."
 PARTIAL: Final = "## Partial result"
 
 
-def late(timeout_ms: int | None) -> str:
-    """Word the end of the option's time; the engine words every other clock."""
-    return "" if timeout_ms is None else f"{LATE}: {timeout_ms} ms."
-
-
-def final_of(reply: Reply) -> Finalized:
-    """Return the answer; for a task without one, the reason as an error."""
+def final_of(reply: Reply, timeout_ms: int | None) -> Finalized:
+    """Return the answer; for a task without one, the reason as an error. `timeout_ms` is the option's time."""
     match reply:
         case StartReply(items=(Accepted(task=task),)):
-            return _final_of_task(task)
+            return _final_of_task(task, timeout_ms)
         case StartReply(items=(ItemRejected(error=error),)) | CommandRejected(error=error):
             return failed(str(error))
         case _:
             raise AssertionError(reply)
 
 
-def _final_of_task(task: Task) -> Finalized:
+def _final_of_task(task: Task, timeout_ms: int | None) -> Finalized:
     if task.activity.finalized is not None and task.status != "cancelled":
         return task.activity.finalized
     if task.error is None:
         return failed(CANCELLED, said=task.text)
-    is_late = task.error.message.startswith(LATE)  # it says what to change, the advice does not
-    return failed(task.error.message if is_late else str(plain_failure(task.error, who="The subagent")), said=task.text)
+    why = str(plain_failure(task.error, who="The subagent"))
+    if timeout_ms is not None and task.runs and task.runs[-1].stopped_by in {"soft", "cap"}:
+        why = f"The subagent took longer than suiteOptions.sticky.timeoutMs of ohm.json: {timeout_ms} ms."
+    return failed(why, said=task.text)
 
 
 def failed(error: str, *, said: str = "") -> Finalized:

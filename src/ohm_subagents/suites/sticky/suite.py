@@ -135,7 +135,7 @@ async def _carried_out(context: SuiteContext, call: ToolCall, order: Order, know
         return _viewed(ToolResult(text=progress_text(watch.task), details={"sessionId": order.session_id}))
 
     def result(reply: Reply) -> ToolResult:
-        return result_of(final_of(reply), order.session_id)
+        return result_of(final_of(reply, order.options.timeout_ms), order.session_id)
 
     command = Start(items=(start_item(context, order, state, call.redaction),))
     throttle_ms = context.settings().onupdate_throttle_ms
