@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from ohm_subagents._shell.command import command_setting, locate_command
     from ohm_subagents._shell.dialect import Dialect, Ended, Invocation, Reader, full_prompt, records
-    from ohm_subagents._shell.environment import CONFIG_DIRECTORIES, child_environment
+    from ohm_subagents._shell.environment import CONFIG_DIRECTORIES, child_environment, trace_environment
     from ohm_subagents._shell.inheritance import start_failure, with_default_signals
     from ohm_subagents._shell.options import ShellOptions
     from ohm_subagents._shell.process import MARKER, Child, Launch, Supervisor, output_of
@@ -61,6 +61,7 @@ __all__ = [
     "shell_backend",
     "start_failure",
     "start_run",
+    "trace_environment",
     "with_default_signals",
 ]
 
@@ -69,7 +70,7 @@ _HOMES = {
     "_shell.backend": "ShellBackend command_environment converse finish_run new_invocation shell_backend start_run",
     "_shell.command": "command_setting locate_command",
     "_shell.dialect": "Dialect Ended Invocation Reader full_prompt records",
-    "_shell.environment": "CONFIG_DIRECTORIES child_environment",
+    "_shell.environment": "CONFIG_DIRECTORIES child_environment trace_environment",
     "_shell.inheritance": "start_failure with_default_signals",
     "_shell.options": "ShellOptions",
     "_shell.process": "MARKER Child Launch Supervisor output_of",

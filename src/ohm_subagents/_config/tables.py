@@ -16,6 +16,7 @@ from ohm_subagents._config.env import (
     DIRECTORY_VARIABLES,
     MAX_DEPTH_VARIABLE,
     STICKY_CHILD_VARIABLE,
+    TRACE_VARIABLES,
     VARIABLES,
 )
 from ohm_subagents._config.fold import policy
@@ -43,6 +44,10 @@ _STICKY_CHILD: Final = (
     "`1` in a process that was started for an agent of the suite `sticky`, which has `subagent_finalize` alone there."
 )
 _CHILD: Final = "`1` in a process that was started for a subagent: the suite `single` offers no tool there."
+_TRACE: Final = (
+    "The OpenTelemetry span that a process is in. `ohm` puts its tasks there, and gives the processes that it starts "
+    "the spans of their tasks; without a tracer it passes the variables on."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +111,7 @@ def env_table() -> str:
     rows.append(f"| `{MAX_DEPTH_VARIABLE}` | | | {_MAX_DEPTH} |")
     rows.append(f"| `{CHILD_VARIABLE}` | | | {_CHILD} |")
     rows.append(f"| `{STICKY_CHILD_VARIABLE}` | | | {_STICKY_CHILD} |")
+    rows.append(f"| `{'`, `'.join(TRACE_VARIABLES)}` | | | {_TRACE} |")
     return "\n".join(("| variable | field | default | meaning |", "| --- | --- | --- | --- |", *rows))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.call_context import CallContext
     from ohm_subagents._orchestrator.observe.host_faults import HostFaults
     from ohm_subagents._orchestrator.observe.logger import Logger
+    from ohm_subagents._orchestrator.observe.tracing import TaskSpan
     from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._plugins.backends.pool import BackendPool
     from ohm_subagents._plugins.stores import Store
@@ -153,7 +155,11 @@ class RunningTasks:
         session = admitted.item.session
         if session is not None and session.resumes and session.checkpoint is not None:
             task = replace(task, activity=replace(task.activity, checkpoint=session.checkpoint))
-        live = LiveTask(self._record(task, admitted, observers), admitted, caller=caller)
+        record = self._record(task, admitted, observers)
+        span = _span_of(record.task)
+        if span is not None:
+            record.observers.add(span)
+        live = LiveTask(record, admitted, caller=caller, span=span)
         self._live[task_id] = live
         if parent is None:
             live.record.on_settled = lambda: self._forget(live)
@@ -238,6 +244,15 @@ class RunningTasks:
         self._queue.leave(live)
         for child in tuple(live.children):
             child.cancel(f"Task {live.task.id}, which had started it, is over.")
+
+
+def _span_of(task: Task) -> TaskSpan | None:
+    """Return the span of a task, for a host that traces: one that has set a tracer provider has imported the SDK."""
+    if "opentelemetry.sdk" not in sys.modules:
+        return None
+    from ohm_subagents._orchestrator.observe.tracing import task_span  # noqa: PLC0415  imports opentelemetry
+
+    return task_span(task)
 
 
 def continuing(task: Task, former: Task) -> Task:

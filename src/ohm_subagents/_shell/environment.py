@@ -1,8 +1,11 @@
-"""The environment of a child process: an allowlist, the keys that it needs, and its nesting depth."""
+"""The environment of a child process: an allowlist, the keys that it needs, its nesting depth, and its trace."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._config.env import TRACE_VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -46,4 +49,18 @@ def child_environment(
     passed = {name: value for name, value in ours.items() if name in wanted or name.startswith(_FAMILIES)}
     given = {name: value for name, value in extra.items() if value is not None}
     agent = request.profile.agent
-    return {**passed, CHILD: "1", DEPTH: f"{request.depth}", **dict(agent.variables if agent else ()), **given}
+    variables = dict(agent.variables if agent else ())
+    return {**passed, **trace_environment(ours), CHILD: "1", DEPTH: f"{request.depth}", **variables, **given}
+
+
+def trace_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that put a child process into the current span; outside of any, into that of `env`."""
+    if "opentelemetry.sdk" in sys.modules:
+        from opentelemetry import propagate  # noqa: PLC0415  a host that traces has imported it
+
+        carried: dict[str, str] = {}
+        propagate.inject(carried)
+        ours = {name.upper(): value for name, value in carried.items()}
+        if TRACE_VARIABLES[0] in ours:
+            return {name: ours[name] for name in TRACE_VARIABLES if name in ours}
+    return {name: env[name] for name in TRACE_VARIABLES if name in env}

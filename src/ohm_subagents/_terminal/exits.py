@@ -27,10 +27,22 @@ def finish(command: Callable[[], Coroutine[Any, Any, int]]) -> NoReturn:
     import anyio
 
     try:
-        code = anyio.run(command)
+        code = anyio.run(_in_its_span, command)
     except KeyboardInterrupt:
         code = INTERRUPTED
     raise typer.Exit(code)
+
+
+async def _in_its_span(command: Callable[[], Coroutine[Any, Any, int]]) -> int:
+    """Run a command in the span that the environment names, if `opentelemetry-instrument` traces this process."""
+    if "opentelemetry.sdk" in sys.modules:
+        from opentelemetry import context, propagate
+
+        from ohm_subagents._config.env import TRACE_VARIABLES, process_env
+
+        env = process_env()
+        context.attach(propagate.extract({name.lower(): env[name] for name in TRACE_VARIABLES if name in env}))
+    return await command()
 
 
 def complain(text: object) -> None:

@@ -1,7 +1,10 @@
 """What a command-line agent sees of our environment (house 9.17)."""
 
+import sys
 from dataclasses import replace
 
+from opentelemetry import trace
+from recorded_spans import RecordedSpans
 from run_requests import changed
 
 from ohm_subagents._shell.environment import child_environment
@@ -54,3 +57,20 @@ def test_the_options_have_the_last_word_and_null_passes_ours_on():
     more = seen(extra={"PATH": "/usr/bin", "AWS_SECRET_ACCESS_KEY": None, "PI_SUBAGENT_DEPTH": "9", "NEW": "1"})
     assert (more["PATH"], more["AWS_SECRET_ACCESS_KEY"], more["NEW"]) == ("/usr/bin", "k3", "1")
     assert more["PI_SUBAGENT_DEPTH"] == "9"
+
+
+def test_a_child_is_in_the_span_that_we_are_in_and_without_one_in_that_of_our_environment(monkeypatch):
+    given = {
+        "TRACEPARENT": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        "TRACESTATE": "a=1",
+        "BAGGAGE": "b=2",
+    }
+    monkeypatch.setattr(sys.modules[__name__], "OURS", OURS | given)
+    assert {name: seen()[name] for name in given} == given
+
+    RecordedSpans(monkeypatch)
+    assert {name: seen()[name] for name in given} == given
+    with trace.get_tracer("host").start_as_current_span("host") as span:
+        ours = span.get_span_context()
+        assert seen()["TRACEPARENT"].startswith(f"00-{ours.trace_id:032x}-{ours.span_id:016x}-")
+        assert "TRACESTATE" not in seen(), "that belongs to the other trace"

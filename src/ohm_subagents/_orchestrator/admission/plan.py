@@ -50,6 +50,7 @@ class Plan:
         diagnostics: what is not done as asked.
         can_steer: the backend takes follow-ups into the run that goes on.
         counts_usage: the backend reports what it uses.
+        traces_itself: the backend makes spans of its own.
     """
 
     item: StartItem
@@ -63,6 +64,7 @@ class Plan:
     diagnostics: tuple[Diagnostic, ...]
     can_steer: bool
     counts_usage: bool
+    traces_itself: bool
 
     @property
     def profile(self) -> Profile:
@@ -137,6 +139,7 @@ def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = Non
             diagnostics=resolved.diagnostics,
             can_steer=spec is not None and Capability.STEERING in spec.capabilities,
             counts_usage=spec is not None and Capability.USAGE in spec.capabilities,
+            traces_itself=spec is not None and Capability.TRACES in spec.capabilities,
         )
     )
 

@@ -12,7 +12,6 @@ from ohm_subagents._concurrency.faults import cry, kept, stop_in
 from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
 from ohm_subagents._orchestrator.call_context import CallContext, current_context
 from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted
-from ohm_subagents._orchestrator.observe.tracing import span
 from ohm_subagents._orchestrator.run.guard import RunGuard
 from ohm_subagents._orchestrator.run.intake import MisfitError, answered, bounded
 from ohm_subagents._orchestrator.run.sink import RunSink
@@ -58,9 +57,8 @@ class Driver:
         inside = CallContext(ledger=above.ledger, task_id=live.task.id, level=above.level + 1)
         token = current_context.set(inside)
         try:
-            with span(lambda: live.task):
-                if not live.task.is_terminal:  # else it was cancelled at the last moment
-                    await self._drain(live, begun)
+            if not live.task.is_terminal:  # else it was cancelled at the last moment
+                await self._drain(live, begun)
         except BaseException as exc:  # noqa: BLE001  a fault of the engine, or of what it was given, costs one task
             stop = stop_in(exc)
             if stop is not None:
@@ -98,6 +96,8 @@ class Driver:
         plan = prompt.plan
         prompt.earlier = next(reversed(live.task.activity.calls), None)
         prompt.began = prompt.began or live.task
+        if live.span is not None:
+            live.span.begin_run(plan.backend, traces_itself=plan.traces_itself)
         live.record.add(RunStarted(prompt=prompt.text, is_follow_up=prompt.is_follow_up))
         for diagnostic in plan.diagnostics:
             live.record.add(DiagnosticRaised(diagnostic=diagnostic))

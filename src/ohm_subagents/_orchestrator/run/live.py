@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.call_context import CallContext
+    from ohm_subagents._orchestrator.observe.tracing import TaskSpan
     from ohm_subagents._orchestrator.run.guard import RunGuard
     from ohm_subagents._orchestrator.run.task_record import TaskRecord
     from ohm_subagents.contract.task import Task
@@ -30,6 +31,7 @@ class LiveTask:
         label: the label of the backend that works now.
         children: the tasks that its subagent has started and that are not over.
         guard: watches the open run.
+        span: its span, for a host that traces.
         ticket: its number in the run queue while it waits there.
         work: drives it, once its turn has come.
         settled: set once the task has settled.
@@ -44,15 +46,19 @@ class LiveTask:
         "origin",
         "record",
         "settled",
+        "span",
         "ticket",
         "work",
     )
 
-    def __init__(self, record: TaskRecord, plan: Plan, *, caller: CallContext) -> None:
+    def __init__(self, record: TaskRecord, plan: Plan, *, caller: CallContext, span: TaskSpan | None = None) -> None:
         self.record = record
         self.inbox = TaskInbox(QueuedPrompt(plan.item.prompt, plan, preface=plan.item.preface), record)
         self.caller = caller
         self.origin = copy_context()
+        self.span = span
+        if span is not None:
+            span.enter(self.origin)
         self.label = plan.label
         self.children: list[LiveTask] = []
         self.guard: RunGuard | None = None

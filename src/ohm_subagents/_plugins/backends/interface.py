@@ -56,6 +56,8 @@ class Capability(StrEnum):
     """Looks at `Profile.agent`, and warns of what it does not support; for any other backend, the engine warns."""
     PREPARES = "prepares"
     """Is `Preparing`: it has a method `prepare` that is called before each run."""
+    TRACES = "traces"
+    """Makes the spans of its model requests and tool calls itself; for any other, they are made from its events."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -131,7 +131,7 @@ class InProcessBackend:
 
     async def _converse(self, request: RunRequest, model: Model, pattern: ModelPattern, bridge: Bridge) -> str:
         sink, facts = bridge.sink, self._facts_of(model, pattern)
-        equipment, spans = self._equip(request), traced(request)
+        equipment = self._equip(request)
         for diagnostic in (*facts.diagnostics, *equipment.diagnostics):
             sink.emit(DiagnosticRaised(diagnostic=diagnostic))
         tools = ToolUse(
@@ -149,8 +149,7 @@ class InProcessBackend:
             deps=tools,
             toolsets=toolsets,
             workspace=equipment.workspace,
-            capabilities=spans.capabilities,
-            metadata=spans.metadata,
+            capabilities=traced(),
             conversation=conversation_of(request, sink),
             model_settings=facts.settings,
             usage_limits=self._limits,

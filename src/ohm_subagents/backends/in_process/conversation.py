@@ -34,8 +34,8 @@ _GROWTH: Final = 1.25
 ConversationTypeAdapter.validate_json(ConversationTypeAdapter.dump_json(Conversation(messages=[])))
 
 
-def conversation_of(request: RunRequest, sink: Sink) -> Conversation | None:
-    """Restore the session: its checkpoint, repaired; else its history as plain text; None of a new one."""
+def conversation_of(request: RunRequest, sink: Sink) -> Conversation:
+    """Return the session so far: its checkpoint, repaired; else its history as plain text. Its id is the session's."""
     if request.checkpoint is not None:
         try:
             stored = ConversationTypeAdapter.validate_json(request.checkpoint)
@@ -43,8 +43,9 @@ def conversation_of(request: RunRequest, sink: Sink) -> Conversation | None:
             sink.emit(DiagnosticRaised(diagnostic=UNREADABLE_SESSION))
         else:
             # Usage starts anew: it was reported by the runs that used it, and limits are per run.
-            return replace(stored, messages=repair_messages(stored.messages), usage=RunUsage())
-    return Conversation(messages=list(_messages(request.history))) if request.history else None
+            messages = repair_messages(stored.messages)
+            return replace(stored, messages=messages, usage=RunUsage(), conversation_id=request.session_id)
+    return Conversation(messages=list(_messages(request.history)), conversation_id=request.session_id)
 
 
 class Checkpoints:

@@ -97,6 +97,16 @@ class GatedModel(WrapperModel):
                     if is_open or not self._may_ask_again(error, attempt):
                         raise
 
+    def prepare_request(
+        self, model_settings: ModelSettings | None, model_request_parameters: ModelRequestParameters
+    ) -> tuple[ModelSettings | None, ModelRequestParameters]:
+        """Prepare what a span shows of a request: no tools, whose definitions are kilobytes in each.
+
+        What is sent is prepared by the wrapped model.
+        """
+        settings, parameters = super().prepare_request(model_settings, model_request_parameters)
+        return settings, replace(parameters, function_tools=[])
+
     def request_stream(self, *_arguments: object, **_options: object) -> NoReturn:
         """Refuse: streaming past `request` would bypass the gate, the budget and the bridge."""
         raise NotImplementedError("A subagent's model is asked for whole answers; it streams by itself.")

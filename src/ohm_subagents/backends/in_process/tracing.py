@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from opentelemetry import trace
+from opentelemetry import baggage, context, trace
 from pydantic_ai.capabilities import Instrumentation
 from pydantic_ai.models.instrumented import InstrumentationSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ohm_subagents.plugin import RunRequest
+    from pydantic_ai import RunContext
+    from pydantic_ai.capabilities.abstract import WrapRunHandler
+    from pydantic_ai.run import AgentRunResult
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Traced:
-    """The spans of a run; empty without a listener."""
-
-    capabilities: Sequence[Instrumentation] = ()
-    metadata: dict[str, object] | None = None
-
-
-_NOT_TRACED = Traced()
 _FIRST_WORD = "gen_ai.client.operation.time_to_first_chunk"
+
+
+class RunSpans(Instrumentation):
+    """The spans of the model requests and tool calls of a run. The span of its task is that of the agent."""
+
+    async def wrap_run(self, ctx: RunContext[object], *, handler: WrapRunHandler) -> AgentRunResult[object]:
+        """Open no span; name the agent and the conversation on those below, which read them in the baggage."""
+        named = baggage.set_baggage("gen_ai.agent.name", ctx.agent.name if ctx.agent else None)
+        token = context.attach(baggage.set_baggage("gen_ai.conversation.id", ctx.conversation_id, named))
+        try:
+            return await handler()
+        finally:
+            context.detach(token)
 
 
 def tell_first_word(seconds: float | None) -> None:
@@ -34,15 +38,12 @@ def tell_first_word(seconds: float | None) -> None:
         trace.get_current_span().set_attribute(_FIRST_WORD, seconds)
 
 
-def traced(request: RunRequest) -> Traced:
-    """Spans without prompts, answers and arguments, once the host has set a tracer provider; until then nothing."""
+def traced() -> Sequence[RunSpans]:
+    """Return spans without prompts, answers and arguments; none before the host has set a tracer provider."""
     provider = trace.get_tracer_provider()
     if isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider):
-        return _NOT_TRACED
+        return ()
     settings = InstrumentationSettings(
         tracer_provider=provider, include_content=False, include_model_request_parameters=False
     )
-    return Traced(
-        capabilities=[Instrumentation(settings=settings)],
-        metadata={"task_id": request.task_id, "session_id": request.session_id},
-    )
+    return (RunSpans(settings=settings),)

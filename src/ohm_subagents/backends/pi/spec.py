@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents.plugin import Backend, BackendContext, CompatibleProvider
 
-CAPABILITIES: Final = frozenset(Capability) - {Capability.CHILD_TOOLS, Capability.PREPARES}
+CAPABILITIES: Final = frozenset(Capability) - {Capability.CHILD_TOOLS, Capability.PREPARES, Capability.TRACES}
 
 
 @hookimpl

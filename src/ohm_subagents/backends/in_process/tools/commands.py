@@ -16,7 +16,7 @@ from pydantic_ai.workspaces import (
 )
 
 from ohm_subagents.plugin import Err
-from ohm_subagents.shell import MARKER, Launch, Supervisor
+from ohm_subagents.shell import MARKER, Launch, Supervisor, trace_environment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -31,18 +31,19 @@ _KEPT_BYTES: Final = 64 * 1024  # of an output that was too long
 class Commands:
     """Runs commands until nothing of them is left, daemons included, however their callers end.
 
-    `marks` are the variables that mark the runs in which this program is itself.
+    `env` is that of this program: what marks the runs in which it is itself, and its trace, are passed on.
     """
 
-    def __init__(self, supervisor: Supervisor, marks: Mapping[str, str]) -> None:
+    def __init__(self, supervisor: Supervisor, env: Mapping[str, str]) -> None:
         self._supervisor = supervisor
-        self._marks = marks
+        self._env = env
 
     async def run(
         self, command: tuple[str, ...], cwd: Path, env: Mapping[str, str], timeout_s: float | None
     ) -> CommandResult:
         """Run a command; raises the errors of a workspace if it does not start, takes too long or writes too much."""
-        launch = Launch(command=command, cwd=cwd, env={**self._marks, **env}, prompt=b"")
+        marks = {MARKER: self._env[MARKER]} if MARKER in self._env else {}
+        launch = Launch(command=command, cwd=cwd, env={**trace_environment(self._env), **marks, **env}, prompt=b"")
         started = await self._supervisor.start(launch)
         if isinstance(started, Err):
             raise WorkspaceError(str(started.err_value))
@@ -65,7 +66,7 @@ class Commands:
 async def supervised_commands(env: Mapping[str, str]) -> AsyncGenerator[Commands]:
     """Open what runs commands; leaving it ends all of them."""
     async with Supervisor.open() as supervisor:
-        yield Commands(supervisor, {MARKER: env[MARKER]} if MARKER in env else {})
+        yield Commands(supervisor, env)
 
 
 class SupervisedWorkspace(LocalWorkspaceBackend):
