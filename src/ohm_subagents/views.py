@@ -7,9 +7,9 @@ from ohm_subagents._views.agent_profiles import masked, profile_summary
 from ohm_subagents._views.cells import cells, fit, one_line, printable, printable_json, wrap, wrapped
 from ohm_subagents._views.durations import age_text, duration_text, instant_text
 from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
-from ohm_subagents._views.rows import Wording, activity, assistant_text, tool_row, tool_rows
 from ohm_subagents._views.status import status_line, task_line
 from ohm_subagents._views.tail import preview_lines
+from ohm_subagents._views.task_texts import Wording, activity, assistant_text, tool_row, tool_rows
 from ohm_subagents._views.theme import PLAIN, Theme, View
 from ohm_subagents._views.tool_previews import tool_call_preview, tool_result_summary
 

@@ -1,12 +1,39 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from ohm_subagents._views.entries import entry_of, entry_of_error, entry_of_refused, title
-from ohm_subagents.contract import ErrorCode, ItemRejected, OhmError, StartItem, TextDelta
+from ohm_subagents._views.entries import entry_of, entry_of_line
+from ohm_subagents._views.reply_lines import lines_of
+from ohm_subagents._views.task_texts import title_of
+from ohm_subagents.contract import (
+    CommandRejected,
+    ErrorCode,
+    ItemRejected,
+    OhmError,
+    Reply,
+    StartItem,
+    StartReply,
+    TextDelta,
+)
+
+if TYPE_CHECKING:
+    from ohm_subagents._views.tree import TreeEntry
 
 TIMED_OUT = OhmError(code=ErrorCode.BACKEND_TIMEOUT, message="Timed out after 180s.", advice="Raise the limit.")
 ITEM = StartItem(profile="oracle", description="Auth scan", prompt="Trace auth")
+
+
+def entries_of(reply: Reply, *, batch: bool = False) -> list[TreeEntry]:
+    def draw(task) -> TreeEntry:
+        return entry_of(task, expanded=False, output_max_chars=10)
+
+    return [entry_of_line(line, draw) for line in lines_of(reply, batch=batch).lines]
+
+
+def refused(**changes: object) -> ItemRejected:
+    return ItemRejected(item=ITEM, **changes)
 
 
 def result_of(task, *, expanded: bool = False, output_max_chars: int = 8000) -> str:
@@ -18,7 +45,7 @@ def result_of(task, *, expanded: bool = False, output_max_chars: int = 8000) -> 
     [("finder", "Scan", "Finder · Scan"), ("finder", "", "Finder"), ("", "Scan", "Scan")],
 )
 def test_the_title_is_the_type_and_the_description(profile: str, description: str, expected: str) -> None:
-    assert title(profile, description) == expected
+    assert title_of(profile, description) == expected
 
 
 def test_collapsed_shows_the_last_line_of_the_answer_and_expanded_all(succeeded) -> None:
@@ -78,23 +105,23 @@ def test_a_blank_prompt_is_replaced_by_the_description(succeeded) -> None:
 
 def test_a_refused_item_keeps_its_name_and_description() -> None:
     error = OhmError(code=ErrorCode.PERMISSION_DENIED, message="Subagent 'oracle' is denied.")
-    entry = entry_of_refused(ItemRejected(item=ITEM, error=error, profile="oracle"))
+    (entry,) = entries_of(StartReply(items=(refused(error=error, profile="oracle"),), backend="b"))
     assert (entry.status, entry.title, entry.prompt) == ("failed", "Oracle · Auth scan", "Auth scan")
     assert entry.result == "Subagent 'oracle' is denied."
 
 
 def test_an_unknown_profile_is_titled_by_the_summary_of_its_error() -> None:
     error = OhmError(code=ErrorCode.UNKNOWN_SUBAGENT_TYPE, message="No profile.", summary="Unknown subagent_type 'x'")
-    entry = entry_of_refused(ItemRejected(item=ITEM, error=error))
+    (entry,) = entries_of(StartReply(items=(refused(error=error),), backend="b"))
     assert (entry.title, entry.prompt, entry.result) == ("Unknown subagent_type 'x'", None, "No profile.")
 
 
 def test_a_refused_item_of_a_batch_is_named_by_its_place() -> None:
-    refused = ItemRejected(item=ITEM, error=TIMED_OUT, profile="oracle")
-    entry = entry_of_refused(refused, position=2)
+    item = refused(error=TIMED_OUT, profile="oracle")
+    _, entry = entries_of(StartReply(items=(item, item), backend="b"), batch=True)
     assert (entry.title, entry.prompt) == ("Task task_batch_2", "Resolve task task_batch_2")
 
 
 def test_an_error_without_a_summary_is_its_own_title() -> None:
-    entry = entry_of_error(TIMED_OUT)
+    (entry,) = entries_of(CommandRejected(error=TIMED_OUT, backend="b"))
     assert (entry.title, entry.prompt, entry.result) == ("Timed out after 180s.", None, None)

@@ -8,6 +8,7 @@ import pytest
 from made_tasks import with_fields
 
 from ohm_subagents._views.projection import project
+from ohm_subagents._views.reply_lines import lines_of
 from ohm_subagents.contract import (
     Accepted,
     CommandRejected,
@@ -27,7 +28,7 @@ ITEM = StartItem(profile="finder", description="d", prompt="p", invocation="prim
 
 
 def details(reply, *, batch: bool = False) -> dict[str, object]:
-    return dict(project(reply, batch=batch, output_max_chars=100).payload())
+    return dict(project(lines_of(reply, batch=batch), output_max_chars=100).payload())
 
 
 def seen(*tasks):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ohm_subagents._views.rows import assistant_text, tool_rows
+from ohm_subagents._views.task_texts import assistant_text, tool_rows
 from ohm_subagents.contract import TextDelta, ThinkingDelta, ToolEnded, ToolStarted, ToolUpdated
 
 

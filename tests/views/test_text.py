@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ohm_subagents._views.model_text import model_text
-from ohm_subagents._views.quoting import unforged
+from ohm_subagents._views.model_text import model_text, unforged
+from ohm_subagents._views.reply_lines import lines_of
 from ohm_subagents._views.text import frame_head, view_text
 from ohm_subagents.contract import (
     Accepted,
@@ -39,7 +39,7 @@ def started(*items) -> StartReply:
 
 
 def seen(reply, *, batch: bool = False, expanded: bool = False, output_max_chars: int = 8000) -> str:
-    return view_text(reply, batch=batch, expanded=expanded, output_max_chars=output_max_chars)
+    return view_text(lines_of(reply, batch=batch), expanded=expanded, output_max_chars=output_max_chars)
 
 
 def test_a_single_task_is_a_tree(succeeded) -> None:
@@ -99,8 +99,8 @@ def test_only_a_task_that_was_started_in_the_background_is_called_so(running) ->
 
 def test_the_spinner_of_a_result_stands_and_that_of_a_frame_turns(running) -> None:
     reply = started(Accepted(task=running(READING, TextDelta(text="first\nsecond\nthird"))))
-    still = {view_text(reply, batch=False, expanded=False, output_max_chars=9) for _ in range(2)}
-    frame = view_text(reply, batch=False, expanded=False, output_max_chars=9, now_ms=241)
+    still = {view_text(lines_of(reply), expanded=False, output_max_chars=9) for _ in range(2)}
+    frame = view_text(lines_of(reply), expanded=False, output_max_chars=9, now_ms=241)
     assert {text[2] for text in still} == {"⠋"}
     assert frame.splitlines()[0] == "  ⠹ Finder · Auth scan"
     assert frame.splitlines()[-3:] == ["    ╰── second", "        third", "task_id: task_1"]
@@ -108,12 +108,12 @@ def test_the_spinner_of_a_result_stands_and_that_of_a_frame_turns(running) -> No
 
 def test_the_head_of_a_frame_tells_time_and_tools_of_each_task_at_work(running, succeeded) -> None:
     reply = started(Accepted(task=running(READING)), Accepted(task=succeeded()))
-    assert frame_head(reply, "all", now_ms=65_001) == "all\n⠙ finder · Auth scan · 01:05 · tools 1/1"
+    assert frame_head(lines_of(reply), "all", now_ms=65_001) == "all\n⠙ finder · Auth scan · 01:05 · tools 1/1"
 
 
 def test_the_head_of_a_frame_is_short_however_many_tasks_are_at_work(running) -> None:
     many = started(*(Accepted(task=running(task_id=f"task_{number}")) for number in range(50)))
-    assert len(frame_head(many, "all", now_ms=1).splitlines()) == 1 + 5
+    assert len(frame_head(lines_of(many), "all", now_ms=1).splitlines()) == 1 + 5
 
 
 def test_a_refused_call_is_a_tree_of_its_error() -> None:
@@ -128,7 +128,7 @@ def test_no_sentence_of_an_error_is_said_twice() -> None:
 
 
 def read(reply, *, batch: bool = False, output_max_chars: int = 8000) -> str:
-    return model_text(reply, batch=batch, output_max_chars=output_max_chars)
+    return model_text(lines_of(reply, batch=batch), output_max_chars=output_max_chars)
 
 
 def test_the_model_reads_the_whole_answer_as_it_is(succeeded) -> None:
@@ -178,7 +178,7 @@ def test_the_model_reads_what_was_not_honoured(running, succeeded) -> None:
     assert read(done).endswith(f"    ╰── out\n\n{note}")
     assert read(SendReply(task=succeeded("out", noted))).endswith(note)
     assert read(started(Accepted(task=running(noted)))).endswith(note)
-    text = model_text(done, batch=False, output_max_chars=9, ignored=["Ignored unknown key 'x'."])
+    text = model_text(lines_of(done), output_max_chars=9, ignored=["Ignored unknown key 'x'."])
     assert text.endswith(f"\n\n{note}\nnote: Ignored unknown key 'x'.")
 
 

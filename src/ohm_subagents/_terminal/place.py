@@ -11,6 +11,7 @@ from ohm_subagents._orchestrator.admission.refusals import unreadable
 from ohm_subagents._terminal.exits import BAD_USAGE, complain
 from ohm_subagents._terminal.terminal import print_json
 from ohm_subagents._views.projection import project
+from ohm_subagents._views.reply_lines import lines_of
 from ohm_subagents.contract.replies import CommandRejected
 from ohm_subagents.contract.truncation import WHOLE
 
@@ -29,7 +30,7 @@ def directory(typed: Path, *, as_json: bool = False) -> Path:
     error = unreadable(typed)
     if as_json:
         print_json(
-            project(CommandRejected(error=error, backend="unavailable"), batch=False, output_max_chars=WHOLE).payload()
+            project(lines_of(CommandRejected(error=error, backend="unavailable")), output_max_chars=WHOLE).payload()
         )
     else:
         complain(error)

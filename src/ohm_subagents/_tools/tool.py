@@ -18,6 +18,7 @@ from ohm_subagents._views.cells import wrapped
 from ohm_subagents._views.debug import debug_text
 from ohm_subagents._views.model_text import model_text
 from ohm_subagents._views.projection import project
+from ohm_subagents._views.reply_lines import lines_of
 from ohm_subagents._views.text import frame_head, view_text
 from ohm_subagents._views.theme import View
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -88,7 +89,8 @@ def result_of(
     """
     settings, now_ms = context.settings(), context.clock() if is_frame else None
     cap = settings.output_max_chars
-    envelope = project(reply, batch=batch, output_max_chars=cap)
+    lines = lines_of(reply, batch=batch)
+    envelope = project(lines, output_max_chars=cap)
     details: JsonObject = envelope.payload()
     if ignored:
         details["diagnostics"] = [*(envelope.diagnostics or ()), *ignored]
@@ -98,8 +100,7 @@ def result_of(
         if now.debug:
             return "\n".join(wrapped(debug_text(envelope, expanded=view.expanded), view.width))
         return view_text(
-            reply,
-            batch=batch,
+            lines,
             expanded=view.expanded,
             output_max_chars=cap,
             width=view.width,
@@ -109,11 +110,11 @@ def result_of(
         )
 
     if now_ms is None:
-        told = model_text(reply, batch=batch, output_max_chars=cap, ignored=ignored)
+        told = model_text(lines, output_max_chars=cap, ignored=ignored)
         text = f"{told}{how_to_collect(reply)}"
     else:
         status = context.host.status()
-        head = None if status is None else frame_head(reply, status, now_ms=now_ms)
+        head = None if status is None else frame_head(lines, status, now_ms=now_ms)
         text = "\n\n".join(filter(None, (head, shown(View()))))
     return ToolResult(
         text=text,
@@ -136,7 +137,7 @@ def unknown_tool(name: str, tools: Mapping[str, Tool], wrong: Iterable[Diagnosti
 
 
 def _failed(error: OhmError) -> ToolResult:
-    envelope = project(CommandRejected(error=error, backend="task"), batch=False, output_max_chars=1)
+    envelope = project(lines_of(CommandRejected(error=error, backend="task")), output_max_chars=1)
     return ToolResult(text=str(error), details=envelope.payload(), is_error=True)
 
 

@@ -1,23 +1,23 @@
-"""Contract records as entries of a tree."""
+"""The lines of a reply as entries of a tree."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ohm_subagents._views.cells import printable
-from ohm_subagents._views.rows import assistant_text, tool_rows
+from ohm_subagents._views.reply_lines import TaskLine
 from ohm_subagents._views.status import elapsed_ms
 from ohm_subagents._views.tail import last_lines
+from ohm_subagents._views.task_texts import answer_of, assistant_text, title_of, tool_rows
 from ohm_subagents._views.tree import EXPANDED, MIN_WIDTH, PREFIX, TreeEntry
-from ohm_subagents.contract.errors import ErrorCode
-from ohm_subagents.contract.events import Failed
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
-    from ohm_subagents._views.rows import Wording
+    from collections.abc import Callable
+
+    from ohm_subagents._views.reply_lines import ErrorLine
+    from ohm_subagents._views.task_texts import Wording
     from ohm_subagents._views.tree import TreeLimits
-    from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.replies import ItemRejected, Missing
     from ohm_subagents.contract.task import Task
 
 
@@ -28,7 +28,7 @@ def entry_of(task: Task, *, expanded: bool, output_max_chars: int, wording: Word
     """
     return TreeEntry(
         status=task.status,
-        title=title(task.assignment.profile, task.assignment.description) or task.summary,
+        title=title_of(task.assignment.profile, task.assignment.description) or task.summary,
         prompt=task.assignment.prompt.strip() or task.assignment.description.strip() or task.summary,
         rows=tool_rows(task, wording),
         result=_result(task, expanded=expanded, output_max_chars=output_max_chars),
@@ -53,34 +53,16 @@ def live_entry(
     return entry._replace(result="\n".join(said) or entry.result, elapsed_ms=elapsed_ms(task, now_ms=now_ms))
 
 
-def entry_of_refused(refused: ItemRejected, *, position: int | None = None) -> TreeEntry:
-    """An item that never became a task; `position` is its place in a batch, from 1."""
-    if position is not None:
-        name = refused.error.task_id or f"task_batch_{position}"
-        return entry_of_error(refused.error, title=f"Task {name}", prompt=f"Resolve task {name}")
-    if refused.profile is None:
-        return entry_of_error(refused.error)
-    description = refused.item.description
-    return entry_of_error(refused.error, title=title(refused.profile, description), prompt=description or None)
-
-
-def entry_of_missing(missing: Missing) -> TreeEntry:
-    """An id without a task."""
-    return entry_of_error(missing.error, title=f"Task {missing.id}", prompt=f"Resolve task {missing.id}")
-
-
-def entry_of_error(error: OhmError, *, title: str = "", prompt: str | None = None) -> TreeEntry:
-    """A call that came to nothing: without a title it is called as its error, and no sentence is said twice."""
-    summary = error.summary or error.message
-    headed = title or summary
-    result = error.message if error.message != headed else None
-    return TreeEntry(status="failed", title=headed, prompt=prompt, result=result)
-
-
-def title(profile: str, description: str) -> str:
-    """`<Type> · <description>`, or the one that there is."""
-    kind = profile[:1].upper() + profile[1:]
-    return f"{kind} · {description}" if kind and description else kind or description
+def entry_of_line(line: TaskLine | ErrorLine, draw: Callable[[Task], TreeEntry]) -> TreeEntry:
+    """Return the entry of a line, its task drawn by `draw`; an error without a title has its own, and says it once."""
+    if not isinstance(line, TaskLine):
+        headed = line.title or line.error.summary or line.error.message
+        message = None if line.error.message == headed else line.error.message
+        return TreeEntry(status="failed", title=headed, prompt=line.prompt, result=message)
+    entry = draw(line.task)
+    if line.result is None and line.status == entry.status:
+        return entry
+    return entry._replace(status=line.status, result=entry.result if line.result is None else line.result)
 
 
 def _result(task: Task, *, expanded: bool, output_max_chars: int) -> str:
@@ -97,18 +79,6 @@ def _result(task: Task, *, expanded: bool, output_max_chars: int) -> str:
             return message or "Task cancelled."
         case "succeeded":
             return assistant_text(task) or message or task.summary
-
-
-def answer_of(task: Task) -> str:
-    """The answer of a task that succeeded, or what there was of one when the run or its process broke off, or empty.
-
-    One that was cancelled while it worked on a follow-up had answered before.
-    """
-    is_broken_off = task.error is not None and task.error.code == ErrorCode.REHYDRATED_INCOMPLETE
-    is_broken_off |= task.status == "cancelled" and bool(task.runs) and task.runs[-1].is_follow_up
-    if task.status == "failed" and task.runs and isinstance(task.runs[-1].outcome, Failed):
-        is_broken_off |= bool(task.runs[-1].output)
-    return task.output if task.status == "succeeded" or is_broken_off else ""
 
 
 def answer(output: str, *, expanded: bool, output_max_chars: int) -> str:

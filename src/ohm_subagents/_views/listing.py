@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import one_line, printable
 from ohm_subagents._views.durations import age_text, duration_text, instant_text
-from ohm_subagents._views.entries import title
 from ohm_subagents._views.spending import cost_text, usage_parts
 from ohm_subagents._views.status import elapsed_ms
+from ohm_subagents._views.task_texts import title_of
 from ohm_subagents._views.tree import status_marker
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def listed(task: Task, *, now_ms: int, where: str = "") -> tuple[str, str]:
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     facts = [standing(task, where), age_text(now_ms - task.assignment.created_ms)]
     facts += [duration_text(taken_ms)] if task.started_ms is not None else []
-    named = one_line(f"{task.id}  {title(task.assignment.profile, task.assignment.description)}")
+    named = one_line(f"{task.id}  {title_of(task.assignment.profile, task.assignment.description)}")
     return f"{status_marker(task.status, taken_ms)} {named}", "  " + " · ".join(
         [*facts, *usage_parts(task.activity.usage)]
     )

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.cells import cells
-from ohm_subagents._views.entries import answer_of, entry_of
-from ohm_subagents._views.quoting import unforged
-from ohm_subagents._views.rows import assistant_text
-from ohm_subagents._views.text import WIDTH, drawn, entries_of, tasks_of
+from ohm_subagents._views.entries import entry_of, entry_of_line
+from ohm_subagents._views.reply_lines import TaskLine
+from ohm_subagents._views.task_texts import answer_of, assistant_text
+from ohm_subagents._views.text import WIDTH, drawn
 from ohm_subagents._views.tree import PREFIX, collapsed
-from ohm_subagents.contract.replies import (
-    Accepted,
-    CancelReply,
-    CommandRejected,
-    ItemRejected,
-    Missing,
-    SendReply,
-    StartReply,
-    TasksReply,
-)
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ohm_subagents._views.reply_lines import ErrorLine, ReplyLines
     from ohm_subagents._views.tree import TreeEntry
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.replies import ItemReply, Reply
     from ohm_subagents.contract.task import Task
 
+_LIKE_OURS: Final = re.compile(
+    r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
+    r"(?=[^\S\n]*(?:(?:output|partial answer|error|advice|note)[^\S\n]*[(:]|(?:task_id|batch|wait)[^\S\n]*:"
+    r"|[✓✕○├╰⠀-⣿]))",
+    re.IGNORECASE,
+)
+"""The end of a line before one that is written like a heading, a footer or a line of a tree."""
 NEW_LINE: Final = "\n"
 MOST_NOTES: Final = 10
 NOTE_MAX_CHARS: Final = 500
@@ -61,7 +59,7 @@ class Block(NamedTuple):
         return f"{self.name}: {unforged(self.text)}"
 
 
-def model_text(reply: Reply, *, batch: bool, output_max_chars: int, ignored: Iterable[str] = ()) -> str:
+def model_text(reply: ReplyLines, *, output_max_chars: int, ignored: Iterable[str] = ()) -> str:
     """Return the tree, notes, and what the tree cannot hold whole: answers (up to the cap), errors, partial work.
 
     Nothing is said twice: an answer of one line is in the tree only, and of a longer one the tree says where it is.
@@ -69,13 +67,21 @@ def model_text(reply: Reply, *, batch: bool, output_max_chars: int, ignored: Ite
     draw = partial(entry_of, expanded=False, output_max_chars=output_max_chars)
     entries: list[TreeEntry] = []
     blocks: list[str] = []
-    for entry, below in zip(entries_of(reply, draw, batch=batch), _below(reply, output_max_chars), strict=True):
-        shown, rest = _divided(entry, below)
+    for line in reply.lines:
+        shown, rest = _divided(entry_of_line(line, draw), _below(line, output_max_chars))
         entries.append(shown)
         blocks += map(str, rest)
-    tree = drawn(reply, entries, batch=batch, limits=collapsed(), width=WIDTH)
+    tree = drawn(reply, entries, limits=collapsed(), width=WIDTH)
     notes = "\n".join([*_notes(reply), *map("note: {}".format, ignored)])
     return "\n\n".join([tree, *([notes] if notes else []), *blocks])
+
+
+def unforged(text: str) -> str:
+    """Put `>` before each further line that is written like one of ours: a model could not tell them apart.
+
+    The details have an answer as it is.
+    """
+    return _LIKE_OURS.sub(lambda end: f"{end[0]}> ", text)
 
 
 def _divided(entry: TreeEntry, below: list[Block]) -> tuple[TreeEntry, list[Block]]:
@@ -92,28 +98,11 @@ def _divided(entry: TreeEntry, below: list[Block]) -> tuple[TreeEntry, list[Bloc
     return entry, rest
 
 
-def _below(reply: Reply, output_max_chars: int) -> list[list[Block]]:
-    """Return the blocks of each entry."""
-    match reply:
-        case CommandRejected(error=error):
-            return [[_of_error(error, "")]]
-        case StartReply(items=items) | TasksReply(items=items):
-            return [_of_item(item, output_max_chars) for item in items]
-        case SendReply(task=task) | CancelReply(task=task):
-            return [_of_task(task, output_max_chars)]
-
-
-def _of_item(item: ItemReply | Missing, output_max_chars: int) -> list[Block]:
-    match item:
-        case ItemRejected(error=error, item=asked):
-            return [_of_error(error, asked.profile_id)]
-        case Missing(id=task_id, error=error):
-            return [_of_error(error, task_id)]
-        case Accepted(task=task):
-            return _of_task(task, output_max_chars)
-
-
-def _of_task(task: Task, output_max_chars: int) -> list[Block]:
+def _below(line: TaskLine | ErrorLine, output_max_chars: int) -> list[Block]:
+    """Return the blocks of a line."""
+    if not isinstance(line, TaskLine):
+        return [_of_error(line.error, line.subject)]
+    task = line.task
     if not task.is_terminal:
         return []
     error = [] if task.error is None else [_of_error(task.error, task.id)]
@@ -133,10 +122,10 @@ def _capped(kind: str, task: Task, text: str, output_max_chars: int) -> Block:
     return Block(kind, task.id, capped.text, cut=cut, gist="" if cut else text.strip())
 
 
-def _notes(reply: Reply) -> list[str]:
+def _notes(reply: ReplyLines) -> list[str]:
     """Return the newest diagnostics of each task, one line each; all of them are in `details`."""
     notes: list[str] = []
-    for task in tasks_of(reply):
+    for task in reply.tasks:
         hidden = len(task.diagnostics) - MOST_NOTES
         if hidden > 0:
             notes.append(f"note ({task.id}): {hidden} earlier notes are left out.")

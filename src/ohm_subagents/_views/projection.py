@@ -2,192 +2,226 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ohm_subagents._views.blocks import failure_block, route_block, shared_route, work_block
+from ohm_subagents._views.reply_lines import TaskLine, sent
+from ohm_subagents._views.task_texts import activity, answer_of, assistant_text, tool_rows
 from ohm_subagents.contract.envelope import (
     BatchEnvelope,
     CancelEnvelope,
     Envelope,
     Item,
     StatusEnvelope,
+    UsageBlock,
     WaitEnvelope,
 )
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.ids import TaskId
-from ohm_subagents.contract.replies import (
-    Accepted,
-    CancelReply,
-    CommandRejected,
-    ItemRejected,
-    Missing,
-    SendReply,
-    StartReply,
-    TasksReply,
-)
 from ohm_subagents.contract.task import UNAVAILABLE, Route
+from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
-    from ohm_subagents.contract.commands import Op
+    from collections.abc import Callable
+
+    from ohm_subagents._views.reply_lines import ErrorLine, ReplyLines
     from ohm_subagents.contract.envelope import AnyEnvelope, BatchStatus
-    from ohm_subagents.contract.replies import ItemReply, Reply
+    from ohm_subagents.contract.replies import SendReply
     from ohm_subagents.contract.task import Status, Task
+    from ohm_subagents.contract.usage import Usage
+
+RecordT = TypeVar("RecordT", Envelope, CancelEnvelope, Item)
+_ORDER: Final[tuple[Status, ...]] = ("failed", "running", "queued", "cancelled", "succeeded")
+"""The statuses of items, the one that counts for all of them first."""
 
 
-def project(reply: Reply, *, batch: bool, output_max_chars: int) -> AnyEnvelope:
-    """The envelope of a reply; a start is shown as its one task, or as the `batch` that the caller asked for."""
-    match reply:
-        case CommandRejected(items=(asked,)) if not batch:
-            named = replace(reply, profile=asked.profile_id, description=asked.description, invocation=asked.invocation)
-            return _rejected(named)
-        case CommandRejected():
-            return _rejected(reply)
-        case StartReply(items=(only,)) if not batch:
-            match only:
-                case Accepted(task=task):
-                    return project_task(task, output_max_chars=output_max_chars, queue_position=only.queue_position)
-                case ItemRejected():
-                    return _refused(only, reply.backend)
-        case StartReply():
-            return _batch(reply, output_max_chars)
-        case TasksReply():
-            return _seen(reply, output_max_chars)
-        case SendReply():
-            return project_sent(reply, output_max_chars=output_max_chars)
-        case CancelReply(task=task):
-            envelope = project_task(task, output_max_chars=output_max_chars, op="cancel")
-            told = {} if reply.applied else {"summary": _not_applied(task)}
-            applied = {"cancel_applied": reply.applied, "prior_status": reply.prior}
-            return CancelEnvelope.model_validate({**dict(envelope), **told, **applied})
+def project(reply: ReplyLines, *, output_max_chars: int) -> AnyEnvelope:
+    """Return the envelope of a reply, with answers of at most `output_max_chars` characters."""
+    if reply.is_list:
+        return _list(reply, output_max_chars)
+    (line,) = reply.lines
+    if not isinstance(line, TaskLine):
+        route = Route(runtime=reply.backend, route=reply.backend)
+        asked = {"task_id": line.id, "invocation": line.invocation}
+        return _of_error(Envelope, line, route, op=reply.op, status="failed", backend=reply.backend, **asked)
+    if reply.cancelled_from is None:
+        return _of_task(Envelope, line, output_max_chars, op=reply.op, task_id=line.task.id)
+    cancel: dict[str, object] = {
+        "op": reply.op,
+        "cancel_applied": reply.is_cancelled,
+        "prior_status": reply.cancelled_from,
+    }
+    if not reply.is_cancelled:
+        cancel["summary"] = f"Task '{line.task.id}' is already terminal ({line.task.status}); cancel not applied"
+    return _of_task(CancelEnvelope, line, output_max_chars, task_id=line.task.id, **cancel)
 
 
-def project_task(task: Task, *, output_max_chars: int, op: Op = "start", queue_position: int | None = None) -> Envelope:
-    """The envelope of one task, at any moment of its life."""
-    return Envelope(
-        op=op,
-        queue_position=queue_position,
-        status=task.status,
-        summary=task.summary,
-        backend=task.assignment.backend,
-        task_id=task.id,
-        **route_block(task.route),
-        **work_block(task, output_max_chars),
-        **failure_block(task.error),
-    )
+def project_task(task: Task, *, output_max_chars: int) -> Envelope:
+    """Return the envelope of one task, at any moment of its life."""
+    line = TaskLine(task=task, status=task.status)
+    return _of_task(Envelope, line, output_max_chars, op="start", task_id=task.id)
 
 
 def project_sent(reply: SendReply, *, output_max_chars: int) -> Envelope:
-    """A follow-up that is answered is `running` as long as the task goes on."""
-    told = project_task(reply.task, output_max_chars=output_max_chars, op="send")
-    return told.model_copy(update={"status": "running"}) if _is_answered_early(reply) else told
+    """Return the envelope of the reply to a follow-up."""
+    return _of_task(Envelope, sent(reply), output_max_chars, op="send", task_id=reply.task.id)
 
 
-def _is_answered_early(reply: SendReply) -> bool:
-    return reply.goes_on and reply.task.status == "succeeded"
+def _of_task(make: Callable[..., RecordT], line: TaskLine, output_max_chars: int, **own: object) -> RecordT:
+    """Make the record of a task: the keys that an envelope and an item share, then its `own`."""
+    task = line.task
+    asked, done = task.assignment, task.activity
+    answer = truncate(answer_of(task), output_max_chars)
+    is_available = answer.total_chars > 0
+    keys: dict[str, Any] = {
+        "status": line.status,
+        "summary": task.summary,
+        "backend": asked.backend,
+        **_routing(task.route),
+        "subagent_type": asked.profile,
+        "prompt": asked.prompt,
+        "description": asked.description,
+        "invocation": asked.invocation,
+        "output_available": is_available,
+        "tool_rows": tool_rows(task),
+        "event_count": len(done.events),
+        "assistant_text": truncate(assistant_text(task), output_max_chars).text or None,
+        "usage": _usage(done.usage),
+        "duration_ms": None if task.started_ms is None else task.updated_ms - task.started_ms,
+        "session_id": task.session_id,
+        "resumed_from": asked.resumed_from,
+        "files": list(done.files) or None,
+        "stopped_by": task.stopped_by,
+        "last_progress_at_epoch_ms": done.progress_ms if task.status in {"failed", "cancelled"} else None,
+        "queue_position": line.queue_position,
+        "activity": activity(task),
+        "diagnostics": [str(diagnostic) for diagnostic in task.diagnostics] or None,
+    }
+    if is_available:
+        keys["output"] = answer.text
+        keys["output_truncated"] = answer.is_truncated
+        keys["output_total_chars"] = answer.total_chars
+        keys["output_returned_chars"] = answer.returned_chars
+    if task.error is not None:
+        keys |= _failure(task.error)
+    keys |= own
+    return make(**keys)
 
 
-def _rejected(reply: CommandRejected) -> Envelope:
-    return Envelope(
-        op=reply.op,
-        status="failed",
-        summary=reply.error.summary or reply.error.message,
-        backend=reply.backend,
-        task_id=reply.task_id,
-        subagent_type=reply.profile,
-        description=reply.description,
-        invocation=reply.invocation,
+def _of_error(make: Callable[..., RecordT], line: ErrorLine, route: Route, **own: object) -> RecordT:
+    return make(
+        summary=line.error.summary or line.error.message,
+        subagent_type=line.profile,
+        description=line.description,
         output_available=False,
-        **route_block(Route(runtime=reply.backend, route=reply.backend)),
-        **failure_block(reply.error),
+        **_routing(route),
+        **_failure(line.error),
+        **own,
     )
 
 
-def _refused(refused: ItemRejected, backend: str) -> Envelope:
-    """A single start that was never admitted, in the caller's words where no profile was found."""
-    return _rejected(
-        CommandRejected(
-            error=refused.error,
-            backend=backend,
-            task_id=None if refused.error.task_id is None else TaskId(refused.error.task_id),
-            profile=refused.profile or refused.item.profile_id,
-            description=refused.item.description,
-            invocation=refused.invocation or refused.item.invocation,
-        )
+def _routing(route: Route) -> dict[str, str]:
+    return {"provider": route.provider, "model": route.model, "runtime": route.runtime, "route": route.route}
+
+
+def _failure(error: OhmError) -> dict[str, Any]:
+    return {
+        "error_code": str(error.code),
+        "error_category": error.resolved_category,
+        "error_message": error.message,
+        "error_advice": error.advice or None,
+    }
+
+
+def _usage(usage: Usage) -> UsageBlock | None:
+    if not (usage.requests or usage.tool_calls):
+        return None
+    return UsageBlock(
+        requests=usage.requests,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        tool_calls=usage.tool_calls,
+        cost_usd=None if usage.cost_usd is None else str(usage.cost_usd),
     )
 
 
-def _batch(reply: StartReply, output_max_chars: int) -> BatchEnvelope:
-    tasks = [item.task for item in reply.items if isinstance(item, Accepted)]
-    total, rejected = len(reply.items), len(reply.items) - len(tasks)
-    succeeded = sum(task.status == "succeeded" for task in tasks)
-    settled = all(task.is_terminal for task in tasks)
-    refusals = f" ({rejected} rejected)" if rejected else ""
-    over = sum(task.is_terminal for task in tasks)
-    progress = f"Running batch tasks: {over}/{len(tasks)} settled{refusals}"
-    return BatchEnvelope(
-        status=("succeeded" if succeeded == total else "failed") if settled else "running",
-        summary=f"Completed batch tasks: {succeeded}/{len(tasks)} succeeded{refusals}" if settled else progress,
-        backend=_shared_backend(tasks, reply.backend),
-        **shared_route(tasks, reply.backend),
-        items=[_item(index, item, output_max_chars) for index, item in enumerate(reply.items, start=1)],
-        total_count=total,
-        accepted_count=len(tasks),
-        rejected_count=rejected,
-        batch_status=_batch_status(tasks, rejected),
-    )
-
-
-def _batch_status(tasks: list[Task], rejected: int) -> BatchStatus:
-    """`completed`: all items succeeded; `partial`: not all; `accepted`: some still run; `rejected`: none started."""
-    if not tasks:
-        return "rejected"
-    if not all(task.is_terminal for task in tasks):
-        return "accepted"
-    return "completed" if not rejected and all(task.status == "succeeded" for task in tasks) else "partial"
-
-
-def _seen(reply: TasksReply, output_max_chars: int) -> StatusEnvelope | WaitEnvelope:
-    tasks = [item.task for item in reply.items if isinstance(item, Accepted)]
-    items = [_item(index, item, output_max_chars) for index, item in enumerate(reply.items, start=1)]
-    backend = _shared_backend(tasks, reply.backend)
-    status = _worst(tuple("failed" if isinstance(item, Missing) else item.task.status for item in reply.items))
-    summary = f"{reply.op} for {len(items)} task(s)"
-    routing = shared_route(tasks, backend)
+def _list(reply: ReplyLines, output_max_chars: int) -> BatchEnvelope | StatusEnvelope | WaitEnvelope:
+    tasks = reply.tasks
+    backends = {task.assignment.backend for task in tasks}
+    backend = backends.pop() if len(backends) == 1 else reply.backend
+    common: dict[str, Any] = {
+        "backend": backend,
+        "items": [_item(line, output_max_chars) for line in reply.lines],
+        **_routing(_shared_route(tasks, backend)),
+    }
+    if reply.op == "start":
+        return _batch(tasks, len(reply.lines), common)
+    statuses: set[Status] = {line.status if isinstance(line, TaskLine) else "failed" for line in reply.lines}
+    status = min(statuses or {_ORDER[0]}, key=_ORDER.index)
+    summary = f"{reply.op} for {len(reply.lines)} task(s)"
     if reply.op == "status":
-        return StatusEnvelope(status=status, summary=summary, backend=backend, items=items, **routing)
-    over = None if reply.wait_status in {None, "completed"} else reply.wait_status
+        return StatusEnvelope(status=status, summary=summary, **common)
+    ended = reply.wait_status
+    over = None if ended is None or ended == "completed" else ended
     return WaitEnvelope(
         status=status,
         summary=f"{summary} ({over})" if over else summary,
-        backend=backend,
-        items=items,
-        done=reply.wait_status == "completed",
-        wait_status=reply.wait_status,
-        timed_out=None if reply.wait_status is None else reply.wait_status == "timeout",
-        **routing,
-        **failure_block(WAIT_OVER.get(over or "")),
+        done=ended == "completed",
+        wait_status=ended,
+        timed_out=None if ended is None else ended == "timeout",
+        **(_failure(WAIT_OVER[over]) if over else {}),
+        **common,
     )
 
 
-def _shared_backend(tasks: list[Task], usual: str) -> str:
-    backends = {task.assignment.backend for task in tasks}
-    return backends.pop() if len(backends) == 1 else usual
+def _batch(tasks: list[Task], total: int, common: dict[str, Any]) -> BatchEnvelope:
+    rejected = total - len(tasks)
+    succeeded = sum(task.status == "succeeded" for task in tasks)
+    over = sum(task.is_terminal for task in tasks)
+    is_settled = over == len(tasks)
+    done = f"Completed batch tasks: {succeeded}/{len(tasks)} succeeded"
+    summary = done if is_settled else f"Running batch tasks: {over}/{len(tasks)} settled"
+    status: Status = ("succeeded" if succeeded == total else "failed") if is_settled else "running"
+    batch_status: BatchStatus = "completed" if succeeded == total else "partial"
+    if not tasks:
+        batch_status = "rejected"
+    elif not is_settled:
+        batch_status = "accepted"
+    return BatchEnvelope(
+        status=status,
+        summary=f"{summary} ({rejected} rejected)" if rejected else summary,
+        total_count=total,
+        accepted_count=len(tasks),
+        rejected_count=rejected,
+        batch_status=batch_status,
+        **common,
+    )
 
 
-def _worst(statuses: tuple[Status, ...]) -> Status:
-    order: tuple[Status, ...] = ("failed", "running", "queued", "cancelled", "succeeded")
-    for status in order:
-        if status in statuses:
-            return status
-    return "failed"
+def _item(line: TaskLine | ErrorLine, output_max_chars: int) -> Item:
+    if not isinstance(line, TaskLine):
+        return _of_error(Item, line, Route(runtime=UNAVAILABLE, route=UNAVAILABLE), id=line.id, found=False)
+    task = line.task
+    own = {"id": task.id, "updated_at_epoch_ms": task.updated_ms, "ended_at_epoch_ms": task.ended_ms}
+    return _of_task(Item, line, output_max_chars, found=True, **own)
 
 
-def _not_applied(task: Task) -> str:
-    return f"Task '{task.id}' is already terminal ({task.status}); cancel not applied"
+def _shared_route(tasks: list[Task], backend: str) -> Route:
+    """Return the values that all items share, else `mixed`; tasks that never ran count if no other did."""
+    ran = [task for task in tasks if task.runs] or tasks
+    routes = [task.route for task in ran] or [Route(runtime=backend, route=backend)]
+    return Route(
+        provider=_shared({route.provider for route in routes}),
+        model=_shared({route.model for route in routes}),
+        runtime=_shared({route.runtime for route in routes}),
+        route=_shared({route.route for route in routes}),
+    )
 
 
-WAIT_OVER = {
+def _shared(values: set[str]) -> str:
+    return values.pop() if len(values) == 1 else "mixed"
+
+
+WAIT_OVER: Final = {
     "timeout": OhmError(
         code=ErrorCode.WAIT_TIMEOUT,
         message="Wait operation timed out before all tasks reached a terminal state",
@@ -199,38 +233,3 @@ WAIT_OVER = {
         advice="The tasks go on; wait again.",
     ),
 }
-
-
-def _item(index: int, reply: ItemReply | Missing, output_max_chars: int) -> Item:
-    match reply:
-        case Accepted(task=task):
-            return Item(
-                id=task.id,
-                found=True,
-                status=task.status,
-                summary=task.summary,
-                backend=task.assignment.backend,
-                queue_position=reply.queue_position,
-                updated_at_epoch_ms=task.updated_ms,
-                ended_at_epoch_ms=task.ended_ms,
-                **route_block(task.route),
-                **work_block(task, output_max_chars),
-                **failure_block(task.error),
-            )
-        case ItemRejected(error=error, item=item):
-            return _absent(error.task_id or f"task_batch_{index}", error).model_copy(
-                update={"subagent_type": item.profile_id, "description": item.description}
-            )
-        case Missing(id=task_id, error=error):
-            return _absent(task_id, error)
-
-
-def _absent(item_id: str, error: OhmError) -> Item:
-    return Item(
-        id=item_id,
-        found=False,
-        summary=error.summary or error.message,
-        output_available=False,
-        **route_block(Route(runtime=UNAVAILABLE, route=UNAVAILABLE)),
-        **failure_block(error),
-    )

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.cells import ELLIPSIS, fit, printable, wrap
-from ohm_subagents._views.rows import DONE, FAILED, STARTED, UPDATED
+from ohm_subagents._views.task_texts import DONE, FAILED, STARTED, UPDATED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,6 +13,7 @@ from ohm_subagents._terminal.live import TaskWatch, drawn, finished_lines
 from ohm_subagents._terminal.signals import until_signal
 from ohm_subagents._terminal.terminal import is_terminal, print_json, print_prose, print_text, width
 from ohm_subagents._views.projection import project, project_task
+from ohm_subagents._views.reply_lines import lines_of
 from ohm_subagents.cli.failure import exit_code
 from ohm_subagents.contract.replies import CommandRejected
 from ohm_subagents.contract.result import Err, Ok
@@ -87,7 +88,7 @@ def _print_envelope(ended: _Ended, task: Task | None, config: OhmConfig) -> None
             print_json(envelope.payload())
         case Err(error) if task is None:
             refused = CommandRejected(error=error, backend=config.subagent_backend)
-            print_json(project(refused, batch=False, output_max_chars=config.output_max_chars).payload())
+            print_json(project(lines_of(refused), output_max_chars=config.output_max_chars).payload())
         case Err() | signal.Signals():
             if task is not None:
                 print_json(project_task(task, output_max_chars=WHOLE).payload())

@@ -18,6 +18,7 @@ from ohm_subagents._terminal.terminal import (
 from ohm_subagents._views.cells import printable, wrap
 from ohm_subagents._views.listing import fact_lines, listed
 from ohm_subagents._views.projection import project, project_task
+from ohm_subagents._views.reply_lines import lines_of
 from ohm_subagents._views.status import elapsed_ms
 from ohm_subagents._views.transcript import transcript_lines
 from ohm_subagents.cli.reading import NOTHING_KEPT, event_fields, now_ms, owner_of
@@ -79,7 +80,7 @@ def _named(error: OhmError, store: Store) -> OhmError:
 def _print_error(error: OhmError, typed: str, config: OhmConfig, *, as_json: bool) -> None:
     if as_json:
         refused = CommandRejected(error=error, backend=config.subagent_backend, op="status", task_id=TaskId(typed))
-        print_json(project(refused, batch=False, output_max_chars=config.output_max_chars).payload())
+        print_json(project(lines_of(refused), output_max_chars=config.output_max_chars).payload())
     else:
         complain(error)
 

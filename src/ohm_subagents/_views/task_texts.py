@@ -1,11 +1,12 @@
-"""Tool rows: one text a tool event, made from events and never from output. The only builder of rows."""
+"""The texts of a task that all views share: title, answer, tool rows (from events, never from output), activity."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ohm_subagents.contract.events import Event, TextDelta, ToolEnded, ToolStarted, ToolUpdated
+from ohm_subagents.contract.errors import ErrorCode
+from ohm_subagents.contract.events import Event, Failed, TextDelta, ToolEnded, ToolStarted, ToolUpdated
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
@@ -19,6 +20,26 @@ DONE: Final = "✓"
 FAILED: Final = "✕"
 PAYLOAD_MAX_CHARS: Final = 90
 _NEWEST_CHARS: Final = 400
+
+
+def title_of(profile: str, description: str) -> str:
+    """Return `<Type> · <description>`, or the one that there is."""
+    kind = profile[:1].upper() + profile[1:]
+    return f"{kind} · {description}" if kind and description else kind or description
+
+
+def answer_of(task: Task) -> str:
+    """Return the answer of a task that succeeded, or the part of one that a broken run left, or empty.
+
+    One that was cancelled while it worked on a follow-up had answered before.
+    """
+    if task.status == "succeeded":
+        return task.output
+    is_broken_off = task.error is not None and task.error.code == ErrorCode.REHYDRATED_INCOMPLETE
+    is_broken_off |= task.status == "cancelled" and bool(task.runs) and task.runs[-1].is_follow_up
+    if task.status == "failed" and task.runs and isinstance(task.runs[-1].outcome, Failed):
+        is_broken_off |= bool(task.runs[-1].output)
+    return task.output if is_broken_off else ""
 
 
 def tool_rows(task: Task, wording: Wording | None = None) -> tuple[str, ...]:
