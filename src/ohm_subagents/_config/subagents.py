@@ -141,7 +141,7 @@ class Subagents(Scheduling, Storage):
         PlainSerializer(Permissions.as_json, return_type=JsonObject),
         WithJsonSchema(Permissions.json_schema()),
         RULES,
-    ] = Field(default=OPEN, description="Subagents that may run.")
+    ] = Field(default_factory=lambda: OPEN, description="Subagents that may run.")
     profiles: Mapping[str, SubagentEntry] = Field(
         default={}, description="The long form of `subagents.<id>`; the short form wins."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Final
 
 import pluggy
@@ -27,6 +27,8 @@ class HookManager(pluggy.PluginManager):
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
         """Look for the marker on one attribute."""
+        if isinstance(plugin, _HooksAlone):
+            return plugin.options[name]
         return None if name.startswith("__") else super().parse_hookimpl_opts(plugin, name)
 
     def parse_hookspec_opts(self, module_or_class: ModuleType | type, name: str) -> pluggy.HookspecOpts | None:
@@ -37,18 +39,33 @@ class HookManager(pluggy.PluginManager):
 class _HooksAlone:
     """Has the hooks of a module and none of its other names, at each of which pluggy would look."""
 
-    def __init__(self, module: object) -> None:
-        marked = {name: one for name, one in vars(module).items() if hasattr(one, f"{PROJECT}_impl")}
-        vars(self).update(marked)
+    options: dict[str, pluggy.HookimplOpts]
+    module: ModuleType
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+        found = {name: HookManager(PROJECT).parse_hookimpl_opts(module, name) for name in vars(module)}
+        self.options = {name: options for name, options in found.items() if options is not None}
+        vars(self).update({name: vars(module)[name] for name in self.options})
 
     def __dir__(self) -> list[str]:
-        return [*vars(self)]
+        return [*self.options]
+
+    @cached_property
+    def objection(self) -> tuple[str, str] | None:
+        """The first fault of the module, as a fact and an advice."""
+        return next(_objections(self.module), None)
 
 
 @cache
-def hooks_alone(module: object) -> object:
-    """Return an object to register in place of a module of our own, which never changes: the same one each time."""
+def hooks_alone(module: ModuleType) -> object:
+    """Return an object to register in place of an installed module, whose hooks are looked up once in a process."""
     return _HooksAlone(module)
+
+
+def is_same(registered: object, plugin: object) -> bool:
+    """Return True if this plugin is registered, be it by its hooks alone."""
+    return registered is plugin or (isinstance(registered, _HooksAlone) and registered.module is plugin)
 
 
 def hooks_of(manager: pluggy.PluginManager, plugin: object) -> tuple[str, ...]:
@@ -63,7 +80,7 @@ def refusal(plugin: object, label: str) -> OhmError | None:
     The error is `plugin_invalid` for an unknown hook, a parameter that the hook does not pass, an implementation that
     is async, wraps or asks for another place in the order, a forgotten marker, and a plugin without any hook.
     """
-    objection = next(_objections(plugin), None)
+    objection = plugin.objection if isinstance(plugin, _HooksAlone) else next(_objections(plugin), None)
     return None if objection is None else invalid(f"{label} {objection[0]}", objection[1])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
+from inspect import ismodule
 from itertools import chain, count
 from typing import TYPE_CHECKING, Literal
 
@@ -11,7 +12,7 @@ from ohm_subagents._concurrency.faults import described
 from ohm_subagents._plugins.backends.context import BackendContext
 from ohm_subagents._plugins.hooks.specs import PROJECT, Hooks
 from ohm_subagents._plugins.host.collection import Collection
-from ohm_subagents._plugins.host.declaration import HookManager, hooks_alone, hooks_of, invalid, refusal
+from ohm_subagents._plugins.host.declaration import HookManager, hooks_alone, hooks_of, invalid, is_same, refusal
 from ohm_subagents._plugins.host.discovery import (
     DISTRIBUTION,
     WITHOUT_ITSELF,
@@ -201,7 +202,7 @@ class PluginHost:
     def _register_imported(self, installed: Installed, plugin: object) -> None:
         try:
             is_own = installed.distribution == DISTRIBUTION
-            offered = hooks_alone(plugin) if is_own else plugin
+            offered = hooks_alone(plugin) if ismodule(plugin) else plugin
             admitted = self._admitted(offered, installed.name, str(installed), is_checked=is_own)
         except KeyboardInterrupt:
             raise
@@ -232,7 +233,7 @@ class PluginHost:
         self, plugin: object, name: str, label: str, *, is_checked: bool = False
     ) -> Result[tuple[str, ...], OhmError]:
         """Hand the plugin to pluggy, or say why not; `is_checked`: it is one of ours, which our tests have checked."""
-        registered = self._manager.get_name(plugin)
+        registered = next((one for one, own in self._manager.list_name_plugin() if is_same(own, plugin)), None)
         if registered is not None:
             return Err(invalid(f"{label} is registered already, as {registered!r}.", "Register a plugin once."))
         if self._manager.has_plugin(name):
