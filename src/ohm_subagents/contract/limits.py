@@ -19,14 +19,17 @@ class _Partial:
     """Numbers of which each may be None, to be set by another place."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name == "cost_usd" and isinstance(value, float | str):
+        names: tuple[str, ...] = self.__slots__  # `fields` is slow, and there is one of these in each start
+        for name in names:
+            value = getattr(self, name)
+            if value is None or name == "extension":
+                continue
+            if name == "cost_usd" and isinstance(value, float | str):
                 value = _decimal(value)
-                object.__setattr__(self, field.name, value)
-            is_number = type(value) is int or (field.name == "cost_usd" and isinstance(value, Decimal))
-            if value is not None and field.name != "extension" and not (is_number and value >= 0):
-                wrong = f"{type(self).__name__}.{field.name} is {value!r}; it has to be a number, 0 or more, or None."
+                object.__setattr__(self, name, value)
+            is_number = type(value) is int or (name == "cost_usd" and isinstance(value, Decimal))
+            if not (is_number and value >= 0):
+                wrong = f"{type(self).__name__}.{name} is {value!r}; it has to be a number, 0 or more, or None."
                 raise ValueError(wrong)
 
     def over(self, other: Self | None) -> Self:

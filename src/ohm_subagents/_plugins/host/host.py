@@ -97,7 +97,9 @@ class PluginHost:
         Without a `name` it is the plugin's `__name__`, or the name of its class, numbered from the second on.
         """
         name = name or self._own_name(plugin)
-        match self._admitted(plugin, name, f"Plugin {name!r}", is_checked=origin == "builtin"):
+        is_own = origin == "builtin"
+        offered = hooks_alone(plugin) if is_own and ismodule(plugin) else plugin
+        match self._admitted(offered, name, f"Plugin {name!r}", is_checked=is_own):
             case Ok(hooks):
                 self._plugins.append(PluginInfo(name=name, origin=origin, state="loaded", hooks=hooks))
             case Err(error):
