@@ -16,7 +16,7 @@ def stop_in(error: BaseException) -> BaseException | None:
     """Return the part of an exception that has to go on: an interrupt, or the cancellation of the current task.
 
     None if it is all the fault of the code that raised it: an exception of any kind, a Rust panic and `SystemExit`
-    among them, or a cancellation that nobody asked for.
+    among them, or a cancellation that the current task was not asked for.
     """
     stops: tuple[type[BaseException], ...] = INTERRUPTS
     if is_being_cancelled():
@@ -47,6 +47,6 @@ def cry(error: BaseException) -> str:
     """Return the type of an exception and its message, even if its `__str__` raises."""
     try:
         said = str(error)
-    except BaseException:  # noqa: BLE001  somebody else's class
+    except BaseException:  # noqa: BLE001  a class of others
         said = "it cannot say what"
     return f"{type(error).__name__}: {said}"

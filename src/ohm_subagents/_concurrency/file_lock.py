@@ -24,7 +24,7 @@ _awaited: Final[dict[Path, set[Wake]]] = {}
 
 @contextmanager
 def claimed(file: Path) -> Generator[bool]:
-    """Like `locked`, without waiting; gives False if another process holds it, True where no lock is possible."""
+    """Lock without waiting; give False if another process holds the file, True where no lock is possible."""
     try:
         descriptor = _tried(file)
     except OSError:

@@ -35,7 +35,7 @@ class _Root:
             async with anyio.create_task_group() as self.group:
                 self.opened.set()
                 await self.leaving.wait()
-        except BaseException as exc:  # noqa: BLE001  there is nobody above; the owner raises it
+        except BaseException as exc:  # noqa: BLE001  no task is above; the owner raises it
             self.raised = _beside_cancellation(exc)
             self.body.cancel()
         finally:
@@ -46,7 +46,7 @@ class _Root:
 async def leavable_group(
     left: Callable[[], object] = lambda: None, *, grace: Callable[[], float] = lambda: GRACE_S
 ) -> AsyncGenerator[TaskGroup]:
-    """A task group whose tasks have `grace` seconds to end when it is left; `left` is called if one of them does not.
+    """Open a task group that is left after `grace` seconds at most; `left` is called if a task has not ended by then.
 
     The owner must ask them to end before it leaves. Everything else is as in a task group.
     """

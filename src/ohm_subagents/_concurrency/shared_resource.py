@@ -27,7 +27,7 @@ class SharedResource(Generic[T]):
     """A context manager, held open by the task that runs `serve` until `begin_close`.
 
     A context manager that holds a task group must be closed by the task that opened it: neither a caller nor one of
-    its users may be that, and a user that is cancelled takes it from nobody. A subclass says what is opened, and what
+    its users may be that, and a user that is cancelled takes it from no other. A subclass says what is opened, and what
     a failure is called.
     """
 

@@ -87,7 +87,7 @@ def _switches(layer: Layer) -> Iterator[_Unclear]:
 
 
 def _feature(layer: Layer, path: KeyPath, value: JsonValue) -> Iterator[_Unclear]:
-    """A key that is nearly a feature counts as meant, unless it asks for what is on anyway."""
+    """Read a key that is nearly a feature as that feature, unless it asks for what is on anyway."""
     meant = _meant(path[-1])
     if path[-1] in FEATURES:
         yield from _value(layer, path, value)

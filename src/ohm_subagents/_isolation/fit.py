@@ -1,6 +1,6 @@
-"""Hold values to a JSON schema. A program: what a schema demands can take for ever (patterns, references, uniqueness).
+"""Check values against a JSON schema. A program: patterns, references and uniqueness can take for ever.
 
-It is given `{"values": […], "schema": {…}}`, and tells `{"fits": <number of the first that does>}` or
+It reads `{"values": […], "schema": {…}}`, and writes `{"fits": <number of the first that does>}` or
 `{"wrong": <what is wrong with the first>}`. Nothing is ever fetched.
 """
 
@@ -37,7 +37,7 @@ def misfit(value: JsonValue, schema: Mapping[str, JsonValue], *, name: str = "re
 
 
 def _cut(text: str) -> str:
-    """A message quotes the value, which may be of any size."""
+    """Cut a message, which quotes the value, of whatever size."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 

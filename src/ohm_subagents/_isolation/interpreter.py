@@ -1,4 +1,4 @@
-"""Programs of ours in an interpreter of their own: for work on what others wrote, which may take for ever."""
+"""Start a module of this package in an interpreter of its own, within limits of memory and time."""
 
 from __future__ import annotations
 
@@ -66,5 +66,5 @@ async def run_apart(
 
 
 def installed() -> tuple[str, ...]:
-    """The directories from which this process imports, but never that in which it works: that may be anybody's."""
+    """Return the directories that this process imports from, but never its working directory."""
     return tuple(path for path in sys.path if path.startswith("/") and path != f"{Path.cwd()}")

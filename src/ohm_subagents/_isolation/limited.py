@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> None:
 def limit(memory: int, seconds: int, pid: int = 0) -> None:
     """Limit this process, or on Linux another: within the hard limits that it has, and as far as the system can."""
     _limit(resource.RLIMIT_AS, memory, memory, pid)
-    _limit(resource.RLIMIT_CPU, seconds, seconds + 1, pid)  # at the hard limit it is killed, and nobody told why
+    _limit(resource.RLIMIT_CPU, seconds, seconds + 1, pid)  # at the hard limit it is killed, and gives no reason
 
 
 def _limit(what: int, soft: int, most: int, pid: int) -> None:

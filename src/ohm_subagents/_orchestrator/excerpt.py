@@ -34,11 +34,11 @@ def first_part(live: LiveTask) -> Task:
 def follow_up(live: LiveTask, message: QueuedPrompt) -> SendReply:
     """Return the state of a follow-up."""
     if message.run is not None:
-        told = _settled(message, message.run)
+        seen = _settled(message, message.run)
         is_its_own = message.run.is_follow_up
         if message.is_follow_up and not is_its_own and isinstance(message.run.outcome, Succeeded):
-            told = replace(told, summary=message.summary(live.record.redact))
-        return SendReply(task=told, run=message.run, goes_on=message.is_followed)
+            seen = replace(seen, summary=message.summary(live.record.redact))
+        return SendReply(task=seen, run=message.run, goes_on=message.is_followed)
     if message.answered.is_set:
         over = live.task.summary if live.task.status == "cancelled" else TOO_LATE
         return SendReply(task=_unanswered(live.task, "cancelled", over))

@@ -1,4 +1,4 @@
-"""What a task and everything below it may spend: one ledger a budget, each charged with its whole subtree."""
+"""Budgets of a task and everything below it: one ledger a budget, each charged with its whole subtree."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Spending:
 
     @property
     def has_no_more_requests(self) -> bool:
-        """True if no further request is left, beside those that go on."""
+        """Return True if no further request is left, beside those that go on."""
         limit = self.budget.requests
         return limit is not None and self.requests + self.reserved.requests >= limit
 
@@ -188,7 +188,7 @@ class Ledger:
     """
 
     def __init__(self, budget: Budget, *, owner: str, level: int, parent: Ledger | None = None) -> None:
-        """`owner` names the limit's place in error messages; `level` is the depth at which its owner runs."""
+        """Make a ledger whose `owner` names the limit's place in error messages, and runs at depth `level`."""
         above = () if parent is None else parent.budgets
         self.budgets: tuple[Spending, ...] = (Spending(budget, owner=owner, level=level), *above)
         self.waiters: list[anyio.Event] = [] if parent is None else parent.waiters

@@ -91,7 +91,7 @@ class QueuedPrompt:
         return QueuedPrompt(text, self.plan, is_follow_up=self.is_follow_up, attempt=self.attempt + 1)
 
     def summary(self, redact: Callable[[str], str]) -> str:
-        """Default summary of a success; `redact` is applied before it is cut."""
+        """Return the default summary of a success; `redact` is applied before it is cut."""
         profile = self.plan.profile.name
         if self.is_follow_up:
             return f"{profile} follow-up: {_cut(redact(self.text))}"

@@ -53,7 +53,7 @@ class Fault:
 
 
 def split_front_matter(text: str) -> tuple[str, str] | None:
-    """Part the text between the first two lines `---` from the trimmed text below; None without them."""
+    """Split a text into what is between the first two lines `---` and the trimmed text below; None without them."""
     fenced = _FENCED.fullmatch(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     return None if fenced is None else (fenced[1], fenced[2].strip())
 

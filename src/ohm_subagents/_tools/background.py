@@ -1,4 +1,4 @@
-"""Starts in the background, as a model is told of them where `asyncStart` allows them."""
+"""Texts for a model about starts in the background, where `asyncStart` allows them."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _HANDED_IN: Final = (
 
 
 def instructions(profile: Profile, cwd: Path) -> str:
-    """The system text: what the subagent is for, how it works, where it is, and who reads its answer.
+    """Return the system text: what the subagent is for, how it works, where it is, and who reads its answer.
 
     An agent profile speaks for itself.
     """

@@ -1,4 +1,4 @@
-"""Choose the model of a run: the one place that knows the order of those who may name one."""
+"""Choose the model of a run: the order of the places that may name one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NamedModel:
 def named_model(
     typed: str | None, profile: Profile, own: SubagentEntry, common: ModelPattern | UnclearModel | None
 ) -> Result[NamedModel | None, OhmError]:
-    """The first that names one: the call, `own`, the profile, `common`; None leaves the choice to the backend.
+    """Return the first model named by the call, `own`, the profile or `common`; None leaves it to the backend.
 
     Returns `invalid_model` for a bad `typed`, and as `configured_model`.
     """
@@ -42,7 +42,7 @@ def named_model(
 def configured_model(
     profile: Profile, own: SubagentEntry, common: ModelPattern | UnclearModel | None
 ) -> Result[NamedModel | None, OhmError]:
-    """The model of a call that names none.
+    """Return the model of a call that names none.
 
     Returns `invalid_model` for one that is written and is none: no other one runs instead.
     """

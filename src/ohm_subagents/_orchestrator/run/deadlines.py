@@ -56,7 +56,7 @@ class Deadlines:
     )
 
     def __init__(self, clocks: Clocks) -> None:
-        """No clock runs out before `begin`."""
+        """Make clocks of which none runs out before `begin`."""
         self._clocks = clocks
         self._begun = self._soft_at = self._wall_at = math.inf
         self._last: float | None = None

@@ -39,7 +39,7 @@ class RequestGate:
         hold: Callable[[RequestHeld], None],
         release: Callable[[], None],
     ) -> None:
-        """`hold` is called when a request has to wait, `release` when it goes out."""
+        """Make a gate that calls `hold` when a request has to wait, and `release` when it goes out."""
         self._ledger = ledger
         self._throttle = throttle
         self._record = record
@@ -120,7 +120,7 @@ class RequestGate:
         return reserved
 
     def _refused(self, exceeded: BudgetExceeded) -> None:
-        """Record that a budget does not allow the request; the backend is told, and ends the run itself."""
+        """Record that a budget does not allow the request; the backend gets the error, and ends the run itself."""
         self._record.add(GuardTripped(guard=exceeded.guard, step="stop", message=exceeded.error.message))
 
     def _take(self) -> Reservation | None:

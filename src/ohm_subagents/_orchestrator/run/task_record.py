@@ -59,7 +59,7 @@ class TaskRecord:
         return text if self._redactor is None else self._redactor.text(text)
 
     def reroute(self, label: str) -> None:
-        """Another backend works from now on: its model is unknown until it reports one."""
+        """Record that another backend works from now on, whose model is unknown until it reports one."""
         self.add(RouteResolved(provider=UNAVAILABLE, model=UNAVAILABLE, runtime=label, route=label))
 
     def end_run(self, outcome: Outcome, output: RunOutput | None = None) -> None:

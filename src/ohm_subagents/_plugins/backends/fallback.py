@@ -207,8 +207,8 @@ def _nowhere(*, runtime: str = "", route: str = "") -> RouteResolved:
 def _hand_over(sink: Sink, giver: str, taker: str, why: OhmError, model: ModelPattern | None = None) -> None:
     """Report that `taker` gets the task instead of `giver`, why, and with which model if one is given."""
     with_what = "" if model is None else f" with {model}"
-    told = f"{why.message.rstrip('.')}, so {taker} gets the task{with_what} instead of {giver}."
-    sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="fallback", message=told)))
+    message = f"{why.message.rstrip('.')}, so {taker} gets the task{with_what} instead of {giver}."
+    sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="fallback", message=message)))
 
 
 class _Tagging:

@@ -64,7 +64,7 @@ class Gate(Protocol):
         ...
 
     def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
-        """The provider refused a request: it is overloaded, or asked to slow down. Whether to ask again.
+        """Report that the provider is overloaded or asked to slow down; return True if the request may be sent again.
 
         `attempt` counts from 1. If so, `request` waits as long as it has to, and so do all runs of this provider.
         """

@@ -79,7 +79,7 @@ class Inbox(Protocol):
     def steered_by(
         self, steer: Callable[[str], bool], finish: Callable[[str], bool] | None = None
     ) -> AbstractContextManager[None]:
-        """While this is open, every follow-up is offered to `steer`, those that wait already first.
+        """Offer every follow-up to `steer` while this is open, those that wait already first.
 
         `steer` says whether the run has taken it; what it refuses becomes the next run. `finish` is called at most once
         with the engine's wish that the run answers now with what it has: the text is for the model, which gets no tools

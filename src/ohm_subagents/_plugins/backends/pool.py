@@ -64,7 +64,7 @@ class _Host(SharedResource[PreparingBackend]):
         self._runs += 1
 
     def leave(self) -> None:
-        """The run is over."""
+        """Give the place back: the run is over."""
         self._runs -= 1
         self._close_if_done()
 
@@ -96,7 +96,7 @@ class Lease:
         self._host: _Host | None = None
 
     async def backend(self) -> Opened:
-        """The backend, open, or why there is none; a failure to open is tried anew by the next task."""
+        """Return the backend, open, or why there is none; the next task tries again after a failure."""
         opened, self._host = await self._pool.joined(self._backend_id)
         return opened
 
@@ -134,11 +134,11 @@ class BackendPool:
         return host is not None and host.is_open and Capability.PREPARES not in host.spec.capabilities
 
     def lease(self, backend_id: str) -> Lease:
-        """A place for one run at the backend."""
+        """Return a place for one run at the backend."""
         return Lease(self, backend_id)
 
     async def joined(self, backend_id: str) -> tuple[Opened, _Host | None]:
-        """The backend, and who has to be left when the run is over."""
+        """Return the backend, and the host to leave when the run is over."""
         turn, host = self._turns[backend_id], self._hosts.get(backend_id)
         if host is not None and isinstance(host.opened, Ok) and not turn.locked():  # there is nothing to wait for
             host.join()
@@ -202,7 +202,7 @@ class BackendPool:
 
 
 def _equal(backend: Backend, spec: BackendSpec) -> PreparingBackend:
-    """The backend, which does what every backend does: what it does not declare is done for it."""
+    """Return the backend with wrappers for what it does not declare, so that all backends can do the same."""
     declared = spec.capabilities
     prepares = cast("PreparingBackend", backend) if Capability.PREPARES in declared else Unprepared(backend)
     return prepares if Capability.AGENT_OPTIONS in declared else WithoutAgentOptions(prepares, spec.id)

@@ -1,4 +1,4 @@
-"""Preparation: a backend makes what it keeps before a run needs it."""
+"""Preparation of backends before a run needs them: imports, models, processes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Unprepared:
 
 
 def not_ready(backend_id: str) -> OhmError:
-    """The error of a run whose backend took longer than `READY_WITHIN_S`."""
+    """Return the error of a run whose backend took longer than `READY_WITHIN_S`."""
     return OhmError(
         code=ErrorCode.BACKEND_TIMEOUT,
         message=f"The backend '{backend_id}' was not ready within {READY_WITHIN_S / 60:.0f} minutes.",

@@ -115,7 +115,7 @@ class Collection:
         return self._keyed(SUITES, dict)
 
     def suite_owner(self, name: str) -> str:
-        """The plugin that offers a suite which there is."""
+        """Return the plugin that offers a suite. Raises `KeyError` for an unknown one."""
         return self._suites.owners[name]
 
     @cached_property
@@ -172,7 +172,7 @@ class Collection:
         return None
 
     def _keyed(self, kind: _Kind[T], arguments: Callable[[], Mapping[str, object]]) -> _Offers[T]:
-        """Offers by key. `arguments` are made for each plugin, so that none can change what the next one reads."""
+        """Return offers by key. `arguments` are made for each plugin, so that none can change those of the next."""
         offered: dict[str, T] = {}
         owners: dict[str, str] = {}
         for owner in self._owners(kind.hook):
@@ -186,14 +186,14 @@ class Collection:
         return _Offers(items=MappingProxyType(offered), owners=owners)
 
     def _owners(self, hook: str) -> tuple[str, ...]:
-        """The plugins with this hook, in order of registration: none can ask for another place."""
+        """Return the plugins with this hook in order of registration, which no plugin can change."""
         return tuple(dict.fromkeys(one.plugin_name for one in self._caller(hook).get_hookimpls()))
 
     def _caller(self, hook: str) -> pluggy.HookCaller:
         return cast("pluggy.HookCaller", getattr(self._manager.hook, hook))
 
     def _ask(self, hook: str, owner: str, read: Callable[[Any], Result[T, str]], **arguments: object) -> Result[T, str]:
-        """One plugin's answer as `read` understands it, or in a few words what is wrong with it, which is noted."""
+        """Return one plugin's answer as `read` understands it; note what is wrong with it."""
         others = [one.plugin for one in self._caller(hook).get_hookimpls() if one.plugin_name != owner]
         alone = self._manager.subset_hook_caller(hook, remove_plugins=others)
         try:
@@ -216,7 +216,7 @@ class Collection:
 
 
 def _items(results: Iterable[object], accepts: Callable[[object], TypeGuard[T]], what: str) -> Result[list[T], str]:
-    """Everything that a plugin's implementations of a hook give, or nothing if one of them gives something else."""
+    """Return all that a plugin's implementations of a hook give, or an error if one gives something else."""
     items: list[T] = []
     for result in results:
         if not isinstance(result, Iterable):

@@ -69,7 +69,7 @@ def is_same(registered: object, plugin: object) -> bool:
 
 
 def hooks_of(manager: pluggy.PluginManager, plugin: object) -> tuple[str, ...]:
-    """The hooks that a registered plugin implements, in the order of the specs."""
+    """Return the hooks that a registered plugin implements, in the order of the specs."""
     implemented = {caller.name for caller in manager.get_hookcallers(plugin) or ()}
     return tuple(name for name in HOOKS if name in implemented)
 

@@ -155,7 +155,7 @@ _latest: list[_Scan] = []
 
 
 def _scan() -> _Scan:
-    """The latest scan, if it still holds, or a new one; one that met unreadable metadata is made again."""
+    """Return the latest scan if it still holds, else a new one; unreadable metadata is read again each time."""
     asked = _Scan(finders=tuple(sys.meta_path), folders=tuple((place, _changed_ns(place)) for place in sys.path))
     if _latest and _latest[0].is_of(asked):
         return _latest[0]
@@ -173,7 +173,7 @@ def _changed_ns(place: str) -> int:
 
 
 def _entry_points() -> tuple[tuple[tuple[Installed, metadata.EntryPoint], ...], tuple[Diagnostic, ...]]:
-    """Each distribution once: the first on the path, as for the import system. Unreadable metadata is passed over."""
+    """Yield each distribution once: the first on the path, as for imports. Unreadable metadata is passed over."""
     seen: set[str] = set()
     found: list[tuple[Installed, metadata.EntryPoint]] = []
     diagnostics: list[Diagnostic] = []
@@ -204,7 +204,7 @@ def _imported(installed: Installed, entry_point: metadata.EntryPoint) -> Found:
         plugin: object = entry_point.load()
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # somebody else's module; it may even call exit()
+    except BaseException as error:  # a module of others; it may even call exit()
         logger.warning("%s could not be imported.", installed, exc_info=True)
         return _broken(installed, f"could not be imported: {described(error)}.", leave_out(installed.name))
     return Imported(installed=installed, plugin=plugin)

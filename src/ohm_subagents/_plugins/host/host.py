@@ -1,4 +1,4 @@
-"""PluginHost: the typed face of one pluggy manager. Built-ins and third parties come in by the same call."""
+"""The plugin host: typed access to one pluggy manager. Built-in and installed plugins register alike."""
 
 from __future__ import annotations
 
@@ -152,19 +152,19 @@ class PluginHost:
         return (*self._diagnostics, *self._collection.diagnostics)
 
     def backends(self) -> Mapping[str, BackendSpec]:
-        """Backends by id."""
+        """Return the backends by id."""
         return self._collection.backends
 
     def models(self) -> Mapping[str, ModelSpec]:
-        """Model providers by name."""
+        """Return the model providers by name."""
         return self._collection.models
 
     def stores(self) -> Mapping[str, StoreSpec]:
-        """Stores by id."""
+        """Return the stores by id."""
         return self._collection.stores
 
     def tool_suites(self) -> Mapping[str, ToolSuiteSpec]:
-        """Tool suites by name."""
+        """Return the tool suites by name."""
         return self._collection.tool_suites
 
     def suite_owner(self, name: str) -> str:
@@ -172,7 +172,7 @@ class PluginHost:
         return self._collection.suite_owner(name)
 
     def observers(self) -> tuple[Observer, ...]:
-        """Observers of every task."""
+        """Return the observers of every task."""
         return self._collection.observers
 
     def profiles(self, config: Mapping[str, JsonValue], place: Place) -> tuple[Profile, ...]:
@@ -198,7 +198,7 @@ class PluginHost:
         return self._collection.permission(request)
 
     def tool_row(self, call: ToolRowRequest) -> str | None:
-        """The first plugin's wording of a tool row, or None."""
+        """Return the first plugin's wording of a tool row, or None."""
         return self._collection.tool_row(call)
 
     def _register_imported(self, installed: Installed, plugin: object) -> None:

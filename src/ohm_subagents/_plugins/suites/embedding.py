@@ -27,7 +27,7 @@ class Host(Protocol):
         ...
 
     def branch(self) -> Sequence[JsonObject]:
-        """The entries of the session's current branch as plain JSON, oldest first."""
+        """Return the entries of the session's current branch as plain JSON, oldest first."""
         ...
 
     def send_message(self, kind: str, text: str, *, display: bool = True) -> None:
@@ -60,9 +60,9 @@ class Host(Protocol):
         return True
 
     def active_tools(self) -> Sequence[str]:
-        """The names of the tools that the parent agent may call now."""
+        """Return the names of the tools that the parent agent may call now."""
         ...
 
     def session_file(self) -> Path | None:
-        """The file that holds the parent's session, if one does: records of its subagents are put beside it."""
+        """Return the file of the parent's session, beside which records of subagents are put; None without one."""
         return None

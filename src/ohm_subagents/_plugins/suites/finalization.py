@@ -1,4 +1,4 @@
-"""The tool by which a subagent hands in its answer, and what a valid answer is."""
+"""The tool by which a subagent hands in its answer, and the check of that answer."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def input_schema(schema: Schema | None) -> JsonObject:
 
 
 def finalize_tool(schema: Schema | None, report: Callable[[Finalized], None]) -> Tool:
-    """The tool; a call that is valid is reported, and any other answered with what is wrong with it."""
+    """Return the tool, which reports a valid call, and answers any other with what is wrong with it."""
 
     async def execute(call: ToolCall) -> ToolResult:
         match parse_final(call.arguments) if schema is None else await parse_fitting(call.arguments, schema):
@@ -84,7 +84,7 @@ def payload(final: Finalized) -> JsonObject:
 
 
 def parse_final(arguments: JsonValue) -> Result[Finalized, str]:
-    """A valid answer, or what is wrong with it, in one sentence; every text in it can be encoded.
+    """Return a valid answer whose texts can be encoded, or one sentence that says what is wrong.
 
     `finalize.mjs` has the same rules.
     """
@@ -96,7 +96,7 @@ def parse_final(arguments: JsonValue) -> Result[Finalized, str]:
 
 
 async def parse_fitting(arguments: JsonValue, schema: Schema) -> Result[Finalized, str]:
-    """The same where there is a schema for the result, which becomes JSON text; one that is such a text counts too.
+    """Return an answer as `parse_final` does, with a result that fits the schema as JSON text.
 
     It is held to the schema in a process of its own, because what a schema demands can take for ever.
     """
@@ -144,7 +144,7 @@ def _text(result: JsonValue) -> Result[str, str]:
 
 
 async def _fitting(given: JsonObject, schema: Schema) -> Result[str, str]:
-    """A result of `null` is there, if the schema allows it; one that is not there is not."""
+    """Return the result if it fits, or what is wrong; `null` counts if the schema allows it, a missing key never."""
     if "result" not in given:
         return Err("'result' is missing; SUCCESS requires one.")
     result = given["result"]
@@ -155,7 +155,7 @@ async def _fitting(given: JsonObject, schema: Schema) -> Result[str, str]:
 
 
 async def _first_that_fits(values: list[JsonValue], schema: Schema) -> Result[int, str]:
-    """The number of a value that fits, or what is wrong with the first."""
+    """Return the number of the first value that fits, or what is wrong with the first of all."""
     said = json.dumps({"values": values, "schema": {**schema}}).encode()
     if has_interpreter():
         try:
@@ -164,12 +164,12 @@ async def _first_that_fits(values: list[JsonValue], schema: Schema) -> Result[in
             return Err(f"'result' cannot be held to its schema: no process starts ({error}).")
         if done.returncode:
             return Err(_TOO_MUCH)
-        told = done.stdout
+        output = done.stdout
     else:
         from ohm_subagents._isolation.fit import judged  # noqa: PLC0415  slow, and seldom needed
 
-        told = await to_thread.run_sync(judged, said, abandon_on_cancel=True)
-    verdict: dict[str, Any] = json.loads(told)
+        output = await to_thread.run_sync(judged, said, abandon_on_cancel=True)
+    verdict: dict[str, Any] = json.loads(output)
     return Ok(verdict["fits"]) if "fits" in verdict else Err(verdict["wrong"])
 
 

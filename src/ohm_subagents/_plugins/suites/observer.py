@@ -12,5 +12,5 @@ class Observer(Protocol):
     """Reads every event; changes nothing. One that raises is logged once and muted for that task."""
 
     def notify(self, task: Task, event: Event) -> None:
-        """`event` has just been applied; `task` is the state after it."""
+        """Read an event that was just applied; `task` is the state after it."""
         ...

@@ -23,7 +23,7 @@ def restrained(tool: Tool, agent: AgentOptions | None) -> Tool:
         action = given.get("action")
         if action in allowed:
             return await tool.execute(call)
-        told = f"'{action}' is no action that is allowed here. Allowed: {', '.join(allowed) or 'none'}."
-        return ToolResult(text=told, details={}, is_error=True)
+        text = f"'{action}' is no action that is allowed here. Allowed: {', '.join(allowed) or 'none'}."
+        return ToolResult(text=text, details={}, is_error=True)
 
     return replace(tool, execute=execute)

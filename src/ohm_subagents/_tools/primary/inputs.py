@@ -31,7 +31,7 @@ TEXT: Final[JsonObject] = {"type": "string", "minLength": 1}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrimaryInput:
-    """A payload understood: the item to start, whether in the background, and what is told of what does not count."""
+    """A valid payload: the item to start, if in the background, and notes on what is ignored."""
 
     item: StartItem
     background: bool
@@ -39,20 +39,20 @@ class PrimaryInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Misunderstood:
-    """A payload refused, and what is told of keys that do not count."""
+class InvalidInput:
+    """An invalid payload: its error, and notes on the keys that are ignored."""
 
     error: OhmError
     ignored: tuple[str, ...] = ()
 
 
 def inputs_of(profile: Profile) -> tuple[InputSpec, ...]:
-    """The fields of a profile's direct tool."""
+    """Return the fields of a profile's direct tool."""
     return profile.inputs or PLAIN
 
 
 def schema_of(profile: Profile, *, starts_async: bool = False) -> JsonObject:
-    """JSON Schema of the tool's arguments."""
+    """Return the JSON schema of the tool's arguments."""
     properties: JsonObject = {}
     for field in inputs_of(profile):
         of_role: JsonObject = {"type": "array", "minItems": 1, "items": TEXT} if field.role == "files" else {**TEXT}
@@ -67,15 +67,15 @@ def schema_of(profile: Profile, *, starts_async: bool = False) -> JsonObject:
     }
 
 
-def parse(profile: Profile, arguments: JsonValue) -> Result[PrimaryInput, Misunderstood]:
-    """Understand a payload; null and blank texts count as missing, and a text that is no text is an error."""
+def parse(profile: Profile, arguments: JsonValue) -> Result[PrimaryInput, InvalidInput]:
+    """Parse a payload; null and blank texts count as missing, and a text that is no text is an error."""
     if not isinstance(arguments, dict):
         message = f"Primary tool payload for '{profile.id}' must be an object"
-        return Err(Misunderstood(error=_invalid(profile, message)))
+        return Err(InvalidInput(error=_invalid(profile, message)))
     ignored = tuple(_ignored(profile, arguments))
     wrong = _wrong(profile, arguments)
     if wrong:
-        return Err(Misunderstood(error=_invalid(profile, wrong), ignored=ignored))
+        return Err(InvalidInput(error=_invalid(profile, wrong), ignored=ignored))
     item = StartItem(
         profile=profile.id,
         description=_of_role(profile, arguments, "description") or f"{profile.name} direct tool request",

@@ -39,12 +39,12 @@ def _id_text(value: object) -> str:
 
 
 def _listed(value: object) -> object:
-    """One id is a list of one."""
+    """Read one id as a list of one."""
     return [value] if isinstance(value, str) else value
 
 
 def _whole(value: object) -> int:
-    """A whole number is one that is written `10` or `10.0`; nothing else is rounded or read as one."""
+    """Read a whole number, written `10` or `10.0`; nothing else is rounded or read as one."""
     whole = int(value) if isinstance(value, float) and value.is_integer() else value
     if isinstance(whole, int) and not isinstance(whole, bool) and whole >= 1:
         return whole
@@ -52,7 +52,7 @@ def _whole(value: object) -> int:
 
 
 def _flag(value: object) -> object:
-    """Null is no answer: the default."""
+    """Read a flag; null is the default."""
     return False if value is None else value
 
 
@@ -156,7 +156,7 @@ _AS_OP: Final[dict[Shape, str]] = {shape: f"op {op}" for op, shape in SHAPES.ite
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskInput:
-    """A payload understood: the command, whether a list was asked for, and what is told of keys that do not count."""
+    """A valid payload: its command, if a list was asked for, and notes on the keys that are ignored."""
 
     command: Command
     batch: bool = False
@@ -164,28 +164,28 @@ class TaskInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Misunderstood:
-    """A payload refused; `op` is what the caller meant, as far as that is known, `ignored` what else is unknown."""
+class InvalidInput:
+    """An invalid payload: its error, the op as far as it is known, and notes on the keys that are ignored."""
 
     error: OhmError
     op: Op = "start"
     ignored: tuple[str, ...] = ()
 
 
-def parse(arguments: JsonValue) -> Result[TaskInput, Misunderstood]:
-    """Understand a payload, or name the field that is wrong, its value, and what is allowed."""
+def parse(arguments: JsonValue) -> Result[TaskInput, InvalidInput]:
+    """Parse a payload, or name the field that is wrong, its value, and what is allowed."""
     if not isinstance(arguments, dict):
-        return Err(Misunderstood(error=_invalid("", f"The payload must be a JSON object, not {shown(arguments)}.")))
+        return Err(InvalidInput(error=_invalid("", f"The payload must be a JSON object, not {shown(arguments)}.")))
     typed = arguments.get("op")
     name = typed.strip() if isinstance(typed, str) else ""
     op = _op(name)
     if op is None:
         unknown = tuple(unknown_key(key) for key in _said(arguments, known=_ANY))
         if name == "help":
-            return Err(Misunderstood(error=_HELP, ignored=unknown))
+            return Err(InvalidInput(error=_HELP, ignored=unknown))
         said = f"is {shown(typed)}" if "op" in arguments else "is missing"
         refusal = _invalid("op", f"'op' {said}; allowed: {', '.join(OPS)}.")
-        return Err(Misunderstood(error=refusal, ignored=unknown))
+        return Err(InvalidInput(error=refusal, ignored=unknown))
     batch = op == "start" and _asks_for_several(arguments)
     shape = StartBatch if batch else SHAPES[op]
     by_id = issubclass(shape, StatusFields) and _without_ids(arguments)
@@ -193,7 +193,7 @@ def parse(arguments: JsonValue) -> Result[TaskInput, Misunderstood]:
     try:
         command = shape.model_validate(_with_ids(arguments) if by_id else arguments).command()
     except ValidationError as invalid:
-        return Err(Misunderstood(error=_rejected(invalid, arguments, op, by_id=by_id), op=op, ignored=ignored))
+        return Err(InvalidInput(error=_rejected(invalid, arguments, op, by_id=by_id), op=op, ignored=ignored))
     return Ok(TaskInput(command=command, batch=batch, ignored=ignored))
 
 
@@ -205,13 +205,13 @@ def _op(name: str) -> Op | None:
 
 
 def _asks_for_several(arguments: dict[str, JsonValue]) -> bool:
-    """`tasks` counts, right or wrong; only a whole single task beside something that is no list is carried out."""
+    """Return True if `tasks` counts: always, but where it is no list and a whole single task is beside it."""
     tasks = arguments.get("tasks")
     return isinstance(tasks, list) or (tasks is not None and not arguments.keys() >= _SINGLE)
 
 
 def _without_ids(arguments: dict[str, JsonValue]) -> bool:
-    """`id` and `ids` say the same; `ids` counts when both are there and not empty."""
+    """Return True if `id` counts, because `ids` is missing or empty."""
     return arguments.get("id") is not None and arguments.get("ids") in (None, [], "")
 
 
@@ -239,7 +239,7 @@ def _ignored(arguments: dict[str, JsonValue], shape: Shape, *, by_id: bool) -> I
 
 
 def _said(arguments: dict[str, JsonValue], *, known: frozenset[str]) -> list[str]:
-    """Other keys than the known ones; null for a key of another op is how some models leave it out."""
+    """Return unknown keys; null for a key of another op is how some models leave it out."""
     return [key for key, value in arguments.items() if key not in known and not (value is None and key in _ANY)]
 
 

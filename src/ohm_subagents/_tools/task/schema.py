@@ -11,7 +11,7 @@ from ohm_subagents._tools.task.inputs import OPS, SendFields, StartBatch, StartS
 
 
 def schema(*, starts_async: bool = False) -> dict[str, Any]:
-    """One flat object, as hosts expect of a tool: the fields of every op, only `op` required. The caller's own copy."""
+    """Return a copy of the schema: one flat object with the fields of every op, of which only `op` is required."""
     own: dict[str, Any] = json.loads(_written(starts_async=starts_async))
     return own
 
