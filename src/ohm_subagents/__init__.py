@@ -8,15 +8,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ohm_subagents._app.calls import Call
     from ohm_subagents._app.handle import Handle
     from ohm_subagents._app.inspection import Inspection, MountedTool
     from ohm_subagents._app.ohm import Ohm
+    from ohm_subagents._app.opening import OpenOptions
     from ohm_subagents._app.script import run_sync
     from ohm_subagents._concurrency.home import ClosedError, WrongEventLoopError
     from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents.contract.envelope import Envelope
     from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
     from ohm_subagents.contract.event_json import event_to_json
+    from ohm_subagents.contract.events import TaskEvent
     from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
     from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Budget",
+    "Call",
     "Category",
     "ClosedError",
     "Envelope",
@@ -38,19 +42,23 @@ __all__ = [
     "Ohm",
     "OhmError",
     "Ok",
+    "OpenOptions",
     "Result",
+    "TaskEvent",
     "WrongEventLoopError",
     "event_to_json",
     "run_sync",
 ]
 
 _HOMES = {
+    "Call": "_app.calls",
     "ClosedError": "_concurrency.home",
     "Handle": "_app.handle",
     "Inspection": "_app.inspection",
     "Logger": "_orchestrator.observe.logger",
     "MountedTool": "_app.inspection",
     "Ohm": "_app.ohm",
+    "OpenOptions": "_app.opening",
     "WrongEventLoopError": "_concurrency.home",
     "run_sync": "_app.script",
 }

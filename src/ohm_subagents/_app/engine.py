@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from ohm_subagents._app.assembly import system_clock
+from ohm_subagents._app.calls import Calls
 from ohm_subagents._app.embedder import session_file, steady
 from ohm_subagents._app.handle import Answers
 from ohm_subagents._app.host_events import HostEvents
 from ohm_subagents._app.known_secrets import KnownSecrets
-from ohm_subagents._app.mounting import mount_all, settings_of, taken_names
+from ohm_subagents._app.mounting import TASK, mount_all, settings_of, taken_names
+from ohm_subagents._app.streams import EventStream
 from ohm_subagents._concurrency.faults import described
 from ohm_subagents._orchestrator.new_ids import not_kept, trusted
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
@@ -22,16 +24,19 @@ from ohm_subagents._orchestrator.run.throttle import Throttle
 from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._orchestrator.warming import warmed_up
 from ohm_subagents._plugins.backends.interface import ToolRowRequest
-from ohm_subagents._plugins.suites.interface import HostDoor, SuiteContext
+from ohm_subagents._plugins.suites.interface import UNMOUNTED, HostDoor, SuiteContext
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._store.opening import MissingStore
+from ohm_subagents._tools.tool import result_of
 from ohm_subagents._views.status import status_line
+from ohm_subagents.contract.commands import Wait
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.ids import task_ids
+from ohm_subagents.contract.replies import Accepted, StartReply, TasksReply
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 
     from anyio.abc import TaskGroup
     from pydantic import JsonValue
@@ -41,8 +46,9 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.pool import BackendPool
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.embedding import Host
-    from ohm_subagents._plugins.suites.interface import DiagnosticSource, Settings
+    from ohm_subagents._plugins.suites.interface import DiagnosticSource, Settings, ToolResult
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.events import TaskEvent
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.place import Place
     from ohm_subagents.contract.profile import Profile
@@ -86,6 +92,8 @@ class Engine:
         )
         self.orchestrator = Orchestrator(context=lambda: self._context, running=self._running, store=store)
         self.answers = Answers(self._result_schema)
+        self.calls = Calls(self.orchestrator, store, spawn=background.spawn, collect=self._collected)
+        self._streams: set[EventStream] = set()
         self._take_over(assembly, ours=())
 
     def replace(self, assembly: Assembly) -> None:
@@ -126,6 +134,36 @@ class Engine:
         """Open what runs of these profiles need, and say what cannot be opened."""
         self.orchestrator.check_open()
         return await warmed_up(names, self._context, self._pool)
+
+    async def all_events(self, *, with_checkpoints: bool) -> AsyncGenerator[TaskEvent]:
+        """Yield the events of all tasks from now on, until it is closed."""
+        with EventStream(with_checkpoints=with_checkpoints) as stream, self.orchestrator.watching_all(stream):
+            self._streams.add(stream)
+            try:
+                async for each in stream:
+                    yield each
+            finally:
+                self._streams.discard(stream)
+
+    def close(self, reason: str) -> None:
+        """Cancel everything that still runs, and let all readers of events end."""
+        self.orchestrator.close(reason)
+        self.calls.close()
+        for stream in self._streams:
+            stream.end()
+
+    async def unmount(self) -> None:
+        """Tell the suites that nothing comes after this, and wait for the calls that were closed."""
+        await self.events.emit(UNMOUNTED)
+        await self.calls.closed()
+
+    async def _collected(self, task_ids: Iterable[TaskId]) -> ToolResult:
+        """Wait for the tasks of an earlier call; return the result that a start of them would have."""
+        reply, is_batch = await self.orchestrator.execute(Wait(ids=tuple(task_ids))), False
+        if isinstance(reply, TasksReply):
+            items = tuple(item for item in reply.items if isinstance(item, Accepted))
+            reply, is_batch = StartReply(items=items, backend=reply.backend), len(items) > 1
+        return result_of(reply, self._suite_context(TASK), batch=is_batch)
 
     def _result_schema(self, task: Task) -> Mapping[str, JsonValue] | None:
         """Return the schema that the answer of a task has to fit, if its profile still says so."""

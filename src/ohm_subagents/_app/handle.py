@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-import anyio
 from anyio.lowlevel import checkpoint
 
+from ohm_subagents._app.streams import events_of
 from ohm_subagents._views.projection import project_sent, project_task
 from ohm_subagents.contract.commands import Overrides, Send, StartItem, Wait
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import Cancelled, Checkpointed, Event, Failed, Outcome, Succeeded, TaskSettled
+from ohm_subagents.contract.events import Event, Failed
 from ohm_subagents.contract.replies import (
     Accepted,
     CommandRejected,
@@ -28,7 +29,6 @@ from ohm_subagents.contract.truncation import WHOLE
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
-    from anyio.streams.memory import MemoryObjectSendStream
     from pydantic import JsonValue
 
     from ohm_subagents._orchestrator.orchestrator import Orchestrator
@@ -119,6 +119,11 @@ class Handle:
         """The task that `wait`, `send`, `cancel` and `events` are about."""
         return self._started.ok()
 
+    @property
+    def task_ids(self) -> tuple[TaskId, ...]:
+        """The same as a tuple, which a `Call` has too; empty when the start was refused."""
+        return () if self.id is None else (self.id,)
+
     async def wait(self, *, timeout_ms: int | None = None) -> Result[Envelope, OhmError]:
         """The answer of the task, once it is settled; `task_wait_timeout` after `timeout_ms`. Never cancels it."""
         if isinstance(self._started, Err):
@@ -144,9 +149,9 @@ class Handle:
         """A follow-up; the envelope carries the answer of the run that took it."""
         if isinstance(self._started, Err):
             return self._started
-        answer = await self._engine.execute(Send(id=self._started.ok_value, prompt=prompt))
-        if isinstance(answer, SendReply):
-            self._started = Ok(answer.task.id)
+        answer = await self._engine.execute(
+            Send(id=self._started.ok_value, prompt=prompt), observer=_Follower(self._go_on_with)
+        )
         match answer:
             case SendReply():
                 return self._answers.sent(answer)
@@ -173,36 +178,21 @@ class Handle:
         self._engine.check_open()
         if self.id is None:
             return
-        send, receive = anyio.create_memory_object_stream[Event](float("inf"))
-        stream = _Stream(send, with_checkpoints=with_checkpoints)
-        with send, receive, self._engine.watching(self.id, stream) as task:
-            if task is None:
-                return
-            for recorded in task.activity.events:
-                yield recorded.event
-            if task.is_terminal:
-                yield TaskSettled(outcome=_outcome_of(task))
-                return
-            async for event in receive:
-                yield event
-                if isinstance(event, TaskSettled):
-                    return
+        events = events_of(self._engine, self.id, with_checkpoints=with_checkpoints)
+        async with aclosing(events):
+            async for each in events:
+                yield each.event
+
+    def _go_on_with(self, task: Task) -> None:
+        self._started = Ok(task.id)
 
 
-def _outcome_of(task: Task) -> Outcome:
-    if task.error is not None:
-        return Failed(error=task.error)
-    return Succeeded() if task.status == "succeeded" else Cancelled(reason=task.summary)
+class _Follower:
+    """Tells which task a follow-up has become, from its first event on."""
 
-
-class _Stream:
-    """An observer that feeds a stream."""
-
-    def __init__(self, send: MemoryObjectSendStream[Event], *, with_checkpoints: bool) -> None:
-        self._send = send
-        self._with_checkpoints = with_checkpoints
+    def __init__(self, found: Callable[[Task], None]) -> None:
+        self._found = found
 
     def notify(self, task: Task, event: Event) -> None:
-        del task
-        if self._with_checkpoints or not isinstance(event, Checkpointed):
-            self._send.send_nowait(event)
+        del event
+        self._found(task)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, TypeGuard
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from ohm_subagents._concurrency.faults import kept
 from ohm_subagents._tools.tool import as_json
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents._plugins.suites.interface import EventHandler, JsonObject
+
+
+NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 class HostEvents:
@@ -26,7 +30,7 @@ class HostEvents:
         """Call the handler at each event of this name, after those that are there already."""
         self._handlers[event].append(handler)
 
-    async def emit(self, event: str, payload: Mapping[str, object]) -> tuple[JsonObject, ...]:
+    async def emit(self, event: str, payload: Mapping[str, object] = NOTHING) -> tuple[JsonObject, ...]:
         """Return the answers of the handlers in order, without those that had none; one that raises is logged.
 
         Each gets the payload as JSON, for itself.

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ohm_subagents._app.background import background
 from ohm_subagents._app.engine import Engine
 from ohm_subagents._concurrency.leavable_group import GRACE_S, leavable_group
 from ohm_subagents._plugins.backends.pool import BackendPool
-from ohm_subagents._plugins.suites.interface import UNMOUNTED
 from ohm_subagents._tools.live_ui import kept_current
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Callable
     from uuid import UUID
 
     from ohm_subagents._app.assembly import Assembly
     from ohm_subagents._plugins.stores import Store
-
-NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 @asynccontextmanager
@@ -62,7 +58,7 @@ async def working_engine(
             except Exception as exc:  # noqa: BLE001  raised again below, out of the task groups that would wrap it
                 raised = exc
             finally:
-                engine.orchestrator.close("The Ohm that owned the task was closed.")
-                await of_suites.within(GRACE_S, lambda: engine.events.emit(UNMOUNTED, NOTHING))
+                engine.close("The Ohm that owned the task was closed.")
+                await of_suites.within(GRACE_S, engine.unmount)
     if raised is not None:
         raise raised

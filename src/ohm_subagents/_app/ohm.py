@@ -3,49 +3,43 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from dataclasses import replace
-from pathlib import Path
-from types import EllipsisType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._app.assembly import Sources, assemble, env_of, source_of, system_clock
-from ohm_subagents._app.embedder import SteadyHost, steady_clock
+from ohm_subagents._app.assembly import assemble
 from ohm_subagents._app.handle import Handle, one_item, start_item
+from ohm_subagents._app.host_events import NOTHING
 from ohm_subagents._app.inspection import inspection_of
-from ohm_subagents._app.lifetime import NOTHING, working_engine
 from ohm_subagents._app.mounting import message_text
-from ohm_subagents._orchestrator.observe.host_faults import HostFaults
-from ohm_subagents._orchestrator.observe.logger import HostLogger, SteadyLogger
+from ohm_subagents._app.opening import OpenOptions, changed, opened_engine
 from ohm_subagents._plugins.suites.interface import UNMOUNTED, ToolCall, ToolResult
-from ohm_subagents._tools.live_ui import LiveUi
 from ohm_subagents._tools.tool import as_json, guarded, unknown_tool
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents.contract.commands import Overrides, Start
-from ohm_subagents.contract.ids import TaskId
+from ohm_subagents.contract.ids import CallId, TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-    from uuid import UUID
+    from collections.abc import AsyncGenerator, Iterable, Mapping
+    from types import EllipsisType
 
     import anyio
+    from pydantic import JsonValue
 
     from ohm_subagents._app.assembly import ConfigSource
+    from ohm_subagents._app.calls import Call
     from ohm_subagents._app.engine import Engine
     from ohm_subagents._app.inspection import Inspection
     from ohm_subagents._config.schema import OhmConfig
-    from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents._plugins.stores import Store
-    from ohm_subagents._plugins.suites.embedding import Host
     from ohm_subagents._plugins.suites.interface import JsonObject, OnUpdate, Tool
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.envelope import Envelope
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.ids import Clock
+    from ohm_subagents.contract.events import TaskEvent
     from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
@@ -64,64 +58,14 @@ class Ohm:
 
     @classmethod
     @asynccontextmanager
-    async def open(
-        cls,
-        *,
-        cwd: Path | str | None = None,
-        config: ConfigSource = None,
-        env: Mapping[str, str] | None = None,
-        plugins: Iterable[object] = (),
-        suites: Iterable[str] | None = None,
-        profiles: Iterable[Profile] | None = None,
-        clock: Clock | None = None,
-        new_task_id: Callable[[], str] | None = None,
-        new_uuid: Callable[[], UUID] | None = None,
-        store: Store | None = None,
-        host: Host | None = None,
-        logger: Logger | None = None,
-        trust: bool = False,
-    ) -> AsyncGenerator[Self]:
+    async def open(cls, **options: Unpack[OpenOptions]) -> AsyncGenerator[Self]:
         """Open an `Ohm`; on leaving, every task that still runs is cancelled, every backend closed, every task kept.
 
-        `cwd`: where subagents work (default: the process's). `config`: a mapping or file in place of the user's and the
-        project's ohm.json. `env`: None is the process's. `plugins`: objects or modules with hooks, besides those that
-        are installed. `suites`: in place of those configured. `profiles`: the whole catalogue. `clock`: epoch
-        milliseconds, for stamps; deadlines follow the event loop. `new_task_id`, `new_uuid`, `store` (you close it),
-        `logger` (structlog): in place of the defaults. `host` shows who works, if `uiMode` says so, and is there for
-        suites; see `emit`. `trust`: trust the project, as `ohm trust` does. Raises only for bad `plugins`, and for a
-        `config` that is neither."""
-        faults = HostFaults()
-        log = SteadyLogger(HostLogger() if logger is None else logger, faults)
-        now = system_clock if clock is None else steady_clock(clock, faults)
-        live_ui, steady_host = None, None
-        if host is not None:
-            steady_host = SteadyHost(host, faults)
-            live_ui = LiveUi(
-                steady_host, tasks=lambda: tuple(ohm.store.recent()), settings=lambda: ohm.config, clock=now, logger=log
-            )
-        sources = Sources(
-            cwd=Path.cwd() if cwd is None else Path(cwd),
-            config=source_of(config),
-            env=env_of(env),
-            plugins=tuple(plugins),
-            profiles=_catalogue(profiles),
-            logger=log,
-            clock=now,
-            faults=faults,
-            host=steady_host,
-            given_host=host,
-            live_ui=live_ui,
-            trusts=trust,
-        )
-        async with working_engine(
-            assemble(sources),
-            store=store,
-            new_task_id=new_task_id,
-            new_uuid=new_uuid,
-            suites=None if suites is None else (suites,) if isinstance(suites, str) else tuple(suites),
-        ) as engine:
-            ohm = cls(engine)
-            yield ohm
+        `OpenOptions` has the keyword arguments. Raises TypeError for bad `plugins`, and for a `config` that is neither
+        a mapping nor a path; whatever else is wrong is in `diagnostics`, or the answer of what it is wrong for.
+        """
+        async with opened_engine(options) as engine:
+            yield cls(engine)
 
     async def reconfigure(
         self,
@@ -136,22 +80,12 @@ class Ohm:
         whose options changed is opened anew for new runs. The store stays; how long it keeps tasks may change.
         """
         self._engine.orchestrator.check_open()
-        former = self._engine.assembly.sources
-        changed = replace(
-            former,
-            config=former.config if isinstance(config, EllipsisType) else source_of(config),
-            env=former.env if isinstance(env, EllipsisType) else env_of(env),
-            profiles=former.profiles
-            if isinstance(profiles, EllipsisType)
-            else None
-            if profiles is None
-            else tuple(profiles),
-        )
+        sources = changed(self._engine.assembly.sources, config=config, env=env, profiles=profiles)
         over = self._engine.events
-        self._engine.replace(assemble(changed))
-        await over.emit(UNMOUNTED, NOTHING)
-        if changed.live_ui is not None:
-            changed.live_ui.refresh()
+        self._engine.replace(assemble(sources))
+        await over.emit(UNMOUNTED)
+        if sources.live_ui is not None:
+            sources.live_ui.refresh()
         await checkpoint()
 
     @property
@@ -205,11 +139,48 @@ class Ohm:
         cancelled, except by a `wait`. Cancelling the caller does the same without a result.
         """
         self._engine.orchestrator.check_open()
+        return await self._called(name, as_json(arguments), on_update, abort)
+
+    async def begin(
+        self, name: str, arguments: object, *, call_id: str | None = None, on_update: OnUpdate | None = None
+    ) -> Call:
+        """Begin the call of a mounted tool and return at once; never raises for bad input.
+
+        It goes on whether anybody waits for it or not, and ends with this `Ohm`. `call_id` is an id of your own, say of
+        a request: where there is a call with this id, that is returned, and nothing begins.
+        """
+        self._engine.orchestrator.check_open()
+        given = as_json(arguments)
+        await checkpoint()
+        return self._engine.calls.begin(lambda abort: self._called(name, given, on_update, abort), call_id)
+
+    async def _called(
+        self, name: str, arguments: JsonValue, on_update: OnUpdate | None, abort: anyio.Event | None
+    ) -> ToolResult:
         tool = self.tools.get(name)
         if tool is None:
             return unknown_tool(name, self.tools, self._engine.assembly.mounted.diagnostics)
-        call = ToolCall(arguments=as_json(arguments), on_update=on_update, abort=abort)
-        return await guarded(tool, call)
+        return await guarded(tool, ToolCall(arguments=arguments, on_update=on_update, abort=abort))
+
+    def handle(self, handle_id: str) -> Handle | Call | None:
+        """Find a call by its id, or a task by its; None if there is none.
+
+        A call that has started tasks is found after a restart too, and so is a task.
+        """
+        self._engine.orchestrator.check_open()
+        call = self._engine.calls.find(CallId(handle_id))
+        if call is not None:
+            return call
+        found = self._engine.store.get(TaskId(handle_id))
+        return Handle(self._engine.orchestrator, found, self._engine.answers) if isinstance(found, Ok) else None
+
+    def events(self, *, with_checkpoints: bool = False) -> AsyncGenerator[TaskEvent]:
+        """Yield each event of all tasks, from the first `anext` on until this `Ohm` closes.
+
+        `with_checkpoints`: see `Handle.events`.
+        """
+        self._engine.orchestrator.check_open()
+        return self._engine.all_events(with_checkpoints=with_checkpoints)
 
     async def emit(self, event: str, payload: Mapping[str, object] = NOTHING) -> tuple[JsonObject, ...]:
         """Tell the mounted suites what happened to the session of the host, say `session_start`; gives their answers.
@@ -289,7 +260,3 @@ class Ohm:
         """Give the task.v1 envelope of a task, with its whole answer. None if it is unknown or expired."""
         task = self.task(task_id)
         return None if task is None else self._engine.answers.envelope(task)
-
-
-def _catalogue(profiles: Iterable[Profile] | None) -> tuple[Profile, ...] | None:
-    return None if profiles is None else tuple(profiles)

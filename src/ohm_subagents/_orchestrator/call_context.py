@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator.ledger import Ledger
 
 if TYPE_CHECKING:
-    from ohm_subagents.contract.ids import TaskId
+    from collections.abc import Generator
+
+    from ohm_subagents._orchestrator.observe.call import ProgramCall
+    from ohm_subagents.contract.ids import CallId, TaskId
     from ohm_subagents.contract.limits import Budget
 
 
@@ -21,22 +25,46 @@ class CallContext:
         ledger: the budgets that are charged.
         level: 0 for a program, one more for each task below it.
         task_id: the task that calls; None for a program.
+        call: the id of the program's call that tasks are started for, if it has one.
     """
 
     ledger: Ledger
     level: int
     task_id: TaskId | None = None
+    call: CallId | None = None
 
     def child(self, budget: Budget | None, *, owner: str) -> CallContext:
         """Return the same context under one more budget; `owner` names it in error messages."""
         if budget is None:
             return self
         ledger = Ledger(budget, owner=owner, level=self.level, parent=self.ledger)
-        return CallContext(ledger=ledger, level=self.level, task_id=self.task_id)
+        return replace(self, ledger=ledger)
 
 
 current_context: Final[ContextVar[CallContext | None]] = ContextVar("ohm_call_context", default=None)
 """The context of the code that runs. Set around each run, so that a task started by a tool is the subagent's child."""
+
+
+_program_call: Final[ContextVar[tuple[CallContext | None, ProgramCall] | None]] = ContextVar(
+    "ohm_program_call", default=None
+)
+"""The newest call that was begun around the running code, and the context of the code that began it."""
+
+
+def current_program_call() -> ProgramCall | None:
+    """Return the program's call that the running code is part of; a subagent further down is not part of it."""
+    found = _program_call.get()
+    return None if found is None or found[0] is not current_context.get() else found[1]
+
+
+@contextmanager
+def part_of(call: ProgramCall) -> Generator[None]:
+    """Let the commands inside be part of this call."""
+    token = _program_call.set((current_context.get(), call))
+    try:
+        yield
+    finally:
+        _program_call.reset(token)
 
 
 def root_context(budget: Budget, *, level: int) -> CallContext:

@@ -14,6 +14,7 @@ from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.batch import plan_all
 from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.plan import plan
+from ohm_subagents._orchestrator.call_context import current_program_call
 from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
 from ohm_subagents._orchestrator.observe.call import Call
 from ohm_subagents._orchestrator.observe.observers import subscribed
@@ -39,6 +40,7 @@ from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from contextlib import AbstractContextManager
 
     from ohm_subagents._orchestrator.admission.context import AdmissionContext
     from ohm_subagents._orchestrator.admission.plan import Plan
@@ -85,7 +87,7 @@ class Orchestrator:
         or cancelling the caller, cancels the tasks or the follow-up that it waits for; a `wait` only stops waiting.
         """
         self.check_open()
-        reply = await self._execute(command, Call(observer, progress, abort))
+        reply = await self._execute(command, Call(observer, progress, abort, current_program_call()))
         if command.op != "status":  # the answer has to survive the death of this process
             await self._store.flush()
         return reply
@@ -123,8 +125,8 @@ class Orchestrator:
             return StartReply(items=tuple(map(self._reply, admitted)), backend=backend, background=command.background)
 
         observers = call.observers(reply)
-        caller = context.caller(command.max_depth).child(command.budget, owner="the call")
-        notified = (*context.host.observers(), *observers)
+        caller = context.caller(command.max_depth, call.id).child(command.budget, owner="the call")
+        notified = (*context.host.observers(), *call.lasting, *observers)
         admitted += [self._running.enrol(planned, notified, caller) for planned in plans]
         started = [entry for entry in admitted if isinstance(entry, LiveTask)]
         usual = context.config.subagents.task_max_concurrency if command.parallel else 1
@@ -149,7 +151,7 @@ class Orchestrator:
 
         call.show(reply)
         with (
-            subscribed((one.record.observers for one in live), call.observers(reply)),
+            subscribed((one.record.observers for one in live), call.visitors(reply)),
             anyio.move_on_after(seconds(command.timeout_ms)) as patience,
         ):
             aborted = await call.wait(partial(all_settled, live, command.ids, self._store))
@@ -190,7 +192,7 @@ class Orchestrator:
         message = live.inbox.send(prompt, admitted)
         reply = partial(follow_up, live, message)
         try:
-            with subscribed([live.record.observers], call.observers(reply)):
+            with subscribed([live.record.observers], call.visitors(reply)):
                 call.show(reply)
                 await call.wait(message.answered.wait)
         finally:
@@ -207,8 +209,8 @@ class Orchestrator:
             return follow_up(live, live.asked)
 
         observers = call.observers(reply)
-        notified = (*context.host.observers(), *observers)
-        match self._running.enrol(Ok(admitted), notified, context.caller(), former=former):
+        notified = (*context.host.observers(), *call.lasting, *observers)
+        match self._running.enrol(Ok(admitted), notified, context.caller(call=call.id), former=former):
             case ItemRejected(error=error):
                 return CommandRejected(error=error, backend=former.assignment.backend, op="send", task_id=former.id)
             case LiveTask() as live:
@@ -237,7 +239,7 @@ class Orchestrator:
                     newest = running[0].task if running else task
                     return CancelReply(task=newest, applied=bool(running), prior=task.status)
 
-                with subscribed((one.record.observers for one in running), call.observers(reply)):
+                with subscribed((one.record.observers for one in running), call.visitors(reply)):
                     await cancelled(running, ASKED, self._store)
                 call.show(reply)
                 return reply()
@@ -275,12 +277,16 @@ class Orchestrator:
         return True
 
     @contextmanager
-    def watching(self, task_id: TaskId, observer: Observer) -> Generator[Task | None]:
-        """Follow one task; gives its state as it is at the start, or None if it is unknown."""
+    def watching(self, task_id: TaskId, observer: Observer) -> Generator[tuple[Task | None, bool]]:
+        """Follow one task; gives its state as it is at the start, None if it is unknown, and True if it runs here."""
         live = self._running.get(task_id)
         with subscribed([] if live is None else [live.record.observers], (observer,)):
             found = self._store.get(task_id)
-            yield found.ok_value if isinstance(found, Ok) else None
+            yield found.ok_value if isinstance(found, Ok) else None, live is not None
+
+    def watching_all(self, observer: Observer) -> AbstractContextManager[None]:
+        """Follow every task, also those that start meanwhile."""
+        return self._running.watched(observer)
 
     def close(self, reason: str) -> None:
         """Cancel everything that still runs; the owner's task group then waits for it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -22,7 +22,7 @@ from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import apply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from contextlib import AbstractContextManager
 
     from anyio.abc import TaskGroup
@@ -76,6 +76,7 @@ class RunningTasks:
         self._driver = Driver(pool, timers=self._timers, throttle=throttle)
         self._queue = RunQueue(group, self._driver.drive)
         self._live: dict[TaskId, LiveTask] = {}
+        self._watching: list[Observer] = []
 
     def limit(self, max_running: int | None) -> None:
         """Limit the tasks that run at once, over all calls; those that run already go on."""
@@ -84,6 +85,19 @@ class RunningTasks:
     def get(self, task_id: TaskId) -> LiveTask | None:
         """Return the task while it waits or runs."""
         return self._live.get(task_id)
+
+    @contextmanager
+    def watched(self, observer: Observer) -> Generator[None]:
+        """Notify an observer of every event of all tasks while the context is open."""
+        self._watching.append(observer)
+        for live in self._live.values():
+            live.record.observers.add(observer)
+        try:
+            yield
+        finally:
+            self._watching.remove(observer)
+            for live in self._live.values():
+                live.record.observers.remove(observer)
 
     def is_busy(self, session_id: SessionId) -> bool:
         """Return True if a task of the session waits or runs."""
@@ -148,7 +162,7 @@ class RunningTasks:
         task_id = given.ok_value
         if task_id in self._live:
             return Err(refusals.duplicate(task_id))
-        task = new_task(task_id, admitted, self._clock(), parent=caller.task_id)
+        task = new_task(task_id, admitted, self._clock(), caller)
         former = self._newest(admitted.item) if former is None else former
         if former is not None:
             task = continuing(task, former)
@@ -174,7 +188,7 @@ class RunningTasks:
             is_kept = not item.is_one_shot or item.session is not None or plan.profile.finalize is not None
             redactor = EventRedactor(item.redaction, keeps_state=is_kept)
             task = redacted_task(task, item.redaction)
-        notified = Observers(observers, self._logger, self._faults)
+        notified = Observers((*observers, *self._watching), self._logger, self._faults)
         return TaskRecord(task, clock=self._clock, store=self._store, observers=notified, redactor=redactor)
 
     def _is_cancelled(self, task_id: TaskId) -> bool:

@@ -133,10 +133,11 @@ def unknown_tool(name: str, tools: Mapping[str, Tool], wrong: Iterable[Diagnosti
         message=f"No tool is called '{encodable(name)}'.",
         advice=" ".join((mounted, *(one.message for one in wrong if one.severity == "error"))),
     )
-    return _failed(error)
+    return refused(error)
 
 
-def _failed(error: OhmError) -> ToolResult:
+def refused(error: OhmError) -> ToolResult:
+    """Return the result of a call that no tool has answered."""
     envelope = project(lines_of(CommandRejected(error=error, backend="task")), output_max_chars=1)
     return ToolResult(text=str(error), details=envelope.payload(), is_error=True)
 
@@ -169,4 +170,4 @@ async def guarded(tool: Tool, call: ToolCall) -> ToolResult:
 
 def failed(tool: Tool, error: OhmError) -> ToolResult:
     """The result of a call that came to nothing, as the tool tells of one."""
-    return _failed(error) if tool.failure is None else tool.failure(error)
+    return refused(error) if tool.failure is None else tool.failure(error)

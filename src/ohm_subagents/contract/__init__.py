@@ -54,6 +54,7 @@ from ohm_subagents.contract.events import (
     RunEvent,
     RunStarted,
     Succeeded,
+    TaskEvent,
     TaskQueued,
     TaskSettled,
     TextDelta,
@@ -64,7 +65,7 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
-from ohm_subagents.contract.ids import Clock, SessionId, TaskId
+from ohm_subagents.contract.ids import CallId, Clock, SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Ceiling, ClockName, Clocks, Extension, Limits, LoopPolicy, LoopStep
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS, ModelPattern, Thinking, parse_model_pattern
 from ohm_subagents.contract.place import Nesting, Place
@@ -113,6 +114,7 @@ __all__ = [
     "BatchStatus",
     "Bounds",
     "Budget",
+    "CallId",
     "Cancel",
     "CancelEnvelope",
     "CancelReply",
@@ -190,6 +192,7 @@ __all__ = [
     "StatusEnvelope",
     "Succeeded",
     "Task",
+    "TaskEvent",
     "TaskId",
     "TaskQueued",
     "TaskSettled",

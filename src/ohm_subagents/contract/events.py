@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
+from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import ClockName, LoopStep
 from ohm_subagents.contract.usage import Usage
 
@@ -285,3 +286,15 @@ class Recorded:
     at_ms: int
     """The time at which it was recorded, in epoch milliseconds."""
     event: Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskEvent:
+    """An event of one of several tasks."""
+
+    task_id: TaskId
+    """The task that it happened to."""
+    at_ms: int
+    """The time at which it was recorded, in epoch milliseconds."""
+    event: Event
+    """What happened."""

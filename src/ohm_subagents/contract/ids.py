@@ -7,6 +7,7 @@ from typing import NewType
 
 TaskId = NewType("TaskId", str)
 SessionId = NewType("SessionId", str)
+CallId = NewType("CallId", str)
 
 Clock = Callable[[], int]
 """Epoch milliseconds, for stamps and retention. Deadlines follow the event loop instead."""

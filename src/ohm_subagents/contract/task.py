@@ -36,7 +36,7 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
-from ohm_subagents.contract.ids import SessionId, TaskId
+from ohm_subagents.contract.ids import CallId, SessionId, TaskId
 from ohm_subagents.contract.run import Run
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -84,6 +84,8 @@ class Assignment:
     """The tool suite that the profile is from; empty for one of the catalogue."""
     cwd: str | None = None
     """The working directory that the call named."""
+    call: CallId | None = None
+    """The call of a program that started the task (`Ohm.begin`)."""
     resumed_from: TaskId | None = None
     """The settled task of the same session that this one continues."""
     inherited: tuple[Run, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.profile_source import ProfileSource
     from ohm_subagents._profiles.catalog import Catalog
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.ids import CallId
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
 
@@ -145,16 +146,16 @@ class AdmissionContext:
             return resolved.limits
         return run_limits(resolved.profile, resolved.own, self.config, limits=asked.limits, loop=asked.loop)
 
-    def caller(self, max_depth: int | None = None) -> CallContext:
+    def caller(self, max_depth: int | None = None, call: CallId | None = None) -> CallContext:
         """Return the context of the code that calls: its task's, else that of a program, under the configured budget.
 
-        `max_depth` replaces the configured number of levels for a program.
+        `max_depth` replaces the configured number of levels for a program. `call` is the id of the program's call.
         """
         current = current_context.get()
-        if current is not None:
-            return current
-        budget = self._root_budget if max_depth is None else self._rooted_budget(max_depth)
-        return root_context(budget, level=self.depth or 0)
+        if current is None:
+            budget = self._root_budget if max_depth is None else self._rooted_budget(max_depth)
+            current = root_context(budget, level=self.depth or 0)
+        return current if call is None else replace(current, call=call)
 
     @cached_property
     def _root_budget(self) -> Budget:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._config.subagents import SubagentEntry
     from ohm_subagents._orchestrator.admission.context import AdmissionContext
+    from ohm_subagents._orchestrator.call_context import CallContext
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import TaskId
@@ -218,7 +219,7 @@ def _session_of(item: StartItem, task_id: TaskId) -> SessionId:
     return SessionId(f"session_{task_id.removeprefix('task_')}") if item.session is None else item.session.id
 
 
-def new_task(task_id: TaskId, admitted: Plan, now_ms: int, *, parent: TaskId | None) -> Task:
+def new_task(task_id: TaskId, admitted: Plan, now_ms: int, caller: CallContext) -> Task:
     """Return the task of an admitted item; the texts that it stores are trimmed."""
     item = admitted.item
     return Task(
@@ -232,7 +233,8 @@ def new_task(task_id: TaskId, admitted: Plan, now_ms: int, *, parent: TaskId | N
             invocation=item.invocation,
             backend=admitted.label,
             created_ms=now_ms,
-            parent=parent,
+            parent=caller.task_id,
+            call=caller.call,
             suite=admitted.profile.suite,
             cwd=None if item.overrides.cwd is None else str(item.overrides.cwd),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ohm_subagents._concurrency.abort import wait_or_abort
@@ -14,17 +15,53 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.interface import Progress
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.ids import CallId
     from ohm_subagents.contract.replies import Reply
     from ohm_subagents.contract.task import Task
 
 
-class Call:
-    """The observer and the progress of one command, and the event with which its caller aborts it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramCall:
+    """A tool call that a program follows by its id.
 
-    def __init__(self, observer: Observer | None, progress: Progress | None, abort: anyio.Event | None) -> None:
+    Fields:
+        id: kept with each task that the call starts.
+        observer: notified of every event of these tasks, and of another task's while a command of the call is about it.
+    """
+
+    id: CallId
+    observer: Observer
+
+
+class Call:
+    """The observer and the progress of one command, the event with which its caller aborts it, and its program's call.
+
+    Fields:
+        lasting: the observers that keep following the tasks that the command starts when it is over.
+    """
+
+    def __init__(
+        self,
+        observer: Observer | None,
+        progress: Progress | None,
+        abort: anyio.Event | None,
+        program: ProgramCall | None = None,
+    ) -> None:
         self._observer = observer
         self._progress = progress
         self._abort = abort
+        self._program = program
+        self.lasting: tuple[Observer, ...] = () if program is None else (program.observer,)
+
+    @property
+    def id(self) -> CallId | None:
+        """The id of the program's call, if it has one."""
+        return None if self._program is None else self._program.id
+
+    def visitors(self, snapshot: Callable[[], Reply]) -> tuple[Observer, ...]:
+        """Return the followers as observers of tasks that the command does not start."""
+        followers = self.observers(snapshot)
+        return followers if self._program is None else (_Visitor(self._program), *followers)
 
     def observers(self, snapshot: Callable[[], Reply]) -> tuple[Observer, ...]:
         """Return the followers as observers of tasks; `snapshot` gives the reply as it would be now."""
@@ -44,6 +81,17 @@ class Call:
     async def wait(self, until: Callable[[], Awaitable[object]]) -> bool:
         """Wait until `until` returns or the caller aborts; return True in the second case."""
         return await wait_or_abort(until, self._abort)
+
+
+class _Visitor:
+    """Passes on the events of tasks that the call has not started: it follows its own as long as they last."""
+
+    def __init__(self, program: ProgramCall) -> None:
+        self._program = program
+
+    def notify(self, task: Task, event: Event) -> None:
+        if task.assignment.call != self._program.id:
+            self._program.observer.notify(task, event)
 
 
 class _ProgressObserver:

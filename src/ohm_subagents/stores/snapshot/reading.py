@@ -25,7 +25,7 @@ from ohm_subagents.contract.events import (
     ToolStarted,
     ToolUpdated,
 )
-from ohm_subagents.contract.ids import SessionId, TaskId
+from ohm_subagents.contract.ids import CallId, SessionId, TaskId
 from ohm_subagents.contract.run import Run
 from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Task, apply
 from ohm_subagents.store import Hidden
@@ -130,6 +130,7 @@ def _task(entry: Entry, *, name_of: Callable[[str], str], max_events: int) -> Ta
             description=record.description,
             prompt=record.prompt,
             invocation=entry.invocation,
+            call=None if entry.call_id is None else CallId(entry.call_id),
             backend=entry.backend,
             created_ms=record.started_at_epoch_ms,
         ),

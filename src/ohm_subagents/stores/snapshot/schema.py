@@ -116,6 +116,7 @@ class Entry(_Part):
     runtime: Optional = None
     route: Optional = None
     invocation: Invocation
+    call_id: Optional = None
     follow_up_prompts: Annotated[tuple[str, ...], BeforeValidator(_prompts)] = ()
     error_code: Optional = None
     error_message: Optional = None

@@ -1,0 +1,126 @@
+"""How an engine is opened: what a program may say, and its defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import EllipsisType
+from typing import TYPE_CHECKING, TypedDict
+from uuid import UUID
+
+from ohm_subagents._app.assembly import ConfigSource, Sources, assemble, env_of, source_of, system_clock
+from ohm_subagents._app.embedder import SteadyHost, steady_clock
+from ohm_subagents._app.lifetime import working_engine
+from ohm_subagents._orchestrator.observe.host_faults import HostFaults
+from ohm_subagents._orchestrator.observe.logger import HostLogger, Logger, SteadyLogger
+from ohm_subagents._plugins.stores import Store
+from ohm_subagents._plugins.suites.embedding import Host
+from ohm_subagents._tools.live_ui import LiveUi
+from ohm_subagents.contract.ids import Clock
+from ohm_subagents.contract.profile import Profile
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from ohm_subagents._app.engine import Engine
+
+
+class OpenOptions(TypedDict, total=False):
+    """The keyword arguments of `Ohm.open`; all may be left out."""
+
+    cwd: Path | str | None
+    """The directory that subagents work in; that of the process by default."""
+    config: ConfigSource
+    """A mapping or the path of a file, in place of the user's and the project's ohm.json."""
+    env: Mapping[str, str] | None
+    """The environment, keys included; that of the process by default."""
+    plugins: Iterable[object]
+    """Objects or modules with hooks, besides the plugins that are installed."""
+    suites: Iterable[str] | None
+    """The tool suites for the parent agent, in place of those configured."""
+    profiles: Iterable[Profile] | None
+    """The whole catalogue of profiles, in place of the files'."""
+    clock: Clock | None
+    """Gives epoch milliseconds, for stamps; deadlines follow the event loop."""
+    new_task_id: Callable[[], str] | None
+    """Makes the id of a task."""
+    new_uuid: Callable[[], UUID] | None
+    """Makes the ids of sessions."""
+    store: Store | None
+    """The store of tasks, in place of the configured one; you close it."""
+    host: Host | None
+    """Shows who works, if `uiMode` says so, and is there for suites; see `Ohm.emit`."""
+    logger: Logger | None
+    """A structlog logger, in place of the program's default one."""
+    trust: bool
+    """Trust the project, as `ohm trust` does."""
+
+
+def changed(
+    former: Sources,
+    *,
+    config: ConfigSource | EllipsisType,
+    env: Mapping[str, str] | EllipsisType | None,
+    profiles: Iterable[Profile] | EllipsisType | None,
+) -> Sources:
+    """Return the sources with what is given in place of theirs; what is `...` stays."""
+    return replace(
+        former,
+        config=former.config if isinstance(config, EllipsisType) else source_of(config),
+        env=former.env if isinstance(env, EllipsisType) else env_of(env),
+        profiles=former.profiles if isinstance(profiles, EllipsisType) else _catalogue(profiles),
+    )
+
+
+def _catalogue(profiles: Iterable[Profile] | None) -> tuple[Profile, ...] | None:
+    return None if profiles is None else tuple(profiles)
+
+
+@asynccontextmanager
+async def opened_engine(options: OpenOptions) -> AsyncGenerator[Engine]:
+    """Open an engine. Raises TypeError for an unknown option, bad plugins, and a `config` that is neither."""
+    for name in options.keys() - OpenOptions.__annotations__.keys():
+        unknown = f"Ohm.open() got an unexpected keyword argument '{name}'"
+        raise TypeError(unknown)
+    suites = options.get("suites")
+    async with working_engine(
+        assemble(_sources(options, lambda: engine)),
+        store=options.get("store"),
+        new_task_id=options.get("new_task_id"),
+        new_uuid=options.get("new_uuid"),
+        suites=None if suites is None else (suites,) if isinstance(suites, str) else tuple(suites),
+    ) as engine:
+        yield engine
+
+
+def _sources(options: OpenOptions, engine: Callable[[], Engine]) -> Sources:
+    faults = HostFaults()
+    cwd, clock = options.get("cwd"), options.get("clock")
+    log = SteadyLogger(options.get("logger") or HostLogger(), faults)
+    now = system_clock if clock is None else steady_clock(clock, faults)
+    host, live_ui = options.get("host"), None
+    steady_host = None if host is None else SteadyHost(host, faults)
+    if steady_host is not None:
+        live_ui = LiveUi(
+            steady_host,
+            tasks=lambda: tuple(engine().store.recent()),
+            settings=lambda: engine().assembly.config,
+            clock=now,
+            logger=log,
+        )
+    return Sources(
+        cwd=Path.cwd() if cwd is None else Path(cwd),
+        config=source_of(options.get("config")),
+        env=env_of(options.get("env")),
+        plugins=tuple(options.get("plugins", ())),
+        profiles=_catalogue(options.get("profiles")),
+        logger=log,
+        clock=now,
+        faults=faults,
+        host=steady_host,
+        given_host=host,
+        live_ui=live_ui,
+        trusts=options.get("trust", False),
+    )
