@@ -7,6 +7,8 @@ authors in `ohm_subagents.plugin`, test doubles and conformance kits in `ohm_sub
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ohm_subagents._lazy import lazy_names
+
 if TYPE_CHECKING:
     from ohm_subagents._app.calls import Call
     from ohm_subagents._app.handle import Handle
@@ -50,32 +52,23 @@ __all__ = [
     "run_sync",
 ]
 
-_HOMES = {
-    "Call": "_app.calls",
-    "ClosedError": "_concurrency.home",
-    "Handle": "_app.handle",
-    "Inspection": "_app.inspection",
-    "Logger": "_orchestrator.observe.logger",
-    "MountedTool": "_app.inspection",
-    "Ohm": "_app.ohm",
-    "OpenOptions": "_app.opening",
-    "WrongEventLoopError": "_concurrency.home",
-    "run_sync": "_app.script",
-}
+_load, __dir__ = lazy_names(
+    __name__,
+    {
+        "_app.calls": "Call",
+        "_app.handle": "Handle",
+        "_app.inspection": "Inspection MountedTool",
+        "_app.ohm": "Ohm",
+        "_app.opening": "OpenOptions",
+        "_app.script": "run_sync",
+        "_concurrency.home": "ClosedError WrongEventLoopError",
+        "_orchestrator.observe.logger": "Logger",
+        "contract": "Budget Category Envelope Err ErrorCode Limits LoopPolicy "
+        "OhmError Ok Result TaskEvent event_to_json",
+    },
+)
 
 
 def __getattr__(name: str) -> object:
-    """Load a name on first use (PEP 562): a host pays for what it takes, when it takes it."""
-    if name not in {*__all__, "__version__"}:
-        unknown = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(unknown)
-    if name == "__version__":
-        found: object = import_module("importlib.metadata").version("ohm-subagents")
-    else:
-        found = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'contract')}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return __all__
+    """Load a name on first use; the version is looked up in the metadata of what is installed."""
+    return import_module("importlib.metadata").version("ohm-subagents") if name == "__version__" else _load(name)

@@ -37,6 +37,7 @@ from ohm_subagents._config.trust import (
     write_trust,
 )
 from ohm_subagents._config.values import UnclearModel
+from ohm_subagents._orchestrator.admission.model_order import NamedModel, configured_model
 from ohm_subagents._policy.allowance import loop_policy
 from ohm_subagents._policy.permissions import is_hidden, standing
 from ohm_subagents._policy.sources import ExplainedLimit, explain_limits
@@ -56,6 +57,7 @@ __all__ = [
     "GooglePainter",
     "LimitSource",
     "LoadedConfig",
+    "NamedModel",
     "OhmConfig",
     "OpenAIPainter",
     "OwnBudget",
@@ -77,6 +79,7 @@ __all__ = [
     "config_dir",
     "config_schema",
     "config_table",
+    "configured_model",
     "env_table",
     "explain_limits",
     "forget_trust",

@@ -4,8 +4,9 @@ Describe an agent as a `Dialect`; `shell_backend` makes a supervised backend of 
 starts processes by a `Supervisor` itself.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ohm_subagents._lazy import lazy_names
 
 if TYPE_CHECKING:
     from ohm_subagents._isolation.interpreter import (
@@ -65,28 +66,16 @@ __all__ = [
     "with_default_signals",
 ]
 
-_HOMES = {
-    "_isolation.interpreter": "ProcessLimits has_interpreter limit_process loader_environment run_apart",
-    "_shell.backend": "ShellBackend command_environment converse finish_run new_invocation shell_backend start_run",
-    "_shell.command": "command_setting locate_command",
-    "_shell.dialect": "Dialect Ended Invocation Reader full_prompt records",
-    "_shell.environment": "CONFIG_DIRECTORIES child_environment trace_environment",
-    "_shell.inheritance": "start_failure with_default_signals",
-    "_shell.options": "ShellOptions",
-    "_shell.process": "MARKER Child Launch Supervisor output_of",
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> object:
-    """Load a name on first use (PEP 562): a program that starts no process does not pay for it."""
-    if name not in _HOME_OF:
-        unknown = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(unknown)
-    found = getattr(import_module(f"ohm_subagents.{_HOME_OF[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "_isolation.interpreter": "ProcessLimits has_interpreter limit_process loader_environment run_apart",
+        "_shell.backend": "ShellBackend command_environment converse finish_run new_invocation shell_backend start_run",
+        "_shell.command": "command_setting locate_command",
+        "_shell.dialect": "Dialect Ended Invocation Reader full_prompt records",
+        "_shell.environment": "CONFIG_DIRECTORIES child_environment trace_environment",
+        "_shell.inheritance": "start_failure with_default_signals",
+        "_shell.options": "ShellOptions",
+        "_shell.process": "MARKER Child Launch Supervisor output_of",
+    },
+)

@@ -8,7 +8,7 @@ import pytest
 
 from ohm_subagents._config.load import LoadedConfig, load_config
 from ohm_subagents.backends.in_process.models import ModelBook
-from ohm_subagents.cli.model_choice import chosen_model
+from ohm_subagents.cli.readiness import chosen_model
 from ohm_subagents.cli.roster import profile_text, roster_text, usage_text
 from ohm_subagents.contract import ModelPattern, Profile
 from ohm_subagents.contract.result import Ok

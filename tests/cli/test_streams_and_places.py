@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from ohm_subagents._terminal.exits import report
+from ohm_subagents.commands import report
 from ohm_subagents.contract import Diagnostic
 
 COMMANDS = [

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ohm_subagents import Ohm
-from ohm_subagents.cli.tools import print_tools
+from ohm_subagents.cli.plugins import print_tools
 from ohm_subagents.plugin import Tool, ToolResult, ToolSuiteSpec, hookimpl
 from ohm_subagents.testing import HERMETIC
 

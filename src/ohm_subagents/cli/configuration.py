@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from ohm_subagents._terminal.exits import SUCCESS
-from ohm_subagents._terminal.terminal import print_json, print_text
+from ohm_subagents.commands import SUCCESS, print_json, print_text
 from ohm_subagents.config import OhmConfig, config_schema
 
 if TYPE_CHECKING:

@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
-from ohm_subagents._terminal.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
-from ohm_subagents._terminal.terminal import json_line, print_json_lines, print_text
-from ohm_subagents._views.projection import project_task
 from ohm_subagents.cli.reading import NOTHING_KEPT, event_fields
+from ohm_subagents.commands import (
+    BAD_USAGE,
+    SUCCESS,
+    TASK_FAILED,
+    complain,
+    json_line,
+    print_json_lines,
+    print_text,
+)
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.run import Run
 from ohm_subagents.contract.truncation import WHOLE
+from ohm_subagents.views import task_envelope
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -96,7 +103,7 @@ def task_fields(task: Task, events: list[dict[str, JsonValue]]) -> dict[str, Jso
     """Return the envelope of a task, uncut, then what it leaves out."""
     return {
         "export_version": VERSION,
-        **project_task(task, output_max_chars=WHOLE).payload(),
+        **task_envelope(task, output_max_chars=WHOLE).payload(),
         "parent": task.assignment.parent,
         "created_at_epoch_ms": task.assignment.created_ms,
         "started_at_epoch_ms": task.started_ms,

@@ -14,11 +14,23 @@ from typing import Annotated, Final
 
 import typer
 
-from ohm_subagents._terminal.exits import BAD_USAGE, TASK_FAILED, complain, finish
-from ohm_subagents._terminal.parameters import HERE, AsJson, Config, Cwd
-from ohm_subagents._terminal.terminal import OutputLost, harmless, print_text
 from ohm_subagents.cli.plugin_commands import PluginCommands
 from ohm_subagents.cli.task_commands import task, tasks_app
+from ohm_subagents.commands import (
+    BAD_USAGE,
+    HERE,
+    TASK_FAILED,
+    AsJson,
+    Config,
+    Cwd,
+    OutputLost,
+    complain,
+    directory,
+    finish,
+    harmless,
+    inspect,
+    print_text,
+)
 
 _EXAMPLES: Final = """Examples:
 
@@ -65,19 +77,10 @@ def run(
         whole = " ".join((prompt, *context.args))
         complain(f'The prompt has to be one argument: put it in quotes, as in ohm run {profile} "{whole}".')
         raise typer.Exit(BAD_USAGE)
-    from ohm_subagents._terminal.place import directory
-    from ohm_subagents.cli.run import RunOptions, run
+    from ohm_subagents.cli.run import Typed, run
 
-    options = RunOptions(
-        profile=profile,
-        prompt=prompt,
-        model=model,
-        backend=backend,
-        cwd=directory(cwd, as_json=as_json),
-        config=config,
-        as_json=as_json,
-    )
-    finish(lambda: run(options))
+    typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)
+    finish(partial(run, profile, prompt, model=model, backend=backend, typed=typed))
 
 
 @app.command()
@@ -90,22 +93,18 @@ def call(
     as_json: AsJson = False,
 ) -> None:
     """Call a tool as a parent agent would."""
-    from ohm_subagents._terminal.place import directory
-    from ohm_subagents.cli.call import call
+    from ohm_subagents.cli.run import Typed, call
 
-    place = directory(cwd, as_json=as_json)
-    finish(lambda: call(tool, arguments, cwd=place, config=config, as_json=as_json))
+    typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)
+    finish(partial(call, tool, arguments, typed))
 
 
 @app.command()
 def subagents(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the subagents."""
-    from ohm_subagents._terminal.inspection import inspect
-    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.roster import print_roster
 
-    place = directory(cwd)
-    finish(lambda: inspect(print_roster, cwd=place, config=config))
+    inspect(print_roster, cwd=cwd, config=config)
 
 
 @app.command()
@@ -116,44 +115,33 @@ def subagent(
     config: Config = None,
 ) -> None:
     """Show one subagent."""
-    from ohm_subagents._terminal.inspection import inspect
-    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.roster import print_profile
 
-    place = directory(cwd)
-    finish(lambda: inspect(partial(print_profile, profile), cwd=place, config=config))
+    inspect(partial(print_profile, profile), cwd=cwd, config=config)
 
 
 @app.command(short_help="List the plugins and their faults.")
 def plugins(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the plugins, and what is wrong with any of them."""
-    from ohm_subagents._terminal.inspection import inspect
-    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.plugins import print_plugins
 
-    place = directory(cwd)
-    finish(lambda: inspect(print_plugins, cwd=place, config=config))
+    inspect(print_plugins, cwd=cwd, config=config)
 
 
 @app.command(short_help="List the mounted tools and their origin.")
 def tools(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the tools that are mounted, with the suite and the plugin of each."""
-    from ohm_subagents._terminal.inspection import inspect
-    from ohm_subagents._terminal.place import directory
-    from ohm_subagents.cli.tools import print_tools
+    from ohm_subagents.cli.plugins import print_tools
 
-    place = directory(cwd)
-    finish(lambda: inspect(print_tools, cwd=place, config=config))
+    inspect(print_tools, cwd=cwd, config=config)
 
 
 @app.command(short_help="Check configuration, keys, models, backends.")
 def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
     """Check the installation: configuration, keys, models, backends, plugins."""
-    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.doctor import doctor
 
-    place = directory(cwd)
-    finish(lambda: doctor(cwd=place, config=config))
+    finish(partial(doctor, cwd=directory(cwd), config=config))
 
 
 @app.command(short_help="Trust a project's files for subagents.")
@@ -164,14 +152,12 @@ def trust(
     listed: Annotated[bool, typer.Option("--list", help="List the projects that are trusted.")] = False,
 ) -> None:
     """Trust the files that a project has for subagents as they are now, and say what it gets by that."""
-    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli import trust as command
 
     if listed:
         finish(command.print_trusted)
     else:
-        place = directory(project)
-        finish(lambda: (command.forget if forget else command.trust)(place))
+        finish(partial(command.forget if forget else command.trust, directory(project)))
 
 
 @config_app.command("show")
@@ -182,12 +168,9 @@ def config_show(
     config: Config = None,
 ) -> None:
     """Print the configuration that holds here, as JSON."""
-    from ohm_subagents._terminal.inspection import inspect
-    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.configuration import print_config, print_origins
 
-    place = directory(cwd)
-    finish(lambda: inspect(print_origins if origin else print_config, cwd=place, config=config))
+    inspect(print_origins if origin else print_config, cwd=cwd, config=config)
 
 
 @config_app.command("schema")
@@ -206,12 +189,9 @@ def policy_explain(
     config: Config = None,
 ) -> None:
     """Say whether a subagent may run, and which file and line, or plugin, decided; 0 allowed, 1 denied, 2 unknown."""
-    from ohm_subagents._terminal.inspection import inspect
-    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.policy import print_verdict
 
-    place = directory(cwd)
-    finish(lambda: inspect(partial(print_verdict, profile), cwd=place, config=config))
+    inspect(partial(print_verdict, profile), cwd=cwd, config=config)
 
 
 app.command(short_help="Show one kept task: its tree and its answer.")(task)

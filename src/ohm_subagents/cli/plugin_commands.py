@@ -9,8 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from ohm_subagents._terminal.exits import BAD_USAGE, TASK_FAILED, complain
-from ohm_subagents.commands import InstalledCommand, installed_commands
+from ohm_subagents.commands import BAD_USAGE, TASK_FAILED, InstalledCommand, complain, installed_commands
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

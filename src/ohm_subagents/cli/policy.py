@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents._terminal.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
-from ohm_subagents._terminal.terminal import print_text
-from ohm_subagents.config import is_hidden, resolve_tools, standing
+from ohm_subagents.cli.readiness import Readiness
+from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, print_text
+from ohm_subagents.config import is_hidden, standing
 from ohm_subagents.contract.policy import PermissionRequest
 from ohm_subagents.contract.profile import fold_id
-from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,23 +29,18 @@ def print_verdict(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
         available = ", ".join(sorted(one.id for one in parts.profiles))
         complain(f"No subagent is called '{profile_id}'. Available: {available}.")
         return BAD_USAGE
-    opinions = parts.opinions(_request(profile, ohm))
+    opinions = parts.opinions(_request(profile, Readiness(ohm, loaded)))
     decision = standing(profile=profile, permissions=ohm.config.subagents.permissions, opinions=opinions)
     print_text("\n".join(_explained(profile, decision, opinions, loaded)))
     return SUCCESS if decision.verdict == "allow" else DENIED
 
 
-def _request(profile: Profile, ohm: Ohm) -> PermissionRequest:
+def _request(profile: Profile, ready: Readiness) -> PermissionRequest:
     """Return the request that plugins get before a start; its prompt is not known yet."""
-    resolved = resolve_tools(
-        profile.tools,
-        ohm.config.subagents.entry(profile.id).tools,
-        offered=tuple(ohm.child_tools),
-        only_if_named=tuple(name for name, tool in ohm.child_tools.items() if tool.only_if_named),
-        is_agent=profile.agent is not None,
+    tools, cwd = ready.tools_of(profile).ok(), ready.parts.place.cwd
+    return PermissionRequest(
+        profile=profile, description="", prompt="", cwd=cwd, tools=() if tools is None else tools.names
     )
-    tools = resolved.ok_value.names if isinstance(resolved, Ok) else ()
-    return PermissionRequest(profile=profile, description="", prompt="", cwd=ohm.inspect().place.cwd, tools=tools)
 
 
 def _explained(

@@ -1,105 +1,189 @@
-"""The obstacles to a subagent here, as far as they show without running it."""
+"""Tell what a start of a subagent would meet here: its model, its tools, and the obstacles, without running it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ohm_subagents.cli.model_choice import backend_of, chosen_model, unclear_model
-from ohm_subagents.config import resolve_tools, standing
-from ohm_subagents.contract.result import Err
+from ohm_subagents.config import configured_model, resolve_tools, standing
+from ohm_subagents.contract import Err, Ok
 from ohm_subagents.plugin import INTERACTIVE_SDK as IN_PROCESS
 from ohm_subagents.plugin import INTERACTIVE_SHELL as SHELL
 from ohm_subagents.plugin import validated_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from ohm_subagents import Ohm
-    from ohm_subagents.config import LoadedConfig
-    from ohm_subagents.contract import Profile
-    from ohm_subagents.plugin import BackendSpec
+    from ohm_subagents import Inspection, Ohm
+    from ohm_subagents.config import LoadedConfig, NamedModel, OhmConfig, ResolvedTools
+    from ohm_subagents.contract import ModelPattern, OhmError, Profile, Result
+    from ohm_subagents.plugin import BackendSpec, ModelChoice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Obstacle:
-    """The reason why a subagent would not run. A fault is a setting that cannot work; anything else is a choice.
-
-    `is_bootstrap`: `sdkFallbackToCli` would help.
-    """
+    """The reason why a subagent, or a backend, would not run."""
 
     why: str
     is_fault: bool = True
+    """True for a setting that cannot work, False for a choice."""
     is_bootstrap: bool = False
+    """True if `sdkFallbackToCli` would help."""
 
 
-def obstacle(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Obstacle | None:
-    """The first obstacle, in the order in which a start meets them."""
-    return next(_obstacles(profile, ohm, loaded), None)
+class Readiness:
+    """The state of the subagents and backends of an `Ohm` whose configuration could be read."""
+
+    def __init__(self, ohm: Ohm, loaded: LoadedConfig) -> None:
+        self._ohm = ohm
+        self._loaded = loaded
+
+    @cached_property
+    def parts(self) -> Inspection:
+        """Return the parts of the `Ohm`."""
+        return self._ohm.inspect()
+
+    def backend_of(self, profile: Profile) -> str:
+        """Return the backend of a call that names none."""
+        config = self._loaded.config
+        return config.subagents.entry(profile.id).backend or profile.backend or config.subagent_backend
+
+    def is_ours(self, profile: Profile) -> bool:
+        """Return True if the backend leaves the choice of a model to us."""
+        return self.backend_of(profile) == IN_PROCESS
+
+    def model_of(self, profile: Profile) -> str | None:
+        """Return the model that a run would get, and why; None if there is none, or it is not known beforehand."""
+        if self.is_ours(profile):
+            chosen = chosen_model(profile, self._loaded, self.parts.models)
+        else:
+            chosen = _named(profile, self._loaded)
+        return None if chosen is None else f"{chosen[0]}, {chosen[1]}"
+
+    def tools_of(self, profile: Profile) -> Result[ResolvedTools, OhmError]:
+        """Return the tools that a run would get, and those that are left out, or why there is no run."""
+        offered = self._ohm.child_tools
+        return resolve_tools(
+            profile.tools,
+            self._loaded.config.subagents.entry(profile.id).tools,
+            offered=tuple(offered),
+            only_if_named=tuple(name for name, tool in offered.items() if tool.only_if_named),
+            is_agent=profile.agent is not None,
+        )
+
+    def obstacle(self, profile: Profile) -> Obstacle | None:
+        """Return the first obstacle to a profile, in the order in which a start meets them."""
+        return next(self._obstacles(profile), None)
+
+    def _unusable(self, spec: BackendSpec) -> Obstacle | None:
+        return unusable(spec, self._loaded.config, self.parts.place.env)
+
+    def _obstacles(self, profile: Profile) -> Iterator[Obstacle]:
+        config = self._loaded.config
+        for feature in filter(None, ("subagents", profile.feature)):
+            if not config.features.is_on(feature):
+                origin = self._loaded.origin(f"features.{feature}")
+                yield Obstacle(why=f"off: features.{feature} is false ({origin})", is_fault=False)
+        own = config.subagents.entry(profile.id)
+        tools = self.tools_of(profile)
+        if isinstance(tools, Err):
+            yield Obstacle(why=str(tools.err_value))
+        if own.unclear:
+            yield Obstacle(why=own.unclear)
+        configured = _configured(profile, self._loaded)
+        if isinstance(configured, Err):
+            yield Obstacle(why=str(configured.err_value))
+        decision = standing(profile=profile, permissions=config.subagents.permissions, opinions=())
+        if decision.verdict == "deny":
+            yield Obstacle(why=f"denied by {decision.source}", is_fault=False)
+        yield from self._of_backend(self.backend_of(profile), profile)
+
+    def _of_backend(self, backend_id: str, profile: Profile) -> Iterator[Obstacle]:
+        backends = self.parts.backends
+        spec = backends.get(backend_id)
+        if spec is None:
+            yield Obstacle(why=f"no plugin offers the backend '{backend_id}'; available: {', '.join(sorted(backends))}")
+            return
+        if (obstacle := self._unusable(spec)) is not None:
+            yield Obstacle(why=obstacle.why)
+        for found in self._of_model(profile) if backend_id == IN_PROCESS else ():
+            if not (found.is_bootstrap and self._loaded.config.sdk_fallback_to_cli):
+                yield found
+            elif (obstacle := self._unusable(backends[SHELL])) is not None:
+                yield Obstacle(why=f"{SHELL}, which would run it: {obstacle.why}")
+
+    def _of_model(self, profile: Profile) -> Iterator[Obstacle]:
+        models = self.parts.models
+        chosen = chosen_model(profile, self._loaded, models)
+        if chosen is None:
+            missing = (
+                f"no model; set subagents.{profile.id}.model or subagents.model in ohm.json, or OHM_MODEL, "
+                "or a key that ohm doctor lists"
+            )
+            yield Obstacle(why=missing, is_fault=False, is_bootstrap=True)
+            return
+        pattern, decided = chosen
+        spec = models.spec_of(pattern)
+        if spec is None:
+            known = ", ".join(sorted(one.provider for one in models.specs))
+            yield Obstacle(why=f"no plugin offers the provider of {pattern}, {decided}; available: {known}")
+        elif not models.has_key(spec):
+            yield Obstacle(why=f"{pattern}, {decided}, needs {' or '.join(spec.key_names)}", is_bootstrap=True)
 
 
-def unusable(spec: BackendSpec, ohm: Ohm) -> Obstacle | None:
+def unusable(spec: BackendSpec, config: OhmConfig, env: Mapping[str, str]) -> Obstacle | None:
     """Return the obstacle to a backend: a fault of `subagents.backends.<id>`, or what the backend lacks.
 
     The obstacle leaves out the value, which may be a secret. A backend without settings is no fault.
     """
-    written = ohm.config.subagents.backends
+    written = config.subagents.backends
     options = validated_options(spec, written)
     if isinstance(options, Err):
         return Obstacle(why=str(options.err_value), is_fault=spec.id in written)
-    lacking = spec.lacks(options.ok_value, ohm.inspect().place.env)
+    lacking = spec.lacks(options.ok_value, env)
     return None if lacking is None else Obstacle(why=lacking, is_fault=False)
 
 
-def _obstacles(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obstacle]:
-    config = loaded.config
-    for feature in filter(None, ("subagents", profile.feature)):
-        if not config.features.is_on(feature):
-            origin = loaded.origin(f"features.{feature}")
-            yield Obstacle(why=f"off: features.{feature} is false ({origin})", is_fault=False)
-    own = config.subagents.entry(profile.id)
-    tools = resolve_tools(profile.tools, own.tools, offered=tuple(ohm.child_tools), is_agent=profile.agent is not None)
-    if isinstance(tools, Err):
-        yield Obstacle(why=str(tools.err_value))
-    if own.unclear:
-        yield Obstacle(why=own.unclear)
-    if unclear := unclear_model(profile, loaded):
-        yield Obstacle(why=unclear)
-    decision = standing(profile=profile, permissions=config.subagents.permissions, opinions=())
-    if decision.verdict == "deny":
-        yield Obstacle(why=f"denied by {decision.source}", is_fault=False)
-    yield from _of_backend(backend_of(profile, loaded), profile, ohm, loaded)
+def chosen_model(profile: Profile, loaded: LoadedConfig, models: ModelChoice) -> tuple[ModelPattern, str] | None:
+    """Return the model that `interactive-sdk` would run and why; None when there is none.
+
+    The switch to pi comes before the last resort.
+    """
+    named = _named(profile, loaded)
+    if named is not None:
+        return named
+    match models.choose(None, replace(profile, fallback_model=None) if loaded.config.sdk_fallback_to_cli else profile):
+        case Err():
+            return None
+        case Ok(pattern) if pattern == profile.fallback_model:
+            return pattern, "because nothing names a model and no key is set"
+        case Ok(pattern):
+            return pattern, f"because a key of {pattern.provider} is set"
 
 
-def _of_backend(backend_id: str, profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obstacle]:
-    config, backends = loaded.config, ohm.inspect().backends
-    spec = backends.get(backend_id)
-    if spec is None:
-        yield Obstacle(why=f"no plugin offers the backend '{backend_id}'; available: {', '.join(sorted(backends))}")
-        return
-    if (obstacle := unusable(spec, ohm)) is not None:
-        yield Obstacle(why=obstacle.why)
-    for found in _of_model(profile, ohm, loaded) if backend_id == IN_PROCESS else ():
-        if not (found.is_bootstrap and config.sdk_fallback_to_cli):
-            yield found
-        elif (obstacle := unusable(backends[SHELL], ohm)) is not None:
-            yield Obstacle(why=f"{SHELL}, which would run it: {obstacle.why}")
+def named_model(profile: Profile, loaded: LoadedConfig) -> NamedModel | None:
+    """Return the model that the configuration or the profile names; None if neither does, or it cannot be read."""
+    return _configured(profile, loaded).ok()
 
 
-def _of_model(profile: Profile, ohm: Ohm, loaded: LoadedConfig) -> Iterator[Obstacle]:
-    book = ohm.inspect().models
-    chosen = chosen_model(profile, loaded, book)
-    if chosen is None:
-        missing = (
-            f"no model; set subagents.{profile.id}.model or subagents.model in ohm.json, or OHM_MODEL, "
-            "or a key that ohm doctor lists"
-        )
-        yield Obstacle(why=missing, is_fault=False, is_bootstrap=True)
-        return
-    pattern, decided = chosen
-    spec = next((one for one in book.specs if one.provider == pattern.provider), None)
-    if spec is None:
-        known = ", ".join(sorted(one.provider for one in book.specs))
-        yield Obstacle(why=f"no plugin offers the provider of {pattern}, {decided}; available: {known}")
-    elif not book.has_key(spec):
-        yield Obstacle(why=f"{pattern}, {decided}, needs {' or '.join(spec.key_names)}", is_bootstrap=True)
+def _configured(profile: Profile, loaded: LoadedConfig) -> Result[NamedModel | None, OhmError]:
+    subagents = loaded.config.subagents
+    return configured_model(profile, subagents.entry(profile.id), subagents.model)
+
+
+def _named(profile: Profile, loaded: LoadedConfig) -> tuple[ModelPattern, str] | None:
+    named = named_model(profile, loaded)
+    return None if named is None else (named.pattern, f"set by {_origin(named, profile, loaded)}")
+
+
+def _origin(named: NamedModel, profile: Profile, loaded: LoadedConfig) -> str:
+    match named.by:
+        case "call":
+            return "the call"
+        case "subagent":
+            return f"subagents.{profile.id}.model ({loaded.origin(f'subagents.profiles.{profile.id}.model')})"
+        case "profile":
+            return f"the profile {profile.source or profile.id}"
+        case "common":
+            return f"subagents.model ({loaded.origin('subagents.model')})"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
-from ohm_subagents._terminal.exits import BAD_USAGE, TASK_FAILED, complain, report
+from ohm_subagents.commands import BAD_USAGE, TASK_FAILED, complain, report
 from ohm_subagents.config import load_config, process_env
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.store import event_to_json, stored_tasks
@@ -56,11 +55,6 @@ async def _shown(show: Show, config: OhmConfig, cwd: Path) -> int:
 def owner_of(task: Task, store: Store) -> str:
     """Return who runs a task, for people; empty for a settled one."""
     return "" if task.is_terminal else store.owner(task.id)
-
-
-def now_ms() -> int:
-    """Return the time in epoch milliseconds."""
-    return time.time_ns() // 1_000_000
 
 
 def event_fields(recorded: Recorded) -> dict[str, JsonValue]:

@@ -5,14 +5,10 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._orchestrator.admission.model_order import configured_model
-from ohm_subagents._terminal.exits import BAD_USAGE, SUCCESS, complain
-from ohm_subagents._terminal.terminal import print_text
-from ohm_subagents.cli.model_choice import resolved_model
-from ohm_subagents.cli.readiness import obstacle
+from ohm_subagents.cli.readiness import Readiness, named_model
+from ohm_subagents.commands import BAD_USAGE, SUCCESS, complain, print_text
 from ohm_subagents.config import explain_limits, loop_policy
 from ohm_subagents.contract.profile import fold_id
-from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +24,8 @@ _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 def print_roster(ohm: Ohm, loaded: LoadedConfig) -> int:
     """Print every profile that may be shown; the exit code."""
-    found = {profile.id: obstacle(profile, ohm, loaded) for profile in ohm.profiles}
+    ready = Readiness(ohm, loaded)
+    found = {profile.id: ready.obstacle(profile) for profile in ohm.profiles}
     obstacles = {profile_id: one.why for profile_id, one in found.items() if one is not None}
     print_text(roster_text(ohm.profiles, loaded, command=COMMAND, obstacles=obstacles))
     return SUCCESS
@@ -42,21 +39,24 @@ def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
         complain(f"No subagent is called '{profile_id}'.\n")
         complain(usage_text(ohm.profiles, command=COMMAND))
         return BAD_USAGE
-    subagents = loaded.config.subagents
-    named = configured_model(profile, subagents.entry(profile.id), subagents.model)
-    model = named.ok_value.pattern if isinstance(named, Ok) and named.ok_value is not None else None
-    found = obstacle(profile, ohm, loaded)
-    why = None if found is None else found.why
-    limits = tuple(_limits(profile, loaded))
-    runs_on = resolved_model(profile, loaded, ohm.inspect().models)
-    print_text(profile_text(profile, loaded.config.features, model=model, why=why, limits=limits, runs_on=runs_on))
+    ready, named = Readiness(ohm, loaded), named_model(profile, loaded)
+    found = ready.obstacle(profile)
+    text = profile_text(
+        profile,
+        loaded.config.features,
+        model=None if named is None else named.pattern,
+        why=None if found is None else found.why,
+        facts=tuple(_facts(profile, ready)),
+        limits=tuple(_limits(profile, loaded)),
+    )
+    print_text(text)
     return SUCCESS
 
 
 def roster_text(
     profiles: Iterable[Profile], loaded: LoadedConfig, *, command: str, obstacles: Mapping[str, str] = _NONE
 ) -> str:
-    """The roster; `command` is how a person asks for one profile, `obstacles` why a profile would not run, by id."""
+    """Return the roster; `command` is how a person asks for one profile, `obstacles` why one would not run, by id."""
     config = loaded.config
     return "\n".join(
         [
@@ -80,12 +80,12 @@ def profile_text(
     *,
     model: ModelPattern | None,
     why: str | None = None,
+    facts: tuple[str, ...] = (),
     limits: tuple[str, ...] = (),
-    runs_on: str | None = None,
 ) -> str:
-    """One profile; `model` is what the configuration names for it, `why` the reason that it would not run.
+    """Return one profile; `model` is what the configuration names for it, `why` the reason that it would not run.
 
-    `limits` are lines about what it may take, `runs_on` the model that it would get, and why.
+    `facts` are lines about what a run comes to, `limits` about what it may take.
     """
     return "\n".join(
         [
@@ -97,7 +97,7 @@ def profile_text(
             f"thinking: {(model and model.thinking) or _NO_MODEL}",
             f"modelPattern: {model or _NO_MODEL}",
             "requiresPackage: none",
-            *((f"runs on: {runs_on}",) if runs_on else ()),
+            *facts,
             *(("", "Limits:", *limits) if limits else ()),
             "",
             "When to use:",
@@ -109,6 +109,20 @@ def profile_text(
     )
 
 
+def _facts(profile: Profile, ready: Readiness) -> Iterator[str]:
+    """Yield what a run comes to: model, backend, tools; and the file of the profile."""
+    model, tools = ready.model_of(profile), ready.tools_of(profile).ok()
+    if model:
+        yield f"runs on: {model}"
+    yield f"backend: {ready.backend_of(profile)}"
+    if tools is not None:
+        names = ", ".join(tools.names) or "none"
+        yield f"tools: {names if tools.are_bounded else f'all ({names})'}"
+        yield from (f"tools left out: {one}" for one in tools.diagnostics)
+    if profile.source:
+        yield f"file: {profile.source}"
+
+
 def _limits(profile: Profile, loaded: LoadedConfig) -> Iterator[str]:
     for one in explain_limits(profile, loaded):
         yield f"- {one.key.removeprefix('limits.')}: {one.value} ({one.source})"
@@ -118,8 +132,8 @@ def _limits(profile: Profile, loaded: LoadedConfig) -> Iterator[str]:
         "alternations": loop.alternations,
         "sameResults": loop.same_results,
     }
-    told = ", ".join(f"{name} {number or 'off'}" for name, number in rules.items())
-    yield f"- loop: {told}"
+    loops = (f"{name} {number or 'off'}" for name, number in rules.items())
+    yield f"- loop: {', '.join(loops)}"
     if loop.polling:
         yield f"- may repeat: {', '.join(loop.polling)}"
 

@@ -1,101 +1,165 @@
-"""`ohm run`: one task, watched live on a terminal, its answer alone in a pipe."""
+"""`ohm run` and `ohm call`: one task, or one call of a tool, live on a terminal, its answer alone in a pipe."""
 
 from __future__ import annotations
 
 import signal
-from contextlib import nullcontext
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._terminal.exits import SUCCESS, complain, report
-from ohm_subagents._terminal.live import TaskWatch, drawn, finished_lines
-from ohm_subagents._terminal.signals import until_signal
-from ohm_subagents._terminal.terminal import is_terminal, print_json, print_prose, print_text, width
-from ohm_subagents._views.projection import project, project_task
-from ohm_subagents._views.reply_lines import lines_of
-from ohm_subagents.cli.failure import exit_code
-from ohm_subagents.contract.replies import CommandRejected
-from ohm_subagents.contract.result import Err, Ok
+from pydantic_core import from_json
+
+from ohm_subagents.commands import (
+    BAD_USAGE,
+    SUCCESS,
+    TASK_FAILED,
+    TaskWatch,
+    aborted_by_signal,
+    complain,
+    drawn,
+    finished_lines,
+    is_terminal,
+    print_json,
+    print_prose,
+    print_refusal,
+    print_text,
+    report,
+    until_signal,
+    width,
+)
+from ohm_subagents.contract import Category, CommandRejected, Err, ErrorCode, Ok
+from ohm_subagents.contract.text import encodable
 from ohm_subagents.contract.truncation import WHOLE
+from ohm_subagents.views import task_envelope
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from ohm_subagents.config import OhmConfig
-    from ohm_subagents.contract import Envelope, OhmError, Task
-    from ohm_subagents.contract.result import Result
+    from pydantic import JsonValue
+
+    from ohm_subagents import Ohm
+    from ohm_subagents.contract import Envelope, OhmError, Result, Task
+    from ohm_subagents.suite import ToolResult
 
     _Ended = Result[Envelope, OhmError] | signal.Signals
 
+_MISCONFIGURED: Final = frozenset(
+    {
+        ErrorCode.CONFIG_INVALID,
+        ErrorCode.UNSUPPORTED_BACKEND,
+        ErrorCode.BACKEND_OPTIONS_INVALID,
+        ErrorCode.MODEL_UNKNOWN,
+    }
+)
+_MISUSED: Final = frozenset({Category.VALIDATION, Category.NOT_FOUND})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """The options of `ohm run`, as typed."""
+class Typed:
+    """The options that `ohm run` and `ohm call` share."""
 
-    profile: str
-    prompt: str
-    model: str | None
-    backend: str | None
     cwd: Path
     config: Path | None
     as_json: bool
 
 
-async def run(options: RunOptions) -> int:
+async def run(profile: str, prompt: str, *, model: str | None, backend: str | None, typed: Typed) -> int:
     """Run one task to its end and print it; the exit code."""
-    from ohm_subagents import Ohm
-
-    async with Ohm.open(cwd=options.cwd, config=options.config) as ohm:
-        told = ohm.diagnostics
-        report(told)
+    async with _opened(typed) as ohm:
         watch = TaskWatch()
-        is_live = is_terminal() and not options.as_json
-        work = partial(
-            ohm.run,
-            options.profile,
-            options.prompt,
-            model=options.model,
-            backend=options.backend,
-            observer=watch,
-        )
+        is_live = is_terminal() and not typed.as_json
+        work = partial(ohm.run, profile, prompt, model=model, backend=backend, observer=watch)
         with drawn(watch.frame) if is_live else nullcontext():
             ended = await until_signal(work)
         if watch.task is not None:
             report(watch.task.diagnostics)
-        if options.as_json:
-            _print_envelope(ended, watch.task, ohm.config)
+        if typed.as_json:
+            _print_envelope(ended, watch.task, ohm.config.subagent_backend)
         else:
             _print_answer(ended, watch.task, is_live=is_live)
-    report([each for each in ohm.diagnostics if each not in told])  # say that the task could not be kept
-    return _code(ended, watch.task)
-
-
-def _code(ended: _Ended, task: Task | None) -> int:
     match ended:
         case Ok():
             return SUCCESS
         case Err(error):
-            return exit_code(code=error.code, category=error.resolved_category, started=task is not None)
+            return _exit_code(code=error.code, category=error.resolved_category, started=watch.task is not None)
         case signal.Signals():
             return 128 + ended
 
 
-def _print_envelope(ended: _Ended, task: Task | None, config: OhmConfig) -> None:
-    """Exactly one, however it ended."""
+async def call(tool: str, arguments: str, typed: Typed) -> int:
+    """Call a tool and print its result; the exit code."""
+    try:
+        payload: JsonValue = from_json(encodable(arguments))
+    except ValueError as error:
+        complain(f"The arguments are not JSON: {error}.")
+        return BAD_USAGE
+    async with _opened(typed) as ohm:
+        frames = _Frames()
+        is_live = is_terminal() and not typed.as_json
+        with drawn(frames.frame) if is_live else nullcontext():
+            result, number = await aborted_by_signal(
+                lambda abort: ohm.call(tool, payload, on_update=frames.update, abort=abort)
+            )
+        ended = result or frames.last
+        if typed.as_json:
+            print_json({} if ended is None else ended.details)
+        elif number is not None:
+            complain("" if ended is None else ended.render(expanded=True, width=width()))
+        elif ended is not None:
+            print_text(ended.render(expanded=True, width=width()) if is_live and not ended.is_error else ended.text)
+    if number is not None:
+        complain("Interrupted.")
+        return 128 + number
+    return TASK_FAILED if ended is None else _code_of(ended)
+
+
+@asynccontextmanager
+async def _opened(typed: Typed) -> AsyncGenerator[Ohm]:
+    """Open an `Ohm`; report what is wrong with it, and at the end what else came up, say a task that was not kept."""
+    from ohm_subagents import Ohm
+
+    async with Ohm.open(cwd=typed.cwd, config=typed.config) as ohm:
+        reported = ohm.diagnostics
+        report(reported)
+        yield ohm
+    report(each for each in ohm.diagnostics if each not in reported)
+
+
+def _exit_code(*, code: str, category: str, started: bool) -> int:
+    """Return 2 for a failure by what was typed or configured, else 1.
+
+    The category of a task that had started is about its work, no longer about what was typed.
+    """
+    return BAD_USAGE if code in _MISCONFIGURED or (category in _MISUSED and not started) else TASK_FAILED
+
+
+def _code_of(result: ToolResult) -> int:
+    if not result.is_error:
+        return TASK_FAILED if result.has_failed else SUCCESS
+    details = result.details
+    return _exit_code(
+        code=str(details.get("error_code")),
+        category=str(details.get("error_category")),
+        started=bool(details.get("task_id")),
+    )
+
+
+def _print_envelope(ended: _Ended, task: Task | None, backend: str) -> None:
+    """Print exactly one, however it ended."""
     match ended:
         case Ok(envelope):
             print_json(envelope.payload())
         case Err(error) if task is None:
-            refused = CommandRejected(error=error, backend=config.subagent_backend)
-            print_json(project(lines_of(refused), output_max_chars=config.output_max_chars).payload())
+            print_refusal(CommandRejected(error=error, backend=backend), as_json=True)
         case Err() | signal.Signals():
             if task is not None:
-                print_json(project_task(task, output_max_chars=WHOLE).payload())
+                print_json(task_envelope(task, output_max_chars=WHOLE).payload())
 
 
 def _print_answer(ended: _Ended, task: Task | None, *, is_live: bool) -> None:
-    """A success on standard output; a failure, and what was done until then, on standard error."""
+    """Print a success on standard output; a failure, and what was done until then, on standard error."""
     match ended:
         case Ok():
             if is_live:
@@ -111,3 +175,16 @@ def _print_answer(ended: _Ended, task: Task | None, *, is_live: bool) -> None:
 
 def _tree(task: Task | None) -> str:
     return "" if task is None else "\n".join(finished_lines(task, width=width())) + "\n"
+
+
+class _Frames:
+    """The newest progress frame."""
+
+    def __init__(self) -> None:
+        self.last: ToolResult | None = None
+
+    def update(self, frame: ToolResult) -> None:
+        self.last = frame
+
+    def frame(self, columns: int, _height: int) -> str:
+        return "" if self.last is None else self.last.render(expanded=True, width=columns)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ohm_subagents._terminal.exits import BAD_USAGE, SUCCESS, TASK_FAILED, complain
-from ohm_subagents._terminal.live import finished_lines, running_lines
-from ohm_subagents._terminal.terminal import (
+from ohm_subagents.cli.reading import NOTHING_KEPT, event_fields, owner_of
+from ohm_subagents.commands import (
+    BAD_USAGE,
+    SUCCESS,
+    TASK_FAILED,
+    complain,
+    finished_lines,
     is_terminal,
     print_json,
     print_json_lines,
     print_prose,
+    print_refusal,
     print_text,
+    running_lines,
+    system_clock,
     width,
 )
-from ohm_subagents._views.cells import printable, wrap
-from ohm_subagents._views.listing import fact_lines, listed
-from ohm_subagents._views.projection import project, project_task
-from ohm_subagents._views.reply_lines import lines_of
-from ohm_subagents._views.status import elapsed_ms
-from ohm_subagents._views.transcript import transcript_lines
-from ohm_subagents.cli.reading import NOTHING_KEPT, event_fields, now_ms, owner_of
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.replies import CommandRejected
@@ -29,6 +29,7 @@ from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import Task
 from ohm_subagents.contract.truncation import WHOLE
 from ohm_subagents.store import TaskQuery
+from ohm_subagents.views import elapsed_ms, fact_lines, listed, printable, task_envelope, transcript_lines, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -51,10 +52,12 @@ async def print_task(typed: str, view: View, store: Store, config: OhmConfig, *,
         case Ok(task):
             return await view(task, store, config)
         case Err(error):
-            _print_error(_named(error, store), typed, config, as_json=as_json)
+            backend, task_id = config.subagent_backend, TaskId(typed)
+            refused = CommandRejected(error=_named(error, store), backend=backend, op="status", task_id=task_id)
+            print_refusal(refused, as_json=as_json)
     if len(alike) > 1 and not as_json:
         for task in alike[:_CANDIDATES]:
-            complain(listed(task, now_ms=now_ms())[0])
+            complain(listed(task, now_ms=system_clock())[0])
     return BAD_USAGE if len(alike) > 1 else TASK_FAILED
 
 
@@ -77,22 +80,14 @@ def _named(error: OhmError, store: Store) -> OhmError:
     return error if store.place is not None else OhmError(code=error.code, message=NOTHING_KEPT)
 
 
-def _print_error(error: OhmError, typed: str, config: OhmConfig, *, as_json: bool) -> None:
-    if as_json:
-        refused = CommandRejected(error=error, backend=config.subagent_backend, op="status", task_id=TaskId(typed))
-        print_json(project(lines_of(refused), output_max_chars=config.output_max_chars).payload())
-    else:
-        complain(error)
-
-
 async def _tree(task: Task, store: Store, _config: OhmConfig) -> int:
     """As `ohm run` leaves it, or as it draws it while it works; then the facts."""
     if task.is_terminal:
         lines = finished_lines(task, width=width())
     else:
-        taken_ms = elapsed_ms(task, now_ms=now_ms())
+        taken_ms = elapsed_ms(task, now_ms=system_clock())
         lines = running_lines(task, elapsed_ms=taken_ms, width=width(), height=_ROWS)
-    facts = fact_lines(task, now_ms=now_ms(), where=owner_of(task, store))
+    facts = fact_lines(task, now_ms=system_clock(), where=owner_of(task, store))
     if is_terminal():
         facts = [line for fact in facts for line in wrap(printable(fact), width())]
     print_text("\n".join([*lines, "", *facts]))
@@ -119,7 +114,7 @@ async def _events(task: Task, store: Store, _config: OhmConfig) -> int:
 
 
 async def _envelope(task: Task, _: Store, _config: OhmConfig) -> int:
-    print_json(project_task(task, output_max_chars=WHOLE).payload())
+    print_json(task_envelope(task, output_max_chars=WHOLE).payload())
     return SUCCESS
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path  # noqa: TC003  typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from ohm_subagents._terminal.exits import BAD_USAGE, INTERRUPTED, complain
-from ohm_subagents._terminal.parameters import HERE, AsJson, Config, Cwd, NewFile
+from ohm_subagents.commands import BAD_USAGE, HERE, INTERRUPTED, AsJson, Config, Cwd, complain, directory
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ohm_subagents.cli.reading import Show
 
 _LIMIT: Final = 20
@@ -50,7 +48,9 @@ def tasks(
 def export(
     *,
     session: Annotated[str | None, typer.Option("--session", help="Only tasks of this session.")] = None,
-    output: NewFile = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", help="A new file for it, which only you may read.", readable=False)
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if there is one.")] = False,
     with_checkpoints: Annotated[
         bool, typer.Option("--with-checkpoints", help="With the conversation state that a session continues from.")
@@ -88,7 +88,6 @@ def task(
 
 
 def _finish(show: Show, cwd: Path, config: Path | None, *, as_json: bool = False) -> None:
-    from ohm_subagents._terminal.place import directory
     from ohm_subagents.cli.reading import read
 
     place = directory(cwd, as_json=as_json)

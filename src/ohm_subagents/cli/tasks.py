@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from ohm_subagents._terminal.exits import BAD_USAGE, SUCCESS, complain
-from ohm_subagents._terminal.terminal import is_terminal, print_json, print_text, width
-from ohm_subagents._views.cells import fit
-from ohm_subagents._views.listing import listed
-from ohm_subagents._views.projection import project_task
-from ohm_subagents.cli.reading import NOTHING_KEPT, now_ms, owner_of
+from ohm_subagents.cli.reading import NOTHING_KEPT, owner_of
+from ohm_subagents.commands import (
+    BAD_USAGE,
+    SUCCESS,
+    complain,
+    is_terminal,
+    print_json,
+    print_text,
+    system_clock,
+    width,
+)
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import Status
 from ohm_subagents.store import TaskQuery
+from ohm_subagents.views import fit, listed, task_envelope
 
 if TYPE_CHECKING:
     from ohm_subagents.config import OhmConfig
@@ -62,7 +68,7 @@ def _empty(store: Store) -> str:
 
 
 def _print_listed(task: Task, store: Store) -> None:
-    first, second = listed(task, now_ms=now_ms(), where=owner_of(task, store))
+    first, second = listed(task, now_ms=system_clock(), where=owner_of(task, store))
     if is_terminal():
         print_text(f"{fit(first, width())}\n{fit(second, width())}")
     else:
@@ -73,7 +79,7 @@ def _print_envelopes(shown: list[Task], more: int, store: Store, config: OhmConf
     whole = (store.get(task.id) for task in shown)
     print_json(
         [
-            project_task(found.ok_value, output_max_chars=config.output_max_chars).payload()
+            task_envelope(found.ok_value, output_max_chars=config.output_max_chars).payload()
             for found in whole
             if isinstance(found, Ok)
         ]

@@ -6,9 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ohm_subagents._terminal.exits import SUCCESS, TASK_FAILED, complain
-from ohm_subagents._terminal.terminal import print_text
-from ohm_subagents.commands import system_clock
+from ohm_subagents.commands import SUCCESS, TASK_FAILED, complain, print_text, system_clock
 from ohm_subagents.config import (
     TRUST_COMMAND,
     Project,

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from ohm_subagents.commands import HERE, AsJson, Config, Cwd, finish
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from ohm_subagents import Ohm
-    from ohm_subagents.config import LoadedConfig
+from ohm_subagents.commands import HERE, AsJson, Config, Cwd, directory, finish, inspect
 
 _SHOW = "show"
 _TASKS = (
@@ -36,7 +29,6 @@ def delegate(
     as_json: AsJson = False,
 ) -> None:
     """Delegate tasks to parallel subagents: live windows on a terminal, one line a task in a pipe."""
-    from ohm_subagents.commands import directory
     from ohm_subagents.suites.delegate.delegate_command import delegate, tasks_in
 
     place, asked = directory(cwd, as_json=as_json), tasks_in(tasks)
@@ -64,7 +56,7 @@ def profiles(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the agent profiles, and what is wrong with any of their files."""
     from ohm_subagents.suites.delegate.profile_files import print_agents
 
-    _look(print_agents, cwd, config)
+    inspect(print_agents, cwd=cwd, config=config)
 
 
 @profile_app.command(_SHOW)
@@ -77,7 +69,7 @@ def show(
     """Show one agent profile."""
     from ohm_subagents.suites.delegate.profile_files import print_agent
 
-    _look(partial(print_agent, name), cwd, config)
+    inspect(partial(print_agent, name), cwd=cwd, config=config)
 
 
 @profile_app.command("new")
@@ -103,7 +95,6 @@ def new(
     cwd: Cwd = HERE,
 ) -> None:
     """Write the file of a new agent profile. A key is for you to add: what is typed here, others can read."""
-    from ohm_subagents.commands import directory
     from ohm_subagents.suites.delegate.profile_files import NewProfile, write_agent
 
     keys = {
@@ -130,10 +121,3 @@ def new(
         cwd=directory(cwd),
     )
     finish(partial(write_agent, typed))
-
-
-def _look(look: Callable[[Ohm, LoadedConfig], int], cwd: Path, config: Path | None) -> None:
-    from ohm_subagents.commands import directory, inspect
-
-    place = directory(cwd)
-    finish(lambda: inspect(look, cwd=place, config=config))

@@ -1,0 +1,124 @@
+"""The frame of a command: its parameters, its directory, an `Ohm` to look at, its errors and its exit code.
+
+`ohm --help` loads this, so it imports pydantic and the engine only where a command needs them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeAlias
+
+import typer
+
+from ohm_subagents._views.cells import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable
+
+    from ohm_subagents import Ohm
+    from ohm_subagents._config.load import LoadedConfig
+    from ohm_subagents.contract import CommandRejected, Diagnostic
+
+SUCCESS: Final = 0
+TASK_FAILED: Final = 1
+BAD_USAGE: Final = 2
+INTERRUPTED: Final = 130
+"""SIGINT; another signal is 128 and its number, as in a shell."""
+Cwd: TypeAlias = Annotated[
+    Path, typer.Option("--cwd", help="Where subagents work.", show_default="here", readable=False)
+]
+Config: TypeAlias = Annotated[
+    Path | None, typer.Option("--config", help="An ohm.json to use instead of the user's and the project's.")
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
+HERE = Path()
+
+
+def finish(command: Callable[[], Coroutine[Any, Any, int]]) -> NoReturn:
+    """Run a command in an event loop, and leave with its exit code."""
+    import anyio
+
+    try:
+        code = anyio.run(_in_its_span, command)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    raise typer.Exit(code)
+
+
+async def _in_its_span(command: Callable[[], Coroutine[Any, Any, int]]) -> int:
+    """Run a command in the span that the environment names, if `opentelemetry-instrument` traces this process."""
+    if "opentelemetry.sdk" in sys.modules:
+        from opentelemetry import context, propagate
+
+        from ohm_subagents._config.env import TRACE_VARIABLES, process_env
+
+        env = process_env()
+        context.attach(propagate.extract({name.lower(): env[name] for name in TRACE_VARIABLES if name in env}))
+    return await command()
+
+
+def inspect(look: Callable[[Ohm, LoadedConfig], int], *, cwd: Path, config: Path | None) -> NoReturn:
+    """Open an `Ohm`, report what is wrong with it, and leave with the exit code of `look`.
+
+    `cwd` is as typed. Leave with 2 if it, or the configuration, cannot be read.
+    """
+    finish(partial(_inspected, look, directory(cwd), config))
+
+
+async def _inspected(look: Callable[[Ohm, LoadedConfig], int], cwd: Path, config: Path | None) -> int:
+    from ohm_subagents import Ohm
+    from ohm_subagents.contract.result import Err, Ok
+
+    async with Ohm.open(cwd=cwd, config=config) as ohm:
+        report(ohm.diagnostics)
+        match ohm.inspect().loaded:
+            case Err(error):
+                complain(error)
+                return BAD_USAGE
+            case Ok(loaded):
+                return look(ohm, loaded)
+
+
+def directory(typed: Path, *, as_json: bool = False) -> Path:
+    """Return the absolute path of a readable directory; otherwise print the error, or its envelope, and exit with 2."""
+    try:
+        cwd = typed.resolve()
+        if os.path.isdir(cwd) and os.access(cwd, os.R_OK | os.X_OK):
+            return cwd
+    except (OSError, RuntimeError, ValueError):  # the current directory was removed, or the path is a loop, or no path
+        pass
+    from ohm_subagents._orchestrator.admission.refusals import unreadable
+    from ohm_subagents.contract import CommandRejected
+    from ohm_subagents.contract.task import UNAVAILABLE
+
+    print_refusal(CommandRejected(error=unreadable(typed), backend=UNAVAILABLE), as_json=as_json)
+    raise typer.Exit(BAD_USAGE)
+
+
+def print_refusal(refused: CommandRejected, *, as_json: bool) -> None:
+    """Print the envelope of a refusal on standard output, or the error in it on standard error."""
+    if not as_json:
+        complain(refused.error)
+        return
+    from ohm_subagents._terminal.terminal import print_json
+    from ohm_subagents._views.projection import project
+    from ohm_subagents._views.reply_lines import lines_of
+    from ohm_subagents.contract.truncation import WHOLE
+
+    print_json(project(lines_of(refused), output_max_chars=WHOLE).payload())
+
+
+def complain(text: object) -> None:
+    """Print what is wrong on standard error."""
+    with suppress(OSError):  # it is closed
+        print(printable(str(text)), file=sys.stderr, flush=True)
+
+
+def report(diagnostics: Iterable[Diagnostic]) -> None:
+    """Print diagnostics on standard error, each once."""
+    for line in dict.fromkeys(f"{diagnostic.severity}: {diagnostic}" for diagnostic in diagnostics):
+        complain(line)
