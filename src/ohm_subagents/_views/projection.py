@@ -156,7 +156,7 @@ def _list(reply: ReplyLines, output_max_chars: int) -> BatchEnvelope | StatusEnv
     if reply.op == "start":
         return _batch(tasks, len(reply.lines), common)
     statuses: set[Status] = {line.status if isinstance(line, TaskLine) else "failed" for line in reply.lines}
-    status = min(statuses or {_ORDER[0]}, key=_ORDER.index)
+    status = min(statuses or _ORDER[:1], key=_ORDER.index)
     summary = f"{reply.op} for {len(reply.lines)} task(s)"
     if reply.op == "status":
         return StatusEnvelope(status=status, summary=summary, **common)
