@@ -108,9 +108,8 @@ from ohm_subagents.contract import (
     Usage,
     UsageAdded,
 )
-from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.diagnostics import CUT_OFF, TOOLLESS
-from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.contract.profile import CHILD_TOOLS, FINALIZE
 from ohm_subagents.contract.services import OHM_JSON, CompatibleModel, CompatibleProvider
 from ohm_subagents.contract.text import encodable, encodable_json
 from ohm_subagents.contract.usage import count_of

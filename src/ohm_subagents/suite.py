@@ -109,11 +109,10 @@ from ohm_subagents.contract import (
     truncate,
     unusable_cwd,
 )
-from ohm_subagents.contract.child_tools import CHILD_TOOLS, READING_TOOLS
 from ohm_subagents.contract.diagnostics import CUT_OFF, TOOLLESS
-from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.limits import FOREVER_MS
 from ohm_subagents.contract.place import Nesting, Place
+from ohm_subagents.contract.profile import CHILD_TOOLS, FINALIZE, READING_TOOLS
 from ohm_subagents.contract.task import UNAVAILABLE
 from ohm_subagents.contract.text import encodable, encodable_json
 from ohm_subagents.contract.usage import NOTHING_USED

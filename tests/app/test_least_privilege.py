@@ -7,7 +7,7 @@ import pytest
 from acting import ActingBackend
 
 from ohm_subagents import Ohm
-from ohm_subagents.contract.child_tools import CHILD_TOOLS
+from ohm_subagents.contract.profile import CHILD_TOOLS
 from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from acting import ActingBackend
 
 from ohm_subagents import Ohm
 from ohm_subagents.contract import AgentOptions
-from ohm_subagents.contract.child_tools import CHILD_TOOLS, READING_TOOLS
+from ohm_subagents.contract.profile import CHILD_TOOLS, READING_TOOLS
 from ohm_subagents.plugin import Tool, ToolResult, ToolSuiteSpec, hookimpl
 from ohm_subagents.suites.delegate.settings import load_settings
 from ohm_subagents.testing import HERMETIC, MemoryHost

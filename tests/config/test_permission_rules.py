@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ohm_subagents._config.permissions import Rules, merge
-from ohm_subagents.contract.policy import Decision
-from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.profile import Decision, fold_id
 
 
 def rules(text: str) -> str:

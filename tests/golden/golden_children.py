@@ -37,7 +37,7 @@ from ohm_subagents.contract import (
     Usage,
     UsageAdded,
 )
-from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.contract.profile import FINALIZE
 from ohm_subagents.plugin import (
     Backend,
     BackendSpec,

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from ohm_subagents._config.permissions import Permissions
 from ohm_subagents._policy.permissions import decide, unmatched, visible
 from ohm_subagents.contract.errors import ErrorCode
-from ohm_subagents.contract.policy import Decision
-from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.profile import Decision, Profile
 from ohm_subagents.contract.result import Err, Ok
 
 ALLOW = Decision(verdict="allow", source="~/ohm.json:3", reason="a rule")

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from ohm_subagents._config.tool_rules import ToolRules
 from ohm_subagents._policy.tools import resolve_tools
-from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.errors import ErrorCode
-from ohm_subagents.contract.profile import ToolPolicy
+from ohm_subagents.contract.profile import CHILD_TOOLS, ToolPolicy
 from ohm_subagents.contract.result import Err
 
 

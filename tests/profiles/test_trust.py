@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from ohm_subagents._profiles.trust import tightened
 from ohm_subagents.contract import Profile
 from ohm_subagents.contract.agent import AgentOptions
-from ohm_subagents.contract.child_tools import CHILD_TOOLS, READING_TOOLS
 from ohm_subagents.contract.limits import Budget, Ceiling, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
-from ohm_subagents.contract.profile import ToolPolicy
+from ohm_subagents.contract.profile import CHILD_TOOLS, READING_TOOLS, ToolPolicy
 
 TEXT = {"id", "name", "summary", "prompt", "when_to_use", "inputs", "notes", "source"}
 """Fields that a project's file decides, since they are no right, and the record of where the profile is from."""

@@ -37,9 +37,9 @@ from ohm_subagents._profiles.timed_cache import TimedCache
 from ohm_subagents._store import opening as builtin_stores
 from ohm_subagents._store.opening import open_store
 from ohm_subagents._tools import hooks as builtin_suites
-from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.place import Place
+from ohm_subagents.contract.profile import CHILD_TOOLS
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from ohm_subagents._plugins.suites.interface import Tool, ToolSuiteSpec
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.place import Place
-from ohm_subagents.contract.policy import Decision, PermissionRequest
-from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.profile import Decision, PermissionRequest, Profile
 from ohm_subagents.contract.result import Result
 
 if TYPE_CHECKING:

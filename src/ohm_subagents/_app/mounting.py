@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.suites.interface import Settings
 from ohm_subagents._tools.mounting import PRIMARY, SHARED, Mounted, apart, mount
-from ohm_subagents.contract.child_tools import CHILD_TOOLS
-from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.contract.profile import CHILD_TOOLS, FINALIZE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

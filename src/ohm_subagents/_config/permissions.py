@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.contract.policy import Decision
-from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.profile import Decision, fold_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final, get_args
 from ohm_subagents._config.layers import object_at, without_values
 from ohm_subagents._config.permissions import Permissions, Rules
 from ohm_subagents._config.values import quoted_value, switch
-from ohm_subagents.contract.policy import Decision, Verdict
-from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.profile import Decision, Verdict, fold_id
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

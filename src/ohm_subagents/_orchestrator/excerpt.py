@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
     from ohm_subagents._orchestrator.run.live import LiveTask
     from ohm_subagents.contract.events import Recorded
-    from ohm_subagents.contract.run import Run
-    from ohm_subagents.contract.task import Status, Task
+    from ohm_subagents.contract.task import Run, Status, Task
 
 NOT_TAKEN: Final = "The caller stopped waiting before the follow-up was taken."
 GIVEN_UP: Final = "The caller stopped waiting, and the follow-up was stopped."

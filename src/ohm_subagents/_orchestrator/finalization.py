@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._plugins.backends.interface import RunOutput
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Cancelled, Failed, Succeeded, ToolEnded, ToolStarted
-from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.contract.profile import FINALIZE
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents.contract.commands import Preface
     from ohm_subagents.contract.events import Outcome, Recorded
-    from ohm_subagents.contract.run import Run
-    from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.task import Run, Task
 
 
 class LazyEvent:

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import Clock, SessionId, TaskId
-    from ohm_subagents.contract.run import Run
-    from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.task import Run, Task
 
 
 MAX_INHERITED: Final = 50

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.policy import Decision
-from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.profile import Decision, fold_id
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:

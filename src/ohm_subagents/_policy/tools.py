@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ohm_subagents._config.tool_rules import ToolRules, has_tool
-from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.profile import ToolPolicy
+from ohm_subagents.contract.profile import CHILD_TOOLS, ToolPolicy
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ from ohm_subagents._config.merge import backend_choices, backend_refusal
 from ohm_subagents._config.tool_rules import fold_tool, has_tool
 from ohm_subagents._config.trust import TRUST_COMMAND
 from ohm_subagents.contract.agent import AgentOptions
-from ohm_subagents.contract.child_tools import CHILD_TOOLS, READING_TOOLS
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.limits import NO_BUDGET, NO_LIMITS, Ceiling
 from ohm_subagents.contract.model_pattern import ModelPattern
-from ohm_subagents.contract.profile import Profile, ToolPolicy
+from ohm_subagents.contract.profile import CHILD_TOOLS, READING_TOOLS, Profile, ToolPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

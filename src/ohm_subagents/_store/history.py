@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from ohm_subagents.contract.events import Outcome
-    from ohm_subagents.contract.run import Run
-    from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.task import Run, Task
 
 CALLS: Final = (ToolStarted, ToolUpdated, ToolEnded)
 COUNTED_EVENTS: Final = (TextDelta, AgentEnded, *CALLS)

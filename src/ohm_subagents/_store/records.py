@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event
-    from ohm_subagents.contract.run import Run
+    from ohm_subagents.contract.task import Run
 
 _NESTED: Final = frozenset({"assignment", "activity"})
 _NOTHING: Final[frozenset[str]] = frozenset()

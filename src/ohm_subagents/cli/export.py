@@ -23,7 +23,7 @@ from ohm_subagents.commands import (
     print_text,
 )
 from ohm_subagents.contract.ids import SessionId
-from ohm_subagents.contract.run import Run
+from ohm_subagents.contract.task import Run
 from ohm_subagents.contract.truncation import WHOLE
 from ohm_subagents.views import task_envelope
 

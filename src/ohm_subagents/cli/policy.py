@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents.cli.readiness import Readiness
 from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, print_text
 from ohm_subagents.config import is_hidden, standing
-from ohm_subagents.contract.policy import PermissionRequest
-from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.profile import PermissionRequest, fold_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """The contract: pure data. Events, tasks, profiles, errors, commands and results."""
 
-from ohm_subagents.contract.activity import Activity
+from ohm_subagents.contract.activity import Activity, OpenCall
 from ohm_subagents.contract.agent import AgentOptions, SkillOptions, SkillText
 from ohm_subagents.contract.commands import (
     Cancel,
@@ -69,17 +69,18 @@ from ohm_subagents.contract.ids import CallId, Clock, SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Ceiling, ClockName, Clocks, Extension, Limits, LoopPolicy, LoopStep
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS, ModelPattern, Thinking, parse_model_pattern
 from ohm_subagents.contract.place import Nesting, Place
-from ohm_subagents.contract.policy import Decision, PermissionRequest, Verdict
 from ohm_subagents.contract.profile import (
     AnswerForm,
     Bounds,
+    Decision,
     InputRole,
     InputSpec,
+    PermissionRequest,
     Profile,
     Rights,
     ToolPolicy,
+    Verdict,
 )
-from ohm_subagents.contract.redaction import Redactor
 from ohm_subagents.contract.replies import (
     Accepted,
     CancelReply,
@@ -94,8 +95,8 @@ from ohm_subagents.contract.replies import (
     WaitStatus,
 )
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.run import OpenCall, Run
-from ohm_subagents.contract.task import Assignment, Invocation, Route, Status, Task, apply
+from ohm_subagents.contract.task import Assignment, Invocation, Route, Run, Status, Task, apply
+from ohm_subagents.contract.text import Redactor
 from ohm_subagents.contract.truncation import Truncated, truncate
 from ohm_subagents.contract.usage import Usage
 

@@ -18,8 +18,7 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
-from ohm_subagents.contract.finalization import FINALIZE
-from ohm_subagents.contract.run import OpenCall
+from ohm_subagents.contract.profile import FINALIZE
 from ohm_subagents.contract.usage import NOTHING_USED, Usage
 
 MAX_EVENTS = 120
@@ -38,6 +37,16 @@ Report = (
     | AgentEnded
 )
 """The events of a backend that are about the work itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCall:
+    """A tool call that has begun and not ended."""
+
+    call_id: str
+    """Its id, unique among the open calls of the run."""
+    tool: str
+    """The name of the tool."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,8 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.profile import Profile
-from ohm_subagents.contract.redaction import Redactor
 from ohm_subagents.contract.task import Invocation
+from ohm_subagents.contract.text import Redactor
 
 Op = Literal["start", "status", "wait", "send", "cancel"]
 Preface = str | Callable[[], str]

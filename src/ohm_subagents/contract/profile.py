@@ -1,10 +1,11 @@
-"""Profiles: built-ins and the user's come from the same loader, and nothing branches on an id."""
+"""Profiles, and requests to run one. Built-ins and the user's come from the same loader; nothing branches on an id."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import Final, Literal
 
 from pydantic import JsonValue
 
@@ -13,6 +14,13 @@ from ohm_subagents.contract.limits import Budget, Ceiling, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 
 InputRole = Literal["prompt", "context", "files", "description"]
+Verdict = Literal["allow", "deny"]
+CHILD_TOOLS: Final = ("read", "bash", "edit", "write", "grep", "find", "ls", "code_search")
+"""The tools that come with every subagent, in the order in which every list gives them; tools of plugins follow."""
+READING_TOOLS: Final = ("read", "grep", "find", "ls", "code_search")
+"""The child tools that change nothing and start nothing."""
+FINALIZE: Final = "subagent_finalize"
+"""The tool with which a subagent hands in its answer; only subagents whose profile demands it have it."""
 
 
 def fold_id(text: str) -> str:
@@ -116,3 +124,31 @@ class Profile(Rights, Bounds, AnswerForm):
     """The file that it was read from."""
     suite: str = ""
     """The tool suite whose file it is from: its `ProfileSource` completes the profile before each task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionRequest:
+    """The start of a task, which a rule may deny."""
+
+    profile: Profile
+    """The profile that is to run."""
+    description: str
+    """The title of the task."""
+    prompt: str
+    """The prompt of the task."""
+    cwd: Path
+    """The working directory of the task."""
+    tools: tuple[str, ...]
+    """The child tools that it is to have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A verdict; the most restrictive one wins."""
+
+    verdict: Verdict
+    """Allow or deny."""
+    source: str
+    """The origin of the decision: the file and the key, or the plugin."""
+    reason: str = ""
+    """The reason, for people."""

@@ -8,8 +8,7 @@ from typing import Literal
 from ohm_subagents.contract.commands import Op, StartItem
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.ids import TaskId
-from ohm_subagents.contract.run import Run
-from ohm_subagents.contract.task import Invocation, Status, Task
+from ohm_subagents.contract.task import Invocation, Run, Status, Task
 
 WaitStatus = Literal["completed", "timeout", "aborted"]
 

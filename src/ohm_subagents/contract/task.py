@@ -37,7 +37,6 @@ from ohm_subagents.contract.events import (
     UsageAdded,
 )
 from ohm_subagents.contract.ids import CallId, SessionId, TaskId
-from ohm_subagents.contract.run import Run
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 Invocation = Literal["task-routed", "primary-tool"]
@@ -58,6 +57,32 @@ class Route:
     """The backend that really runs the task."""
     route: str
     """The way that was taken to it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One prompt given to one backend."""
+
+    prompt: str
+    """The prompt, as it was given to the backend."""
+    started_ms: int
+    """The start, in epoch milliseconds."""
+    follow_ups: tuple[str, ...] = ()
+    """The follow-ups that the run took, oldest first."""
+    ended_ms: int | None = None
+    """The end, in epoch milliseconds; None while the run goes on."""
+    outcome: Outcome | None = None
+    """The outcome of the run; None while it goes on."""
+    output: str | None = None
+    """The whole answer, uncut; None while the run goes on."""
+    stopped_by: Guard | None = None
+    """The guard that ended the run."""
+    exit_code: int | None = None
+    """The exit code of the process that answered; None for a run without one."""
+    summary: str = ""
+    """The backend's own summary of the answer."""
+    is_follow_up: bool = False
+    """True if it answers a follow-up, and not the prompt of the task."""
 
 
 @dataclass(frozen=True, kw_only=True)

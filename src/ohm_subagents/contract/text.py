@@ -1,20 +1,20 @@
-"""Texts that can be written down."""
+"""Texts: make one encodable, take secrets out of it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
 
 def encodable(text: str) -> str:
-    """The text, with a mark for whatever no encoding can write: models and other programs send halves of characters."""
+    """Replace what no encoding can write by `?`: models and other programs send halves of characters."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def encodable_json(value: JsonValue) -> JsonValue:
-    """The same of every text in a JSON value, keys included."""
+    """Do the same with every text in a JSON value, keys included."""
     match value:
         case str():
             return encodable(value)
@@ -24,3 +24,23 @@ def encodable_json(value: JsonValue) -> JsonValue:
             return {encodable(key): encodable_json(item) for key, item in value.items()}
         case _:
             return value
+
+
+class Redactor(Protocol):
+    """Takes secrets out of whole texts: a half of one cannot be recognised. A text that it returned stays as it is."""
+
+    def text(self, text: str) -> str:
+        """Return the text without secrets."""
+        ...
+
+    def json(self, value: JsonValue) -> JsonValue:
+        """Do the same with every text in a JSON value."""
+        ...
+
+    def may_go_on(self, text: str) -> bool:
+        """Return True if a text ends with a possible beginning of a secret."""
+        ...
+
+    def cut_off(self, text: str) -> str:
+        """Do the same as `text` with a text that broke off: a possible beginning of a secret at its end goes too."""
+        ...

@@ -10,11 +10,14 @@ WHOLE: Final = sys.maxsize
 
 
 class Truncated(NamedTuple):
-    """`text` holds `returned_chars` of `total_chars` code points."""
+    """The head of a text."""
 
     text: str
+    """The part that was kept."""
     total_chars: int
+    """The code points of the whole text."""
     returned_chars: int
+    """The code points of the part that was kept."""
 
     @property
     def is_truncated(self) -> bool:

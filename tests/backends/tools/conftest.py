@@ -17,7 +17,7 @@ from ohm_subagents.backends.in_process.search.code_index.index import CodeIndexe
 from ohm_subagents.backends.in_process.tools import tree
 from ohm_subagents.backends.in_process.tools.commands import supervised_commands
 from ohm_subagents.backends.in_process.toolset import ChildToolset, child_toolset, child_workspace
-from ohm_subagents.contract.child_tools import CHILD_TOOLS
+from ohm_subagents.contract.profile import CHILD_TOOLS
 
 pydantic_ai.BANNER_ENABLED = False
 

@@ -10,7 +10,7 @@ from pydantic_ai.workspaces import Workspace
 
 from ohm_subagents.backends.in_process.tools.arguments import Arguments
 from ohm_subagents.backends.in_process.toolset import ChildToolset, child_toolset, child_workspace
-from ohm_subagents.contract.child_tools import CHILD_TOOLS
+from ohm_subagents.contract.profile import CHILD_TOOLS
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ from surface import item, mounted
 
 from ohm_subagents import Ohm
 from ohm_subagents.contract import ErrorCode, OhmError, Start, Task
-from ohm_subagents.contract.child_tools import CHILD_TOOLS
+from ohm_subagents.contract.profile import CHILD_TOOLS
 from ohm_subagents.plugin import Decision, hookimpl
 from ohm_subagents.testing import HERMETIC, MemoryHost
 

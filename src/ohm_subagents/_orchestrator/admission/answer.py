@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.json_schema import schema_fault
+from ohm_subagents.contract.profile import FINALIZE
 
 if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.interface import BackendSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.contract.profile import FINALIZE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,10 +15,9 @@ from ohm_subagents._plugins.backends.interface import Capability, RunSpec
 from ohm_subagents._policy.permissions import decide
 from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.commands import StartItem, unusable_cwd
-from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.limits import NO_BUDGET, Limits, LoopPolicy
-from ohm_subagents.contract.policy import PermissionRequest
+from ohm_subagents.contract.profile import FINALIZE, PermissionRequest
 from ohm_subagents.contract.replies import ItemRejected
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Task

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
     from ohm_subagents.contract.events import Outcome
     from ohm_subagents.contract.ids import SessionId
-    from ohm_subagents.contract.run import Run
+    from ohm_subagents.contract.task import Run
 
 OWNER_CLOSED = Cancelled(reason="The owner of the task was closed.")
 WITHDRAWN = Cancelled(reason="The caller stopped waiting.")

@@ -32,7 +32,7 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
-from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.contract.profile import FINALIZE
 
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.ledger import BudgetExceeded, Ledger

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_subagents.contract.events import Event, Outcome
-    from ohm_subagents.contract.redaction import Redactor
-    from ohm_subagents.contract.run import Run
-    from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.task import Run, Task
+    from ohm_subagents.contract.text import Redactor
 
 OF_ERRORS: Final = ("message", "advice", "summary", "cause")
 

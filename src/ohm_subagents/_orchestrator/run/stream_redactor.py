@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents.contract.events import Event
-    from ohm_subagents.contract.redaction import Redactor
+    from ohm_subagents.contract.text import Redactor
 
 _MOST: Final = 65_536
 _LONGEST_LINE: Final = 1_048_576

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
-from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.contract.profile import FINALIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.place import Place
-    from ohm_subagents.contract.policy import Decision, PermissionRequest
+    from ohm_subagents.contract.profile import Decision, PermissionRequest
 
 __all__ = ["HOOKS_BY_NAME", "PROJECT", "Hooks", "hookimpl", "hookspec"]
 

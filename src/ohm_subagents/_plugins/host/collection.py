@@ -19,8 +19,7 @@ from ohm_subagents._plugins.stores import StoreSpec
 from ohm_subagents._plugins.suites.interface import ToolSuiteSpec
 from ohm_subagents._plugins.suites.profile_source import ProfileSource
 from ohm_subagents.contract.diagnostics import Diagnostic, Severity
-from ohm_subagents.contract.policy import Decision, PermissionRequest, Verdict
-from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.profile import Decision, PermissionRequest, Profile, Verdict
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.place import Place
-    from ohm_subagents.contract.policy import Decision, PermissionRequest
-    from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.profile import Decision, PermissionRequest, Profile
 
 logger = logging.getLogger(PROJECT)
 Origin = Literal["builtin", "entry point", "passed in"]

@@ -10,8 +10,8 @@ from anyio import to_thread
 from ohm_subagents._isolation.interpreter import ProcessLimits, has_interpreter, installed, run_apart
 from ohm_subagents._plugins.suites.interface import Tool, ToolResult
 from ohm_subagents.contract.events import Finalized, FinalStatus
-from ohm_subagents.contract.finalization import FINALIZE
 from ohm_subagents.contract.json_schema import placed, writable
+from ohm_subagents.contract.profile import FINALIZE
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ohm_subagents.backends.in_process.skills import skill_list, unread_skills
-from ohm_subagents.contract.child_tools import CHILD_TOOLS
 from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.profile import CHILD_TOOLS
 from ohm_subagents.plugin import full_instructions, missing_tools, overriding_model, thinking_level
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from ohm_subagents.backends.pi.config_files import has_extensions, users_directo
 from ohm_subagents.backends.pi.finalizer import finalizer_flags, write_finalizer
 from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
-from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.contract.profile import FINALIZE
 from ohm_subagents.plugin import has_another_tool, missing_tools, overriding_model
 
 if TYPE_CHECKING:

@@ -26,8 +26,7 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
 )
 from ohm_subagents.contract.ids import CallId, SessionId, TaskId
-from ohm_subagents.contract.run import Run
-from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Task, apply
+from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Run, Task, apply
 from ohm_subagents.store import Hidden
 from ohm_subagents.stores.snapshot.schema import DeltaEvent, EndEvent, Entry, StartEvent, TerminalEvent, UpdateEvent
 from ohm_subagents.stores.snapshot.text import SCHEMA

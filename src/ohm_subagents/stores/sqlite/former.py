@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from ohm_subagents.contract.activity import Activity
+from ohm_subagents.contract.activity import (
+    Activity,
+    OpenCall,
+)
 from ohm_subagents.contract.events import Recorded  # noqa: TC001  pydantic reads the annotation
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.run import OpenCall  # noqa: TC001  pydantic reads the annotation
 from ohm_subagents.contract.task import apply
 from ohm_subagents.store import COUNTED_EVENTS, completed_events, streamed_events, task_from_json
 from ohm_subagents.stores.sqlite.log import history

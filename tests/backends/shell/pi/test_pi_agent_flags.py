@@ -12,7 +12,7 @@ from ohm_subagents.backends.pi.agent_flags import agent_flags
 from ohm_subagents.backends.pi.flags import TOOLS, agent_tools, arguments, left_out, write_instructions
 from ohm_subagents.backends.pi.probe import PiVersion
 from ohm_subagents.contract import AgentOptions, Profile, ToolPolicy
-from ohm_subagents.contract.child_tools import CHILD_TOOLS
+from ohm_subagents.contract.profile import CHILD_TOOLS
 from ohm_subagents.plugin import Exchange, Tool, ToolResult
 
 NEW = PiVersion(version=(1, 5, 2), text="1.5.2", flags=frozenset({"--no-mcp", "--no-approve", "--tools"}))

@@ -14,7 +14,7 @@ from ohm_subagents._plugins.suites.finalization import finalize_tool, input_sche
 from ohm_subagents._plugins.suites.interface import ToolCall
 from ohm_subagents.backends.pi.finalizer import HandedIn, write_finalizer
 from ohm_subagents.contract import Finalized, Ok
-from ohm_subagents.contract.finalization import FINALIZE
+from ohm_subagents.contract.profile import FINALIZE
 
 pytestmark = pytest.mark.anyio
 

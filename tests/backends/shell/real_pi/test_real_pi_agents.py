@@ -14,7 +14,7 @@ from subagent_runs import EventLog
 from ohm_subagents.backends.pi.options import PiOptions
 from ohm_subagents.backends.pi.spec import interactive_shell_spec
 from ohm_subagents.contract import AgentOptions, DiagnosticRaised, ErrorCode, Ok, Profile, ToolPolicy
-from ohm_subagents.contract.child_tools import CHILD_TOOLS
+from ohm_subagents.contract.profile import CHILD_TOOLS
 from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(120, func_only=True)]
