@@ -6,7 +6,7 @@ from ohm_subagents._config.env import (
     DEPTH_VARIABLE,
     DIRECTORY_VARIABLES,
     MAX_DEPTH_VARIABLE,
-    STICKY_CHILD_VARIABLE,
+    TRACE_VARIABLES,
     VARIABLES,
 )
 from ohm_subagents._config.schema import OhmConfig
@@ -19,8 +19,8 @@ def cells(table: str) -> list[list[str]]:
 
 def test_every_variable_has_a_row_with_its_field_its_default_and_a_meaning():
     rows = {row[0].strip("`"): row for row in cells(env_table())}
-    nesting = (DEPTH_VARIABLE, MAX_DEPTH_VARIABLE, CHILD_VARIABLE, STICKY_CHILD_VARIABLE)
-    assert [*rows] == [*(one.name for one in VARIABLES), *DIRECTORY_VARIABLES, CACHE_VARIABLE, *nesting]
+    others = (DEPTH_VARIABLE, MAX_DEPTH_VARIABLE, CHILD_VARIABLE, "`, `".join(TRACE_VARIABLES))
+    assert [*rows] == [*(one.name for one in VARIABLES), *DIRECTORY_VARIABLES, CACHE_VARIABLE, *others]
     assert rows["OHM_SUBAGENTS_OUTPUT_MAX_CHARS"][1:3] == ["`outputMaxChars`", "`8000`"]
     assert all(row[3] for row in rows.values())
 

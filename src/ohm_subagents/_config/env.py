@@ -68,7 +68,6 @@ DEFAULT_CACHE: Final = "~/.cache"
 DEPTH_VARIABLE: Final = "PI_SUBAGENT_DEPTH"
 MAX_DEPTH_VARIABLE: Final = "PI_SUBAGENT_MAX_DEPTH"
 CHILD_VARIABLE: Final = "PI_SUBAGENT_CHILD"
-STICKY_CHILD_VARIABLE: Final = "PI_STICKY_SUBAGENT_CHILD"
 TRACE_VARIABLES: Final = ("TRACEPARENT", "TRACESTATE", "BAGGAGE")
 """The variables by which a process learns which span it is in, as OpenTelemetry defines them."""
 _DEPTH: Final = re.compile(r"[0-9]{1,6}")

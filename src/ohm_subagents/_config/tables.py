@@ -15,7 +15,6 @@ from ohm_subagents._config.env import (
     DEPTH_VARIABLE,
     DIRECTORY_VARIABLES,
     MAX_DEPTH_VARIABLE,
-    STICKY_CHILD_VARIABLE,
     TRACE_VARIABLES,
     VARIABLES,
 )
@@ -40,9 +39,6 @@ _DEPTH: Final = (
 )
 
 _MAX_DEPTH: Final = "Levels of subagents that the suite `single` allows, in place of `maxDepth` of its config.json."
-_STICKY_CHILD: Final = (
-    "`1` in a process that was started for an agent of the suite `sticky`, which has `subagent_finalize` alone there."
-)
 _CHILD: Final = "`1` in a process that was started for a subagent: the suite `single` offers no tool there."
 _TRACE: Final = (
     "The OpenTelemetry span that a process is in. `ohm` puts its tasks there, and gives the processes that it starts "
@@ -110,7 +106,6 @@ def env_table() -> str:
     rows.append(f"| `{DEPTH_VARIABLE}` | | `0` | {_DEPTH} |")
     rows.append(f"| `{MAX_DEPTH_VARIABLE}` | | | {_MAX_DEPTH} |")
     rows.append(f"| `{CHILD_VARIABLE}` | | | {_CHILD} |")
-    rows.append(f"| `{STICKY_CHILD_VARIABLE}` | | | {_STICKY_CHILD} |")
     rows.append(f"| `{'`, `'.join(TRACE_VARIABLES)}` | | | {_TRACE} |")
     return "\n".join(("| variable | field | default | meaning |", "| --- | --- | --- | --- |", *rows))
 
