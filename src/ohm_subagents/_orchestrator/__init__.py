@@ -1,1 +1,5 @@
-"""The engine: admission, the queue, the run loop, its guards and observers. Never tools, rendering or JSON payloads."""
+"""The engine: from a command to its reply. Never tools, rendering or JSON payloads.
+
+`orchestrator` takes commands, starts and follow-ups; `admission` decides how a task runs, `run_queue` when; `run` runs
+it; `ledger` holds its budgets; `observe` watches it.
+"""

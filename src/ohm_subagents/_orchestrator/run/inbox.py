@@ -1,4 +1,4 @@
-"""The inbox of one task: prompts that wait for a run, and follow-ups that the open run takes."""
+"""The inbox of one task: prompts that wait for a run, and follow-ups, which the open run takes or the next run gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns at a model provider: a limit of requests at once, and a common wait after a refusal."""
+"""Turns at a model provider: a limit of requests at once, and retries after a refusal, with a wait that all share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's model behind the engine's gate. Imports pydantic_ai, so import it late."""
+"""A run's model behind the engine's gate, which sends a refused request again. Imports pydantic_ai: import it late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The thread that writes: one transaction for whatever has come together."""
+"""The thread that writes events and tasks to the file: one transaction for all that has come together."""
 
 from __future__ import annotations
 
