@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._orchestrator.ledger import Ledger
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.limits import Budget
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallContext:
+class CallContext(NamedTuple):
     """The position of a call in the tree of tasks.
 
     Fields:
@@ -38,7 +36,7 @@ class CallContext:
         if budget is None:
             return self
         ledger = Ledger(budget, owner=owner, level=self.level, parent=self.ledger)
-        return replace(self, ledger=ledger)
+        return self._replace(ledger=ledger)
 
 
 current_context: Final[ContextVar[CallContext | None]] = ContextVar("ohm_call_context", default=None)

@@ -8,7 +8,7 @@ from collections import deque
 from contextlib import contextmanager
 from heapq import heappop, heappush
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._concurrency.event_loop import on_asyncio
 from ohm_subagents.contract.events import TaskQueued
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.run.live import LiveTask
 
     Work = Callable[[LiveTask, Callable[[], None]], Awaitable[None]]
+
+
+_QUEUED: Final = TaskQueued()
 
 
 class _Batch:
@@ -73,7 +76,7 @@ class RunQueue:
             live.ticket = next(self._tickets)
             self._line.append(live.ticket)
         for live in tuple(batch.waiting):
-            live.record.add(TaskQueued())
+            live.record.add(_QUEUED)
         self._offer(batch)
         self._dispatch()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -155,7 +155,7 @@ class AdmissionContext:
         if current is None:
             budget = self._root_budget if max_depth is None else self._rooted_budget(max_depth)
             current = root_context(budget, level=self.depth or 0)
-        return current if call is None else replace(current, call=call)
+        return current if call is None else current._replace(call=call)
 
     @cached_property
     def _root_budget(self) -> Budget:

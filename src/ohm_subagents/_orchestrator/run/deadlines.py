@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from ohm_subagents.contract.limits import ClockName, Clocks
@@ -16,8 +15,7 @@ MAX_LEAD_S: Final = 30.0
 """A run is asked to finish this part of a clock before it runs out, but at most half a minute before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(NamedTuple):
     """The next step against a run.
 
     Fields:

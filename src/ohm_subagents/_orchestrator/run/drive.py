@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 OWNER_CLOSED = Cancelled(reason="The owner of the task was closed.")
 WITHDRAWN = Cancelled(reason="The caller stopped waiting.")
+SUCCEEDED: Outcome = Succeeded()
 
 
 class Driver:
@@ -118,8 +119,8 @@ class Driver:
                 if guard.error is not None:  # it answered all the same, before it could be stopped
                     late = Diagnostic(subject="limits", message=guard.error.message)
                     live.record.add(DiagnosticRaised(diagnostic=late))
-                live.record.end_run(Succeeded(), output)
-                return Succeeded()
+                outcome = SUCCEEDED
+                live.record.end_run(outcome, output)
             case _ if guard.error is not None:
                 outcome = _failure(guard.error, live)
                 live.record.cut_run(outcome)

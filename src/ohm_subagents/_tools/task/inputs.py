@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Final, get_args
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, get_args
 
 from pydantic import (
     BaseModel,
@@ -154,8 +154,7 @@ _AS_OP: Final[dict[Shape, str]] = {shape: f"op {op}" for op, shape in SHAPES.ite
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskInput:
+class TaskInput(NamedTuple):
     """A valid payload: its command, if a list was asked for, and notes on the keys that are ignored."""
 
     command: Command
