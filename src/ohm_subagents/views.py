@@ -1,19 +1,16 @@
-"""The door for text that people see: terminal cells, themes, messages, rows and previews.
+"""The door for text that people see: terminal cells, themes, messages, and what every view shows of a task.
 
 Text from outside goes through `printable` or `wrapped`, so that it can neither drive the terminal nor break a line.
 """
 
-from ohm_subagents._views.agent_profiles import masked, profile_summary
-from ohm_subagents._views.cells import cells, fit, one_line, printable, printable_json, wrap, wrapped
-from ohm_subagents._views.durations import age_text, duration_text, instant_text
+from ohm_subagents._views.cells import cells, fit, one_line, preview_lines, printable, printable_json, wrap, wrapped
 from ohm_subagents._views.listing import fact_lines, listed
 from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
 from ohm_subagents._views.projection import project_task as task_envelope
-from ohm_subagents._views.status import elapsed_ms, status_line, task_line
-from ohm_subagents._views.tail import preview_lines
-from ohm_subagents._views.task_texts import Wording, activity, assistant_text, tool_row, tool_rows
+from ohm_subagents._views.quantities import age_text, duration_text, instant_text
+from ohm_subagents._views.status import status_line, task_line
+from ohm_subagents._views.task_texts import Wording, activity, assistant_text, elapsed_ms, tool_row, tool_rows
 from ohm_subagents._views.theme import PLAIN, Theme, View
-from ohm_subagents._views.tool_previews import tool_call_preview, tool_result_summary
 from ohm_subagents._views.transcript import transcript_lines
 
 __all__ = [
@@ -35,19 +32,15 @@ __all__ = [
     "fit",
     "instant_text",
     "listed",
-    "masked",
     "messages_of",
     "one_line",
     "preview_lines",
     "printable",
     "printable_json",
-    "profile_summary",
     "status_line",
     "task_envelope",
     "task_line",
     "text_of",
-    "tool_call_preview",
-    "tool_result_summary",
     "tool_row",
     "tool_rows",
     "transcript_lines",

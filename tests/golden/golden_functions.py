@@ -13,8 +13,6 @@ from golden_todos import set_up
 from golden_world import DELEGATE, World
 
 from ohm_subagents._config.trust import trust_everything
-from ohm_subagents._views.agent_profiles import profile_summary
-from ohm_subagents._views.tool_previews import tool_call_preview, tool_result_summary
 from ohm_subagents.contract import Err, Profile, ToolEnded
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.plugin import ToolCall
@@ -22,9 +20,11 @@ from ohm_subagents.suite import Place as SuitePlace
 from ohm_subagents.suites.delegate.agents import AgentFile, parse_agent_profile
 from ohm_subagents.suites.delegate.details import Window
 from ohm_subagents.suites.delegate.live_window import LiveWindow
+from ohm_subagents.suites.delegate.profile_summary import profile_summary
 from ohm_subagents.suites.delegate.rules import argument_refused, conflict, without_excluded
 from ohm_subagents.suites.delegate.settings import load_settings
 from ohm_subagents.suites.delegate.skills import Skills, discover, equipped
+from ohm_subagents.suites.delegate.tool_previews import tool_call_preview, tool_result_summary
 from ohm_subagents.suites.delegate.windows import global_header, summary_text, window_header
 
 WIDTH = 160

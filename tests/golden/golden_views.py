@@ -7,8 +7,7 @@ from golden_differences import same
 from golden_recording import Json
 from made_tasks import with_fields
 
-from ohm_subagents._views.status import elapsed_text, status_line, task_line, task_lines
-from ohm_subagents._views.widget import widget_lines
+from ohm_subagents._views.status import elapsed_text, status_line, task_line, task_lines, widget_lines
 from ohm_subagents.contract import OpenCall, Task, Usage
 from ohm_subagents.plugin import ToolResult
 from ohm_subagents.stores.snapshot.reading import parsed

@@ -6,7 +6,7 @@ import pytest
 
 from ohm_subagents._views.model_text import model_text, unforged
 from ohm_subagents._views.reply_lines import lines_of
-from ohm_subagents._views.text import frame_head, view_text
+from ohm_subagents._views.view_text import frame_head, view_text
 from ohm_subagents.contract import (
     Accepted,
     CommandRejected,

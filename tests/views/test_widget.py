@@ -4,7 +4,7 @@ import pytest
 from made_tasks import with_fields
 
 from ohm_subagents._views.cells import cells
-from ohm_subagents._views.widget import widget_lines
+from ohm_subagents._views.status import widget_lines
 from ohm_subagents.contract import TextDelta, ToolEnded, ToolStarted
 
 

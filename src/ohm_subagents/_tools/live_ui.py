@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import anyio
 
-from ohm_subagents._views.status import status_line
+from ohm_subagents._views.status import status_line, widget_lines
 from ohm_subagents._views.tree import SPINNER_FRAME_MS
-from ohm_subagents._views.widget import widget_lines
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable

@@ -19,8 +19,8 @@ from ohm_subagents._views.debug import debug_text
 from ohm_subagents._views.model_text import model_text
 from ohm_subagents._views.projection import project
 from ohm_subagents._views.reply_lines import lines_of
-from ohm_subagents._views.text import frame_head, view_text
 from ohm_subagents._views.theme import View
+from ohm_subagents._views.view_text import frame_head, view_text
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.replies import CommandRejected
 from ohm_subagents.contract.text import encodable, encodable_json

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 ELLIPSIS = "…"
+PREVIEW_LINES: Final = 12
+EXPAND: Final = "ctrl+o to expand"
 _TAB = "   "
 _WIDEST = 3  # cells of one code point: a tab
 _TOKEN = re.compile(r" +|[^ ]+")
@@ -91,6 +94,28 @@ def wrap(text: str, width: int) -> Iterator[str]:
     """
     for line in text.split("\n"):
         yield from _wrap_line(line, width)
+
+
+def preview_lines(text: str, *, width: int, max_lines: int = PREVIEW_LINES, how: str = EXPAND) -> list[str]:
+    """The last `max_lines` lines of `text` as wrapped at `width` cells, without terminal escape codes.
+
+    When there are more, `... (<k> earlier lines, <how>)` comes first; `how` tells a person how to see them all.
+    """
+    shown = printable(text)
+    lines = list(wrap(shown, width)) if shown else []
+    hidden = len(lines) - max_lines
+    if hidden <= 0:
+        return lines
+    return [fit(f"... ({hidden} earlier lines, {how})", width), *lines[hidden:]]
+
+
+def last_lines(text: str, *, width: int, limit: int) -> list[str]:
+    """The last `limit` lines of `text` as wrapped at `width` cells; only the lines that can be among them are wrapped.
+
+    A streamed paragraph is wrapped from its beginning, so that its lines stay where they are while it grows.
+    """
+    paragraphs = text.rsplit("\n", limit)[-limit:]
+    return list(deque(wrap("\n".join(paragraphs), width), limit)) if text else []
 
 
 def _wrap_line(line: str, width: int) -> Iterator[str]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents._views.cells import printable
+from ohm_subagents._views.cells import last_lines, printable
 from ohm_subagents._views.reply_lines import TaskLine
-from ohm_subagents._views.status import elapsed_ms
-from ohm_subagents._views.tail import last_lines
-from ohm_subagents._views.task_texts import answer_of, assistant_text, title_of, tool_rows
+from ohm_subagents._views.task_texts import answer_of, assistant_text, elapsed_ms, title_of, tool_rows
 from ohm_subagents._views.tree import EXPANDED, MIN_WIDTH, PREFIX, TreeEntry
 from ohm_subagents.contract.truncation import truncate
 

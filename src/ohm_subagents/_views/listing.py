@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import one_line, printable
-from ohm_subagents._views.durations import age_text, duration_text, instant_text
-from ohm_subagents._views.spending import cost_text, usage_parts
-from ohm_subagents._views.status import elapsed_ms
-from ohm_subagents._views.task_texts import title_of
+from ohm_subagents._views.quantities import age_text, cost_text, duration_text, instant_text, usage_parts
+from ohm_subagents._views.task_texts import elapsed_ms, title_of
 from ohm_subagents._views.tree import status_marker
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ def listed(task: Task, *, now_ms: int, where: str = "") -> tuple[str, str]:
     `where` names the process that runs it.
     """
     taken_ms = elapsed_ms(task, now_ms=now_ms)
-    facts = [standing(task, where), age_text(now_ms - task.assignment.created_ms)]
+    facts = [_status_text(task, where), age_text(now_ms - task.assignment.created_ms)]
     facts += [duration_text(taken_ms)] if task.started_ms is not None else []
     named = one_line(f"{task.id}  {title_of(task.assignment.profile, task.assignment.description)}")
     return f"{status_marker(task.status, taken_ms)} {named}", "  " + " · ".join(
@@ -34,7 +32,7 @@ def listed(task: Task, *, now_ms: int, where: str = "") -> tuple[str, str]:
     )
 
 
-def standing(task: Task, where: str = "") -> str:
+def _status_text(task: Task, where: str = "") -> str:
     """Return the status, and the process that works on it, if that is named."""
     return f"{task.status}, {where}" if where and not task.is_terminal else task.status
 
@@ -62,7 +60,7 @@ def _facts(task: Task, now_ms: int, where: str) -> Iterator[tuple[str, str]]:
 
 def _place(task: Task, where: str) -> Iterator[tuple[str, str]]:
     yield "task", task.id
-    yield "status", standing(task, where)
+    yield "status", _status_text(task, where)
     yield "session", task.session_id
     if task.assignment.resumed_from is not None:
         yield "resumed from", task.assignment.resumed_from

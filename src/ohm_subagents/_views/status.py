@@ -1,4 +1,4 @@
-"""The status line of all tasks, and the short forms of one."""
+"""The status line of a host, its live widget, and tasks in one or two lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import fit, printable
-from ohm_subagents._views.tree import status_marker
+from ohm_subagents._views.entries import live_entry
+from ohm_subagents._views.task_texts import elapsed_ms
+from ohm_subagents._views.tree import TreeLimits, status_marker, tree_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 100
 MIN_WIDTH: Final = 4
+MAX_TASKS: Final = 5
+VERBOSE: Final = TreeLimits(prompt_lines=6, rows=8, result_lines=4)
+COMPACT: Final = TreeLimits(prompt_lines=1, rows=2, result_lines=1)
 
 
 def status_line(tasks: Iterable[Task]) -> str:
@@ -51,10 +56,19 @@ def task_lines(task: Task, *, now_ms: int, width: int = WIDTH) -> tuple[str, str
     )
 
 
-def elapsed_ms(task: Task, *, now_ms: int) -> int:
-    """Return the milliseconds that a task has worked, until now or its end; before that, those it has waited."""
-    began = task.assignment.created_ms if task.started_ms is None else task.started_ms
-    return max(0, (now_ms if task.ended_ms is None else task.ended_ms) - began)
+def widget_lines(
+    tasks: Iterable[Task], *, now_ms: int, compact: bool, max_tasks: int = MAX_TASKS, width: int = WIDTH
+) -> list[str]:
+    """The active tasks, running ones first and the newest update first among them; none when all have settled.
+
+    What the subagent says is shown from its end. `now_ms` is the clock that stamped the tasks: it turns the spinner.
+    """
+    limits = COMPACT if compact else VERBOSE
+    active = sorted(
+        (task for task in tasks if not task.is_terminal), key=lambda task: (task.status == "queued", -task.updated_ms)
+    )
+    entries = [live_entry(task, now_ms=now_ms, limits=limits, width=width) for task in active[:max_tasks]]
+    return tree_lines(entries, limits=limits, width=width)
 
 
 def elapsed_text(elapsed_ms: int) -> str:

@@ -42,6 +42,12 @@ def answer_of(task: Task) -> str:
     return task.output if is_broken_off else ""
 
 
+def elapsed_ms(task: Task, *, now_ms: int) -> int:
+    """Return the milliseconds that a task has worked, until now or its end; before that, those it has waited."""
+    began = task.assignment.created_ms if task.started_ms is None else task.started_ms
+    return max(0, (now_ms if task.ended_ms is None else task.ended_ms) - began)
+
+
 def tool_rows(task: Task, wording: Wording | None = None) -> tuple[str, ...]:
     """`○ <tool> <payload>` for a start, `…` for an update, `✓` or `✕` for an end, in the order they happened.
 

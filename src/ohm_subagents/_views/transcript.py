@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import printable
-from ohm_subagents._views.durations import duration_text, instant_text
+from ohm_subagents._views.quantities import duration_text, instant_text
 from ohm_subagents._views.task_texts import DONE, FAILED, STARTED, UPDATED, title_of
 from ohm_subagents.contract.events import (
     AgentEnded,

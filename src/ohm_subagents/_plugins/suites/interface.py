@@ -14,8 +14,7 @@ from pydantic import JsonValue
 from ohm_subagents._plugins.suites.embedding import Host
 from ohm_subagents._plugins.suites.observer import Observer
 from ohm_subagents._redaction.redactor import Redaction
-from ohm_subagents._views.cells import printable_json, wrapped
-from ohm_subagents._views.tail import MAX_LINES, preview_lines
+from ohm_subagents._views.cells import PREVIEW_LINES, preview_lines, printable_json, wrapped
 from ohm_subagents._views.theme import PLAIN, Theme, View
 from ohm_subagents.contract.commands import Command
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -53,7 +52,7 @@ class ToolResult:
     """A subagent that the call started has failed, while the call itself has not."""
     view: Callable[[View], str] | None = field(default=None, repr=False, compare=False)
     """Draw the result for people; None shows the text."""
-    preview_max_lines: int = field(default=MAX_LINES, repr=False, compare=False)
+    preview_max_lines: int = field(default=PREVIEW_LINES, repr=False, compare=False)
     """The lines of a preview."""
 
     def render(self, *, expanded: bool = False, width: int = 120, theme: Theme = PLAIN) -> str:

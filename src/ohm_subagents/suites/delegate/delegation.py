@@ -31,10 +31,10 @@ from ohm_subagents.suites.delegate.details import SessionRun, Window, Windows
 from ohm_subagents.suites.delegate.inputs import MAX_TASKS
 from ohm_subagents.suites.delegate.live_window import LiveWindow
 from ohm_subagents.suites.delegate.outcome import Ending, ending, failure
+from ohm_subagents.suites.delegate.profile_summary import profile_summary
 from ohm_subagents.suites.delegate.rules import conflict
 from ohm_subagents.suites.delegate.settings import load_settings, terminal_columns
 from ohm_subagents.suites.delegate.transcripts import resume_text
-from ohm_subagents.views import profile_summary
 
 if TYPE_CHECKING:
     from ohm_subagents.suite import Event, Preface, Profile, Reply, Result, SuiteContext, Task, TaskId

@@ -19,7 +19,8 @@ from ohm_subagents.suite import (
 )
 from ohm_subagents.suites.delegate.details import Line
 from ohm_subagents.suites.delegate.todo_count import TODO_TOOLS, count_in
-from ohm_subagents.views import MessageLog, arguments_in, tool_call_preview, tool_result_summary
+from ohm_subagents.suites.delegate.tool_previews import tool_call_preview, tool_result_summary
+from ohm_subagents.views import MessageLog, arguments_in
 
 if TYPE_CHECKING:
     from pathlib import Path

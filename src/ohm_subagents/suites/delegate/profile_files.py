@@ -17,8 +17,9 @@ from ohm_subagents.suites.delegate.agents import (
     parse_agent_profile,
     unknown_agent,
 )
+from ohm_subagents.suites.delegate.profile_summary import masked, profile_summary
 from ohm_subagents.suites.delegate.rules import refusal
-from ohm_subagents.views import masked, one_line, profile_summary
+from ohm_subagents.views import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

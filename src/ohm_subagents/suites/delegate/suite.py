@@ -22,10 +22,10 @@ from ohm_subagents.suites.delegate.inputs import (
 )
 from ohm_subagents.suites.delegate.options import DelegateOptions
 from ohm_subagents.suites.delegate.outcome import result_text
+from ohm_subagents.suites.delegate.profile_summary import profile_summary
 from ohm_subagents.suites.delegate.sessions import Sessions
 from ohm_subagents.suites.delegate.settings import DelegateSettings, load_settings
 from ohm_subagents.suites.delegate.transcripts import output_text, session_text
-from ohm_subagents.views import profile_summary
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ohm_subagents._views.cells import cells
-from ohm_subagents._views.tool_previews import tool_call_preview, tool_result_summary
+from ohm_subagents.suites.delegate.tool_previews import tool_call_preview, tool_result_summary
 
 
 def preview(name: str, arguments: dict, *, width: int = 160) -> str:

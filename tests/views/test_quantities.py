@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
-from ohm_subagents._views.durations import age_text, duration_text, instant_text
+from ohm_subagents._views.quantities import age_text, cost_text, duration_text, instant_text, usage_parts
+from ohm_subagents.contract import Usage
 
 S, M, H = 1_000, 60_000, 3_600_000
 
@@ -35,3 +38,17 @@ def test_an_age_has_one_unit(ms: int, shown: str) -> None:
 
 def test_a_moment_is_told_in_utc() -> None:
     assert instant_text(1_767_348_000_999) == "2026-01-02 10:00:00 UTC"
+
+
+def test_only_what_was_consumed_is_told() -> None:
+    assert usage_parts(Usage()) == []
+    assert usage_parts(Usage(requests=1, tool_calls=2)) == ["2 tool call(s)"]
+    spent = Usage(requests=1, input_tokens=1_200, output_tokens=34, tool_calls=1, cost_usd=Decimal("0.25"))
+    assert usage_parts(spent) == ["1 tool call(s)", "1,234 tokens", "$0.2500"]
+
+
+@pytest.mark.parametrize(
+    ("cost", "shown"), [("0", "$0.0000"), ("0.00001", "<$0.0001"), ("0.0001", "$0.0001"), ("12.34567", "$12.3457")]
+)
+def test_what_costs_little_is_not_called_free(cost: str, shown: str) -> None:
+    assert cost_text(Decimal(cost)) == shown

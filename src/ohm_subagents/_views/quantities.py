@@ -1,8 +1,15 @@
-"""Durations, ages and instants as text for people."""
+"""Durations, ages, instants, usage and costs as text for people."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ohm_subagents.contract.usage import Usage
+
+_SMALLEST: Final = Decimal("0.0001")
 
 
 def duration_text(ms: int) -> str:
@@ -32,3 +39,16 @@ def age_text(ms: int) -> str:
 def instant_text(epoch_ms: int) -> str:
     """`2026-01-02 10:00:00 UTC`."""
     return f"{datetime.fromtimestamp(epoch_ms / 1000, tz=UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def usage_parts(usage: Usage) -> list[str]:
+    """Tool calls, tokens and cost, each only where there are any."""
+    tokens = usage.input_tokens + usage.output_tokens
+    parts = [f"{usage.tool_calls} tool call(s)"] if usage.tool_calls else []
+    parts += [f"{tokens:,} tokens"] if tokens else []
+    return parts + ([] if usage.cost_usd is None else [cost_text(usage.cost_usd)])
+
+
+def cost_text(cost_usd: Decimal) -> str:
+    """US dollars with four decimals; what is less than the last of them is not called free."""
+    return f"<${_SMALLEST}" if 0 < cost_usd < _SMALLEST else f"${cost_usd:.4f}"

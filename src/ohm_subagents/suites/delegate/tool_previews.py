@@ -7,7 +7,7 @@ import os.path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import fit, printable
+from ohm_subagents.views import fit, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

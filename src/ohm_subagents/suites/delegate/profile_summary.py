@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents._views.cells import one_line
-from ohm_subagents.contract.agent import AgentOptions
+from ohm_subagents.suite import AgentOptions
+from ohm_subagents.views import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.suite import Profile
 
 
 def profile_summary(profile: Profile) -> str:

@@ -1,8 +1,8 @@
 import pytest
 
-from ohm_subagents._views.agent_profiles import masked, profile_summary
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.profile import Profile, ToolPolicy
+from ohm_subagents.suites.delegate.profile_summary import masked, profile_summary
 
 
 def summary(*, prompt: str = "", tools: ToolPolicy | None = None, **agent) -> str:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ohm_subagents._views.tail import preview_lines
+from ohm_subagents._views.cells import preview_lines
 
 TWENTY = "\n".join(f"line {n}" for n in range(1, 21))
 
