@@ -33,6 +33,7 @@ PURPOSES = {
     "ohm_subagents/_orchestrator/admission/context.py": "plan: profile, permissions, backend, model",
     "ohm_subagents/_orchestrator/admission/batch.py": "plan: profile, permissions, backend, model",
     "ohm_subagents/_orchestrator/": "commands, replies, and who waits for them",
+    "ohm_subagents/_orchestrator/admission/new_tasks.py": "a task of its own, in its turn",
     "ohm_subagents/_orchestrator/run_queue.py": "a task of its own, in its turn",
     "ohm_subagents/_orchestrator/running.py": "a task of its own, in its turn",
     "ohm_subagents/_orchestrator/run/drive.py": "the run loop: scopes, prompt, request, outcome",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ohm_subagents._orchestrator.admission import refusals
-from ohm_subagents._orchestrator.admission.plan import new_task, refused_task
+from ohm_subagents._orchestrator.admission.new_tasks import continuing, new_task, refused_task
 from ohm_subagents._orchestrator.observe.observers import Observers
 from ohm_subagents._orchestrator.run.drive import Driver
 from ohm_subagents._orchestrator.run.live import LiveTask
@@ -40,11 +40,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import Clock, SessionId, TaskId
-    from ohm_subagents.contract.task import Run, Task
-
-
-MAX_INHERITED: Final = 50
-"""The number of earlier runs that a continuing task knows; a checkpoint has all of them anyway."""
+    from ohm_subagents.contract.task import Task
 
 
 Admitted: TypeAlias = LiveTask | ItemRejected
@@ -266,24 +262,3 @@ def _span_of(task: Task) -> TaskSpan | None:
     from ohm_subagents._orchestrator.observe.tracing import task_span  # noqa: PLC0415  imports opentelemetry
 
     return task_span(task)
-
-
-def continuing(task: Task, former: Task) -> Task:
-    """Return the new task in the session of `former`; the conversation state is kept on the same backend only."""
-    state = former.activity.checkpoint if former.assignment.backend == task.assignment.backend else None
-    return replace(
-        task,
-        session_id=former.session_id,
-        assignment=replace(task.assignment, resumed_from=former.id, inherited=_known_runs(former)),
-        activity=replace(task.activity, checkpoint=state),
-    )
-
-
-def _known_runs(former: Task) -> tuple[Run, ...]:
-    """Return the runs that a continuation knows; of one that was cut off, the text that it streamed."""
-    if not former.runs:
-        return former.assignment.inherited
-    *earlier, newest = former.runs
-    if newest.output is None and former.text:
-        newest = replace(newest, output=former.text)
-    return (*former.assignment.inherited, *earlier, newest)[-MAX_INHERITED:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.answer import unsupported
@@ -12,27 +12,26 @@ from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.admission.model_order import named_model
 from ohm_subagents._plugins.backends.interface import Capability, RunSpec
 from ohm_subagents._policy.permissions import decide
-from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.commands import StartItem, unusable_cwd
-from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.limits import NO_BUDGET, Limits, LoopPolicy
 from ohm_subagents.contract.profile import FINALIZE, PermissionRequest
 from ohm_subagents.contract.replies import ItemRejected
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Task
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._config.subagents import SubagentEntry
-    from ohm_subagents._orchestrator.admission.context import AdmissionContext
-    from ohm_subagents._orchestrator.call_context import CallContext
+    from ohm_subagents._orchestrator.admission.context import AdmissionContext, ResolvedProfile
+    from ohm_subagents._policy.allowance import RunLimits
+    from ohm_subagents._policy.tools import ResolvedTools
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.limits import Budget, Clocks
     from ohm_subagents.contract.profile import Profile
+
+_NONE: Final[frozenset[Capability]] = frozenset()
 
 
 class Plan(NamedTuple):
@@ -80,38 +79,34 @@ def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = Non
     if isinstance(found, Err):
         return found
     profile = found.ok_value
-
-    def refused(error: OhmError) -> Err[ItemRejected]:
+    planned = _planned(item, prompt, context.resolved(profile, item), context)
+    if isinstance(planned, Err):
+        error = planned.err_value
         return Err(ItemRejected(item=item, error=error, profile=profile.id, invocation=item.invocation))
+    return planned
 
-    resolved, asked = context.resolved(profile, item), item.overrides
+
+def _planned(
+    item: StartItem, prompt: str, resolved: ResolvedProfile, context: AdmissionContext
+) -> Result[Plan, OhmError]:
+    """Plan how an item of a known profile runs."""
+    profile, asked, config = resolved.profile, item.overrides, context.config
     cwd = asked.cwd or context.cwd
-    if profile.feature is not None and not context.config.features.is_on(profile.feature):
-        return refused(refusals.feature_off(profile.id, profile.feature))
-    if isinstance(resolved.tools, Err):
-        return refused(resolved.tools.err_value)
-    allowed = context.limits(resolved, item)
+    allowed = _allowed(item, prompt, cwd, resolved, context)
     if isinstance(allowed, Err):
-        return refused(allowed.err_value)
-    tools, limits = resolved.tools.ok_value, allowed.ok_value
-    request = PermissionRequest(
-        profile=profile, description=item.description, prompt=prompt, cwd=cwd, tools=tools.names
-    )
-    verdict = decide(
-        profile=profile, permissions=context.config.subagents.permissions, opinions=context.host.permission(request)
-    )
-    if isinstance(verdict, Err):
-        return refused(verdict.err_value)
-    model = named_model(asked.model, profile, resolved.own, context.config.subagents.model)
+        return allowed
+    tools, limits = allowed.ok_value
+    model = named_model(asked.model, profile, resolved.own, config.subagents.model)
     if isinstance(model, Err):
-        return refused(model.err_value)
-    backend = asked.backend or backend_of(profile, resolved.own, context.config)
+        return model
+    backend = asked.backend or backend_of(profile, resolved.own, config)
     spec = context.backends.get(backend)
-    unfinal = resolved.fault or unsupported(profile, spec)
-    if unfinal is not None:
-        return refused(unfinal)
-    if spec is not None and Capability.FILES in spec.capabilities and not _is_readable(cwd):
-        return refused(refusals.unreadable(cwd))
+    capabilities = _NONE if spec is None else spec.capabilities
+    unable = resolved.fault or unsupported(profile, spec)
+    if unable is None and Capability.FILES in capabilities and not _is_readable(cwd):
+        unable = refusals.unreadable(cwd)
+    if unable is not None:
+        return Err(unable)
     return Ok(
         Plan(
             item=item,
@@ -124,7 +119,7 @@ def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = Non
                 tools_are_bounded=tools.are_bounded,
                 child_tools=resolved.child_tools,
                 model=None if model.ok_value is None else model.ok_value.pattern,
-                mode=context.config.default_mode,
+                mode=config.default_mode,
                 is_one_shot=item.is_one_shot,
                 env=context.env,
             ),
@@ -133,13 +128,34 @@ def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = Non
             limits=limits.clocks,
             loop=limits.loop,
             budget=None if limits.budget is NO_BUDGET else limits.budget,
-            max_events=context.config.task_max_events,
+            max_events=config.task_max_events,
             diagnostics=resolved.diagnostics,
-            can_steer=spec is not None and Capability.STEERING in spec.capabilities,
-            counts_usage=spec is not None and Capability.USAGE in spec.capabilities,
-            traces_itself=spec is not None and Capability.TRACES in spec.capabilities,
+            can_steer=Capability.STEERING in capabilities,
+            counts_usage=Capability.USAGE in capabilities,
+            traces_itself=Capability.TRACES in capabilities,
         )
     )
+
+
+def _allowed(
+    item: StartItem, prompt: str, cwd: Path, resolved: ResolvedProfile, context: AdmissionContext
+) -> Result[tuple[ResolvedTools, RunLimits], OhmError]:
+    """Return the tools and limits of an item, or why it may not run: its feature, tools, limits or a permission."""
+    profile, config = resolved.profile, context.config
+    if profile.feature is not None and not config.features.is_on(profile.feature):
+        return Err(refusals.feature_off(profile.id, profile.feature))
+    if isinstance(resolved.tools, Err):
+        return resolved.tools
+    limits = context.limits(resolved, item)
+    if isinstance(limits, Err):
+        return limits
+    tools = resolved.tools.ok_value
+    request = PermissionRequest(
+        profile=profile, description=item.description, prompt=prompt, cwd=cwd, tools=tools.names
+    )
+    opinions = context.host.permission(request)
+    verdict = decide(profile=profile, permissions=config.subagents.permissions, opinions=opinions)
+    return verdict if isinstance(verdict, Err) else Ok((tools, limits.ok_value))
 
 
 def backend_of(profile: Profile, own: SubagentEntry, config: OhmConfig) -> str:
@@ -186,57 +202,3 @@ def _is_text(value: object) -> bool:
 
 def _is_readable(cwd: Path) -> bool:
     return os.path.isdir(cwd) and os.access(cwd, os.R_OK | os.X_OK)
-
-
-def refused_task(task_id: TaskId, refused: ItemRejected, now_ms: int) -> Task:
-    """Return the task of a refused item, still without its error."""
-    item = refused.item
-    profile = refused.profile or item.profile_id
-    return Task(
-        id=task_id,
-        session_id=_session_of(item, task_id),
-        assignment=Assignment(
-            profile=profile,
-            name=profile,
-            description=item.description.strip(),
-            prompt=item.prompt.strip(),
-            invocation=item.invocation,
-            backend=UNAVAILABLE,
-            created_ms=now_ms,
-            cwd=None if item.overrides.cwd is None else str(item.overrides.cwd),
-        ),
-        activity=Activity(),
-        route=Route(runtime=UNAVAILABLE, route=UNAVAILABLE),
-        updated_ms=now_ms,
-        summary=refused.error.message,
-    )
-
-
-def _session_of(item: StartItem, task_id: TaskId) -> SessionId:
-    return SessionId(f"session_{task_id.removeprefix('task_')}") if item.session is None else item.session.id
-
-
-def new_task(task_id: TaskId, admitted: Plan, now_ms: int, caller: CallContext) -> Task:
-    """Return the task of an admitted item; the texts that it stores are trimmed."""
-    item = admitted.item
-    return Task(
-        id=task_id,
-        session_id=_session_of(item, task_id),
-        assignment=Assignment(
-            profile=admitted.profile.id,
-            name=admitted.profile.name,
-            description=item.description.strip(),
-            prompt=item.prompt.strip(),
-            invocation=item.invocation,
-            backend=admitted.label,
-            created_ms=now_ms,
-            parent=caller.task_id,
-            call=caller.call,
-            suite=admitted.profile.suite,
-            cwd=None if item.overrides.cwd is None else str(item.overrides.cwd),
-        ),
-        activity=Activity(max_events=admitted.max_events),
-        route=Route(runtime=admitted.label, route=admitted.label),
-        updated_ms=now_ms,
-        summary=f"Queued {admitted.profile.name}: {item.description}",
-    )

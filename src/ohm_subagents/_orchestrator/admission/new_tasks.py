@@ -1,0 +1,96 @@
+"""The records of new tasks: of admitted items, of refused ones, and of those that continue another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.contract.activity import Activity
+from ohm_subagents.contract.ids import SessionId
+from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Task
+
+if TYPE_CHECKING:
+    from ohm_subagents._orchestrator.admission.plan import Plan
+    from ohm_subagents._orchestrator.call_context import CallContext
+    from ohm_subagents.contract.commands import StartItem
+    from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.replies import ItemRejected
+    from ohm_subagents.contract.task import Run
+
+MAX_INHERITED: Final = 50
+"""The number of earlier runs that a continuing task knows; a checkpoint has all of them anyway."""
+
+
+def refused_task(task_id: TaskId, refused: ItemRejected, now_ms: int) -> Task:
+    """Return the task of a refused item, still without its error."""
+    item = refused.item
+    profile = refused.profile or item.profile_id
+    return Task(
+        id=task_id,
+        session_id=_session_of(item, task_id),
+        assignment=Assignment(
+            profile=profile,
+            name=profile,
+            description=item.description.strip(),
+            prompt=item.prompt.strip(),
+            invocation=item.invocation,
+            backend=UNAVAILABLE,
+            created_ms=now_ms,
+            cwd=None if item.overrides.cwd is None else str(item.overrides.cwd),
+        ),
+        activity=Activity(),
+        route=Route(runtime=UNAVAILABLE, route=UNAVAILABLE),
+        updated_ms=now_ms,
+        summary=refused.error.message,
+    )
+
+
+def _session_of(item: StartItem, task_id: TaskId) -> SessionId:
+    return SessionId(f"session_{task_id.removeprefix('task_')}") if item.session is None else item.session.id
+
+
+def new_task(task_id: TaskId, admitted: Plan, now_ms: int, caller: CallContext) -> Task:
+    """Return the task of an admitted item; the texts that it stores are trimmed."""
+    item = admitted.item
+    return Task(
+        id=task_id,
+        session_id=_session_of(item, task_id),
+        assignment=Assignment(
+            profile=admitted.profile.id,
+            name=admitted.profile.name,
+            description=item.description.strip(),
+            prompt=item.prompt.strip(),
+            invocation=item.invocation,
+            backend=admitted.label,
+            created_ms=now_ms,
+            parent=caller.task_id,
+            call=caller.call,
+            suite=admitted.profile.suite,
+            cwd=None if item.overrides.cwd is None else str(item.overrides.cwd),
+        ),
+        activity=Activity(max_events=admitted.max_events),
+        route=Route(runtime=admitted.label, route=admitted.label),
+        updated_ms=now_ms,
+        summary=f"Queued {admitted.profile.name}: {item.description}",
+    )
+
+
+def continuing(task: Task, former: Task) -> Task:
+    """Return the new task in the session of `former`; the conversation state is kept on the same backend only."""
+    state = former.activity.checkpoint if former.assignment.backend == task.assignment.backend else None
+    return replace(
+        task,
+        session_id=former.session_id,
+        assignment=replace(task.assignment, resumed_from=former.id, inherited=_known_runs(former)),
+        activity=replace(task.activity, checkpoint=state),
+    )
+
+
+def _known_runs(former: Task) -> tuple[Run, ...]:
+    """Return the runs that a continuation knows; of one that was cut off, the text that it streamed."""
+    if not former.runs:
+        return former.assignment.inherited
+    *earlier, newest = former.runs
+    if newest.output is None and former.text:
+        newest = replace(newest, output=former.text)
+    return (*former.assignment.inherited, *earlier, newest)[-MAX_INHERITED:]
