@@ -52,6 +52,7 @@ def settings_of(config: OhmConfig, suite: str) -> Settings:
         result_preview_lines=config.result_preview_lines,
         options=config.suite_options.get(suite, {}),
         starts_async=config.subagents.async_start == "allow",
+        model_text=config.model_text,
         limits=config.said_limits(),
     )
 

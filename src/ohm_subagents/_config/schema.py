@@ -123,6 +123,11 @@ class Display(Section):
     output_max_chars: Annotated[PositiveInt, LOWER] = Field(
         default=8000, description="Cap of an answer in a payload, in characters."
     )
+    model_text: Annotated[Literal["tree", "framed"], earlier("framed", "tree")] = Field(
+        default="tree",
+        description="What a calling model reads: a `tree` as people do, or answers `framed` as data, with `read_result`"
+        " for the rest of one that was cut.",
+    )
     onupdate_throttle_ms: Annotated[PositiveInt, HIGHER] = Field(
         default=120, description="Least time between two live updates, in milliseconds."
     )

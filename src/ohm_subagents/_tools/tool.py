@@ -16,6 +16,7 @@ from ohm_subagents._tools.background import how_to_collect
 from ohm_subagents._tools.updates import Frames
 from ohm_subagents._views.cells import wrapped
 from ohm_subagents._views.debug import debug_text
+from ohm_subagents._views.framed_text import framed_text
 from ohm_subagents._views.model_text import model_text
 from ohm_subagents._views.projection import project
 from ohm_subagents._views.reply_lines import lines_of
@@ -110,7 +111,9 @@ def result_of(
         )
 
     if now_ms is None:
-        told = model_text(lines, output_max_chars=cap, ignored=ignored)
+        told = (framed_text if settings.model_text == "framed" else model_text)(
+            lines, output_max_chars=cap, ignored=ignored
+        )
         text = f"{told}{how_to_collect(reply)}"
     else:
         status = context.host.status()

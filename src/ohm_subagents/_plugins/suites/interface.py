@@ -196,6 +196,8 @@ class Settings:
     """The clocks that the configuration sets for every run; None where it sets none."""
     starts_async: bool = False
     """A model may start work that it collects later (`asyncStart`)."""
+    model_text: Literal["tree", "framed"] = "tree"
+    """The form of what the calling model reads (`modelText`)."""
 
 
 def _without_owner(_work: Callable[[], Awaitable[None]]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._plugins.suites.interface import Tool, ToolSuiteSpec
 from ohm_subagents._tools.task.inputs import TaskInput, parse
+from ohm_subagents._tools.task.read_result import read_result_tool
 from ohm_subagents._tools.task.schema import schema
 from ohm_subagents._tools.tool import carry_out, result_of
 from ohm_subagents._views.cells import one_line
@@ -35,6 +36,7 @@ def task_suite() -> ToolSuiteSpec:
 
 
 def _build(context: SuiteContext) -> tuple[Tool, ...]:
+    more = (read_result_tool(context),) if context.settings().model_text == "framed" else ()
     return (
         Tool(
             checks_arguments=True,
@@ -45,6 +47,7 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
             execute=partial(_execute, context),
             call_view=_call_line,
         ),
+        *more,
     )
 
 
