@@ -16,7 +16,19 @@ from ohm_subagents._store.memory import MemoryStore
 from ohm_subagents._store.records import event_from_json, event_json_bytes, task_from_json, task_to_json
 from ohm_subagents._store.recovery import recovered, recovery_note
 from ohm_subagents._store.retention import Hidden, evicted_reason, expired_reason, task_expired, unknown_task
-from ohm_subagents.contract import Diagnostic, Err, Event, OhmError, Ok, Recorded, Result, Task, apply, event_to_json
+from ohm_subagents.contract import (
+    Diagnostic,
+    Err,
+    Event,
+    ListedTask,
+    OhmError,
+    Ok,
+    Recorded,
+    Result,
+    Task,
+    apply,
+    event_to_json,
+)
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -30,6 +42,7 @@ __all__ = [
     "Err",
     "Event",
     "Hidden",
+    "ListedTask",
     "MemoryStore",
     "OhmError",
     "Ok",

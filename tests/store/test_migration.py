@@ -1,6 +1,7 @@
-"""A registry of version 3: a row of JSON a task, with transcripts and large outputs in files beside it.
+"""Registries of earlier versions are brought up to date.
 
-`export.jsonl` is what that version exported of it, a task a line, with what the export leaves out.
+Version 3 had a row of JSON a task, with transcripts and large outputs in files beside it; version 4 the log of today
+and no column of what lists show. `export.jsonl` is what that version exported, without what the export leaves out.
 """
 
 import json
@@ -14,9 +15,12 @@ from store_tasks import Clock, Hand, opened
 from ohm_subagents._store.records import task_from_json, task_to_json
 from ohm_subagents.cli.export import task_fields
 from ohm_subagents.cli.reading import event_fields
+from ohm_subagents.contract import Ok
+from ohm_subagents.store import ListedTask, TaskQuery
 
 pytestmark = pytest.mark.anyio
 FORMER = Path(__file__).with_name("registry_version_3")
+VERSION_4 = Path(__file__).with_name("registry_version_4")
 FILE = "ohm.subagents.tasks.sqlite3"
 TOO_FAST = "task_fast"
 """Its transcript was not as fast as its events: it says what some of them added up to."""
@@ -38,8 +42,14 @@ def folder(tmp_path):
     return tmp_path / "registry"
 
 
-def expected():
-    lines = (json.loads(line) for line in (FORMER / "export.jsonl").read_text().splitlines())
+@pytest.fixture
+def with_log(tmp_path):
+    shutil.copytree(VERSION_4, tmp_path / "with_log")
+    return tmp_path / "with_log"
+
+
+def expected(version=FORMER):
+    lines = (json.loads(line) for line in (version / "export.jsonl").read_text().splitlines())
     return {line["task_id"]: line for line in lines if line["task_id"] != "task_damaged"}
 
 
@@ -145,6 +155,42 @@ async def test_of_a_damaged_file_of_that_version_what_can_be_read_is_saved(folde
         for task_id, fields in after.items():
             if task_id not in {TOO_FAST, "task_lost", "task_waiting"}:
                 assert fields == expected()[task_id]
+
+
+async def test_tasks_that_had_a_log_are_read_and_listed_as_they_were(with_log, clock):
+    for _ in range(2):
+        async with opened("sqlite", with_log, clock) as store:
+            assert await exported(store) == expected(VERSION_4)
+            assert [one.ok_value for one in store.list(TaskQuery()) if isinstance(one, Ok)] == [
+                ListedTask.of(task) for task in reversed([*store.tasks()])
+            ]
+            assert store.get("task_damaged").is_err()
+            why = "evicted by capacity policy after reaching max 8 tasks"
+            assert store.get("task_evicted").err_value.message == f"Task id 'task_evicted' {why}"
+
+
+async def test_of_a_damaged_file_with_logs_what_can_be_read_is_saved(with_log, clock):
+    (with_log / f"{FILE}.damaged").touch()
+    async with opened("sqlite", with_log, clock) as store:
+        assert "Recovered corrupt task registry" in store.diagnostics[0].message
+        after = await exported(store)
+    assert after.pop("task_damaged")["output"] == "readable", "its row is made anew from its log"
+    assert after == expected(VERSION_4)
+
+
+async def test_a_file_with_logs_is_left_alone_while_a_process_of_that_version_works_with_it(with_log, clock):
+    from ohm_subagents.stores.sqlite.owners import Process
+
+    with sqlite3.connect(with_log / FILE) as tables:
+        here = Process.current()
+        values = (here.pid, here.started, here.boot, here.namespace)
+        tables.execute("INSERT INTO owners VALUES (99, 1, ?, ?, ?, ?, 0)", values)
+    tables.close()
+    async with opened("sqlite", with_log, clock) as store:
+        assert "a process with an earlier version of the library works with it" in store.diagnostics[0].message
+    with sqlite3.connect(with_log / FILE) as tables:
+        assert tables.execute("PRAGMA user_version").fetchone() == (4,)
+    tables.close()
 
 
 async def test_a_task_that_was_written_with_a_catalogue_has_the_suite_that_the_catalogue_was_of(folder, clock):

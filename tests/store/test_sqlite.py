@@ -332,6 +332,17 @@ async def test_a_list_reads_as_many_rows_as_it_shows(registry, clock):
         assert few < len(read) / 20
 
 
+async def test_a_list_reads_no_answers(registry, clock):
+    async with registry() as store:
+        Hand(store, clock).settled("task_1", TextDelta(text="word "), output="word " * 50_000)
+    async with registry() as store:
+        asked = []
+        store._reading.set_trace_callback(asked.append)
+        (listed,) = store.list(TaskQuery())
+        assert listed.ok_value.description == "look"
+        assert not [statement for statement in asked if "events" in statement]
+
+
 async def test_a_file_that_is_no_database_is_kept_beside_a_new_one(registry, clock, tmp_path):
     (tmp_path / FILE).write_text("this is no database, whatever its name says" * 100)
     async with registry() as store:
@@ -348,7 +359,7 @@ async def test_a_file_of_a_later_version_is_left_alone(registry, tmp_path):
     tables(tmp_path, "PRAGMA user_version = 99")
     async with registry() as store:
         (told,) = store.diagnostics
-        assert "it has version 99, and this version of the library knows 4" in told.message
+        assert "it has version 99, and this version of the library knows 5" in told.message
         assert store.place is None
 
 

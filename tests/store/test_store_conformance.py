@@ -1,5 +1,7 @@
 """What every store promises; the durable ones also after they were opened anew."""
 
+from decimal import Decimal
+
 import pytest
 from store_tasks import Clock, Hand, opened
 
@@ -18,8 +20,10 @@ from ohm_subagents.contract import (
     ToolEnded,
     ToolStarted,
     ToolUpdated,
+    UsageAdded,
 )
-from ohm_subagents.store import RetentionPolicy
+from ohm_subagents.contract.usage import Usage
+from ohm_subagents.store import ListedTask, RetentionPolicy, TaskQuery
 
 pytestmark = pytest.mark.anyio
 ALL, DURABLE = ("sqlite", "snapshot", "memory"), ("sqlite", "snapshot")
@@ -83,6 +87,22 @@ async def test_tasks_are_listed_oldest_first_and_by_session(stores):
         assert [task.id for task in store.recent()] == ["task_0", "task_1", "task_2", "task_3"]
         await store.flush()
         assert store.count() == 4
+
+
+async def test_a_list_shows_each_task_as_it_is_newest_first(stores):
+    call = ToolEnded(call_id="1", tool="read", status="success", text="x")
+    usage = UsageAdded(usage=Usage(requests=2, input_tokens=7, cost_usd=Decimal("0.012")))
+    async with stores.opened() as store:
+        hand = stores.hand(store)
+        hand.settled("task_1", usage, call, profile="Finder", description="odd\0 日本")
+        hand.started("task_2", usage)
+        hand.new("task_3")
+        await store.flush()
+        tasks = [*store.tasks()]
+        assert [one.ok_value for one in store.list(TaskQuery())] == [ListedTask.of(task) for task in reversed(tasks)]
+    async with stores.opened() as store:
+        tasks = [*store.tasks()]
+        assert [one.ok_value for one in store.list(TaskQuery())] == [ListedTask.of(task) for task in reversed(tasks)]
 
 
 async def test_an_unknown_id_is_told_as_such(stores):

@@ -13,6 +13,7 @@ from ohm_subagents.contract import (
     ErrorCode,
     FileChanged,
     GuardTripped,
+    ListedTask,
     OhmError,
     SessionId,
     TaskId,
@@ -34,7 +35,7 @@ def facts(task, **more) -> dict[str, str]:
 
 
 def test_a_task_is_two_lines(succeeded) -> None:
-    first, second = listed(succeeded("out", *READ, SPENT), now_ms=120_000)
+    first, second = listed(ListedTask.of(succeeded("out", *READ, SPENT)), now_ms=120_000)
     assert first == "✓ task_1 Finder · Auth scan"
     assert second == "  succeeded · 2m ago · 0.0s · 1 tool call(s) · 1,000 tokens · $0.5000"
 
@@ -42,21 +43,22 @@ def test_a_task_is_two_lines(succeeded) -> None:
 @pytest.mark.parametrize(("made", "marker"), [("running", "⠋"), ("succeeded", "✓"), ("cancelled", "○")])
 def test_the_marker_tells_the_status(request, made: str, marker: str) -> None:
     task = request.getfixturevalue(made)()
-    assert listed(task, now_ms=1)[0].startswith(f"{marker} task_1 ")
+    assert listed(ListedTask.of(task), now_ms=1)[0].startswith(f"{marker} task_1 ")
 
 
 def test_who_runs_a_task_is_told_while_somebody_does(running, succeeded) -> None:
-    assert listed(running(), now_ms=30_001, where="pid 7")[1] == "  running, pid 7 · 30s ago · 30.0s"
-    assert "pid 7" not in listed(succeeded(), now_ms=1, where="pid 7")[1]
+    assert listed(ListedTask.of(running()), now_ms=30_001, where="pid 7")[1] == "  running, pid 7 · 30s ago · 30.0s"
+    assert "pid 7" not in listed(ListedTask.of(succeeded()), now_ms=1, where="pid 7")[1]
 
 
 def test_a_queued_task_has_taken_no_time_yet(running) -> None:
     task = replace(running(), status="queued", started_ms=None)
-    assert listed(task, now_ms=5_000, where="elsewhere")[1] == "  queued, elsewhere · 5s ago"
+    assert listed(ListedTask.of(task), now_ms=5_000, where="elsewhere")[1] == "  queued, elsewhere · 5s ago"
 
 
 def test_a_description_cannot_break_the_line_nor_drive_the_terminal(succeeded) -> None:
-    first, _ = listed(with_fields(succeeded(), description="two\nlines\x1b]0;owned\x07\tand\x1b[2J more"), now_ms=0)
+    task = with_fields(succeeded(), description="two\nlines\x1b]0;owned\x07\tand\x1b[2J more")
+    first, _ = listed(ListedTask.of(task), now_ms=0)
     assert first == "✓ task_1 Finder · two lines and more"
 
 

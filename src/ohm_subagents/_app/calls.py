@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.interface import ToolResult
     from ohm_subagents.contract.events import Event, TaskEvent
     from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.listed_task import ListedTask
     from ohm_subagents.contract.task import Task
 
     Work = Callable[[anyio.Event], Awaitable[ToolResult]]
@@ -47,7 +48,7 @@ class CallState:
         streams: the readers of events.
     """
 
-    def __init__(self, call_id: CallId, tasks: Iterable[Task] = (), *, is_collected: bool = False) -> None:
+    def __init__(self, call_id: CallId, tasks: Iterable[ListedTask] = (), *, is_collected: bool = False) -> None:
         self.id = call_id
         self.is_settled: dict[TaskId, bool] = {task.id: task.is_terminal for task in tasks}
         self.abort = None if is_collected else anyio.Event()
@@ -203,7 +204,7 @@ class Calls:
         kept = [
             found.ok_value
             for found in self._store.list(TaskQuery())
-            if isinstance(found, Ok) and found.ok_value.assignment.call == call_id
+            if isinstance(found, Ok) and found.ok_value.call == call_id
         ][::-1]
         if not kept:
             return None

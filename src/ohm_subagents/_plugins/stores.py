@@ -13,6 +13,7 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import Event, Recorded
 from ohm_subagents.contract.ids import Clock, SessionId, TaskId
+from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Result
 from ohm_subagents.contract.task import Task
@@ -96,8 +97,11 @@ class Store(Protocol):
         """Yield every task, oldest first."""
         ...
 
-    def list(self, query: TaskQuery) -> Iterator[Result[Task, OhmError]]:
-        """Yield the tasks that a query chooses, newest first, or why one cannot be read; read as many as are taken."""
+    def list(self, query: TaskQuery) -> Iterator[Result[ListedTask, OhmError]]:
+        """Yield the tasks that a query chooses, newest first, or why one cannot be read; read as many as are taken.
+
+        A list is there for people: it should read no answers, however large they are.
+        """
         ...
 
     def recent(self) -> tuple[Task, ...]:

@@ -12,6 +12,7 @@ from anyio.lowlevel import checkpoint
 from ohm_subagents._plugins.stores import RetentionPolicy, TaskQuery
 from ohm_subagents._store.history import events_of
 from ohm_subagents._store.retention import Hidden, Retention
+from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -130,8 +131,8 @@ class MemoryStore:
         self._drop_expired()
         return iter(tuple(self._tasks.values()))
 
-    def list(self, query: TaskQuery = _EVERY) -> Iterator[Result[Task, OhmError]]:
-        return (Ok(task) for task in reversed([*self.tasks()]) if query.matches(task))
+    def list(self, query: TaskQuery = _EVERY) -> Iterator[Result[ListedTask, OhmError]]:
+        return (Ok(ListedTask.of(task)) for task in reversed([*self.tasks()]) if query.matches(task))
 
     def recent(self) -> tuple[Task, ...]:
         return tuple(self.tasks())

@@ -12,27 +12,26 @@ from ohm_subagents._views.tree import status_marker
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ohm_subagents.contract.listed_task import ListedTask
     from ohm_subagents.contract.task import Task
     from ohm_subagents.contract.usage import Usage
 
 _LABEL: Final = 14
 
 
-def listed(task: Task, *, now_ms: int, where: str = "") -> tuple[str, str]:
+def listed(task: ListedTask, *, now_ms: int, where: str = "") -> tuple[str, str]:
     """`<marker> <id>  <type> · <description>`, then its status, age, duration and usage.
 
     `where` names the process that runs it.
     """
     taken_ms = elapsed_ms(task, now_ms=now_ms)
-    facts = [_status_text(task, where), age_text(now_ms - task.assignment.created_ms)]
+    facts = [_status_text(task, where), age_text(now_ms - task.created_ms)]
     facts += [duration_text(taken_ms)] if task.started_ms is not None else []
-    named = one_line(f"{task.id}  {title_of(task.assignment.profile, task.assignment.description)}")
-    return f"{status_marker(task.status, taken_ms)} {named}", "  " + " · ".join(
-        [*facts, *usage_parts(task.activity.usage)]
-    )
+    named = one_line(f"{task.id}  {title_of(task.profile, task.description)}")
+    return f"{status_marker(task.status, taken_ms)} {named}", "  " + " · ".join([*facts, *usage_parts(task.usage)])
 
 
-def _status_text(task: Task, where: str = "") -> str:
+def _status_text(task: Task | ListedTask, where: str = "") -> str:
     """Return the status, and the process that works on it, if that is named."""
     return f"{task.status}, {where}" if where and not task.is_terminal else task.status
 

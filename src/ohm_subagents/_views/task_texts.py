@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.events import Event, Failed, TextDelta, ToolEnded, ToolStarted, ToolUpdated
+from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
@@ -42,9 +43,10 @@ def answer_of(task: Task) -> str:
     return task.output if is_broken_off else ""
 
 
-def elapsed_ms(task: Task, *, now_ms: int) -> int:
+def elapsed_ms(task: Task | ListedTask, *, now_ms: int) -> int:
     """Return the milliseconds that a task has worked, until now or its end; before that, those it has waited."""
-    began = task.assignment.created_ms if task.started_ms is None else task.started_ms
+    created_ms = task.created_ms if isinstance(task, ListedTask) else task.assignment.created_ms
+    began = created_ms if task.started_ms is None else task.started_ms
     return max(0, (now_ms if task.ended_ms is None else task.ended_ms) - began)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents.config import OhmConfig
-    from ohm_subagents.contract import Recorded, Task
+    from ohm_subagents.contract import ListedTask, Recorded, Task
     from ohm_subagents.store import Store
 
 Show: TypeAlias = "Callable[[Store, OhmConfig], Awaitable[int]]"
@@ -52,7 +52,7 @@ async def _shown(show: Show, config: OhmConfig, cwd: Path) -> int:
         return code
 
 
-def owner_of(task: Task, store: Store) -> str:
+def owner_of(task: Task | ListedTask, store: Store) -> str:
     """Return who runs a task, for people; empty for a settled one."""
     return "" if task.is_terminal else store.owner(task.id)
 

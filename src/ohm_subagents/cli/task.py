@@ -24,9 +24,9 @@ from ohm_subagents.commands import (
 )
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
+from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.replies import CommandRejected
 from ohm_subagents.contract.result import Err, Ok
-from ohm_subagents.contract.task import Task
 from ohm_subagents.contract.truncation import WHOLE
 from ohm_subagents.store import TaskQuery
 from ohm_subagents.views import elapsed_ms, fact_lines, listed, printable, task_envelope, transcript_lines, wrap
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from ohm_subagents.config import OhmConfig
+    from ohm_subagents.contract.task import Task
     from ohm_subagents.store import Store
 
 View: TypeAlias = "Callable[[Task, Store, OhmConfig], Awaitable[int]]"
@@ -44,7 +45,7 @@ _ROWS: Final = 40
 
 async def print_task(typed: str, view: View, store: Store, config: OhmConfig, *, as_json: bool) -> int:
     """Print the one task whose id begins with what was typed; the exit code."""
-    found, alike = store.get(TaskId(typed)), list[Task]()
+    found, alike = store.get(TaskId(typed)), list[ListedTask]()
     if isinstance(found, Err) and found.err_value.code == ErrorCode.UNKNOWN_TASK_ID:
         alike = _beginning_with(typed, store)
         found = store.get(alike[0].id) if len(alike) == 1 else Err(_ambiguous(typed, alike)) if alike else found
@@ -56,18 +57,18 @@ async def print_task(typed: str, view: View, store: Store, config: OhmConfig, *,
             refused = CommandRejected(error=_named(error, store), backend=backend, op="status", task_id=task_id)
             print_refusal(refused, as_json=as_json)
     if len(alike) > 1 and not as_json:
-        for task in alike[:_CANDIDATES]:
-            complain(listed(task, now_ms=system_clock())[0])
+        for candidate in alike[:_CANDIDATES]:
+            complain(listed(candidate, now_ms=system_clock())[0])
     return BAD_USAGE if len(alike) > 1 else TASK_FAILED
 
 
-def _beginning_with(typed: str, store: Store) -> list[Task]:
+def _beginning_with(typed: str, store: Store) -> list[ListedTask]:
     if not typed:
         return []
     return [one.ok_value for one in store.list(TaskQuery(id_prefix=typed)) if isinstance(one, Ok)]
 
 
-def _ambiguous(typed: str, alike: list[Task]) -> OhmError:
+def _ambiguous(typed: str, alike: list[ListedTask]) -> OhmError:
     return OhmError(
         code=ErrorCode.UNKNOWN_TASK_ID,
         message=f"{len(alike)} ids begin with '{typed}'.",

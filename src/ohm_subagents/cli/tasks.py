@@ -22,7 +22,7 @@ from ohm_subagents.views import fit, listed, task_envelope
 
 if TYPE_CHECKING:
     from ohm_subagents.config import OhmConfig
-    from ohm_subagents.contract import Task
+    from ohm_subagents.contract import ListedTask
     from ohm_subagents.store import Store
 
 STATUSES = frozenset(get_args(Status))
@@ -49,9 +49,9 @@ async def print_tasks(query: TaskQuery, limit: int, store: Store, config: OhmCon
     return SUCCESS
 
 
-def _chosen(query: TaskQuery, limit: int, store: Store) -> tuple[list[Task], int]:
+def _chosen(query: TaskQuery, limit: int, store: Store) -> tuple[list[ListedTask], int]:
     """Those to show, and how many more there are, which are counted and not read."""
-    shown: list[Task] = []
+    shown: list[ListedTask] = []
     for number, found in enumerate(store.list(query), 1):
         if isinstance(found, Err):
             if all(each.message != found.err_value.message for each in store.diagnostics):  # those are printed anyway
@@ -67,7 +67,7 @@ def _empty(store: Store) -> str:
     return f"No tasks are kept in '{store.place}'."
 
 
-def _print_listed(task: Task, store: Store) -> None:
+def _print_listed(task: ListedTask, store: Store) -> None:
     first, second = listed(task, now_ms=system_clock(), where=owner_of(task, store))
     if is_terminal():
         print_text(f"{fit(first, width())}\n{fit(second, width())}")
@@ -75,7 +75,7 @@ def _print_listed(task: Task, store: Store) -> None:
         print_text(f"{first} · {second.strip()}")
 
 
-def _print_envelopes(shown: list[Task], more: int, store: Store, config: OhmConfig) -> None:
+def _print_envelopes(shown: list[ListedTask], more: int, store: Store, config: OhmConfig) -> None:
     whole = (store.get(task.id) for task in shown)
     print_json(
         [

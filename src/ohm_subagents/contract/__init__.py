@@ -67,6 +67,7 @@ from ohm_subagents.contract.events import (
 )
 from ohm_subagents.contract.ids import CallId, Clock, SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Ceiling, ClockName, Clocks, Extension, Limits, LoopPolicy, LoopStep
+from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS, ModelPattern, Thinking, parse_model_pattern
 from ohm_subagents.contract.place import Nesting, Place
 from ohm_subagents.contract.profile import (
@@ -151,6 +152,7 @@ __all__ = [
     "ItemReply",
     "LifecycleEvent",
     "Limits",
+    "ListedTask",
     "LoopPolicy",
     "LoopStep",
     "Missing",

@@ -121,16 +121,17 @@ class _Pieces:
         """True for what `event_total` of a task counts."""
         return self._kind is TextDelta
 
-    def whole(self) -> Stamped:
-        """Return all of it as one event."""
-        return self._fields["at_ms"] + self._fields["after_ms"][-1], self._kind(text=self._fields["text"])
-
-    def each(self) -> Iterator[Stamped]:
-        """Yield the events as they were."""
-        began_ms, text, end = self._fields["at_ms"], self._fields["text"], 0
-        for length, after_ms in zip(self._fields["lengths"], self._fields["after_ms"], strict=True):
-            start, end = end, end + length
-            yield began_ms + after_ms, self._kind(text=text[start:end])
+    def events(self, newest: int) -> Iterator[Stamped]:
+        """Yield so many of the newest as they were, and before them all older ones as one event."""
+        began_ms, text, kind = self._fields["at_ms"], self._fields["text"], self._kind
+        lengths, after_ms = self._fields["lengths"], self._fields["after_ms"]
+        older = self.count - min(max(0, newest), self.count)
+        end = sum(lengths[:older])
+        if older:
+            yield began_ms + after_ms[older - 1], kind(text=text[:end])
+        for number in range(older, self.count):
+            start, end = end, end + lengths[number]
+            yield began_ms + after_ms[number], kind(text=text[start:end])
 
 
 def folded(content: bytes) -> Result[Task, str]:
@@ -154,12 +155,9 @@ def folded(content: bytes) -> Result[Task, str]:
         left -= _counted(entry)
         if not isinstance(entry, _Pieces):
             task = apply(task, entry[1], at_ms=entry[0])
-        elif left < newest and entry.is_counted:  # the newest events are kept one by one
-            for at_ms, event in entry.each():
+        else:  # the newest events are kept one by one
+            for at_ms, event in entry.events(newest - left if entry.is_counted else 0):
                 task = apply(task, event, at_ms=at_ms)
-        else:
-            at_ms, event = entry.whole()
-            task = apply(task, event, at_ms=at_ms)
     return Ok(replace(task, activity=replace(task.activity, event_total=event_total)))
 
 
@@ -174,7 +172,7 @@ def history(content: bytes) -> tuple[Recorded, ...]:
     found: list[Recorded] = []
     for entry in _parsed(content):
         if not isinstance(entry, dict):
-            stamped = entry.each() if isinstance(entry, _Pieces) else (entry,)
+            stamped = entry.events(entry.count) if isinstance(entry, _Pieces) else (entry,)
             found += [Recorded(at_ms=at_ms, event=event) for at_ms, event in stamped]
     return tuple(found)
 

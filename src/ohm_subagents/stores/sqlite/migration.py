@@ -1,4 +1,7 @@
-"""Brings a file of version 3 or before up to date: a row of JSON a task, and a folder of files beside it."""
+"""Brings a file of an earlier version up to date.
+
+Version 4 had no column `listed`. Before, there was a row of JSON for each task, and a folder of files beside the file.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+WITH_A_LOG: Final = 4
+"""The first version with a log for each task."""
 _UPGRADES: Final = (
     (),
     ("ALTER TABLE tasks ADD COLUMN checksum INTEGER", "ALTER TABLE checkpoints ADD COLUMN checksum INTEGER"),
@@ -47,12 +52,15 @@ def migrate(connection: sqlite3.Connection, directory: Path) -> tuple[str, ...]:
         if found > VERSION:
             newer = f"it has version {found}, and this version of the library knows {VERSION}"
             raise UnusableVersionError(newer)
+        if found and found < VERSION and is_in_use(connection):
+            used = "a process with an earlier version of the library works with it; end that process first"
+            raise UnusableVersionError(used)
         if not found:
             create(connection)
-        elif found < VERSION:
-            if is_in_use(connection):
-                used = "a process with an earlier version of the library works with it; end that process first"
-                raise UnusableVersionError(used)
+        elif found == WITH_A_LOG:
+            connection.execute("ALTER TABLE tasks ADD COLUMN listed TEXT")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        elif found < WITH_A_LOG:
             former = _set_former_aside(connection, found)
             messages = _copied(connection, former, directory)
             for table in _TABLES:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
-from ohm_subagents.contract.ids import TaskId
-from ohm_subagents.stores.sqlite.schema import UNREADABLE, is_damage
+from ohm_subagents.contract.ids import SessionId, TaskId
+from ohm_subagents.stores.sqlite.schema import UNREADABLE, VERSION, is_damage, version
 from ohm_subagents.stores.sqlite.stored import ALL, COLUMNS, NO_OWNER, Chunk, Row, Selection, StoredTask, damaged
 from ohm_subagents.stores.sqlite.writer_queue import Discard
 
@@ -173,13 +173,21 @@ def survivors(connection: sqlite3.Connection) -> Iterator[StoredTask]:
     chunks: dict[int, list[Chunk]] = {}
     for _, task, *chunk in numbered(connection, _CHUNKS, "events.id"):
         chunks.setdefault(task, []).append(Chunk._make(chunk))
-    for columns in numbered(connection, f"{_ROWS} NOT INDEXED", "seq"):
+    for columns in numbered(connection, f"{_rows_select(connection)} NOT INDEXED", "seq"):
         row = Row._make(columns)
         stored = _survivor(connection, row, chunks.pop(row.seq, ()))
         yield stored if row.wrong is None else stored.with_row_of_log()
     for seq, of_task in sorted(chunks.items(), key=str):
-        lost = Row(seq, TaskId(""), "", NO_OWNER, "", None, "", 0, None)
+        lost = Row(seq, TaskId(""), SessionId(""), NO_OWNER, "queued", None, "", None, 0, None)
         yield _survivor(connection, lost, of_task).with_row_of_log()
+
+
+def _rows_select(connection: sqlite3.Connection) -> str:
+    try:
+        has_listed = version(connection) >= VERSION
+    except UNREADABLE:
+        has_listed = True
+    return _ROWS if has_listed else _ROWS.replace("listed", "NULL")
 
 
 def _survivor(connection: sqlite3.Connection, row: Row, chunks: Iterable[Chunk]) -> StoredTask:

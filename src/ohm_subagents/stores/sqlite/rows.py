@@ -19,11 +19,12 @@ STEP: Final = 500
 """At most so many tasks are removed in one transaction."""
 _OLDEST: Final = "FROM tasks WHERE ended_ms IS NOT NULL AND expired_ms IS NULL ORDER BY ended_ms, seq LIMIT ?"
 _INSERT: Final = (
-    "INSERT INTO tasks (id, session_id, owner, status, ended_ms, profile, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT (id) DO NOTHING"
+    "INSERT INTO tasks (id, session_id, owner, status, ended_ms, profile, listed, checksum)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
 )
 _UPDATE: Final = (
-    "UPDATE tasks SET owner = ?, status = ?, ended_ms = ?, checksum = ? WHERE id = ? AND owner = ? AND ended_ms IS NULL"
+    "UPDATE tasks SET owner = ?, status = ?, ended_ms = ?, listed = ?, checksum = ?"
+    " WHERE id = ? AND owner = ? AND ended_ms IS NULL"
 )
 _NEXT: Final = (
     "SELECT seq, (SELECT ifnull(max(n), 0) + 1 FROM events WHERE task = seq) FROM tasks"
@@ -64,7 +65,7 @@ def update(connection: sqlite3.Connection, task: Task, owner: int, *, former: in
     """Bring the index up to date; False if the task does not belong to `former` (or `owner`) any more."""
     columns = index_columns(task, owner)
     whose = owner if former is None else former
-    values = (owner, task.status, task.ended_ms, row_checksum(*columns), task.id, whose)
+    values = (owner, task.status, task.ended_ms, columns[-1], row_checksum(*columns), task.id, whose)
     return connection.execute(_UPDATE, values).rowcount == 1
 
 

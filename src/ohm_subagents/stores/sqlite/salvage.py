@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.result import Ok
 from ohm_subagents.stores.sqlite import rows
-from ohm_subagents.stores.sqlite.migration import copied_row, former_survivors, go_on_behind
+from ohm_subagents.stores.sqlite.migration import WITH_A_LOG, copied_row, former_survivors, go_on_behind
 from ohm_subagents.stores.sqlite.place import damage_mark
 from ohm_subagents.stores.sqlite.reader import survivors, tolerant
-from ohm_subagents.stores.sqlite.schema import UNREADABLE, VERSION, connect, transaction, version
+from ohm_subagents.stores.sqlite.schema import UNREADABLE, connect, transaction, version
 from ohm_subagents.stores.sqlite.stored import Row
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _copied(
 
 def _is_former(connection: sqlite3.Connection) -> bool:
     try:
-        return 0 < version(connection) < VERSION
+        return 0 < version(connection) < WITH_A_LOG
     except UNREADABLE:
         return False
 

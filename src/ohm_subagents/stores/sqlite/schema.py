@@ -1,7 +1,8 @@
 """The tables of the SQLite store, and how a connection is set up.
 
 `events` and `checkpoints` hold the truth. `tasks` is an index of it, changed in the same transaction: who works on a
-task, and by what it is found. `tombstones` say why a task was removed, `owners` which processes work with the file.
+task, by what it is found, and what a list shows of it (`listed`, which a task of version 4 has not). `tombstones` say
+why a task was removed, `owners` which processes work with the file.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 Sync = Literal["normal", "full"]
 
-VERSION: Final = 4
+VERSION: Final = 5
 TABLES: Final[tuple[str, ...]] = (
     """CREATE TABLE tasks (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -28,7 +29,8 @@ TABLES: Final[tuple[str, ...]] = (
         ended_ms INTEGER,
         profile TEXT NOT NULL,
         checksum INTEGER NOT NULL,
-        expired_ms INTEGER
+        expired_ms INTEGER,
+        listed TEXT
     )""",
     "CREATE INDEX tasks_by_end ON tasks (ended_ms) WHERE ended_ms IS NOT NULL AND expired_ms IS NULL",
     "CREATE INDEX tasks_by_expiry ON tasks (expired_ms) WHERE expired_ms IS NOT NULL",

@@ -12,6 +12,7 @@ from anyio import to_thread
 from anyio.lowlevel import current_token
 
 from ohm_subagents.contract.events import TaskSettled
+from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.store import events_of, recovered, recovery_note, task_expired, unknown_task
 from ohm_subagents.stores.sqlite.damage import Asides
@@ -207,13 +208,22 @@ class SqliteStore:
     def session(self, session_id: SessionId) -> tuple[Task, ...]:
         return tuple(self._oldest_first(Selection(equal={"session_id": session_id})))
 
-    def list(self, query: TaskQuery) -> Iterator[Result[Task, OhmError]]:
+    def list(self, query: TaskQuery) -> Iterator[Result[ListedTask, OhmError]]:
         for row in self._reader.rows(self._selection(query), is_newest_first=True):
             if row.id not in self._writer.eviction.leaving and not self._expiry.is_recorded(row):
-                known = self._recent.get(row.id)
-                loaded = self._loaded(row) if known is None else Ok(known)
-                if loaded is not None:
-                    yield loaded
+                listed = self._listed(row)
+                if listed is not None:
+                    yield listed
+
+    def _listed(self, row: Row) -> Result[ListedTask, OhmError] | None:
+        """From memory, or from its row alone; only what the row does not tell is read, and then as `_loaded` does."""
+        known = self._recent.get(row.id)
+        if known is not None:
+            return Ok(ListedTask.of(known))
+        if (listed := row.listed_task) is not None and (row.ended_ms is not None or self._is_live(row)):
+            return Ok(listed)
+        loaded = self._loaded(row)
+        return Ok(ListedTask.of(loaded.ok_value)) if isinstance(loaded, Ok) else loaded
 
     def _selection(self, query: TaskQuery) -> Selection:
         return Selection.of(query, now_ms=self._clock(), ended_after_ms=self._expiry.settled_after_ms)
@@ -257,7 +267,7 @@ class SqliteStore:
 
         The owner comes first, then the log: what he wrote last is in there.
         """
-        is_live = row.ended_ms is None and (row.owner == self._owner.id or self._neighbours.is_alive(row.owner))
+        is_live = self._is_live(row)
         stored = known if known is not None and (is_live or row.ended_ms is not None) else self._reader.task(row.id)
         if stored is None:
             return None
@@ -272,6 +282,9 @@ class SqliteStore:
         activity = replace(folded.ok_value.activity, checkpoint=self._reader.checkpoint(stored))
         task = replace(folded.ok_value, activity=activity)
         return Ok(task) if task.is_terminal or is_live else Ok(self._recovered(task, stored.row.owner))
+
+    def _is_live(self, row: Row) -> bool:
+        return row.ended_ms is None and (row.owner == self._owner.id or self._neighbours.is_alive(row.owner))
 
     def _recovered(self, task: Task, former: int) -> Task:
         settled, events = recovered(task, now_ms=self._clock())

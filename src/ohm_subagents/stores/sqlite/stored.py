@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from pydantic import TypeAdapter
+from pydantic_core import from_json
+
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err, Result
+from ohm_subagents.contract.usage import NOTHING_USED, Usage
 from ohm_subagents.stores.sqlite.log import folded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.ids import SessionId, TaskId
+    from ohm_subagents.contract.task import Status, Task
     from ohm_subagents.store import TaskQuery
 
-COLUMNS: Final = "seq, tasks.id, session_id, owner, status, ended_ms, profile, tasks.checksum, expired_ms"
+COLUMNS: Final = "seq, tasks.id, session_id, owner, status, ended_ms, profile, listed, tasks.checksum, expired_ms"
 OTHER_TYPES: Final = "it has values of other types than it was written with"
 NOT_AS_WRITTEN: Final = "it is not what was written"
 NO_OWNER: Final = 0
@@ -31,11 +38,12 @@ class Row(NamedTuple):
 
     seq: int
     id: TaskId
-    session_id: str
+    session_id: SessionId
     owner: int
-    status: str
+    status: Status
     ended_ms: int | None
     profile: str
+    listed: str | None
     checksum: int
     expired_ms: int | None
 
@@ -44,7 +52,21 @@ class Row(NamedTuple):
         """The difference from what was written, or None."""
         if type(self.id) is not str:
             return OTHER_TYPES
-        return None if self.checksum == row_checksum(*self[1:7]) else NOT_AS_WRITTEN
+        return None if self.checksum == row_checksum(*self[1:8]) else NOT_AS_WRITTEN
+
+    @property
+    def listed_task(self) -> ListedTask | None:
+        """What a list shows of the task; None if only its log can tell."""
+        if self.listed is None or self.wrong is not None:
+            return None
+        try:
+            fields = from_json(self.listed)
+            fields["usage"] = _usages().validate_python(fields["usage"])
+            return ListedTask(
+                id=self.id, session_id=self.session_id, status=self.status, ended_ms=self.ended_ms, **fields
+            )
+        except (ValueError, TypeError, KeyError):
+            return None
 
 
 class Chunk(NamedTuple):
@@ -149,14 +171,30 @@ class Selection:
 ALL: Final = Selection()
 
 
-def index_columns(task: Task, owner: int) -> tuple[TaskId, str, int, str, int | None, str]:
+def index_columns(task: Task, owner: int) -> tuple[TaskId, SessionId, int, Status, int | None, str, str]:
     """Return what the index says of a task, which `row_checksum` sums up."""
-    return task.id, task.session_id, owner, task.status, task.ended_ms, fold_id(task.assignment.profile)
+    assignment, usage = task.assignment, task.activity.usage
+    listed: dict[str, object] = {
+        "profile": assignment.profile,
+        "description": assignment.description,
+        "call": assignment.call,
+        "created_ms": assignment.created_ms,
+        "started_ms": task.started_ms,
+        "usage": {} if usage is NOTHING_USED else _usages().dump_python(usage, mode="json"),
+    }
+    profile = fold_id(assignment.profile)
+    return task.id, task.session_id, owner, task.status, task.ended_ms, profile, json.dumps(listed)
+
+
+@cache
+def _usages() -> TypeAdapter[Usage]:
+    return TypeAdapter(Usage)
 
 
 def row_checksum(*columns: object) -> int:
-    """Sum up what a row of `tasks` says, so that a reader knows if it still says so."""
-    return zlib.crc32("\0".join(map(str, columns)).encode(errors="replace"))
+    """Sum up what a row of `tasks` says, so that a reader knows if it still says so; the last is that of a list."""
+    written = columns if columns[-1] is not None else columns[:-1]  # version 4 had no such column
+    return zlib.crc32("\0".join(map(str, written)).encode(errors="replace"))
 
 
 def chunk_checksum(task: int, n: int, lines: bytes) -> int:

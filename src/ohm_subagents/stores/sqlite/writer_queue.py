@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.contract.events import Checkpointed, RunStarted, TaskQueued, TaskSettled
+from ohm_subagents.contract.events import Checkpointed, RunStarted, TaskQueued, TaskSettled, ToolEnded, UsageAdded
 from ohm_subagents.stores.sqlite.log import merged
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ LINGER_S: Final = 0.03
 """Seconds that the writer waits for more before it writes, unless a flush waits for it."""
 
 
-_NOTED: Final = frozenset({TaskQueued, RunStarted, TaskSettled, Checkpointed})
+_NOTED: Final = frozenset({TaskQueued, RunStarted, UsageAdded, ToolEnded, TaskSettled, Checkpointed})
+"""Events that change more than the log."""
 
 
 @dataclass(slots=True, kw_only=True)

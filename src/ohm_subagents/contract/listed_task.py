@@ -1,0 +1,58 @@
+"""A task as a list shows it: without its prompt, its answer and its events, which may be large."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ohm_subagents.contract.ids import CallId, SessionId, TaskId
+from ohm_subagents.contract.task import TERMINAL, Status
+from ohm_subagents.contract.usage import Usage
+
+if TYPE_CHECKING:
+    from ohm_subagents.contract.task import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedTask:
+    """A task as a list shows it; the fields are those of `Task`."""
+
+    id: TaskId
+    session_id: SessionId
+    """The conversation that the task belongs to."""
+    profile: str
+    """The id of the profile."""
+    description: str
+    """The title of the task, in a few words."""
+    call: CallId | None
+    """The call of a program that started the task (`Ohm.begin`)."""
+    status: Status
+    created_ms: int
+    """The time of admission, in epoch milliseconds."""
+    started_ms: int | None
+    """The start of the first run, in epoch milliseconds."""
+    ended_ms: int | None
+    """The time at which the task settled, in epoch milliseconds."""
+    usage: Usage
+    """The sum of what all model requests and tool calls consumed."""
+
+    @classmethod
+    def of(cls, task: Task) -> ListedTask:
+        """Return what a list shows of a task."""
+        return cls(
+            id=task.id,
+            session_id=task.session_id,
+            profile=task.assignment.profile,
+            description=task.assignment.description,
+            call=task.assignment.call,
+            status=task.status,
+            created_ms=task.assignment.created_ms,
+            started_ms=task.started_ms,
+            ended_ms=task.ended_ms,
+            usage=task.activity.usage,
+        )
+
+    @property
+    def is_terminal(self) -> bool:
+        """True once nothing more will happen."""
+        return self.status in TERMINAL
