@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-PAYLOADS, SEND, CANCEL = "surfaces/test_task_payloads.py", "orchestrator/test_send.py", "orchestrator/test_cancel.py"
+PAYLOADS, SEND, CANCEL = "tools/test_task_payloads.py", "orchestrator/test_send.py", "orchestrator/test_cancel.py"
 SHOWN_BY = {
     "Q01": (PAYLOADS, "test_a_coercion_that_loses_meaning_is_an_error"),
     "Q02": (PAYLOADS, "test_a_coercion_that_loses_meaning_is_an_error"),
