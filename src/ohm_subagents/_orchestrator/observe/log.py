@@ -48,6 +48,8 @@ class LogLine:
     """The occasion, as one sentence of the table in the documentation."""
     adds: tuple[str, ...] = ()
     """The names of its fields besides `COMMON`."""
+    is_warning: bool = False
+    """It is a warning always; the end of a run or of a task is one if it failed."""
 
 
 COMMON: Final = (
@@ -67,9 +69,14 @@ LINES: Final[Mapping[type[Event], LogLine]] = {
     RequestHeld: LogLine("request.held", "A model request waits for its turn or its budget.", ("provider", "why")),
     RequestReleased: LogLine("request.released", "The model request goes out."),
     GuardTripped: LogLine(
-        "guard.tripped", "A clock, the loop guard or a budget stepped in.", ("guard", "step", "guard_message")
+        "guard.tripped",
+        "A clock, the loop guard or a budget stepped in.",
+        ("guard", "step", "guard_message"),
+        is_warning=True,
     ),
-    DiagnosticRaised: LogLine("diagnostic.raised", "Something was not honoured as written.", ("subject", "diagnostic")),
+    DiagnosticRaised: LogLine(
+        "diagnostic.raised", "Something was not honoured as written.", ("subject", "diagnostic"), is_warning=True
+    ),
     RunEnded: LogLine("run.ended", "The backend returned, failed or was stopped.", _END),
     TaskSettled: LogLine("task.settled", "Nothing more will happen to the task.", _END),
 }
@@ -97,21 +104,13 @@ class LogObserver:
         line = LINES.get(type(event))
         if line is None:
             return
-        is_warning = _is_warning(event)
+        is_warning = line.is_warning
+        if isinstance(event, RunEnded | TaskSettled):
+            is_warning = isinstance(event.outcome, Failed)
         if self._is_enabled is not None and not self._is_enabled(logging.WARNING if is_warning else logging.INFO):
             return
         write = self._logger.warning if is_warning else self._logger.info
         write(line.name, **_common(task) | _own(task, event))
-
-
-def _is_warning(event: Event) -> bool:
-    match event:
-        case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):
-            return isinstance(outcome, Failed)
-        case DiagnosticRaised() | GuardTripped():
-            return True
-        case _:
-            return False
 
 
 def _common(task: Task) -> dict[str, object]:

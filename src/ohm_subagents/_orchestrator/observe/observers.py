@@ -38,28 +38,28 @@ class Observers:
 
     def notify(self, task: Task, event: Event) -> None:
         """Notify all, in order; an event that an observer sets off is passed on after the one that it was given."""
+        self._backlog.append((task, event))
         if self._is_notifying:
-            self._backlog.append((task, event))
             return
         self._is_notifying = True
         try:
-            self._notify_each(task, event)
             while self._backlog:
-                self._notify_each(*self._backlog.pop(0))
+                task, event = self._backlog.pop(0)
+                for observer in self._observers:
+                    try:
+                        observer.notify(task, event)
+                    except KeyboardInterrupt:
+                        raise
+                    except BaseException as exc:  # noqa: BLE001  an observer is a stranger's; it is removed
+                        self._mute(observer, task, exc)
         finally:
             self._is_notifying = False
 
-    def _notify_each(self, task: Task, event: Event) -> None:
-        for observer in self._observers:
-            try:
-                observer.notify(task, event)
-            except KeyboardInterrupt:
-                raise
-            except BaseException as exc:
-                self.remove(observer)
-                kind = type(observer).__name__
-                self.logger.exception("observer.muted", observer=kind, task_id=task.id)
-                self._faults.raised(f"observer {kind}", exc, "it hears no more of that task")
+    def _mute(self, observer: Observer, task: Task, exc: BaseException) -> None:
+        self.remove(observer)
+        kind = type(observer).__name__
+        self.logger.exception("observer.muted", observer=kind, task_id=task.id)
+        self._faults.raised(f"observer {kind}", exc, "it hears no more of that task")
 
 
 @contextmanager

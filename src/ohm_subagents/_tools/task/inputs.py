@@ -223,7 +223,7 @@ def _ignored(arguments: dict[str, JsonValue], shape: Shape, *, by_id: bool) -> I
     """Return the keys that count for nothing with this op: reported, never dropped in silence."""
     ids = arguments.get("ids")
     repeated = isinstance(ids, list) and arguments.get("id") in ids
-    known = _names(shape) | _OP
+    known = _known(shape)
     for key in _said(arguments, known=known | {"id"} if by_id or repeated else known):
         if key not in _ANY:
             yield unknown_key(key)
@@ -245,6 +245,11 @@ def _said(arguments: dict[str, JsonValue], *, known: frozenset[str]) -> list[str
 @cache
 def _names(shape: type[BaseModel]) -> frozenset[str]:
     return frozenset(field.alias or name for name, field in shape.model_fields.items())
+
+
+@cache
+def _known(shape: Shape) -> frozenset[str]:
+    return _names(shape) | _OP
 
 
 KEYS: Final = frozenset[str]().union(*(_names(shape) for shape in (StartBatch, *SHAPES.values())))
