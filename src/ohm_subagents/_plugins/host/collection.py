@@ -1,4 +1,4 @@
-"""Collection: what the registered plugins offer, asked one plugin at a time, and what went wrong on the way."""
+"""Collection of what the registered plugins offer: asked one plugin at a time, with a diagnostic for each fault."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import logging
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar, cast, get_args
@@ -78,54 +77,53 @@ SUITES: Final = _Kind(hook="ohm_tool_suites", noun="tool suite", type=ToolSuiteS
 
 
 class Collection:
-    """Each property is collected when first asked for and then kept; the first owner of a key keeps it."""
+    """Asks the registered plugins, one at a time. A key belongs to its first owner; offers are kept until `_forget`."""
 
     def __init__(self, manager: pluggy.PluginManager, context: BackendContext) -> None:
         self._manager = manager
-        self._context = context
+        self._context = replace(context, models=self.models)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Ask again from now on: the plugins have changed."""
         self._problems: dict[tuple[str, str, str], Diagnostic] = {}
+        self._kept: dict[str, _Offers[Any]] = {}
+        self._observers: tuple[Observer, ...] | None = None
+        self._deciders: tuple[str, ...] | None = None
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The faults of plugins so far: one for each plugin and hook, and one for each key that was taken."""
         return tuple(self._problems.values())
 
-    @cached_property
     def backends(self) -> Mapping[str, BackendSpec]:
-        return self._keyed(BACKENDS, self._surroundings).items
+        """Return the backends by id."""
+        return self._once(BACKENDS, context=self._context).items
 
-    @cached_property
     def models(self) -> Mapping[str, ModelSpec]:
-        return self._keyed(MODELS, self._surroundings).items
+        """Return the model providers by name."""
+        return self._once(MODELS, context=self._context).items
 
-    def _surroundings(self) -> Mapping[str, object]:
-        return {"context": self._context}
-
-    @cached_property
     def stores(self) -> Mapping[str, StoreSpec]:
-        return self._keyed(STORES, dict).items
+        """Return the stores by id."""
+        return self._once(STORES).items
 
-    @cached_property
     def tool_suites(self) -> Mapping[str, ToolSuiteSpec]:
-        return self._suites.items
-
-    @cached_property
-    def _suites(self) -> _Offers[ToolSuiteSpec]:
-        return self._keyed(SUITES, dict)
+        """Return the tool suites by name."""
+        return self._once(SUITES).items
 
     def suite_owner(self, name: str) -> str:
         """Return the plugin that offers a suite. Raises `KeyError` for an unknown one."""
-        return self._suites.owners[name]
+        return self._once(SUITES).owners[name]
 
-    @cached_property
     def observers(self) -> tuple[Observer, ...]:
-        hook = "ohm_observers"
-        offered: list[Observer] = []
-        for owner in self._owners(hook):
-            offered += self._ask(hook, owner, _observers).unwrap_or([])
-        return tuple(offered)
+        """Return the observers of every task."""
+        if self._observers is None:
+            self._observers = self._listed("ohm_observers", _is_observer, "an object with notify(task, event)")
+        return self._observers
 
     def profiles(self, config: Mapping[str, JsonValue], place: Place) -> tuple[Profile, ...]:
+        """Return the profiles for a configuration, asked anew at each call; `config` is written under `subagents`."""
         self._problems = {key: problem for key, problem in self._problems.items() if key[0] != PROFILES.hook}
         written = dict(config)
         offers = self._keyed(PROFILES, lambda: {"config": MappingProxyType(deepcopy(written)), "place": place})
@@ -134,21 +132,23 @@ class Collection:
     def profile_sources(
         self, place: Place, clock: Clock, parent_tools: Callable[[], tuple[str, ...]]
     ) -> Mapping[str, ProfileSource]:
+        """Return the sources of profiles by their suite, asked anew at each call."""
         given = {"place": place, "clock": clock, "parent_tools": parent_tools}
         return self._keyed(SOURCES, lambda: given).items
 
     def checks(self, place: Place, suites: Mapping[str, Mapping[str, JsonValue]]) -> tuple[Diagnostic, ...]:
-        hook = "ohm_checks"
-        answers = (self._ask(hook, owner, _checks, place=place, suites=suites) for owner in self._owners(hook))
-        return tuple(chain.from_iterable(answer.unwrap_or([]) for answer in answers))
+        """Ask every plugin what works and what does not; `suites` are the options of mounted suites."""
+        return self._listed("ohm_checks", _is_diagnostic, "a Diagnostic", place=place, suites=suites)
 
     def secrets(self, place: Place) -> tuple[str, ...]:
-        hook = "ohm_secrets"
-        answers = (self._ask(hook, owner, _secrets, place=place).unwrap_or([]) for owner in self._owners(hook))
-        return tuple(chain.from_iterable(answers))
+        """Ask every plugin for the values that no text may show."""
+        return self._listed("ohm_secrets", _is_text, "a text", place=place)
 
     def permission(self, request: PermissionRequest) -> tuple[Decision, ...]:
+        """Return the decisions of the plugins that make one. A plugin that raises, or returns anything else, denies."""
         hook = "ohm_permission"
+        if self._deciders is None:
+            self._deciders = self._owners(hook)
         decisions: list[Decision] = []
         for owner in self._deciders:
             match self._ask(hook, owner, _decisions, request=request):
@@ -158,17 +158,31 @@ class Collection:
                     decisions.append(Decision(verdict="deny", source=owner, reason=f"The plugin {reason}."))
         return tuple(decisions)
 
-    @cached_property
-    def _deciders(self) -> tuple[str, ...]:
-        return self._owners("ohm_permission")
-
     def tool_row(self, call: ToolRowRequest) -> str | None:
+        """Return the first plugin's wording of a tool row, or None."""
         hook = "ohm_tool_row"
         for owner in self._owners(hook):
             row = self._ask(hook, owner, _row, call=call).unwrap_or(None)
             if row is not None:
                 return row
         return None
+
+    def _once(self, kind: _Kind[T], **arguments: object) -> _Offers[T]:
+        """Return offers by key, asked for the first time and then kept."""
+        found = self._kept.get(kind.hook)
+        if found is None:
+            found = self._kept[kind.hook] = self._keyed(kind, lambda: arguments)
+        return found
+
+    def _listed(
+        self, hook: str, accepts: Callable[[object], TypeGuard[T]], what: str, **arguments: object
+    ) -> tuple[T, ...]:
+        """Return the items of every plugin in order; a plugin that gives anything but `what` has none."""
+        answers = (
+            self._ask(hook, owner, lambda results: _items(results, accepts, what), **arguments)
+            for owner in self._owners(hook)
+        )
+        return tuple(chain.from_iterable(answer.unwrap_or([]) for answer in answers))
 
     def _keyed(self, kind: _Kind[T], arguments: Callable[[], Mapping[str, object]]) -> _Offers[T]:
         """Return offers by key. `arguments` are made for each plugin, so that none can change those of the next."""
@@ -227,20 +241,8 @@ def _items(results: Iterable[object], accepts: Callable[[object], TypeGuard[T]],
     return Ok(items)
 
 
-def _observers(results: Iterable[object]) -> Result[list[Observer], str]:
-    return _items(results, _is_observer, "an object with notify(task, event)")
-
-
 def _is_observer(item: object) -> TypeGuard[Observer]:
     return not isinstance(item, type) and callable(getattr(item, "notify", None))
-
-
-def _checks(results: Iterable[object]) -> Result[list[Diagnostic], str]:
-    return _items(results, _is_diagnostic, "a Diagnostic")
-
-
-def _secrets(results: Iterable[object]) -> Result[list[str], str]:
-    return _items(results, _is_text, "a text")
 
 
 def _is_text(item: object) -> TypeGuard[str]:

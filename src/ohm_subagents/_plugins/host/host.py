@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import ismodule
 from itertools import chain, count
 from typing import TYPE_CHECKING, Literal
@@ -29,19 +29,9 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
 
-    from pydantic import JsonValue
-
-    from ohm_subagents._plugins.backends.interface import BackendSpec, ModelSpec, ToolRowRequest
-    from ohm_subagents._plugins.stores import StoreSpec
-    from ohm_subagents._plugins.suites.interface import ToolSuiteSpec
-    from ohm_subagents._plugins.suites.observer import Observer
-    from ohm_subagents._plugins.suites.profile_source import ProfileSource
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.ids import Clock
-    from ohm_subagents.contract.place import Place
-    from ohm_subagents.contract.profile import Decision, PermissionRequest, Profile
 
 logger = logging.getLogger(PROJECT)
 Origin = Literal["builtin", "entry point", "passed in"]
@@ -74,7 +64,7 @@ class PluginInfo:
     """The hooks that it has, if it is loaded."""
 
 
-class PluginHost:
+class PluginHost(Collection):
     """Registers plugins, asks them one at a time, and turns what is wrong with one into a diagnostic with its name.
 
     What plugins offer is collected once, when first asked for, and again after a registration. Order is the order of
@@ -83,12 +73,11 @@ class PluginHost:
     """
 
     def __init__(self, context: BackendContext | None = None) -> None:
-        self._context = replace(context or BackendContext(), models=self.models)
         self._manager = HookManager(PROJECT)
         self._manager.add_hookspecs(Hooks)
         self._plugins: list[PluginInfo] = []
         self._diagnostics: list[Diagnostic] = []
-        self._collection = Collection(self._manager, self._context)
+        super().__init__(self._manager, context or BackendContext())
 
     def register(self, plugin: object, name: str | None = None, *, origin: Origin = "passed in") -> None:
         """Register a module or an object; raises `PluginInvalidError` when it is not declared as the hooks demand.
@@ -148,57 +137,7 @@ class PluginHost:
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The faults of the plugins that have been asked; `subject` is the plugin's name."""
-        return (*self._diagnostics, *self._collection.diagnostics)
-
-    def backends(self) -> Mapping[str, BackendSpec]:
-        """Return the backends by id."""
-        return self._collection.backends
-
-    def models(self) -> Mapping[str, ModelSpec]:
-        """Return the model providers by name."""
-        return self._collection.models
-
-    def stores(self) -> Mapping[str, StoreSpec]:
-        """Return the stores by id."""
-        return self._collection.stores
-
-    def tool_suites(self) -> Mapping[str, ToolSuiteSpec]:
-        """Return the tool suites by name."""
-        return self._collection.tool_suites
-
-    def suite_owner(self, name: str) -> str:
-        """Return the plugin that offers a suite. Raises `KeyError` if none does."""
-        return self._collection.suite_owner(name)
-
-    def observers(self) -> tuple[Observer, ...]:
-        """Return the observers of every task."""
-        return self._collection.observers
-
-    def profiles(self, config: Mapping[str, JsonValue], place: Place) -> tuple[Profile, ...]:
-        """Return the profiles for a configuration, asked anew at each call; `config` is written under `subagents`."""
-        return self._collection.profiles(config, place)
-
-    def profile_sources(
-        self, place: Place, clock: Clock, parent_tools: Callable[[], tuple[str, ...]]
-    ) -> Mapping[str, ProfileSource]:
-        """Return the sources of profiles by their suite, asked anew at each call."""
-        return self._collection.profile_sources(place, clock, parent_tools)
-
-    def checks(self, place: Place, suites: Mapping[str, Mapping[str, JsonValue]]) -> tuple[Diagnostic, ...]:
-        """Ask every plugin what works and what does not; `suites` are the options of mounted suites."""
-        return self._collection.checks(place, suites)
-
-    def secrets(self, place: Place) -> tuple[str, ...]:
-        """Ask every plugin for the values that no text may show."""
-        return self._collection.secrets(place)
-
-    def permission(self, request: PermissionRequest) -> tuple[Decision, ...]:
-        """Return the decisions of the plugins that make one. A plugin that raises, or returns anything else, denies."""
-        return self._collection.permission(request)
-
-    def tool_row(self, call: ToolRowRequest) -> str | None:
-        """Return the first plugin's wording of a tool row, or None."""
-        return self._collection.tool_row(call)
+        return (*self._diagnostics, *super().diagnostics)
 
     def _register_imported(self, installed: Installed, plugin: object) -> None:
         try:
@@ -248,7 +187,7 @@ class PluginHost:
         if refused is not None:
             return Err(refused)
         self._manager.register(plugin, name)
-        self._collection = Collection(self._manager, self._context)
+        self._forget()
         return Ok(hooks_of(self._manager, plugin))
 
     def _own_name(self, plugin: object) -> str:
