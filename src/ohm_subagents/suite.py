@@ -1,7 +1,7 @@
 """The door for tool suites: the context that a suite is built with, its tools, and the commands it gives the engine.
 
 A suite is a `ToolSuiteSpec`, offered by the hook `ohm_tool_suites`; its `build(context)` makes the tools. A tool that
-starts subagents makes a command (`Start(items=(StartItem(...),))`) and hands it to `followed`, which runs it, shows
+starts subagents makes a command (`Start(items=(StartItem(...),))`) and hands it to `run_command`, which runs it, shows
 progress and returns the result. What a suite reads from disk comes through `ohm_subagents.files`, what it shows through
 `ohm_subagents.views`, and what takes secrets out of texts through `ohm_subagents.redaction`.
 """
@@ -36,8 +36,8 @@ from ohm_subagents._plugins.suites.observer import Observer
 from ohm_subagents._plugins.suites.profile_source import ProfileSource
 from ohm_subagents._tools.arguments import WrongOptionError, complaint, shown, suite_options
 from ohm_subagents._tools.arguments import whole as whole_number
-from ohm_subagents._tools.tool import followed
 from ohm_subagents._tools.tool import result_of as task_result
+from ohm_subagents._tools.tool import run_command
 from ohm_subagents._tools.wording import plain_failure, title_of
 from ohm_subagents.contract import (
     UNREADABLE_SESSION,
@@ -222,11 +222,11 @@ __all__ = [
     "encodable_json",
     "finalize_tool",
     "finalized_payload",
-    "followed",
     "has_tool",
     "hookimpl",
     "parse_model_pattern",
     "plain_failure",
+    "run_command",
     "shown",
     "suite_options",
     "task_result",

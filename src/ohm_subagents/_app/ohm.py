@@ -14,7 +14,7 @@ from ohm_subagents._app.inspection import inspection_of
 from ohm_subagents._app.mounting import message_text
 from ohm_subagents._app.opening import OpenOptions, changed, opened_engine
 from ohm_subagents._plugins.suites.interface import UNMOUNTED, ToolCall, ToolResult
-from ohm_subagents._tools.tool import as_json, guarded, unknown_tool
+from ohm_subagents._tools.tool import as_json, unknown_tool
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents.contract.commands import Overrides, Start
 from ohm_subagents.contract.ids import CallId, TaskId
@@ -160,7 +160,7 @@ class Ohm:
         tool = self.tools.get(name)
         if tool is None:
             return unknown_tool(name, self.tools, self._engine.assembly.mounted.diagnostics)
-        return await guarded(tool, ToolCall(arguments=arguments, on_update=on_update, abort=abort))
+        return await tool.execute(ToolCall(arguments=arguments, on_update=on_update, abort=abort))
 
     def handle(self, handle_id: str) -> Handle | Call | None:
         """Find a call by its id, or a task by its; None if there is none.

@@ -10,7 +10,7 @@ from ohm_subagents._concurrency.faults import described
 from ohm_subagents._plugins.hooks.specs import PROJECT
 from ohm_subagents._tools.arguments import WrongOptionError
 from ohm_subagents._tools.redacting import redacting_context, redacting_tool
-from ohm_subagents._tools.tool import failed
+from ohm_subagents._tools.tool import failed, guarded_tool
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 
@@ -66,13 +66,16 @@ def mount(
             diagnostics.append(_unknown(name, specs))
             continue
         is_redacted = spec.redacts or redacted is True or (redacted is not False and name in redacted)
-        for built in _built(spec, context(name), diagnostics, is_redacted=is_redacted):
+        own = context(name)
+        for built in _built(spec, redacting_context(own) if is_redacted else own, diagnostics):
             tool = _apart(built, name, taken)
             owner = taken.get(tool.name, owners.get(tool.name, name))
             if tool.name in taken or owner != name:
                 diagnostics.append(_collision(tool.name, name, owner))
             else:
-                tools[tool.name], suites[tool.name], taken[tool.name] = tool, name, name
+                checked = guarded_tool(_checking_tool(tool))
+                tools[tool.name] = redacting_tool(checked, own.redaction) if is_redacted else checked
+                suites[tool.name], taken[tool.name] = name, name
     return Mounted(tools=tools, suites=suites, diagnostics=tuple(diagnostics))
 
 
@@ -83,14 +86,9 @@ def _apart(tool: Tool, suite: str, taken: Mapping[str, str]) -> Tool:
     return tool
 
 
-def _built(
-    spec: ToolSuiteSpec, context: SuiteContext, diagnostics: list[Diagnostic], *, is_redacted: bool
-) -> tuple[Tool, ...]:
+def _built(spec: ToolSuiteSpec, context: SuiteContext, diagnostics: list[Diagnostic]) -> tuple[Tool, ...]:
     try:
-        if not is_redacted:
-            return tuple(_checking_tool(tool) for tool in spec.build(context))
-        built = spec.build(redacting_context(context))
-        return tuple(redacting_tool(_checking_tool(tool), context.redaction) for tool in built)
+        return tuple(spec.build(context))
     except KeyboardInterrupt:
         raise
     except BaseException as exc:  # plugin collection: a suite that cannot be built costs its own tools

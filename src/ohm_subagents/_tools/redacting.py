@@ -12,7 +12,6 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ohm_subagents._tools.tool import guarded
 from ohm_subagents._views.cells import wrapped
 from ohm_subagents.contract.commands import Send, Start
 
@@ -91,7 +90,7 @@ class RedactingExecutor:
 def redacting_tool(tool: Tool, redaction: Redactions) -> Tool:
     """Return the tool with redacted text, details, views and progress frames, and arguments redacted where shown.
 
-    An exception becomes a result as well, since it may hold a secret.
+    An exception may hold a secret too: wrap the tool in `guarded_tool` first.
     """
 
     async def execute(call: ToolCall) -> ToolResult:
@@ -103,7 +102,7 @@ def redacting_tool(tool: Tool, redaction: Redactions) -> Tool:
                 watched(_redacted(frame, once, later=plain))
 
         inner = replace(call, redaction=once, on_update=None if watched is None else on_update)
-        return _redacted(await guarded(tool, inner), once, later=plain)
+        return _redacted(await tool.execute(inner), once, later=plain)
 
     def call_view(arguments: JsonValue, theme: Theme) -> str:
         plain = redaction()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pydantic_core import to_jsonable_python
@@ -41,33 +41,27 @@ if TYPE_CHECKING:
 logger = logging.getLogger(PROJECT)
 
 
-async def carry_out(
-    command: Command, context: SuiteContext, call: ToolCall, *, batch: bool = False, ignored: tuple[str, ...] = ()
-) -> ToolResult:
-    """Execute a command for a tool call; progress frames are results like the last one."""
-    show = partial(result_of, context=context, batch=batch, ignored=ignored)
-    frame = partial(show, is_frame=True)
-    throttle_ms = context.settings().onupdate_throttle_ms
-    return await followed(command, context, call, frame=frame, result=show, throttle_ms=throttle_ms)
-
-
-async def followed(
+async def run_command(
     command: Command,
     context: SuiteContext,
     call: ToolCall,
     *,
-    frame: Callable[[Reply], ToolResult],
     result: Callable[[Reply], ToolResult],
-    throttle_ms: int,
+    frame: Callable[[Reply], ToolResult],
+    throttle_ms: int | None = None,
     beat_ms: int | None = None,
     observer: Observer | None = None,
 ) -> ToolResult:
-    """Execute a command for a tool call: `frame` shows how things stand, `result` what came of it.
+    """Execute a command for a tool call, show its progress, and return its result.
 
-    With `beat_ms` a frame is shown that often even if nothing has changed, because what it says depends on the time.
+    `result` makes the result of the last reply, `frame` that of one on the way, for `call.on_update`: at most one in
+    `throttle_ms`, the configured time by default. With `beat_ms` a frame is shown that often even if nothing has
+    changed, because what it says depends on the time.
     """
     if call.on_update is None:
         return result(await context.executor.execute(command, observer=observer, abort=call.abort))
+    if throttle_ms is None:
+        throttle_ms = context.settings().onupdate_throttle_ms
     frames = Frames(call.on_update, frame, throttle_ms=throttle_ms, beat_ms=beat_ms)
     async with frames.flowing():
         reply = await context.executor.execute(command, observer=observer, progress=frames, abort=call.abort)
@@ -159,18 +153,22 @@ def as_json(arguments: object) -> JsonValue:
         return f"arguments that are no JSON: {exc}"
 
 
-async def guarded(tool: Tool, call: ToolCall) -> ToolResult:
-    """Execute a tool; one that raises answers with its error, and nothing else is lost. The log holds no secret."""
-    try:
-        return await tool.execute(call)
-    except BaseException as exc:  # noqa: BLE001  a plugin may raise anything; it costs this call only
-        raised = kept(exc)
-        told = call.redaction.text("".join(traceback.format_exception(exc)))
-        logger.error("Tool %s raised.\n%s", tool.name, told)  # noqa: TRY400  a traceback may hold a secret
-        error = OhmError(code=ErrorCode.TOOL_FAILED, message=f"Tool '{tool.name}' failed: {str(raised).rstrip('.')}.")
-        return failed(tool, error)
+def guarded_tool(tool: Tool) -> Tool:
+    """Return the tool with an exception as the result of its call: nothing else is lost. The log holds no secret."""
+
+    async def execute(call: ToolCall) -> ToolResult:
+        try:
+            return await tool.execute(call)
+        except BaseException as exc:  # noqa: BLE001  a plugin may raise anything; it costs this call only
+            raised = kept(exc)
+            trace = call.redaction.text("".join(traceback.format_exception(exc)))
+            logger.error("Tool %s raised.\n%s", tool.name, trace)  # noqa: TRY400  a traceback may hold a secret
+            message = f"Tool '{tool.name}' failed: {str(raised).rstrip('.')}."
+            return failed(tool, OhmError(code=ErrorCode.TOOL_FAILED, message=message))
+
+    return replace(tool, execute=execute)
 
 
 def failed(tool: Tool, error: OhmError) -> ToolResult:
-    """The result of a call that came to nothing, as the tool tells of one."""
+    """Return the result of a call that came to nothing, in the words of the tool."""
     return refused(error) if tool.failure is None else tool.failure(error)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._plugins.suites.interface import Tool, ToolSuiteSpec
 from ohm_subagents._tools.primary.inputs import inputs_of, parse, schema_of
-from ohm_subagents._tools.tool import carry_out, result_of
+from ohm_subagents._tools.tool import result_of, run_command
 from ohm_subagents._views.cells import one_line
 from ohm_subagents.contract.commands import Start
 from ohm_subagents.contract.replies import CommandRejected
@@ -51,7 +51,8 @@ async def _execute(context: SuiteContext, profile: Profile, call: ToolCall) -> T
             return result_of(refused, context, ignored=misunderstood.ignored)
         case Ok(understood):
             command = Start(items=(understood.item,), background=understood.background)
-            return await carry_out(command, context, call, ignored=understood.ignored)
+            show = partial(result_of, context=context, ignored=understood.ignored)
+            return await run_command(command, context, call, result=show, frame=partial(show, is_frame=True))
 
 
 def _description(profile: Profile) -> str:

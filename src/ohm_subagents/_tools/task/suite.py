@@ -10,7 +10,7 @@ from ohm_subagents._plugins.suites.interface import Tool, ToolSuiteSpec
 from ohm_subagents._tools.task.inputs import TaskInput, parse
 from ohm_subagents._tools.task.read_result import read_result_tool
 from ohm_subagents._tools.task.schema import schema
-from ohm_subagents._tools.tool import carry_out, result_of
+from ohm_subagents._tools.tool import result_of, run_command
 from ohm_subagents._views.cells import one_line
 from ohm_subagents.contract.commands import Start
 from ohm_subagents.contract.replies import CommandRejected
@@ -57,9 +57,9 @@ async def _execute(context: SuiteContext, call: ToolCall) -> ToolResult:
             refused = CommandRejected(error=misunderstood.error, backend=NAME, op=misunderstood.op)
             return result_of(refused, context, ignored=misunderstood.ignored)
         case Ok(understood):
-            return await carry_out(
-                understood.command, context, call, batch=understood.batch, ignored=understood.ignored
-            )
+            show = partial(result_of, context=context, batch=understood.batch, ignored=understood.ignored)
+            frame = partial(show, is_frame=True)
+            return await run_command(understood.command, context, call, result=show, frame=frame)
 
 
 def _description(context: SuiteContext) -> str:

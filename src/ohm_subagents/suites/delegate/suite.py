@@ -7,7 +7,7 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.suite import CommandRejected, Err, ErrorCode, Ok, Tool, ToolResult, followed, suite_options
+from ohm_subagents.suite import CommandRejected, Err, ErrorCode, Ok, Tool, ToolResult, run_command, suite_options
 from ohm_subagents.suites.delegate import windows
 from ohm_subagents.suites.delegate.agents import AgentRepository
 from ohm_subagents.suites.delegate.claims import claims
@@ -131,7 +131,7 @@ async def _carried_out(context: SuiteContext, delegation: Delegation, call: Tool
     command = await delegation.command()
     if isinstance(command, Err):
         return _refused(command.err_value.message, command.err_value.code)
-    return await followed(
+    return await run_command(
         command.ok_value,
         context,
         call,

@@ -22,7 +22,7 @@ from ohm_subagents.suite import (
     Tool,
     ToolPolicy,
     ToolResult,
-    followed,
+    run_command,
     title_of,
 )
 from ohm_subagents.suites.single.attempts import Attempts
@@ -157,10 +157,10 @@ async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> 
         most=settings.max_attempts if settings.retries else 1,
         again=lambda: is_worth_another(run.task, settings, said=run.last_said),
     )
-    inner, throttle_ms = replace(context, executor=attempts), context.settings().onupdate_throttle_ms
+    inner = replace(context, executor=attempts)
     command = Start(items=(_item(order, redaction),), max_depth=order.max_depth)
     with scope:
-        return await followed(command, inner, call, frame=frame, result=result, observer=run, throttle_ms=throttle_ms)
+        return await run_command(command, inner, call, frame=frame, result=result, observer=run)
     return ended()
 
 

@@ -18,7 +18,7 @@ from ohm_subagents.suite import (
     Tool,
     ToolResult,
     finalize_tool,
-    followed,
+    run_command,
     suite_options,
 )
 from ohm_subagents.suites.sticky.agents import CHILD_VARIABLE, AgentFiles
@@ -138,11 +138,8 @@ async def _carried_out(context: SuiteContext, call: ToolCall, order: Order, know
         return result_of(final_of(reply, order.options.timeout_ms), order.session_id)
 
     command = Start(items=(start_item(context, order, state, call.redaction),))
-    throttle_ms = context.settings().onupdate_throttle_ms
     try:
-        done = await followed(
-            command, context, call, frame=frame, result=result, observer=watch, throttle_ms=throttle_ms
-        )
+        done = await run_command(command, context, call, frame=frame, result=result, observer=watch)
     finally:
         if watch.task is not None:
             with anyio.CancelScope(shield=True):  # a cancelled caller may continue the session too
