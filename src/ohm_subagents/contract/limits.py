@@ -19,8 +19,8 @@ class _Partial:
     """Numbers of which each may be None, to be set by another place."""
 
     def __post_init__(self) -> None:
-        names: tuple[str, ...] = self.__slots__  # `fields` is slow, and there is one of these in each start
-        for name in names:
+        name: str
+        for name in self.__slots__:  # `fields` is slow, and there is one of these in each start
             value = getattr(self, name)
             if value is None or name == "extension":
                 continue
