@@ -13,9 +13,9 @@ from model_server import Body, Drop, ModelServer, Reply, Say, Stall, Status, Wir
 from surface import item, mounted
 
 from ohm_subagents import ErrorCode, Limits, Ohm, OhmError
-from ohm_subagents._shell.process import Launch, Supervisor
 from ohm_subagents.contract import Profile, Start, ToolEnded, ToolStarted
 from ohm_subagents.plugin import PluginInvalidError, Tool, ToolCall, ToolPolicy, ToolSuiteSpec, hookimpl
+from ohm_subagents.shell.process import Launch, Supervisor
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
 
 PROFILE = Profile(id="finder", name="Finder", summary="Finds.", prompt="Find.")

@@ -21,7 +21,7 @@ UNUSED = {
     "psutil",
     "wcwidth",
     "structlog",
-    "ohm_subagents._shell.tree",
+    "ohm_subagents.shell.tree",
     "ohm_subagents.stores.snapshot.reading",
     "ohm_subagents.stores.snapshot.schema",
     "ohm_subagents.suites.delegate.suite",

@@ -17,7 +17,6 @@ from anyio.lowlevel import checkpoint
 from golden_recording import Json
 
 from ohm_subagents._plugins.suites.finalization import finalize_tool
-from ohm_subagents._shell.options import ShellOptions
 from ohm_subagents.contract import (
     AgentEnded,
     Err,
@@ -49,6 +48,7 @@ from ohm_subagents.plugin import (
     ToolCall,
     hookimpl,
 )
+from ohm_subagents.shell.options import ShellOptions
 
 BACKEND_ID = "scripted-children"
 NOTHING = {"exitCode": 0}

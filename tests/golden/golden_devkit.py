@@ -10,8 +10,8 @@ from golden_recording import Json
 from golden_world import World
 
 from ohm_subagents._config.trust import trust_everything
-from ohm_subagents._redaction.redactor import Redaction
 from ohm_subagents.contract import Profile
+from ohm_subagents.redaction.redactor import Redaction
 from ohm_subagents.suite import Place
 from ohm_subagents.suites.single.agents import load_agents, parse_agent
 from ohm_subagents.suites.single.child_prompt import child_prompt

@@ -7,14 +7,14 @@ from pathlib import Path
 from golden_place import Place
 from run_requests import run_request
 
-from ohm_subagents._shell.dialect import Invocation
-from ohm_subagents._shell.environment import child_environment
 from ohm_subagents.backends.pi.agent_flags import agent_flags
 from ohm_subagents.backends.pi.config_dir import PiHome
 from ohm_subagents.backends.pi.flags import arguments
 from ohm_subagents.backends.pi.probe import PiVersion
 from ohm_subagents.contract import Profile, SessionId, TaskId
 from ohm_subagents.plugin import RunRequest
+from ohm_subagents.shell.dialect import Invocation
+from ohm_subagents.shell.environment import child_environment
 
 DOCUMENTED = PiVersion(version=(0, 74, 2), text="0.74.2")
 """A release that knows no flags but those of the document."""

@@ -17,11 +17,11 @@ from anyio.lowlevel import checkpoint
 from golden_backend import Pending, run_event
 from golden_recording import Json
 
-from ohm_subagents._shell.dialect import Ended
-from ohm_subagents._shell.process import Child, Launch, Supervisor
 from ohm_subagents.backends.in_process import hooks
 from ohm_subagents.contract import Err, ErrorCode, OhmError, Ok, Result, RouteResolved
 from ohm_subagents.plugin import Backend, BackendSpec, Options, RunOutput, RunRequest, Sink
+from ohm_subagents.shell.dialect import Ended
+from ohm_subagents.shell.process import Child, Launch, Supervisor
 
 IN_PROCESS = "interactive-sdk"
 SHELL = "interactive-shell"

@@ -5,10 +5,10 @@ from golden_differences import same
 from golden_recording import Json
 from run_requests import changed
 
-from ohm_subagents._shell.dialect import Ended
 from ohm_subagents.backends.pi.text import TextReader, text_arguments
 from ohm_subagents.contract import Ok, parse_model_pattern
 from ohm_subagents.contract.profile import CHILD_TOOLS
+from ohm_subagents.shell.dialect import Ended
 from ohm_subagents.testing.scenarios import Scenarios, request_for
 
 ENDED_BY_US = "a timeout, an abort and a missing command are played with real processes: tests/backends/shell"

@@ -14,7 +14,6 @@ from model_server import Drop, ModelServer, Say
 from ohm_subagents import Ohm
 from ohm_subagents._orchestrator.run.redaction import OF_ERRORS
 from ohm_subagents._orchestrator.run.stream_redactor import redacted_answer
-from ohm_subagents._redaction.redactor import Redaction
 from ohm_subagents.contract import (
     AgentEnded,
     Checkpointed,
@@ -35,6 +34,7 @@ from ohm_subagents.contract import (
     UsageAdded,
 )
 from ohm_subagents.contract.diagnostics import CUT_OFF
+from ohm_subagents.redaction.redactor import Redaction
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio

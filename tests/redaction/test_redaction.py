@@ -10,8 +10,8 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from ohm_subagents._redaction.known_values import secrets_of
-from ohm_subagents._redaction.redactor import Redaction
+from ohm_subagents.redaction.known_values import secrets_of
+from ohm_subagents.redaction.redactor import Redaction
 
 KEY = "abcdefghijklmnopqrstuvwxyz123456"
 SECRET = 'hunter2/"quoted"\\value'

@@ -10,7 +10,7 @@ import psutil
 from anyio import to_thread
 
 from ohm_subagents import Ohm
-from ohm_subagents._shell.process import MARKER
+from ohm_subagents.shell.process import MARKER
 from ohm_subagents.testing import HERMETIC
 
 GRACE_MS = 2_000

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from run_requests import run_request
 
 from ohm_subagents._plugins.backends.interface import RunRequest
-from ohm_subagents._shell.dialect import Ended, Reader
 from ohm_subagents.backends.pi.reader import PiReader
 from ohm_subagents.contract import (
     DiagnosticRaised,
@@ -23,6 +22,7 @@ from ohm_subagents.contract import (
     ToolStarted,
     ToolUpdated,
 )
+from ohm_subagents.shell.dialect import Ended, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from leaks import MARKER, described, marked_processes
 
-from ohm_subagents._shell.process import Launch
+from ohm_subagents.shell.process import Launch
 
 PYTHON = (sys.executable, "-I", "-S", "-c")
 

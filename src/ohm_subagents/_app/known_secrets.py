@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._config.env import home_dir
 from ohm_subagents._profiles.timed_cache import TimedCache
-from ohm_subagents._redaction.known_values import secrets_of
-from ohm_subagents._redaction.redactor import Redaction
+from ohm_subagents.redaction.known_values import secrets_of
+from ohm_subagents.redaction.redactor import Redaction
 
 if TYPE_CHECKING:
     from ohm_subagents._app.assembly import Assembly

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
         ToolResult,
     )
     from ohm_subagents._plugins.suites.observer import Observer
-    from ohm_subagents._redaction.redactor import Redaction
     from ohm_subagents._views.theme import Theme, View
     from ohm_subagents.contract.commands import Command
     from ohm_subagents.contract.ids import SessionId
     from ohm_subagents.contract.replies import Reply
+    from ohm_subagents.redaction.redactor import Redaction
 
     Redactions = Callable[[], Redaction]
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from ohm_subagents._redaction.redactor import Redaction
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.redaction.redactor import Redaction
 
 MAX_CHARS: Final = 60
 _BACKEND = "backend failed: "

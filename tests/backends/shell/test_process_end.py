@@ -11,8 +11,8 @@ import anyio.lowlevel
 import psutil
 import pytest
 
-from ohm_subagents._shell.pipes import Outlet
-from ohm_subagents._shell.process import Child, Supervisor
+from ohm_subagents.shell.pipes import Outlet
+from ohm_subagents.shell.process import Child, Supervisor
 
 pytestmark = pytest.mark.anyio
 

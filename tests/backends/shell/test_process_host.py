@@ -14,15 +14,15 @@ import psutil
 import pytest
 from leaks import MARKER
 
-from ohm_subagents._shell import orphans
-from ohm_subagents._shell.inheritance import launched
+from ohm_subagents.shell import orphans
+from ohm_subagents.shell.inheritance import launched
 
 PATIENCE_S = 60
 HOST = """
 import json, os, signal, sys
 from pathlib import Path
 import anyio
-from ohm_subagents._shell.process import Launch, Supervisor
+from ohm_subagents.shell.process import Launch, Supervisor
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may have left it ignored
 loop, script, mark, fork = json.loads(sys.argv[1])

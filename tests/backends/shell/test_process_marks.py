@@ -7,8 +7,8 @@ import subprocess
 import psutil
 import pytest
 
-from ohm_subagents._shell import orphans
-from ohm_subagents._shell.tree import Tree
+from ohm_subagents.shell import orphans
+from ohm_subagents.shell.tree import Tree
 
 
 @pytest.mark.parametrize(

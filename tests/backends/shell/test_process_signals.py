@@ -11,10 +11,10 @@ import pytest
 from anyio import to_thread
 from deafness import HEARS_ALL, IGNORED, SHOW, deafened, heard, hearing
 
-from ohm_subagents._shell import inheritance, reaper
-from ohm_subagents._shell.inheritance import launched, masks_signals, with_default_signals
-from ohm_subagents._shell.process import Supervisor
 from ohm_subagents.backends.pi.startup_check import trouble
+from ohm_subagents.shell import inheritance, reaper
+from ohm_subagents.shell.inheritance import launched, masks_signals, with_default_signals
+from ohm_subagents.shell.process import Supervisor
 
 
 @pytest.fixture

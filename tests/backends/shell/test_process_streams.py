@@ -10,8 +10,8 @@ from leaks import MARKER
 from real_processes import PYTHON
 
 from ohm_subagents import ErrorCode, Ok
-from ohm_subagents._shell.lines import Splitter
-from ohm_subagents._shell.process import Supervisor
+from ohm_subagents.shell.lines import Splitter
+from ohm_subagents.shell.process import Supervisor
 
 pytestmark = pytest.mark.anyio
 

@@ -5,10 +5,10 @@ import sys
 import pytest
 
 from ohm_subagents import Ohm
-from ohm_subagents._shell.command import locate_command
 from ohm_subagents.contract import Err, ErrorCode, OhmError, Ok, Profile
 from ohm_subagents.plugin import Capability, Checkpointed, RunOutput, TextDelta, hookimpl
 from ohm_subagents.shell import Dialect, full_prompt, records, shell_backend
+from ohm_subagents.shell.command import locate_command
 from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio

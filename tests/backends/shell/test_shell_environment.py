@@ -7,7 +7,7 @@ from opentelemetry import trace
 from recorded_spans import RecordedSpans
 from run_requests import changed
 
-from ohm_subagents._shell.environment import child_environment
+from ohm_subagents.shell.environment import child_environment
 from ohm_subagents.testing.scenarios import Scenarios, request_for
 
 OURS = {

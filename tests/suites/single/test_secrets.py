@@ -13,8 +13,6 @@ from acting import ActingBackend
 from model_server import Call, ModelServer, Say
 
 from ohm_subagents import Err, Ohm
-from ohm_subagents._redaction import redactor
-from ohm_subagents._redaction.secret_forms import without_secrets
 from ohm_subagents._tools.redacting import RedactingHost
 from ohm_subagents.contract import (
     AgentEnded,
@@ -31,6 +29,8 @@ from ohm_subagents.contract import (
     UsageAdded,
 )
 from ohm_subagents.plugin import Host, Tool, ToolCall, ToolResult, ToolSuiteSpec, hookimpl
+from ohm_subagents.redaction import redactor
+from ohm_subagents.redaction.secret_forms import without_secrets
 from ohm_subagents.suites.single.session_file import SessionFiles
 from ohm_subagents.testing import HERMETIC, MemoryHost
 

@@ -13,7 +13,6 @@ from pydantic import JsonValue
 
 from ohm_subagents._plugins.suites.embedding import Host
 from ohm_subagents._plugins.suites.observer import Observer
-from ohm_subagents._redaction.redactor import Redaction
 from ohm_subagents._views.cells import PREVIEW_LINES, preview_lines, printable_json, wrapped
 from ohm_subagents._views.theme import PLAIN, Theme, View
 from ohm_subagents.contract.commands import Command
@@ -26,6 +25,7 @@ from ohm_subagents.contract.place import Place
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.replies import Reply
 from ohm_subagents.contract.task import Task
+from ohm_subagents.redaction.redactor import Redaction
 
 JsonObject: TypeAlias = dict[str, JsonValue]
 EventHandler: TypeAlias = Callable[[JsonObject], Awaitable[JsonObject | None]]

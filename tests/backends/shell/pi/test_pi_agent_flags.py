@@ -7,13 +7,13 @@ import pytest
 from pi_streams import pattern, request
 from run_requests import changed
 
-from ohm_subagents._shell.dialect import Invocation
 from ohm_subagents.backends.pi.agent_flags import agent_flags
 from ohm_subagents.backends.pi.flags import TOOLS, agent_tools, arguments, left_out, write_instructions
 from ohm_subagents.backends.pi.probe import PiVersion
 from ohm_subagents.contract import AgentOptions, Profile, ToolPolicy
 from ohm_subagents.contract.profile import CHILD_TOOLS
 from ohm_subagents.plugin import Exchange, Tool, ToolResult
+from ohm_subagents.shell.dialect import Invocation
 
 NEW = PiVersion(version=(1, 5, 2), text="1.5.2", flags=frozenset({"--no-mcp", "--no-approve", "--tools"}))
 EVERYTHING = AgentOptions(

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from pi_streams import pattern, request
 
-from ohm_subagents._shell.dialect import Invocation
 from ohm_subagents.backends.pi.flags import arguments, left_out, session_file, write_instructions
 from ohm_subagents.backends.pi.probe import PiVersion
 from ohm_subagents.contract import AgentOptions, Profile, ToolPolicy
+from ohm_subagents.shell.dialect import Invocation
 
 OLD = PiVersion(version=(0, 74, 2), text="0.74.2", flags=frozenset({"--no-extensions", "--tools"}))
 NEW = PiVersion(version=(1, 5, 2), text="1.5.2", flags=frozenset({"--no-mcp", "--no-approve", "--tools"}))

@@ -8,7 +8,6 @@ import pytest
 from pi_streams import pattern, request
 from run_requests import changed
 
-from ohm_subagents._redaction.known_values import secrets_of
 from ohm_subagents.backends.pi.config_dir import PiHome
 from ohm_subagents.backends.pi.keys import VARIABLES
 from ohm_subagents.backends.pi.options import PiOptions
@@ -16,6 +15,7 @@ from ohm_subagents.backends.pi.probe import PiVersion
 from ohm_subagents.backends.pi.spec import interactive_shell_spec
 from ohm_subagents.contract import ErrorCode
 from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
+from ohm_subagents.redaction.known_values import secrets_of
 
 OLD = PiVersion(version=(0, 74, 2), text="0.74.2")
 NEW = PiVersion(version=(1, 5, 2), text="1.5.2")

@@ -23,7 +23,6 @@ from pi_streams import (
     version_of,
 )
 
-from ohm_subagents._shell.dialect import Ended
 from ohm_subagents.backends.pi.reader import PiReader
 from ohm_subagents.contract import (
     DiagnosticRaised,
@@ -41,6 +40,7 @@ from ohm_subagents.contract import (
     Usage,
     UsageAdded,
 )
+from ohm_subagents.shell.dialect import Ended
 
 AGAIN = "(A model request failed and is made again: {}.)"
 OVERLOADED = AGAIN.format("fake overloaded try {}")

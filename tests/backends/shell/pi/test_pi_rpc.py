@@ -8,12 +8,12 @@ import anyio
 import pytest
 from pi_streams import request
 
-from ohm_subagents._shell.dialect import Ended
 from ohm_subagents.backends.pi.reader import PiReader
 from ohm_subagents.backends.pi.rpc import RpcProcess
 from ohm_subagents.backends.pi.session import SessionFile
 from ohm_subagents.backends.pi.session_reader import SessionReader
 from ohm_subagents.contract import DiagnosticRaised, Err, ErrorCode, Ok
+from ohm_subagents.shell.dialect import Ended
 
 pytestmark = pytest.mark.anyio
 

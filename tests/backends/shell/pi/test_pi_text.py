@@ -6,10 +6,10 @@ import pytest
 from pi_streams import ENDED, TRANSCRIPTS, pattern, request, told
 
 from ohm_subagents._plugins.backends.interface import Exchange
-from ohm_subagents._shell.dialect import Ended
 from ohm_subagents.backends.pi.flags import TOOLS
 from ohm_subagents.backends.pi.text import TextReader, composed, text_arguments, text_prompt
 from ohm_subagents.contract import Err, ErrorCode, RouteResolved
+from ohm_subagents.shell.dialect import Ended
 
 START = (
     "You are the Finder subagent in Pi OHM.\n\nSubagent summary: FIN-SUMMARY\nWhen to use:\n- FIN-WHEN-1\n\n"

@@ -20,6 +20,7 @@ _STDERR, _NOT_RUN = 2, 127
 
 
 def main(arguments: list[str]) -> None:
+    """Become the command; the arguments are the id of the parent, the file that is told of a failure, the command."""
     parent, status, command = int(arguments[0]), int(arguments[1]), arguments[2:]
     _reset_signals()
     if status != _STDERR:

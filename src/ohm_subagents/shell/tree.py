@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from ohm_subagents._shell import orphans
+from ohm_subagents.shell import orphans
 
 if TYPE_CHECKING:
-    from ohm_subagents._shell.orphans import Identity
+    from ohm_subagents.shell.orphans import Identity
 
 
 _MOST_LOOKS = 10

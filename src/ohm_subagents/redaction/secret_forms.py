@@ -9,8 +9,8 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._redaction import token_shapes
-from ohm_subagents._redaction.token_shapes import Rule
+from ohm_subagents.redaction import token_shapes
+from ohm_subagents.redaction.token_shapes import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

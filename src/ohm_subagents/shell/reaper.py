@@ -11,7 +11,7 @@ import anyio
 from anyio.abc import Process
 
 from ohm_subagents._isolation.interpreter import has_interpreter, loader_environment
-from ohm_subagents._shell.inheritance import with_default_signals
+from ohm_subagents.shell.inheritance import with_default_signals
 
 _SCRIPT: Final = Path(__file__).with_name("orphans.py")
 _ISOLATED: Final = ("-I", "-S") if sys.platform == "linux" else ("-I",)  # elsewhere the script needs psutil

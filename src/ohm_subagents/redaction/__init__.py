@@ -1,10 +1,10 @@
 """The door for taking secrets out of texts: known values, the forms of keys and tokens, and home directories."""
 
-from ohm_subagents._redaction.known_values import LEAST_SECRET, secrets_of
-from ohm_subagents._redaction.quotations import redacted_line, redacted_text
-from ohm_subagents._redaction.redactor import Redaction
-from ohm_subagents._redaction.secret_forms import REDACTED
 from ohm_subagents.contract import Redactor
+from ohm_subagents.redaction.known_values import LEAST_SECRET, secrets_of
+from ohm_subagents.redaction.quotations import redacted_line, redacted_text
+from ohm_subagents.redaction.redactor import Redaction
+from ohm_subagents.redaction.secret_forms import REDACTED
 
 __all__ = [
     "LEAST_SECRET",

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._redaction.known_values import any_of, spelled, without_values
-from ohm_subagents._redaction.secret_forms import (
+from ohm_subagents.redaction.known_values import any_of, spelled, without_values
+from ohm_subagents.redaction.secret_forms import (
     ENDS,
     REDACTED,
     folded,

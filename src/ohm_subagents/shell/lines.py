@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Self
 import anyio
 
 if TYPE_CHECKING:
-    from ohm_subagents._shell.pipes import Outlet
+    from ohm_subagents.shell.pipes import Outlet
 
 LINE_BYTES: Final = 64 << 20
 TAIL_BYTES: Final = 16 << 10

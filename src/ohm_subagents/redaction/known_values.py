@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from ohm_subagents._redaction.spellings import spellings
+from ohm_subagents.redaction.spellings import spellings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

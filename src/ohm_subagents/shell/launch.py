@@ -14,10 +14,10 @@ from anyio.abc import Process
 
 from ohm_subagents._concurrency.event_loop import on_asyncio
 from ohm_subagents._isolation.interpreter import has_interpreter
-from ohm_subagents._shell.inheritance import launched, masks_signals
-from ohm_subagents._shell.pipes import Inlet, Outlet
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.shell.inheritance import launched, masks_signals
+from ohm_subagents.shell.pipes import Inlet, Outlet
 
 _RUNS: Final = b"+"
 

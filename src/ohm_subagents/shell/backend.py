@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._plugins.backends.interface import BackendSpec, Capability
-from ohm_subagents._shell.command import locate_command
-from ohm_subagents._shell.dialect import Invocation
-from ohm_subagents._shell.environment import child_environment
-from ohm_subagents._shell.options import ShellOptions
-from ohm_subagents._shell.process import Launch, Supervisor
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.shell.command import locate_command
+from ohm_subagents.shell.dialect import Invocation
+from ohm_subagents.shell.environment import child_environment
+from ohm_subagents.shell.options import ShellOptions
+from ohm_subagents.shell.process import Launch, Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from ohm_subagents._plugins.backends.interface import Backend, RunOutput, RunRequest, Sink
-    from ohm_subagents._shell.dialect import Dialect, Ended, Reader
-    from ohm_subagents._shell.process import Child
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.shell.dialect import Dialect, Ended, Reader
+    from ohm_subagents.shell.process import Child
 
 
 class ShellBackend:

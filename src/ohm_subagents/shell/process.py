@@ -15,22 +15,22 @@ from uuid import uuid4
 import anyio
 from anyio import CancelScope, CapacityLimiter, to_thread
 
-from ohm_subagents._shell import orphans
-from ohm_subagents._shell.dialect import Ended
-from ohm_subagents._shell.launch import Launch, spawn
-from ohm_subagents._shell.lines import Lines, Tail
-from ohm_subagents._shell.orphans import MARKER
-from ohm_subagents._shell.reaper import Reaper
 from ohm_subagents.contract.result import Err, Ok
+from ohm_subagents.shell import orphans
+from ohm_subagents.shell.dialect import Ended
+from ohm_subagents.shell.launch import Launch, spawn
+from ohm_subagents.shell.lines import Lines, Tail
+from ohm_subagents.shell.orphans import MARKER
+from ohm_subagents.shell.reaper import Reaper
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Generator, Mapping
 
     from anyio.abc import TaskGroup, TaskStatus
 
-    from ohm_subagents._shell.launch import Running
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.result import Result
+    from ohm_subagents.shell.launch import Running
 
 __all__ = ["MARKER", "Child", "Launch", "Supervisor"]
 
@@ -55,7 +55,7 @@ class Child:
     """A running process and whatever it starts."""
 
     def __init__(self, launch: Launch, running: Running, mark: str, context: _Context) -> None:
-        from ohm_subagents._shell.tree import Tree  # noqa: PLC0415  psutil, for who starts a process
+        from ohm_subagents.shell.tree import Tree  # noqa: PLC0415  psutil, for who starts a process
 
         self._launch = launch
         self._running = running

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         loader_environment,
         run_apart,
     )
-    from ohm_subagents._shell.backend import (
+    from ohm_subagents.shell.backend import (
         ShellBackend,
         command_environment,
         converse,
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
         shell_backend,
         start_run,
     )
-    from ohm_subagents._shell.command import command_setting, locate_command
-    from ohm_subagents._shell.dialect import Dialect, Ended, Invocation, Reader, full_prompt, records
-    from ohm_subagents._shell.environment import CONFIG_DIRECTORIES, child_environment, trace_environment
-    from ohm_subagents._shell.inheritance import start_failure, with_default_signals
-    from ohm_subagents._shell.options import ShellOptions
-    from ohm_subagents._shell.process import MARKER, Child, Launch, Supervisor, output_of
+    from ohm_subagents.shell.command import command_setting, locate_command
+    from ohm_subagents.shell.dialect import Dialect, Ended, Invocation, Reader, full_prompt, records
+    from ohm_subagents.shell.environment import CONFIG_DIRECTORIES, child_environment, trace_environment
+    from ohm_subagents.shell.inheritance import start_failure, with_default_signals
+    from ohm_subagents.shell.options import ShellOptions
+    from ohm_subagents.shell.process import MARKER, Child, Launch, Supervisor, output_of
 
 __all__ = [
     "CONFIG_DIRECTORIES",
@@ -70,12 +70,12 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "_isolation.interpreter": "ProcessLimits has_interpreter limit_process loader_environment run_apart",
-        "_shell.backend": "ShellBackend command_environment converse finish_run new_invocation shell_backend start_run",
-        "_shell.command": "command_setting locate_command",
-        "_shell.dialect": "Dialect Ended Invocation Reader full_prompt records",
-        "_shell.environment": "CONFIG_DIRECTORIES child_environment trace_environment",
-        "_shell.inheritance": "start_failure with_default_signals",
-        "_shell.options": "ShellOptions",
-        "_shell.process": "MARKER Child Launch Supervisor output_of",
+        "shell.backend": "ShellBackend command_environment converse finish_run new_invocation shell_backend start_run",
+        "shell.command": "command_setting locate_command",
+        "shell.dialect": "Dialect Ended Invocation Reader full_prompt records",
+        "shell.environment": "CONFIG_DIRECTORIES child_environment trace_environment",
+        "shell.inheritance": "start_failure with_default_signals",
+        "shell.options": "ShellOptions",
+        "shell.process": "MARKER Child Launch Supervisor output_of",
     },
 )

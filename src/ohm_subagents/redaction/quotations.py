@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._redaction.known_values import spelled, without_values
+from ohm_subagents.redaction.known_values import spelled, without_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
