@@ -34,6 +34,7 @@ from ohm_subagents._plugins.suites.interface import (
 )
 from ohm_subagents._plugins.suites.observer import Observer
 from ohm_subagents._plugins.suites.profile_source import ProfileSource
+from ohm_subagents._plugins.suites.shared_budget import shared_budget
 from ohm_subagents._tools.arguments import WrongOptionError, complaint, shown, suite_options
 from ohm_subagents._tools.arguments import whole as whole_number
 from ohm_subagents._tools.tool import result_of as task_result
@@ -227,6 +228,7 @@ __all__ = [
     "parse_model_pattern",
     "plain_failure",
     "run_command",
+    "shared_budget",
     "shown",
     "suite_options",
     "task_result",

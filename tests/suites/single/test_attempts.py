@@ -54,6 +54,19 @@ async def test_each_attempt_is_a_task_of_its_own_and_its_notes_are_kept(opened):
     assert done.details["results"][0]["notes"] == ["One tool is missing."]
 
 
+async def test_all_attempts_have_the_budget_of_one_start(opened):
+    async def act(_request, sink):
+        sink.emit(UsageAdded(usage=Usage(requests=1)))
+        await anyio.lowlevel.checkpoint()
+        return Err(broken())
+
+    async with opened(act, config={"subagents": {"budget": {"requests": 1}}}) as ohm:
+        done, later = [await ohm.call("subagent", ASK) for _ in range(2)]
+        assert len(ohm.acting.requests) == 2, "one for each call"
+    assert "The budget of 1 model requests of subagents.budget is spent." in done.text
+    assert later.text.splitlines()[:4] == done.text.splitlines()[:4]
+
+
 async def test_an_attempt_that_is_not_admitted_leaves_the_failure_before(opened):
     async with opened(failing(broken("connect ECONNREFUSED")), new_task_id=lambda: "task_1") as ohm:
         done = await ohm.call("subagent", ASK)

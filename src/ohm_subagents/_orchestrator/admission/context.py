@@ -12,6 +12,7 @@ from ohm_subagents._orchestrator.admission.answer import unfit
 from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.call_context import CallContext, current_context, root_context
 from ohm_subagents._plugins.suites.interface import named_tools
+from ohm_subagents._plugins.suites.shared_budget import current_budget
 from ohm_subagents._policy.allowance import RunLimits, run_limits
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
@@ -151,11 +152,19 @@ class AdmissionContext:
 
         `max_depth` replaces the configured number of levels for a program. `call` is the id of the program's call.
         """
-        current = current_context.get()
-        if current is None:
-            budget = self._root_budget if max_depth is None else self._rooted_budget(max_depth)
-            current = root_context(budget, level=self.depth or 0)
+        current = current_context.get() or self._program(max_depth)
         return current if call is None else current._replace(call=call)
+
+    def _program(self, max_depth: int | None) -> CallContext:
+        """Return the context of a program: a new one, or that of the start with which this one shares its budget."""
+        shared = current_budget.get()
+        if shared is not None and isinstance(shared.context, CallContext):
+            return shared.context
+        budget = self._root_budget if max_depth is None else self._rooted_budget(max_depth)
+        context = root_context(budget, level=self.depth or 0)
+        if shared is not None:
+            shared.context = context
+        return context
 
     @cached_property
     def _root_budget(self) -> Budget:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ohm_subagents.suite import Accepted, StartReply
+from ohm_subagents.suite import Accepted, StartReply, shared_budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Attempts:
     """Executes a command, and then again while `again` returns True, at most `most` times in all.
 
-    The reply is that of the newest attempt that was admitted.
+    The reply is that of the newest attempt that was admitted. All attempts together have the budget of one start.
     """
 
     def __init__(self, executor: Executor, *, most: int, again: Callable[[], bool]) -> None:
@@ -33,14 +33,15 @@ class Attempts:
         progress: Progress | None = None,
         abort: anyio.Event | None = None,
     ) -> Reply:
-        reply = await self._executor.execute(command, observer=observer, progress=progress, abort=abort)
-        for _ in range(1, self._most):
-            if not _is_admitted(reply) or not self._again():
-                break
-            newer = await self._executor.execute(command, observer=observer, progress=progress, abort=abort)
-            if not _is_admitted(newer):  # a budget of tasks is used up: the failure before says more
-                break
-            reply = newer
+        with shared_budget():
+            reply = await self._executor.execute(command, observer=observer, progress=progress, abort=abort)
+            for _ in range(1, self._most):
+                if not _is_admitted(reply) or not self._again():
+                    break
+                newer = await self._executor.execute(command, observer=observer, progress=progress, abort=abort)
+                if not _is_admitted(newer):  # the failure before says more than why there is no other attempt
+                    break
+                reply = newer
         return reply
 
     async def read_session(self, session_id: SessionId) -> tuple[SessionTask, ...]:
