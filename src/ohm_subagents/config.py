@@ -39,7 +39,7 @@ from ohm_subagents._config.trust import (
 from ohm_subagents._config.values import UnclearModel
 from ohm_subagents._orchestrator.admission.model_order import NamedModel, configured_model
 from ohm_subagents._policy.allowance import loop_policy
-from ohm_subagents._policy.permissions import is_hidden, standing
+from ohm_subagents._policy.permissions import effective_decision, is_hidden
 from ohm_subagents._policy.sources import ExplainedLimit, explain_limits
 from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
 
@@ -80,6 +80,7 @@ __all__ = [
     "config_schema",
     "config_table",
     "configured_model",
+    "effective_decision",
     "env_table",
     "explain_limits",
     "forget_trust",
@@ -89,7 +90,6 @@ __all__ = [
     "process_env",
     "read_trust",
     "resolve_tools",
-    "standing",
     "trust_records",
     "write_trust",
 ]

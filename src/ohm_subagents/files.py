@@ -5,13 +5,13 @@ Errors are values that name the file and the line. `Covers` says whether the use
 untrusted project asks for is only ever less (`untrusted`).
 """
 
-from ohm_subagents._concurrency.file_lock import claimed, locked
-from ohm_subagents._config.accept import accepted
+from ohm_subagents._concurrency.file_lock import locked, try_lock
+from ohm_subagents._config.accept import keep_valid
 from ohm_subagents._config.jsonc import KeyPath
 from ohm_subagents._config.layers import Layer, Location, read_settings
 from ohm_subagents._config.regular_file import MAX_BYTES, is_one_place, read_regular, write_private
 from ohm_subagents._config.trust import TRUST_COMMAND, Covers, trust_everything, trust_nothing
-from ohm_subagents._config.values import MAX_INTEGER, quoted_value, switch
+from ohm_subagents._config.values import MAX_INTEGER, parse_switch, quoted_value
 from ohm_subagents._config.values import SECRET as SECRET_VALUE
 from ohm_subagents._config.values import expected as invalid_value
 from ohm_subagents._profiles.answer_keys import AnswerKeys
@@ -44,13 +44,13 @@ __all__ = [
     "Location",
     "TimedCache",
     "YamlText",
-    "accepted",
-    "claimed",
     "dump_yaml",
     "invalid_value",
     "is_one_place",
+    "keep_valid",
     "locked",
     "os_problem",
+    "parse_switch",
     "quoted_value",
     "read_document",
     "read_folder",
@@ -58,9 +58,9 @@ __all__ = [
     "read_settings",
     "read_text",
     "split_front_matter",
-    "switch",
     "trust_everything",
     "trust_nothing",
+    "try_lock",
     "untrusted",
     "write_private",
 ]

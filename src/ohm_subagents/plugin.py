@@ -1,7 +1,7 @@
 """The door for plugin authors: everything a backend, model, suite or observer plugin needs, in one import."""
 
 from ohm_subagents._concurrency.event_loop import on_asyncio
-from ohm_subagents._concurrency.faults import kept as caught
+from ohm_subagents._concurrency.faults import as_exception
 from ohm_subagents._concurrency.home import ClosedError, WrongEventLoopError
 from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S, SharedResource
 from ohm_subagents._plugins.backends.agent_choice import overriding_model, profile_key, thinking_level, unused_key
@@ -112,7 +112,7 @@ from ohm_subagents.contract.diagnostics import CUT_OFF, TOOLLESS
 from ohm_subagents.contract.profile import CHILD_TOOLS, FINALIZE
 from ohm_subagents.contract.services import OHM_JSON, CompatibleModel, CompatibleProvider
 from ohm_subagents.contract.text import encodable, encodable_json
-from ohm_subagents.contract.usage import count_of
+from ohm_subagents.contract.usage import as_count
 
 __all__ = [
     "CHILD_TOOLS",
@@ -208,8 +208,8 @@ __all__ = [
     "View",
     "WrongEventLoopError",
     "agent_fields",
-    "caught",
-    "count_of",
+    "as_count",
+    "as_exception",
     "did_you_mean",
     "encodable",
     "encodable_json",

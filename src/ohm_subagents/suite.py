@@ -35,7 +35,7 @@ from ohm_subagents._plugins.suites.interface import (
 from ohm_subagents._plugins.suites.observer import Observer
 from ohm_subagents._plugins.suites.profile_source import ProfileSource
 from ohm_subagents._plugins.suites.shared_budget import shared_budget
-from ohm_subagents._tools.arguments import WrongOptionError, complaint, shown, suite_options
+from ohm_subagents._tools.arguments import WrongOptionError, explain_error, short_json, suite_options
 from ohm_subagents._tools.arguments import whole as whole_number
 from ohm_subagents._tools.tool import result_of as task_result
 from ohm_subagents._tools.tool import run_command
@@ -106,9 +106,9 @@ from ohm_subagents.contract import (
     Usage,
     UsageAdded,
     Wait,
+    check_cwd,
     parse_model_pattern,
     truncate,
-    unusable_cwd,
 )
 from ohm_subagents.contract.diagnostics import CUT_OFF, TOOLLESS
 from ohm_subagents.contract.limits import FOREVER_MS
@@ -218,9 +218,10 @@ __all__ = [
     "WidgetPlacement",
     "WrongEventLoopError",
     "WrongOptionError",
-    "complaint",
+    "check_cwd",
     "encodable",
     "encodable_json",
+    "explain_error",
     "finalize_tool",
     "finalized_payload",
     "has_tool",
@@ -229,12 +230,11 @@ __all__ = [
     "plain_failure",
     "run_command",
     "shared_budget",
-    "shown",
+    "short_json",
     "suite_options",
     "task_result",
     "title_of",
     "truncate",
-    "unusable_cwd",
     "wait_or_abort",
     "whole_number",
 ]

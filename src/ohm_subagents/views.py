@@ -4,7 +4,7 @@ Text from outside goes through `printable` or `wrapped`, so that it can neither 
 """
 
 from ohm_subagents._views.cells import cells, fit, one_line, preview_lines, printable, printable_json, wrap, wrapped
-from ohm_subagents._views.listing import fact_lines, listed
+from ohm_subagents._views.listing import task_fact_lines, task_list_lines
 from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
 from ohm_subagents._views.projection import project_task as task_envelope
 from ohm_subagents._views.quantities import age_text, duration_text, instant_text
@@ -28,10 +28,8 @@ __all__ = [
     "cells",
     "duration_text",
     "elapsed_ms",
-    "fact_lines",
     "fit",
     "instant_text",
-    "listed",
     "messages_of",
     "one_line",
     "preview_lines",
@@ -39,7 +37,9 @@ __all__ = [
     "printable_json",
     "status_line",
     "task_envelope",
+    "task_fact_lines",
     "task_line",
+    "task_list_lines",
     "text_of",
     "tool_row",
     "tool_rows",

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ohm_subagents._config.schema import FEATURES
-from ohm_subagents._config.values import switch
+from ohm_subagents._config.values import parse_switch
 
 UNTIL = "counts as false until it is corrected."
 NO_SWITCHES = ["0", "1", "null", '"nope"', '""', "[]", '{"on": true}', "0.0", "-1"]
@@ -69,7 +69,7 @@ def test_a_misspelt_key_that_asks_for_what_is_on_is_only_named(home, text):
 @given(st.sampled_from(FEATURES), st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
 def test_whatever_stands_there_only_a_word_for_true_leaves_a_feature_on(home, name, value):
     home.write(user=json.dumps({"features": {name: value}}))
-    assert (name in features(home.load())) is (switch(value) is True)
+    assert (name in features(home.load())) is (parse_switch(value) is True)
 
 
 @pytest.mark.parametrize("text", ["flase", "disabled", "maybe", "2"])

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from made_tasks import with_fields
 
-from ohm_subagents._views.listing import fact_lines, listed
+from ohm_subagents._views.listing import task_fact_lines, task_list_lines
 from ohm_subagents.contract import (
     Diagnostic,
     DiagnosticRaised,
@@ -30,12 +30,12 @@ TIMED_OUT = OhmError(code=ErrorCode.BACKEND_TIMEOUT, message="Timed out after 18
 
 
 def facts(task, **more) -> dict[str, str]:
-    lines = fact_lines(task, now_ms=120_000, **more)
+    lines = task_fact_lines(task, now_ms=120_000, **more)
     return {line[:14].strip(): line[14:] for line in lines if line[:14].strip()}
 
 
 def test_a_task_is_two_lines(succeeded) -> None:
-    first, second = listed(ListedTask.of(succeeded("out", *READ, SPENT)), now_ms=120_000)
+    first, second = task_list_lines(ListedTask.of(succeeded("out", *READ, SPENT)), now_ms=120_000)
     assert first == "✓ task_1 Finder · Auth scan"
     assert second == "  succeeded · 2m ago · 0.0s · 1 tool call(s) · 1,000 tokens · $0.5000"
 
@@ -43,22 +43,25 @@ def test_a_task_is_two_lines(succeeded) -> None:
 @pytest.mark.parametrize(("made", "marker"), [("running", "⠋"), ("succeeded", "✓"), ("cancelled", "○")])
 def test_the_marker_tells_the_status(request, made: str, marker: str) -> None:
     task = request.getfixturevalue(made)()
-    assert listed(ListedTask.of(task), now_ms=1)[0].startswith(f"{marker} task_1 ")
+    assert task_list_lines(ListedTask.of(task), now_ms=1)[0].startswith(f"{marker} task_1 ")
 
 
 def test_who_runs_a_task_is_told_while_somebody_does(running, succeeded) -> None:
-    assert listed(ListedTask.of(running()), now_ms=30_001, where="pid 7")[1] == "  running, pid 7 · 30s ago · 30.0s"
-    assert "pid 7" not in listed(ListedTask.of(succeeded()), now_ms=1, where="pid 7")[1]
+    assert (
+        task_list_lines(ListedTask.of(running()), now_ms=30_001, where="pid 7")[1]
+        == "  running, pid 7 · 30s ago · 30.0s"
+    )
+    assert "pid 7" not in task_list_lines(ListedTask.of(succeeded()), now_ms=1, where="pid 7")[1]
 
 
 def test_a_queued_task_has_taken_no_time_yet(running) -> None:
     task = replace(running(), status="queued", started_ms=None)
-    assert listed(ListedTask.of(task), now_ms=5_000, where="elsewhere")[1] == "  queued, elsewhere · 5s ago"
+    assert task_list_lines(ListedTask.of(task), now_ms=5_000, where="elsewhere")[1] == "  queued, elsewhere · 5s ago"
 
 
 def test_a_description_cannot_break_the_line_nor_drive_the_terminal(succeeded) -> None:
     task = with_fields(succeeded(), description="two\nlines\x1b]0;owned\x07\tand\x1b[2J more")
-    first, _ = listed(ListedTask.of(task), now_ms=0)
+    first, _ = task_list_lines(ListedTask.of(task), now_ms=0)
     assert first == "✓ task_1 Finder · two lines and more"
 
 
@@ -92,7 +95,7 @@ def test_what_is_known_of_a_task_is_a_line_each(failed) -> None:
         "error": "Timed out after 180s. Raise the limit. (task_backend_timeout)",
         "diagnostic": "Thinking is not honoured.",
     }
-    assert " " * 14 + "b.py" in fact_lines(task, now_ms=0)
+    assert " " * 14 + "b.py" in task_fact_lines(task, now_ms=0)
 
 
 def test_what_does_not_apply_is_left_out(succeeded, running) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from ohm_subagents._concurrency.faults import kept
+from ohm_subagents._concurrency.faults import as_exception
 from ohm_subagents._concurrency.leavable_group import GRACE_S, leavable_group
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Background:
         try:
             await work()
         except BaseException as exc:
-            raised = kept(exc)
+            raised = as_exception(exc)
             self._logger.exception("background.raised", work=repr(work), exc_info=raised)
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeGuard
 
-from ohm_subagents._concurrency.faults import kept
+from ohm_subagents._concurrency.faults import as_exception
 from ohm_subagents._tools.tool import as_json
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class HostEvents:
             try:
                 answer = await handler(told if _is_object(told) else {})
             except BaseException as exc:
-                raised = kept(exc)
+                raised = as_exception(exc)
                 self._logger.exception("handler.raised", host_event=event, handler=repr(handler), exc_info=raised)
             else:
                 if answer is not None:

@@ -30,7 +30,7 @@ class FaultError(Exception):
     """Stands in for a `BaseException` of a plugin, such as `SystemExit`, where callers handle an `Exception` only."""
 
 
-def kept(error: BaseException) -> Exception:
+def as_exception(error: BaseException) -> Exception:
     """Return a plugin's exception as an `Exception`, wrapped in `FaultError` if need be; raise what has to go on."""
     stop = stop_in(error)
     if stop is not None:

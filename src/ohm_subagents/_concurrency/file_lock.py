@@ -23,7 +23,7 @@ _awaited: Final[dict[Path, set[Wake]]] = {}
 
 
 @contextmanager
-def claimed(file: Path) -> Generator[bool]:
+def try_lock(file: Path) -> Generator[bool]:
     """Lock without waiting; give False if another process holds the file, True where no lock is possible."""
     try:
         descriptor = _tried(file)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import anyio
 
-from ohm_subagents._concurrency.faults import kept
+from ohm_subagents._concurrency.faults import as_exception
 from ohm_subagents._concurrency.leavable_group import GRACE_S
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -65,7 +65,7 @@ class SharedResource(Generic[T]):
                     if isinstance(opened, Ok):
                         await self._hold()
         except BaseException as exc:  # noqa: BLE001  `kept` raises what is not a fault of the resource
-            self.opened = Err(self.failed(kept(exc)))
+            self.opened = Err(self.failed(as_exception(exc)))
         finally:
             if self._opening.cancelled_caught and not self._closing.is_set():
                 self.opened = Err(self.late())

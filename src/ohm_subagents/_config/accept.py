@@ -23,7 +23,7 @@ _LIKENESS: Final = 0.75
 _FEW: Final = 10
 
 
-def accepted(
+def keep_valid(
     schema: type[BaseModel],
     values: Mapping[str, JsonValue],
     place: Callable[[KeyPath], Location],

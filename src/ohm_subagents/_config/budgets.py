@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._config.accept import accepted
+from ohm_subagents._config.accept import keep_valid
 from ohm_subagents._config.entries import SECTION, SETTINGS, is_like, of_entries
 from ohm_subagents._config.layers import object_at, with_value, without_values
 from ohm_subagents._config.limits import Budgeted
@@ -54,7 +54,7 @@ def _read(layer: Layer, path: KeyPath, value: JsonValue, owner: str) -> tuple[Js
         meant = _KEY if owner else f"{SECTION}.{_KEY}"
         message = f"'{place.key}' is not a known key, and {fate}. Did you mean '{meant}'?"
         return None, [place.diagnostic(message, severity="error")]
-    kept, wrong = accepted(
+    kept, wrong = keep_valid(
         Budgeted, {_KEY: value}, lambda at: layer.place((*path[:-1], *at)), complete=False, fate=fate
     )
     twice = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._config.accept import accepted
+from ohm_subagents._config.accept import keep_valid
 from ohm_subagents._config.entries import SECTION
 from ohm_subagents._config.env import config_dir, environment
 from ohm_subagents._config.fold import Folded
@@ -79,7 +79,7 @@ def load_config(
         void = (*overruled(one.source, one.rules, permissions), *not_granted(one.source, one.tools, tool_rules))
         diagnostics += [*one.diagnostics, *void, *refused]
     source = Layer(kind="given", source="", values=folded.values, places=folded.places)
-    values, lacking = accepted(OhmConfig, folded.values, source.place, complete=True)
+    values, lacking = keep_valid(OhmConfig, folded.values, source.place, complete=True)
     origins = {".".join(path): str(source.place(path)) for path in leaves(values)}
     origins |= _rule_origins(permissions, readings)
     origins |= {f"subagents.profiles.{name}.{KEY}": rule.source for name, rule in tool_rules.items() if rule.source}

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from pydantic import JsonValue
 
 from ohm_subagents._config.trust import TRUST_COMMAND
-from ohm_subagents._config.values import quoted_value, switch
+from ohm_subagents._config.values import parse_switch, quoted_value
 
 Meet: TypeAlias = Callable[[JsonValue, JsonValue], JsonValue]
 """Return what counts of a project's value and the one in force."""
@@ -100,8 +100,8 @@ def _higher(given: JsonValue, in_force: JsonValue) -> JsonValue:
 
 
 def _both(given: JsonValue, in_force: JsonValue) -> JsonValue:
-    is_off = switch(given) is False
-    return given if is_off or (switch(given) and switch(in_force)) else in_force
+    is_off = parse_switch(given) is False
+    return given if is_off or (parse_switch(given) and parse_switch(in_force)) else in_force
 
 
 def _common(given: JsonValue, in_force: JsonValue) -> JsonValue:

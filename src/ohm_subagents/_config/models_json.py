@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from ohm_subagents._config.accept import accepted
+from ohm_subagents._config.accept import keep_valid
 from ohm_subagents._config.layers import read_settings
 from ohm_subagents._config.values import (
     SECRET,
@@ -77,7 +77,7 @@ def load_models_json(
     layer = read.ok_value
     if layer is None:
         return (), ()
-    kept, wrong = accepted(_Models, layer.values, layer.place, complete=True, quote=_quoted)
+    kept, wrong = keep_valid(_Models, layer.values, layer.place, complete=True, quote=_quoted)
     known = _Models.model_validate(kept, by_alias=True)
     return tuple(_service(name, one, env) for name, one in known.providers.items()), wrong
 

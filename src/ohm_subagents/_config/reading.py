@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ohm_subagents._config.accept import accepted
+from ohm_subagents._config.accept import keep_valid
 from ohm_subagents._config.budgets import read_budgets
 from ohm_subagents._config.entries import SHOWN_BY, unified
 from ohm_subagents._config.layers import object_at
@@ -53,7 +53,7 @@ def read(source: Layer) -> Reading:
     rest, unclear, wrong_budgets = read_budgets(rest)
     rest, wrong_switches = closed(rest)
     rest, wrong_entries = unified(rest)
-    values, wrong_values = accepted(OhmConfig, rest.values, rest.place, complete=False, shown_by=SHOWN_BY)
+    values, wrong_values = keep_valid(OhmConfig, rest.values, rest.place, complete=False, shown_by=SHOWN_BY)
     checked = replace(rest, values=values)
     return Reading(
         source=source,

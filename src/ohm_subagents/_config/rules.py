@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from ohm_subagents._config.layers import object_at, without_values
 from ohm_subagents._config.permissions import Permissions, Rules
-from ohm_subagents._config.values import quoted_value, switch
+from ohm_subagents._config.values import parse_switch, quoted_value
 from ohm_subagents.contract.profile import Decision, Verdict, fold_id
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class _Reader:
         return self._denied(path, f"is {quoted_value(value)}; it counts as 'deny'. {_VERDICTS}")
 
     def _routing(self, path: KeyPath, value: JsonValue) -> bool:
-        meaning = switch(value)
+        meaning = parse_switch(value)
         if meaning is None or path in self._layer.repeated:
             self._note(path, f"is {quoted_value(value)}, but has to be true or false, once; it counts as false.")
             return False

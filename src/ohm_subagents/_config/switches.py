@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._config.entries import is_like
 from ohm_subagents._config.layers import with_value, without_values
 from ohm_subagents._config.schema import FEATURES
-from ohm_subagents._config.values import quoted_value, switch
+from ohm_subagents._config.values import parse_switch, quoted_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,10 +76,10 @@ def _switches(layer: Layer) -> Iterator[_Unclear]:
                 yield from _feature(layer, (key, name), one)
         elif key == _SECTION:
             yield _Unclear((key,), f"is {quoted_value(value)}, but has to be an object; every feature {_OFF}.", _ALL)
-        elif is_like(key, (_SECTION,)) and not switch(value):
+        elif is_like(key, (_SECTION,)) and not parse_switch(value):
             meant = [*filter(None, (_meant(name) for name in value))] if isinstance(value, dict) else FEATURES
             off = tuple(
-                (_SECTION, name) for name in meant if not isinstance(value, dict) or not switch(value.get(name))
+                (_SECTION, name) for name in meant if not isinstance(value, dict) or not parse_switch(value.get(name))
             )
             if off:
                 message = f"is not a known key. Did you mean '{_SECTION}'? What it switches off {_OFF}."
@@ -91,7 +91,7 @@ def _feature(layer: Layer, path: KeyPath, value: JsonValue) -> Iterator[_Unclear
     meant = _meant(path[-1])
     if path[-1] in FEATURES:
         yield from _value(layer, path, value)
-    elif meant is not None and not switch(value):
+    elif meant is not None and not parse_switch(value):
         message = f"is not a known key. Did you mean '{_SECTION}.{meant}'? That {_OFF}."
         yield _Unclear(path, message, ((_SECTION, meant),))
 
@@ -104,5 +104,5 @@ def _value(layer: Layer, path: KeyPath, value: JsonValue) -> Iterator[_Unclear]:
     is_word_too_many = path == (_FALLBACK,) and isinstance(value, str) and value.strip().lower() in _NOT_OF_FALLBACK
     if path in layer.repeated:
         yield _Unclear(path, f"is given twice, and {_OFF}.", (path,))
-    elif switch(value) is None or is_word_too_many:
+    elif parse_switch(value) is None or is_word_too_many:
         yield _Unclear(path, f"is {quoted_value(value)}, but has to be true or false; it {_OFF}.", (path,))

@@ -31,7 +31,7 @@ def expected(what: str, *, kind: str = "ohm") -> PydanticCustomError:
     return PydanticCustomError(kind, "{what}", {"what": what})  # pyright: ignore[reportArgumentType] it wants a literal
 
 
-def switch(value: object) -> bool | None:
+def parse_switch(value: object) -> bool | None:
     """Return what true, false and the words for them mean; None for anything else."""
     if isinstance(value, bool):
         return value
@@ -40,7 +40,7 @@ def switch(value: object) -> bool | None:
 
 
 def _switch(value: object) -> bool:
-    meaning = switch(value)
+    meaning = parse_switch(value)
     if meaning is None:
         raise expected("true or false")
     return meaning

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._concurrency.faults import kept
+from ohm_subagents._concurrency.faults import as_exception
 from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
 from ohm_subagents._orchestrator.admission.model_order import configured_model
 from ohm_subagents._orchestrator.admission.plan import backend_of
@@ -74,6 +74,6 @@ async def _made(profile: Profile, context: AdmissionContext, pool: BackendPool) 
                     return opened
                 return await opened.ok_value.prepare(profile, None if model is None else model.pattern)
     except BaseException as exc:  # noqa: BLE001  a plugin may break the law; a run of it will say more
-        message = f"Backend '{backend}' failed to prepare: {type(kept(exc)).__name__}."
+        message = f"Backend '{backend}' failed to prepare: {type(as_exception(exc)).__name__}."
         return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))
     return Err(not_ready(backend))

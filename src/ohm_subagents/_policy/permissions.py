@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.profile import Profile
 
 
-def standing(*, profile: Profile, permissions: Permissions, opinions: Iterable[Decision]) -> Decision:
+def effective_decision(*, profile: Profile, permissions: Permissions, opinions: Iterable[Decision]) -> Decision:
     """Return the decision in force: the configuration's, unless it or any of the `opinions` of plugins denies.
 
     An internal profile is denied while routing to those is off, even if a rule allows it.
@@ -37,7 +37,7 @@ def decide(*, profile: Profile, permissions: Permissions, opinions: Iterable[Dec
     Returns `task_internal_subagent_hidden` for a hidden profile, and `task_permission_denied` for any other deny; the
     advice names the rule. The messages are fixed by the contract of `task`.
     """
-    decision = standing(profile=profile, permissions=permissions, opinions=opinions)
+    decision = effective_decision(profile=profile, permissions=permissions, opinions=opinions)
     if decision.verdict == "allow":
         return Ok(decision)
     if is_hidden(profile, permissions):

@@ -22,12 +22,12 @@ _OWN: Final = "not_"
 """The prefix of the error types of a suite's own checks, whose message says what is allowed."""
 
 
-def complaint(error: ErrorDetails, *, allowed: Mapping[str, str], otherwise: str = "a text") -> str:
+def explain_error(error: ErrorDetails, *, allowed: Mapping[str, str], otherwise: str = "a text") -> str:
     """Write `is <value>; allowed: <what>.`, or that it is missing; `allowed` maps types of pydantic errors to texts."""
     if error["type"] == "missing":
         return "is missing; it is required."
     custom = error["msg"] if error["type"].startswith(_OWN) else otherwise
-    return f"is {shown(error['input'])}; allowed: {allowed.get(error['type'], custom)}."
+    return f"is {short_json(error['input'])}; allowed: {allowed.get(error['type'], custom)}."
 
 
 def unknown_key(key: str) -> str:
@@ -35,12 +35,12 @@ def unknown_key(key: str) -> str:
     return f"Ignored unknown key '{key}'."
 
 
-def outdone(key: str, *, by: str) -> str:
+def overridden_key(key: str, *, by: str) -> str:
     """Say that another key counts in place of this one."""
     return f"Ignored '{key}', because '{by}' counts."
 
 
-def shown(value: object) -> str:
+def short_json(value: object) -> str:
     """Write a value as JSON, cut at 60 characters."""
     try:
         text = encodable(json.dumps(value, ensure_ascii=False, default=str))
@@ -70,5 +70,5 @@ def suite_options(shape: type[OptionsT], given: Mapping[str, JsonValue], *, suit
         key = ".".join(str(part) for part in first["loc"])
         known = ", ".join(field.alias or name for name, field in shape.model_fields.items())
         otherwise = first["msg"].removeprefix("Input should be ")
-        wrong = complaint(first, allowed={"extra_forbidden": f"the keys {known}"}, otherwise=otherwise)
+        wrong = explain_error(first, allowed={"extra_forbidden": f"the keys {known}"}, otherwise=otherwise)
         raise WrongOptionError(f"'suiteOptions.{suite}.{key}' {wrong}".rstrip(".")) from None

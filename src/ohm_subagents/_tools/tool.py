@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import to_jsonable_python
 
-from ohm_subagents._concurrency.faults import kept
+from ohm_subagents._concurrency.faults import as_exception
 from ohm_subagents._plugins.hooks.specs import PROJECT
 from ohm_subagents._plugins.suites.interface import ToolResult
 from ohm_subagents._tools.background import how_to_collect
@@ -160,7 +160,7 @@ def guarded_tool(tool: Tool) -> Tool:
         try:
             return await tool.execute(call)
         except BaseException as exc:  # noqa: BLE001  a plugin may raise anything; it costs this call only
-            raised = kept(exc)
+            raised = as_exception(exc)
             trace = call.redaction.text("".join(traceback.format_exception(exc)))
             logger.error("Tool %s raised.\n%s", tool.name, trace)  # noqa: TRY400  a traceback may hold a secret
             message = f"Tool '{tool.name}' failed: {str(raised).rstrip('.')}."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LABEL: Final = 14
 
 
-def listed(task: ListedTask, *, now_ms: int, where: str = "") -> tuple[str, str]:
+def task_list_lines(task: ListedTask, *, now_ms: int, where: str = "") -> tuple[str, str]:
     """`<marker> <id>  <type> · <description>`, then its status, age, duration and usage.
 
     `where` names the process that runs it.
@@ -36,7 +36,7 @@ def _status_text(task: Task | ListedTask, where: str = "") -> str:
     return f"{task.status}, {where}" if where and not task.is_terminal else task.status
 
 
-def fact_lines(task: Task, *, now_ms: int, where: str = "") -> list[str]:
+def task_fact_lines(task: Task, *, now_ms: int, where: str = "") -> list[str]:
     """All that is known of a task beside its prompt, its tool calls and its answer; what does not apply is left out."""
     lines: list[str] = []
     for label, value in _facts(task, now_ms, where):

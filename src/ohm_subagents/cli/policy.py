@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents.cli.readiness import Readiness
 from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, print_text
-from ohm_subagents.config import is_hidden, standing
+from ohm_subagents.config import effective_decision, is_hidden
 from ohm_subagents.contract.profile import PermissionRequest, fold_id
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def print_verdict(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
         complain(f"No subagent is called '{profile_id}'. Available: {available}.")
         return BAD_USAGE
     opinions = parts.opinions(_request(profile, Readiness(ohm, loaded)))
-    decision = standing(profile=profile, permissions=ohm.config.subagents.permissions, opinions=opinions)
+    decision = effective_decision(profile=profile, permissions=ohm.config.subagents.permissions, opinions=opinions)
     print_text("\n".join(_explained(profile, decision, opinions, loaded)))
     return SUCCESS if decision.verdict == "allow" else DENIED
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ohm_subagents.config import configured_model, resolve_tools, standing
+from ohm_subagents.config import configured_model, effective_decision, resolve_tools
 from ohm_subagents.contract import Err, Ok
 from ohm_subagents.plugin import INTERACTIVE_SDK as IN_PROCESS
 from ohm_subagents.plugin import INTERACTIVE_SHELL as SHELL
@@ -94,7 +94,7 @@ class Readiness:
         configured = _configured(profile, self._loaded)
         if isinstance(configured, Err):
             yield Obstacle(why=str(configured.err_value))
-        decision = standing(profile=profile, permissions=config.subagents.permissions, opinions=())
+        decision = effective_decision(profile=profile, permissions=config.subagents.permissions, opinions=())
         if decision.verdict == "deny":
             yield Obstacle(why=f"denied by {decision.source}", is_fault=False)
         yield from self._of_backend(self.backend_of(profile), profile)

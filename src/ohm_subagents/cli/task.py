@@ -29,7 +29,15 @@ from ohm_subagents.contract.replies import CommandRejected
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.truncation import WHOLE
 from ohm_subagents.store import TaskQuery
-from ohm_subagents.views import elapsed_ms, fact_lines, listed, printable, task_envelope, transcript_lines, wrap
+from ohm_subagents.views import (
+    elapsed_ms,
+    printable,
+    task_envelope,
+    task_fact_lines,
+    task_list_lines,
+    transcript_lines,
+    wrap,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -58,7 +66,7 @@ async def print_task(typed: str, view: View, store: Store, config: OhmConfig, *,
             print_refusal(refused, as_json=as_json)
     if len(alike) > 1 and not as_json:
         for candidate in alike[:_CANDIDATES]:
-            complain(listed(candidate, now_ms=system_clock())[0])
+            complain(task_list_lines(candidate, now_ms=system_clock())[0])
     return BAD_USAGE if len(alike) > 1 else TASK_FAILED
 
 
@@ -88,7 +96,7 @@ async def _tree(task: Task, store: Store, _config: OhmConfig) -> int:
     else:
         taken_ms = elapsed_ms(task, now_ms=system_clock())
         lines = running_lines(task, elapsed_ms=taken_ms, width=width(), height=_ROWS)
-    facts = fact_lines(task, now_ms=system_clock(), where=owner_of(task, store))
+    facts = task_fact_lines(task, now_ms=system_clock(), where=owner_of(task, store))
     if is_terminal():
         facts = [line for fact in facts for line in wrap(printable(fact), width())]
     print_text("\n".join([*lines, "", *facts]))

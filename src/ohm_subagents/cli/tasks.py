@@ -18,7 +18,7 @@ from ohm_subagents.commands import (
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import Status
 from ohm_subagents.store import TaskQuery
-from ohm_subagents.views import fit, listed, task_envelope
+from ohm_subagents.views import fit, task_envelope, task_list_lines
 
 if TYPE_CHECKING:
     from ohm_subagents.config import OhmConfig
@@ -68,7 +68,7 @@ def _empty(store: Store) -> str:
 
 
 def _print_listed(task: ListedTask, store: Store) -> None:
-    first, second = listed(task, now_ms=system_clock(), where=owner_of(task, store))
+    first, second = task_list_lines(task, now_ms=system_clock(), where=owner_of(task, store))
     if is_terminal():
         print_text(f"{fit(first, width())}\n{fit(second, width())}")
     else:

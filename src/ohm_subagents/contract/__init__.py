@@ -14,7 +14,7 @@ from ohm_subagents.contract.commands import (
     Start,
     StartItem,
     Wait,
-    unusable_cwd,
+    check_cwd,
 )
 from ohm_subagents.contract.diagnostics import UNREADABLE_SESSION, Diagnostic, Severity
 from ohm_subagents.contract.envelope import (
@@ -217,9 +217,9 @@ __all__ = [
     "WaitEnvelope",
     "WaitStatus",
     "apply",
+    "check_cwd",
     "envelope_schema",
     "event_to_json",
     "parse_model_pattern",
     "truncate",
-    "unusable_cwd",
 ]

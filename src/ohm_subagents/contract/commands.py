@@ -91,7 +91,7 @@ class StartItem:
         return not isinstance(self.profile, Profile) or bool(self.profile.suite)
 
 
-def unusable_cwd(cwd: Path | None) -> OhmError | None:
+def check_cwd(cwd: Path | None) -> OhmError | None:
     """Refuse a directory of a call that is relative, or that has `..` in it."""
     if cwd is None:
         return None

@@ -58,15 +58,15 @@ MOST: Final = 2**53 - 1
 MOST_USD: Final = Decimal(10**12)
 
 
-def count_of(value: object) -> int | None:
+def as_count(value: object) -> int | None:
     """The whole number from 0 on that a provider or a plugin counted, or the nearest one; None if it is no number."""
     if type(value) is int and 0 <= value <= MOST:
         return value
-    number = money_of(value, most=Decimal(MOST))
+    number = as_money(value, most=Decimal(MOST))
     return None if number is None else int(number)
 
 
-def money_of(value: object, *, most: Decimal = MOST_USD) -> Decimal | None:
+def as_money(value: object, *, most: Decimal = MOST_USD) -> Decimal | None:
     """An amount from 0 to `most`, exact as far as 28 digits go; None if it is no number."""
     match value:
         case Decimal():

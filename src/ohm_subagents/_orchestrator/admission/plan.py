@@ -12,7 +12,7 @@ from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.admission.model_order import named_model
 from ohm_subagents._plugins.backends.interface import Capability, RunSpec
 from ohm_subagents._policy.permissions import decide
-from ohm_subagents.contract.commands import StartItem, unusable_cwd
+from ohm_subagents.contract.commands import StartItem, check_cwd
 from ohm_subagents.contract.limits import NO_BUDGET, Limits, LoopPolicy
 from ohm_subagents.contract.profile import FINALIZE, PermissionRequest
 from ohm_subagents.contract.replies import ItemRejected
@@ -168,7 +168,7 @@ def _profile_of(item: StartItem, prompt: str, context: AdmissionContext) -> Resu
     unusable = _wordless(item, prompt) or _mistyped(item)
     if unusable is not None:
         return Err(ItemRejected(item=item, error=unusable))
-    refusal = item.refusal or unusable_cwd(item.overrides.cwd)
+    refusal = item.refusal or check_cwd(item.overrides.cwd)
     found = context.find(item.profile) if refusal is None else Err(refusal)
     if isinstance(found, Err):
         return Err(ItemRejected(item=item, error=found.err_value, profile=context.known_id(item.profile)))

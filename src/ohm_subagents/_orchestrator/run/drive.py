@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
-from ohm_subagents._concurrency.faults import cry, kept, stop_in
+from ohm_subagents._concurrency.faults import as_exception, cry, stop_in
 from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
 from ohm_subagents._orchestrator.call_context import CallContext, current_context
 from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted
@@ -233,7 +233,7 @@ def _used_in(session_id: SessionId, tool: Tool) -> Tool:
         except Exception:
             raise
         except BaseException as exc:
-            raise kept(exc) from exc
+            raise as_exception(exc) from exc
 
     return replace(tool, execute=execute)
 

@@ -29,7 +29,7 @@ from ohm_subagents.contract.events import (
 )
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.text import encodable
-from ohm_subagents.contract.usage import Usage, count_of, money_of
+from ohm_subagents.contract.usage import Usage, as_count, as_money
 
 NAME: Final = 200
 """Characters of the longest name that is kept whole: of a call, a tool, a model, a subject."""
@@ -138,7 +138,7 @@ def _usage(seen: Seen) -> Usage:
     for name, value in values.items():
         is_money = name == "cost_usd"
         if value is not None or not is_money:
-            values[name] = money_of(value) if is_money else count_of(value)
+            values[name] = as_money(value) if is_money else as_count(value)
             if values[name] is None:
                 Seen(value, f"Usage.{name}", seen.redact).misfit("a number")
     return Usage(**values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._tools.arguments import outdone, unknown_key
+from ohm_subagents._tools.arguments import overridden_key, unknown_key
 from ohm_subagents._tools.background import ASYNC
 from ohm_subagents.contract.commands import StartItem
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -121,7 +121,7 @@ def _ignored(profile: Profile, arguments: dict[str, JsonValue]) -> Iterator[str]
             wrong = (index for index, name in enumerate(value) if not isinstance(name, str | None))
             yield from (f"Ignored '{key}.{index}', which is no text." for index in wrong)
         elif counts.get(roles[key], key) != key and (_text(value) or not isinstance(value, str | None)):
-            yield outdone(key, by=counts[roles[key]])
+            yield overridden_key(key, by=counts[roles[key]])
 
 
 def _blocks(profile: Profile, arguments: dict[str, JsonValue]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from ohm_subagents._tools.arguments import complaint, outdone, shown, unknown_key
+from ohm_subagents._tools.arguments import explain_error, overridden_key, short_json, unknown_key
 from ohm_subagents.contract.commands import Cancel, Command, GetTasks, Op, Send, Start, StartItem, Wait
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -174,7 +174,7 @@ class InvalidInput:
 def parse(arguments: JsonValue) -> Result[TaskInput, InvalidInput]:
     """Parse a payload, or name the field that is wrong, its value, and what is allowed."""
     if not isinstance(arguments, dict):
-        return Err(InvalidInput(error=_invalid("", f"The payload must be a JSON object, not {shown(arguments)}.")))
+        return Err(InvalidInput(error=_invalid("", f"The payload must be a JSON object, not {short_json(arguments)}.")))
     typed = arguments.get("op")
     name = typed.strip() if isinstance(typed, str) else ""
     op = _op(name)
@@ -182,7 +182,7 @@ def parse(arguments: JsonValue) -> Result[TaskInput, InvalidInput]:
         unknown = tuple(unknown_key(key) for key in _said(arguments, known=_ANY))
         if name == "help":
             return Err(InvalidInput(error=_HELP, ignored=unknown))
-        said = f"is {shown(typed)}" if "op" in arguments else "is missing"
+        said = f"is {short_json(typed)}" if "op" in arguments else "is missing"
         refusal = _invalid("op", f"'op' {said}; allowed: {', '.join(OPS)}.")
         return Err(InvalidInput(error=refusal, ignored=unknown))
     batch = op == "start" and _asks_for_several(arguments)
@@ -228,7 +228,7 @@ def _ignored(arguments: dict[str, JsonValue], shape: Shape, *, by_id: bool) -> I
         if key not in _ANY:
             yield unknown_key(key)
         elif (key == "id" and "ids" in known) or (key in _names(StartSingle) and shape is StartBatch):
-            yield outdone(key, by="ids" if key == "id" else "tasks")
+            yield overridden_key(key, by="ids" if key == "id" else "tasks")
         else:
             yield f"Ignored '{key}': {_AS_OP[shape]} does not take it."
     tasks = arguments.get("tasks")
@@ -267,7 +267,7 @@ def _rejected(invalid: ValidationError, arguments: dict[str, JsonValue], op: Op,
     path = ".".join(str(part) for part in loc)
     missed = path == "id" and first["type"] == "missing" and arguments.get("ids") is not None
     hint = f" {op} takes one 'id', not 'ids'." if missed else ""
-    said = complaint(first, allowed=ALLOWED, otherwise="a non-blank text")
+    said = explain_error(first, allowed=ALLOWED, otherwise="a non-blank text")
     return _invalid(path, f"'{path}' {said}{hint}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from ohm_subagents._plugins.suites.interface import Tool, ToolResult
-from ohm_subagents._tools.arguments import complaint, whole
+from ohm_subagents._tools.arguments import explain_error, whole
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.framed_text import READ_RESULT, framed, harmless, how_to_read_on
 from ohm_subagents._views.task_texts import answer_of, assistant_text
@@ -170,7 +170,7 @@ def _wrong_argument(invalid: ValidationError) -> OhmError:
     first = invalid.errors(include_url=False)[0]
     key = ".".join(map(str, first["loc"])) or "arguments"
     otherwise = "an object" if not first["loc"] else "a text"
-    return _wrong(f"{key} {complaint(first, allowed=_ALLOWED, otherwise=otherwise)}")
+    return _wrong(f"{key} {explain_error(first, allowed=_ALLOWED, otherwise=otherwise)}")
 
 
 def _wrong(message: str, *, advice: str = "") -> OhmError:

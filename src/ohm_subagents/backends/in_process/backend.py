@@ -26,7 +26,7 @@ from ohm_subagents.backends.in_process.tools.use import ToolUse
 from ohm_subagents.backends.in_process.tracing import traced
 from ohm_subagents.contract.events import AgentEnded, DiagnosticRaised, FileChanged, RouteResolved
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.plugin import RunOutput, caught, full_instructions, profile_key, unused_key
+from ohm_subagents.plugin import RunOutput, as_exception, full_instructions, profile_key, unused_key
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -80,7 +80,7 @@ class InProcessBackend:
                 self._made.add(made)
                 return Ok(None)
         except BaseException as error:  # noqa: BLE001  as below
-            raised = caught(error)
+            raised = as_exception(error)
             await checkpoint_if_cancelled()
             return Err(failure(raised, pattern, response=None, secrets=self._secrets(key)))
 
@@ -103,7 +103,7 @@ class InProcessBackend:
                 asked = replace(request, spec=replace(request.spec, instructions=text))
                 answer = await self._converse(asked, opened.ok_value, pattern, bridge)
         except BaseException as error:  # noqa: BLE001  whatever a model or an SDK raises may quote a key, so none gets out
-            raised = caught(error)
+            raised = as_exception(error)
             await checkpoint_if_cancelled()  # what breaks while a run is being cancelled does not stop that
             if isinstance(refused := telling(raised), RefusedError):
                 return Err(refused.error)

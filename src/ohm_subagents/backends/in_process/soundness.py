@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_ai.messages import TextPart, ThinkingPart, ToolCallPart
 
-from ohm_subagents.plugin import count_of, encodable, encodable_json
+from ohm_subagents.plugin import as_count, encodable, encodable_json
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse, ModelResponsePart
@@ -26,10 +26,10 @@ def sound(response: ModelResponse) -> ModelResponse:
     """
     used = response.usage
     for name in _COUNTS:
-        count = count_of(getattr(used, name))
+        count = as_count(getattr(used, name))
         if count is not None:
             setattr(used, name, count)
-    used.details = {name: count_of(value) or 0 for name, value in used.details.items()}
+    used.details = {name: as_count(value) or 0 for name, value in used.details.items()}
     seen: set[str] = set()
     parts = [_sound_part(part, seen) for part in response.parts]
     same = all(new is old for new, old in zip(parts, response.parts, strict=True))

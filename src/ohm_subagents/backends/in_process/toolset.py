@@ -27,7 +27,7 @@ from ohm_subagents.backends.in_process.tools.failure import fail, sentence
 from ohm_subagents.backends.in_process.tools.ripgrep import Ripgrep
 from ohm_subagents.backends.in_process.tools.tree import TreeSearch
 from ohm_subagents.backends.in_process.tools.use import refuse_if_closed
-from ohm_subagents.plugin import Diagnostic, RunRequest, caught
+from ohm_subagents.plugin import Diagnostic, RunRequest, as_exception
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +83,7 @@ class ChildToolset(FunctionToolset[object]):
         except (OSError, WorkspaceError) as error:
             fail(sentence(error, await ctx.workspace.working_dir()), error)
         except BaseException as error:  # noqa: BLE001  a bug of a tool costs its call, not the run
-            raised = caught(error)
+            raised = as_exception(error)
             fail(
                 f"The tool {name} broke ({type(error).__name__}); this is a fault of the tool: try another way.",
                 raised,

@@ -12,9 +12,9 @@ from ohm_subagents.files import (
     Fault,
     Location,
     TimedCache,
-    accepted,
     dump_yaml,
     is_one_place,
+    keep_valid,
     quoted_value,
     read_document,
     read_folder,
@@ -96,7 +96,7 @@ def parse_agent_profile(text: str, *, source: str, is_local: bool) -> AgentFile:
     if is_local and values.pop("apiKey", None) is not None:
         message = "'apiKey' is refused in a project's file, where others can read it; give it in the user's own."
         found.append(place(("apiKey",)).diagnostic(message))
-    kept, ignored = accepted(AgentFrontMatter, cast("dict[str, JsonValue]", values), place, complete=True)
+    kept, ignored = keep_valid(AgentFrontMatter, cast("dict[str, JsonValue]", values), place, complete=True)
     matter = AgentFrontMatter.model_validate(kept, by_alias=True, by_name=False)
     if matter.tools == () and not matter.no_tools:
         message = f"'tools' names none: {_NO_TOOL}. To say nothing of its tools, leave the key out."
@@ -128,7 +128,7 @@ def _careful(file: AgentFile) -> Profile | None:
 
 def agent_profile_text(values: Mapping[str, JsonValue], prompt: str) -> Result[str, OhmError]:
     """The file of a profile with these keys. Returns `profile_invalid` for the first value that is wrong."""
-    _, refused = accepted(AgentFrontMatter, values, _nowhere, complete=False, fate="is refused")
+    _, refused = keep_valid(AgentFrontMatter, values, _nowhere, complete=False, fate="is refused")
     if refused:
         return Err(OhmError(code=ErrorCode.PROFILE_INVALID, message=refused[0].message))
     body = prompt.strip()
@@ -140,7 +140,7 @@ def _misnamed(fenced: Document) -> Fault | None:
     if "name" not in fenced.values:
         return Fault(line=1, fact="lacks 'name'", advice=f"Give it one of {NAME}.")
     name = fenced.values["name"]
-    kept, _ = accepted(AgentFrontMatter, cast("dict[str, JsonValue]", {"name": name}), _nowhere, complete=False)
+    kept, _ = keep_valid(AgentFrontMatter, cast("dict[str, JsonValue]", {"name": name}), _nowhere, complete=False)
     if kept:
         return None
     return Fault(line=fenced.line(("name",)), fact=f"has the name {quoted_value(name)}", advice=f"Allowed: {NAME}.")

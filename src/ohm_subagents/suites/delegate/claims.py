@@ -6,7 +6,7 @@ import hashlib
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.files import claimed
+from ohm_subagents.files import try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -25,7 +25,7 @@ def claims(kept_in: Path | None, session_ids: Iterable[str]) -> Generator[frozen
         busy = set[str]()
         if kept_in is not None:
             for session_id in dict.fromkeys(session_ids):
-                if not held.enter_context(claimed(kept_in / FOLDER / _name(session_id))):
+                if not held.enter_context(try_lock(kept_in / FOLDER / _name(session_id))):
                     busy.add(session_id)
         yield frozenset(busy)
 

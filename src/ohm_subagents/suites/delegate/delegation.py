@@ -24,7 +24,7 @@ from ohm_subagents.suite import (
     StartItem,
     StartReply,
     TaskSettled,
-    unusable_cwd,
+    check_cwd,
 )
 from ohm_subagents.suites.delegate.attachments import preface
 from ohm_subagents.suites.delegate.details import SessionRun, Window, Windows
@@ -150,7 +150,7 @@ class Delegation:
         self, found: Result[Profile, OhmError], task: TaskFields, unusable: OhmError | None
     ) -> Result[Profile, OhmError]:
         """Return the profile of a task, complete; or the first error, `unusable` being that of its session."""
-        error = unusable or unusable_cwd(None if task.cwd is None else Path(task.cwd))
+        error = unusable or check_cwd(None if task.cwd is None else Path(task.cwd))
         if isinstance(found, Ok):
             error = conflict(found.ok_value) or error
         if error is not None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-from ohm_subagents.suite import Err, Ok, Result, complaint, shown, whole_number
+from ohm_subagents.suite import Err, Ok, Result, explain_error, short_json, whole_number
 from ohm_subagents.suites.delegate.attachments import Attachment
 
 if TYPE_CHECKING:
@@ -126,13 +126,13 @@ def parse_session(arguments: JsonValue) -> Result[SessionFields, str]:
 
 def _parsed(shape: type[FieldsT], arguments: JsonValue) -> Result[FieldsT, str]:
     if not isinstance(arguments, dict):
-        return Err(f"The arguments must be a JSON object, not {shown(arguments)}.")
+        return Err(f"The arguments must be a JSON object, not {short_json(arguments)}.")
     try:
         return Ok(shape.model_validate(arguments))
     except ValidationError as invalid:
         first = invalid.errors(include_url=False)[0]
         path = ".".join(str(part) for part in first["loc"])
-        return Err(f"'{path}' {complaint(first, allowed=_ALLOWED)}")
+        return Err(f"'{path}' {explain_error(first, allowed=_ALLOWED)}")
 
 
 _ALLOWED: Final = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.suite import Err, Ok, Result, shown
+from ohm_subagents.suite import Err, Ok, Result, short_json
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -55,4 +55,4 @@ def parse_input(arguments: JsonValue) -> Result[SubagentInput, str]:
 def _missing(name: str, value: JsonValue) -> str:
     if value is None or isinstance(value, str):
         return f"Missing required parameter: {name}"
-    return f"Invalid parameter: {name} is {shown(value)}; allowed: a text that is not empty"
+    return f"Invalid parameter: {name} is {short_json(value)}; allowed: a text that is not empty"

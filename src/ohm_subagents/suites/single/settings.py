@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.files import MAX_INTEGER, Layer, quoted_value, read_settings, switch
+from ohm_subagents.files import MAX_INTEGER, Layer, parse_switch, quoted_value, read_settings
 from ohm_subagents.suite import Diagnostic, Err
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class _Section:
             return value
         if value is not None:
             if path == _ENABLED:  # it may be meant to switch the suite off
-                default = switch(value) is True
+                default = parse_switch(value) is True
             self._note(path, value, f"true or false; it counts as {quoted_value(default)}")
         return default
 

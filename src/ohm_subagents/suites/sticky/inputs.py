@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.suite import Err, Ok, Result, shown
+from ohm_subagents.suite import Err, Ok, Result, short_json
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -54,7 +54,7 @@ def parse_input(arguments: JsonValue) -> Result[SubagentInput, str]:
     texts = {name: value for name in _REQUIRED if isinstance(value := given.get(name), str) and value.strip()}
     for name in _REQUIRED:
         if name not in texts:
-            fact = "is missing" if given.get(name) is None else f"is {shown(given[name])}"
+            fact = "is missing" if given.get(name) is None else f"is {short_json(given[name])}"
             return Err(f"'{name}' {fact}; allowed: a text that is not empty.")
     match parse_session_id(given.get("sessionId")):
         case Err(wrong):
@@ -68,4 +68,4 @@ def parse_session_id(value: JsonValue) -> Result[str | None, str]:
     if value is None or (isinstance(value, str) and re.fullmatch(SESSION_ID, value)):
         return Ok(value)
     allowed = "letters, digits, '_' and '-', at most 128, beginning with a letter or digit"
-    return Err(f"'sessionId' is {shown(value)}; allowed: {allowed}.")
+    return Err(f"'sessionId' is {short_json(value)}; allowed: {allowed}.")

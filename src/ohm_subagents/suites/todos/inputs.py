@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
-from ohm_subagents.suite import Err, Ok, Result, complaint, encodable, shown, whole_number
+from ohm_subagents.suite import Err, Ok, Result, encodable, explain_error, short_json, whole_number
 from ohm_subagents.suites.todos.todo_list import MAX_INDICES, MAX_TEXT, MAX_TODOS, Edit, Refusal, Write
 
 if TYPE_CHECKING:
@@ -66,13 +66,13 @@ def parse_edit(arguments: JsonValue) -> Result[Edit, Refusal]:
 
 def _parsed(shape: type[FieldsT], arguments: JsonValue) -> Result[FieldsT, Refusal]:
     if not isinstance(arguments, dict):
-        return Err(Refusal.of(f"The arguments must be a JSON object, not {shown(arguments)}."))
+        return Err(Refusal.of(f"The arguments must be a JSON object, not {short_json(arguments)}."))
     try:
         return Ok(shape.model_validate(arguments))
     except ValidationError as invalid:
         first = invalid.errors(include_url=False)[0]
         path = ".".join(str(part) for part in first["loc"])
-        return Err(Refusal.of(f"'{path}' {complaint(first, allowed=_ALLOWED)}"))
+        return Err(Refusal.of(f"'{path}' {explain_error(first, allowed=_ALLOWED)}"))
 
 
 _ALLOWED: Final = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.suite import shown
+from ohm_subagents.suite import short_json
 from ohm_subagents.suites.todos.snapshot import shown_todos
 from ohm_subagents.suites.todos.todo_list import Todo
 from ohm_subagents.suites.todos.todo_text import ICONS, NONE, Status, items_in, todo_line
@@ -57,7 +57,7 @@ def edit_line(arguments: JsonValue, theme: Theme) -> str:
 
 def _word(value: JsonValue) -> str:
     """Show an argument of any type within a line."""
-    return todo_line(value if isinstance(value, str) else shown(value))
+    return todo_line(value if isinstance(value, str) else short_json(value))
 
 
 def _title(name: str, theme: Theme) -> str:
