@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from ohm_subagents._app.assembly import system_clock
-from ohm_subagents._concurrency.faults import FaultError, described
+from ohm_subagents._concurrency.faults import FaultError, error_line
 from ohm_subagents.contract.usage import MOST
 
 if TYPE_CHECKING:
@@ -123,4 +123,4 @@ class SteadyHost:
                 self._faults.raised("host", exc, LOST)
             if isinstance(exc, Exception):
                 raise
-            raise FaultError(described(exc)) from exc
+            raise FaultError(error_line(exc)) from exc

@@ -17,7 +17,7 @@ from ohm_subagents._app.host_events import HostEvents
 from ohm_subagents._app.known_secrets import KnownSecrets
 from ohm_subagents._app.mounting import TASK, mount_all, settings_of, taken_names
 from ohm_subagents._app.streams import EventStream
-from ohm_subagents._concurrency.faults import described
+from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents._orchestrator.new_ids import not_kept, trusted
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
 from ohm_subagents._orchestrator.run.throttle import Throttle
@@ -185,7 +185,7 @@ class Engine:
             return tuple(source())
         except Exception as error:
             self.assembly.sources.logger.exception("suite.report", source=repr(source))
-            message = f"A tool suite could not report what is wrong with its files: {described(error)}."
+            message = f"A tool suite could not report what is wrong with its files: {error_line(error)}."
             return (Diagnostic(subject="suites", message=message, severity="error"),)
 
     def _settings_of(self, suite: str) -> Settings:

@@ -12,7 +12,7 @@ INTERRUPTS: Final = (KeyboardInterrupt, GeneratorExit)
 """Exceptions that are never the fault of a plugin: they stop the host."""
 
 
-def stop_in(error: BaseException) -> BaseException | None:
+def interrupt_in(error: BaseException) -> BaseException | None:
     """Return the part of an exception that has to go on: an interrupt, or the cancellation of the current task.
 
     None if it is all the fault of the code that raised it: an exception of any kind, a Rust panic and `SystemExit`
@@ -32,18 +32,18 @@ class FaultError(Exception):
 
 def as_exception(error: BaseException) -> Exception:
     """Return a plugin's exception as an `Exception`, wrapped in `FaultError` if need be; raise what has to go on."""
-    stop = stop_in(error)
+    stop = interrupt_in(error)
     if stop is not None:
         raise stop from None
-    return error if isinstance(error, Exception) else FaultError(described(error))
+    return error if isinstance(error, Exception) else FaultError(error_line(error))
 
 
-def described(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """Return an exception in one line, without a full stop: its type and its message."""
-    return " ".join(cry(error).split()).rstrip(": .")
+    return " ".join(error_text(error).split()).rstrip(": .")
 
 
-def cry(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Return the type of an exception and its message, even if its `__str__` raises."""
     try:
         said = str(error)

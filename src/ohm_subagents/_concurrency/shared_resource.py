@@ -64,7 +64,7 @@ class SharedResource(Generic[T]):
                     self.opened = opened
                     if isinstance(opened, Ok):
                         await self._hold()
-        except BaseException as exc:  # noqa: BLE001  `kept` raises what is not a fault of the resource
+        except BaseException as exc:  # noqa: BLE001  `as_exception` raises what is not a fault of the resource
             self.opened = Err(self.failed(as_exception(exc)))
         finally:
             if self._opening.cancelled_caught and not self._closing.is_set():

@@ -1,4 +1,4 @@
-"""Which child tools does a profile get?"""
+"""Resolve the child tools of a profile: its lists, under the rules of the configuration."""
 
 from __future__ import annotations
 
@@ -44,18 +44,10 @@ def resolve_tools(
     Returns `profile_invalid` for a tool that the profile both allows and denies, and `task_config_load_failed` for
     rules that cannot be understood.
     """
-    both = [name for name in policy.allowed or () if has_tool(policy.denied, name)]
-    if both:
-        return Err(
-            OhmError(
-                code=ErrorCode.PROFILE_INVALID,
-                message=f"The profile both allows and denies the tool {_quoted(sorted(both))}.",
-                advice="Name each tool in one of the two lists.",
-            )
-        )
     rules = rules or ToolRules()
-    if rules.unclear:
-        return Err(OhmError(code=ErrorCode.CONFIG_INVALID, message=rules.unclear))
+    fault = _fault(policy, rules)
+    if fault is not None:
+        return Err(fault)
     users = rules.allowed
     if is_agent:
         rules = rules.at_most_these()
@@ -78,6 +70,17 @@ def resolve_tools(
     not_granted = _not_granted(policy, rules, listed=listed, only_if_named=unasked, is_agent=is_agent)
     diagnostics = (*unknown, *not_granted)
     return Ok(ResolvedTools(names=names, are_bounded=are_bounded, diagnostics=diagnostics))
+
+
+def _fault(policy: ToolPolicy, rules: ToolRules) -> OhmError | None:
+    both = [name for name in policy.allowed or () if has_tool(policy.denied, name)]
+    if both:
+        return OhmError(
+            code=ErrorCode.PROFILE_INVALID,
+            message=f"The profile both allows and denies the tool {_quoted(sorted(both))}.",
+            advice="Name each tool in one of the two lists.",
+        )
+    return OhmError(code=ErrorCode.CONFIG_INVALID, message=rules.unclear) if rules.unclear else None
 
 
 def _with_its_own(known: tuple[str, ...], policy: ToolPolicy, rules: ToolRules) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._concurrency.faults import described
+from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents._plugins.hooks.specs import PROJECT
 from ohm_subagents._tools.arguments import WrongOptionError
 from ohm_subagents._tools.redacting import redacting_context, redacting_tool
@@ -93,7 +93,7 @@ def _built(spec: ToolSuiteSpec, context: SuiteContext, diagnostics: list[Diagnos
         raise
     except BaseException as exc:  # plugin collection: a suite that cannot be built costs its own tools
         logger.exception("Suite %s could not be built.", spec.name)
-        why = f"{exc}".rstrip(".") if isinstance(exc, WrongOptionError) else described(exc)
+        why = f"{exc}".rstrip(".") if isinstance(exc, WrongOptionError) else error_line(exc)
         message = f"Tool suite '{spec.name}' could not be built: {why}."
         diagnostics.append(Diagnostic(subject=spec.name, message=message, severity="error"))
         return ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ohm_subagents._concurrency.faults import described
+from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.text import encodable
 
@@ -24,7 +24,7 @@ class HostFaults:
 
     def raised(self, subject: str, error: BaseException, so: str) -> None:
         """Note that `subject` raised, and the consequence `so`."""
-        said = encodable(described(error))
+        said = encodable(error_line(error))
         self.note(subject, f"raised {said if len(said) <= LONGEST else f'{said[: LONGEST - 1]}…'}", so)
 
     def note(self, subject: str, fact: str, so: str) -> None:

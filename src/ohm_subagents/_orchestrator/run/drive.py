@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
-from ohm_subagents._concurrency.faults import as_exception, cry, stop_in
+from ohm_subagents._concurrency.faults import as_exception, error_text, interrupt_in
 from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
 from ohm_subagents._orchestrator.call_context import CallContext, current_context
 from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted
@@ -61,7 +61,7 @@ class Driver:
             if not live.task.is_terminal:  # else it was cancelled at the last moment
                 await self._drain(live, begun)
         except BaseException as exc:  # noqa: BLE001  a fault of the engine, or of what it was given, costs one task
-            stop = stop_in(exc)
+            stop = interrupt_in(exc)
             if stop is not None:
                 raise stop from None
             live.record.settle(Failed(error=_raised(live, exc)))
@@ -145,7 +145,7 @@ class Driver:
                     with self._pool.lease(plan.backend) as lease:
                         result = await self._answer(live, prompt, guard, sink, lease)
                 except BaseException as exc:  # noqa: BLE001  the law says never raise; a plugin may break it
-                    stop = stop_in(exc)
+                    stop = interrupt_in(exc)
                     if stop is not None:
                         if stop is not exc:  # it broke while it was stopped
                             live.record.log_crash(exc)
@@ -271,7 +271,7 @@ def _raised(live: LiveTask, error: BaseException) -> OhmError:
     if isinstance(error, anyio.get_cancelled_exc_class()):
         return _crashed(live, "something that it waited for was cancelled")
     live.record.log_crash(error)
-    return _crashed(live, cry(error))
+    return _crashed(live, error_text(error))
 
 
 def _crashed(live: LiveTask, detail: str) -> OhmError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, cast
 
 import anyio
 
-from ohm_subagents._concurrency.faults import described
+from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents._concurrency.leavable_group import GRACE_S
 from ohm_subagents._concurrency.shared_resource import CLOSE_GRACE_S, SharedResource
 from ohm_subagents._plugins.backends.interface import Capability
@@ -50,7 +50,7 @@ class _Host(SharedResource[PreparingBackend]):
     def failed(self, error: Exception) -> OhmError:
         verb = "broke down" if self.is_open else "failed to open"
         self._logger.exception("backend.failed", backend=self.spec.id, reason=verb)
-        message = f"Backend '{self.spec.id}' {verb}: {described(_cause(error))}."
+        message = f"Backend '{self.spec.id}' {verb}: {error_line(_cause(error))}."
         return OhmError(code=ErrorCode.BACKEND_FAILED, message=message)
 
     def late(self) -> OhmError:

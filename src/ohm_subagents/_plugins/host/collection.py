@@ -11,7 +11,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar, cast, get_args
 
-from ohm_subagents._concurrency.faults import described
+from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents._plugins.backends.interface import BackendSpec, ModelSpec, ToolRowRequest
 from ohm_subagents._plugins.hooks.specs import PROJECT
 from ohm_subagents._plugins.stores import StoreSpec
@@ -216,7 +216,7 @@ class Collection:
         except BaseException as error:  # a plugin that raises costs its own features, and is logged once
             if (hook, owner, "") not in self._problems:
                 logger.warning("Plugin %r raised in %s.", owner, hook, exc_info=True)
-            answer = Err(f"raised {described(error)}")
+            answer = Err(f"raised {error_line(error)}")
         if isinstance(answer, Err):
             so = "it counts as deny" if hook == "ohm_permission" else "what it offers there is not used"
             self._note(hook, owner, f"failed in {hook}: it {answer.err_value}; {so}.")

@@ -11,7 +11,7 @@ from importlib import metadata
 from operator import is_
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._concurrency.faults import described
+from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents._plugins.hooks.specs import PROJECT
 from ohm_subagents.contract.diagnostics import Diagnostic
 
@@ -185,7 +185,7 @@ def _entry_points() -> tuple[tuple[tuple[Installed, metadata.EntryPoint], ...], 
             raise
         except BaseException as error:  # anybody's metadata: one unreadable file must not cost every plugin
             logger.warning("Metadata of an installed distribution cannot be read.", exc_info=True)
-            message = f"The metadata of an installed distribution cannot be read: {described(error)}."
+            message = f"The metadata of an installed distribution cannot be read: {error_line(error)}."
             diagnostics.append(Diagnostic(subject=PROJECT, message=message))
             continue
         normalized = re.sub(r"[-_.]+", "-", name).lower()
@@ -206,7 +206,7 @@ def _imported(installed: Installed, entry_point: metadata.EntryPoint) -> Found:
         raise
     except BaseException as error:  # a module of others; it may even call exit()
         logger.warning("%s could not be imported.", installed, exc_info=True)
-        return _broken(installed, f"could not be imported: {described(error)}.", leave_out(installed.name))
+        return _broken(installed, f"could not be imported: {error_line(error)}.", leave_out(installed.name))
     return Imported(installed=installed, plugin=plugin)
 
 

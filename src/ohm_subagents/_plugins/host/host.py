@@ -8,7 +8,7 @@ from inspect import ismodule
 from itertools import chain, count
 from typing import TYPE_CHECKING, Literal
 
-from ohm_subagents._concurrency.faults import described
+from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents._plugins.backends.context import BackendContext
 from ohm_subagents._plugins.hooks.specs import PROJECT, Hooks
 from ohm_subagents._plugins.host.collection import Collection
@@ -148,7 +148,7 @@ class PluginHost(Collection):
             raise
         except BaseException as error:  # plugin collection: an object may answer anything to being looked at
             logger.warning("%s could not be registered.", installed, exc_info=True)
-            admitted = Err(invalid(f"{installed} could not be registered: {described(error)}.", ""))
+            admitted = Err(invalid(f"{installed} could not be registered: {error_line(error)}.", ""))
         match admitted:
             case Ok(hooks):
                 self._list(installed, "loaded", hooks)
