@@ -1,4 +1,4 @@
-"""What the embedding program gave us, so that nothing of it can break a task: what raises costs one diagnostic."""
+"""Wrappers of what the embedding program gave us: one that raises breaks no task, and costs one diagnostic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What works inside an `Ohm`: what needs an event loop, wired together, and rewired when it is reconfigured."""
+"""The parts of an `Ohm` that need an event loop, wired together, and rewired when it is reconfigured."""
 
 from __future__ import annotations
 

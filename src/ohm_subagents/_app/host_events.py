@@ -1,4 +1,4 @@
-"""What suites do when something happens to the session of the host."""
+"""Events of the host's session, passed to the suites."""
 
 from __future__ import annotations
 

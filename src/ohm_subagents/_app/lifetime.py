@@ -1,4 +1,4 @@
-"""How long an engine works: what it owns is opened before it, and closed after it."""
+"""The lifetime of an engine: what it owns is opened before it, and closed after it."""
 
 from __future__ import annotations
 

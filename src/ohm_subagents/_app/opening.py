@@ -1,4 +1,4 @@
-"""How an engine is opened: what a program may say, and its defaults."""
+"""Opening an engine: the choices of a program, and their defaults."""
 
 from __future__ import annotations
 

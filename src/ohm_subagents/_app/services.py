@@ -23,7 +23,7 @@ class Services:
     providers: tuple[CompatibleProvider, ...]
     """Those of ohm.json, then those that only `models.json` has."""
     diagnostics: tuple[Diagnostic, ...]
-    """What is wrong with `models.json`."""
+    """The faults of `models.json`."""
 
 
 def services_of(providers: Mapping[str, Provider], env: Mapping[str, str]) -> Services:

@@ -30,7 +30,7 @@ class Variable:
     path: KeyPath
     """The field that it sets, whose rule its value has to follow."""
     kind: Literal["integer", "text", "list"] = "integer"
-    """How its text is read; the items of a list are parted by commas."""
+    """The form of its text; the items of a list are separated by commas."""
     blank_counts: bool = False
     """A blank one is set, and not unset."""
 

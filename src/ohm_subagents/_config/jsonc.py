@@ -42,7 +42,7 @@ class ParsedText:
     value: JsonValue
     """Its value."""
     spots: Mapping[KeyPath, tuple[Spot, ...]]
-    """Where each key path begins, several times if it is repeated. An item of a list is a path too: `("a", "0")`."""
+    """The position of each key path, several if it is repeated. An item of a list is a path too: `("a", "0")`."""
 
     @property
     def repeated(self) -> tuple[KeyPath, ...]:

@@ -56,7 +56,7 @@ class Layer:
     values: Mapping[str, JsonValue]
     """The values as they are written."""
     places: Mapping[KeyPath, Location]
-    """Where each is written."""
+    """The place of each."""
     repeated: tuple[KeyPath, ...] = ()
     """The keys that it gives twice."""
     is_trusted: bool = False

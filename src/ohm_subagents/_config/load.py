@@ -42,11 +42,11 @@ class LoadedConfig:
     config: OhmConfig
     """The values in force."""
     diagnostics: tuple[Diagnostic, ...]
-    """What was not honoured as written, in reading order."""
+    """The faults of what was read, in reading order."""
     loaded_from: tuple[str, ...]
     """The files that were read, the user's first."""
     origins: Mapping[str, str]
-    """Where each value that is no default is written, by its dotted key."""
+    """The place of each value that is no default, by its dotted key."""
 
     def origin(self, key: str) -> str:
         """Return `file:line`, `env NAME`, `config` or `default` for a dotted key, as for `outputMaxChars`."""

@@ -1,4 +1,4 @@
-"""How a project's file joins what is in force: a policy at each field of the schema.
+"""Merging a project's file with what is in force: a policy at each field of the schema.
 
 Each policy is the meet of two values: the project's, and the one in force below it. A project that its user does not
 trust only tightens; every other layer replaces what is below it.
@@ -32,7 +32,7 @@ class Refused:
     in_force: JsonValue
     """The value that it would have replaced."""
     origin: str
-    """Where that one is written: `file:line`, or `default`."""
+    """The place of that one: `file:line`, or `default`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,7 +50,7 @@ class Merge:
     users_members: frozenset[str] = frozenset()
     """Keys of a mapping that no project sets."""
     is_ceiling: bool = False
-    """Where nothing is in force, the value lowers what a profile's file says."""
+    """True if the value lowers what a profile's file says where nothing else is in force."""
 
 
 def backend_choices(*, is_trusted: bool) -> frozenset[str]:
@@ -185,7 +185,7 @@ HIGHER: Final = _unless_trusted("raise it, or ", _higher)
 OFF: Final = _unless_trusted("switch it off, or ", _both)
 """It is only switched off, unless the project is trusted."""
 INTERSECT: Final = _unless_trusted("leave some out, or ", _common)
-"""What both lists name, unless the project is trusted."""
+"""The names that are in both lists, unless the project is trusted."""
 OPTIONS: Final = replace(
     REPLACE,
     refusal=_given_in_vain,

@@ -31,7 +31,7 @@ class Permissions:
     allow_internal_routing: bool = False
     """Internal profiles are shown and may run."""
     routing_source: str = "default"
-    """Where that is written: `file:line`."""
+    """The place of that: `file:line`."""
 
     def decision(self, profile_id: str) -> Decision:
         """Return the rule for a profile; ids are trimmed and folded."""
@@ -81,7 +81,7 @@ class Rules:
     routing: bool | None = None
     """`allowInternalRouting`; None leaves it to the other files."""
     routing_source: str = ""
-    """Where that is written: `file:line`."""
+    """The place of that: `file:line`."""
     may_only_tighten: bool = False
     """True for a project's file, which cannot allow internal routing."""
 

@@ -41,9 +41,9 @@ class Reading:
     tools: Mapping[str, ToolRules]
     """`subagents.<id>.tools`, by folded id."""
     unclear: Mapping[str, str]
-    """Why a budget cannot be understood, by folded id; `EVERY` is all subagents."""
+    """The fault of each budget by folded id; `EVERY` is all subagents."""
     diagnostics: tuple[Diagnostic, ...]
-    """What is wrong in it."""
+    """The faults in it."""
 
 
 def read(source: Layer) -> Reading:

@@ -118,7 +118,7 @@ class Provider(Section):
 
 
 class Display(Section):
-    """How much of a result is shown, and how often."""
+    """The limits of what is shown of a result, and how often."""
 
     output_max_chars: Annotated[PositiveInt, LOWER] = Field(
         default=8000, description="Cap of an answer in a payload, in characters."
@@ -150,7 +150,7 @@ class Display(Section):
 
 
 class History(Section):
-    """How much of tasks is kept."""
+    """The limits of what is kept of tasks."""
 
     task_max_events: Annotated[PositiveInt, LOWER] = Field(
         default=120, description="Maximum number of events kept of one task."

@@ -57,7 +57,7 @@ class SubagentEntry(Section):
 
     @property
     def unclear(self) -> str:
-        """Why its budget cannot be understood, so that it does not run; empty for a sound one."""
+        """The fault of its budget, which keeps it from running; empty for a sound one."""
         return self._unclear
 
     @cached_property
@@ -78,7 +78,7 @@ EVERY: Final = ""
 
 
 class Scheduling(Section):
-    """How many tasks and requests there are at once."""
+    """The most tasks and requests at once."""
 
     task_max_concurrency: Annotated[PositiveInt, LOWER] = Field(
         default=3, description="Maximum number of tasks of one parallel batch that run at once."
@@ -96,7 +96,7 @@ class Scheduling(Section):
 
 
 class Storage(Section):
-    """Where tasks are kept, and how long."""
+    """The store of tasks, and how long it keeps them."""
 
     task_retention_ms: Annotated[PositiveInt, USER_ONLY] = Field(
         default=86_400_000, description="Time that a finished task can be looked up, in milliseconds."

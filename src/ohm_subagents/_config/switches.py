@@ -35,7 +35,7 @@ class _Unclear:
     path: KeyPath
     message: str
     closed: tuple[KeyPath, ...]
-    """What it closes."""
+    """The keys that it closes."""
     severity: Severity = "error"
 
 

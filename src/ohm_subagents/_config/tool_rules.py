@@ -36,9 +36,9 @@ class ToolRules:
     at_most: tuple[str, ...] | None = None
     """A project's list: a tool that it does not name is not given, and it gives none that the others do not."""
     source: str = ""
-    """Where the last rule is written: `file:line`."""
+    """The place of the last rule: `file:line`."""
     unclear: str = ""
-    """Why the rules cannot be understood, so that the subagent does not run; empty for sound ones."""
+    """The fault of the rules, which keeps the subagent from running; empty for sound ones."""
 
     def at_most_these(self) -> ToolRules:
         """Return the same rules, which only take tools away."""

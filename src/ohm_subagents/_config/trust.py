@@ -58,7 +58,7 @@ class Project:
     changed: str = ""
     """A file of the record that is not as it was; empty if all are."""
     damaged: str = ""
-    """Why the record cannot be read; empty if it can."""
+    """The reason that the record cannot be read; empty if it can."""
 
     def trusts(self, key: str, digest: str) -> bool:
         """Return True if the record has this file with this digest, and no file of it has changed."""

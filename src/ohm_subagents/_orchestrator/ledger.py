@@ -31,7 +31,7 @@ class BudgetExceeded:
     guard: Guard
     error: OhmError
     may_return: bool = False
-    """Whether something is reserved now that may be given back."""
+    """True if something is reserved now that may be given back."""
 
 
 @dataclass(slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Where each limit of a profile comes from, and which of a project's have no effect."""
+"""The origin of each limit of a profile, and the limits of a project that have no effect."""
 
 from __future__ import annotations
 

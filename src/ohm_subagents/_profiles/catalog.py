@@ -36,7 +36,7 @@ class Catalog:
     profiles: tuple[Profile, ...]
     """In catalogue order."""
     diagnostics: tuple[Diagnostic, ...] = ()
-    """What is wrong with their files."""
+    """The faults of their files."""
     brought: frozenset[str] = frozenset()
     """The folded ids of profiles of a project that are no direct tool without it."""
 

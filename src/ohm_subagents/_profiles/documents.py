@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_FILES: Final = 200
 MAX_ENTRIES: Final = 2000
 MAX_FRONT_MATTER: Final = 256 * 1024
-"""How many files of a folder are read, how many names, and how many characters of front matter in all of them."""
+"""The most files of a folder that are read, names, and characters of front matter in all of them."""
 _FENCED: Final = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES: Final = 16 * 1024
 MAX_DEPTH: Final = 32
-"""How many brackets may be open at once: the scanner looks at all of them at each character."""
+"""The most brackets that may be open at once: the scanner looks at all of them at each character."""
 _BRACKET: Final = re.compile(r"[\[\]{}]")
 _INTEGER: Final = re.compile(r"(?P<ten>[-+]?[0-9][0-9_]*)|0o(?P<eight>[0-7]+)|0x(?P<sixteen>[0-9a-fA-F]+)")
 _FLOAT: Final = re.compile(
@@ -57,7 +57,7 @@ class YamlFault:
     advice: str
     """A sentence on what it comes from or what to do; it quotes no value, which may be a secret."""
     line: int
-    """Where it is, 1-based."""
+    """Its place, 1-based."""
 
 
 def parse_yaml(text: str) -> Result[YamlText, YamlFault]:

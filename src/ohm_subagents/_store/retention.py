@@ -1,4 +1,4 @@
-"""Which tasks expire or are evicted, and why. Costs the same however many are kept."""
+"""Retention: the tasks that expire or are evicted. Costs the same however many are kept."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What every command of `ohm` needs at a terminal: parameters, output, signals, exit codes. Never a command."""
+"""Parameters, output, signals and exit codes of every command of `ohm`. Never a command."""

@@ -1,4 +1,4 @@
-"""What every task.v1 tool does once its payload is understood: execute, show progress, project the reply."""
+"""Every task.v1 tool after its payload is parsed: execute, show progress, project the reply."""
 
 from __future__ import annotations
 

@@ -297,4 +297,4 @@ class TaskEvent:
     at_ms: int
     """The time at which it was recorded, in epoch milliseconds."""
     event: Event
-    """What happened."""
+    """The event."""

@@ -54,7 +54,7 @@ class InputSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class Rights:
-    """What a subagent may reach."""
+    """The rights of a subagent."""
 
     tools: ToolPolicy = ToolPolicy()
     """The child tools that it may use."""
@@ -66,7 +66,7 @@ class Rights:
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What ends a subagent's run early."""
+    """The bounds that end a subagent's run early."""
 
     limits: Limits | None = None
     """Limits of each run."""

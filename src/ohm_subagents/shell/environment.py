@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.interface import RunRequest
 
 CONFIG_DIRECTORIES: Final = ("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
-"""What says where our configuration is; the first that is set."""
+"""The variables that name our configuration directory; the first that is set counts."""
 
 ALLOWED: Final = frozenset(
     {
@@ -28,7 +28,7 @@ ALLOWED: Final = frozenset(
         *("NODE_EXTRA_CA_CERTS", "SSL_CERT_DIR", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
     }
 )
-"""What every command gets: where things are, how to speak, how to reach the network. No key is among them."""
+"""The variables that every command gets: places, language, network. No key is among them."""
 
 _FAMILIES: Final = ("LC_", "OHM_SUBAGENTS_")
 CHILD: Final = "PI_SUBAGENT_CHILD"

@@ -11,9 +11,9 @@ from ohm_subagents._isolation.interpreter import has_interpreter
 LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 _STDERR, _NOT_RUN = 2, 127  # as the launcher has them
 _RESTORED: Final = frozenset({signal.SIGPIPE, signal.SIGXFSZ})
-"""What Python itself ignores, and `subprocess` sets back."""
+"""The signals that Python itself ignores, and `subprocess` sets back."""
 _OURS: Final = signal.valid_signals() - _RESTORED
-"""What a program may set; those of the C library are not among them, which its `posix_spawn` leaves ignored."""
+"""The signals that a program may set, without those of the C library, which its `posix_spawn` leaves ignored."""
 
 
 def launched(command: Sequence[str], *, parent: int = 0, status: int = _STDERR) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What a backend is asked by the conformance kit."""
+"""The requests that the conformance kit gives a backend."""
 
 from __future__ import annotations
 

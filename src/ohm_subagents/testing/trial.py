@@ -56,7 +56,7 @@ async def played(backend: Backend, request: RunRequest, sink: Recorder) -> Resul
 
 
 async def heard(backend: Backend, prompt: str, scenarios: Scenarios, *, session: str) -> Heard:
-    """What a run that has to succeed answered and streamed, and the kinds of its events."""
+    """The answer of a run that has to succeed, what it streamed, and the kinds of its events."""
     sink = Recorder()
     output = answered(await played(backend, request_for(prompt, scenarios, session=session), sink))
     streamed = "".join(event.text for event in sink.events if isinstance(event, TextDelta))

@@ -31,7 +31,7 @@ UNASKED: Final = (
 )
 """Tools that are offered although `--core-tools` does not name them."""
 AUTH: Final = {"openai": "openai", "anthropic": "anthropic", "google": "gemini"}
-"""How it is to speak to a provider; others are in its own settings."""
+"""The protocol that it uses for each provider; others are in its own settings."""
 KEYS: Final = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
     "google": ("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),

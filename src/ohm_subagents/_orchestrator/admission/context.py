@@ -1,4 +1,4 @@
-"""What admission looks at: the configuration, the catalogue, the plugins, and what follows from them for a profile."""
+"""The facts of admission: the configuration, the catalogue, the plugins, and what they mean for a profile."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class PluginInfo:
     name: str
     """Its name, as in `loadPlugins` and `blockPlugins`."""
     origin: Origin
-    """How it came in: with the core, by an entry point, or from the program."""
+    """The way in: with the core, by an entry point, or from the program."""
     state: State
     """`blocked` if the configuration leaves it out, `failed` if it could not be imported or registered."""
     distribution: str | None = None

@@ -25,7 +25,7 @@ PLAIN: Final = (
     InputSpec(name=LEGACY, role="prompt", required=True, description="The whole task for the subagent."),
     InputSpec(name="description", role="description", description="A title of a few words."),
 )
-"""What a profile without inputs of its own takes."""
+"""The inputs of a profile that has none of its own."""
 TEXT: Final[JsonObject] = {"type": "string", "minLength": 1}
 
 

@@ -102,7 +102,7 @@ class StartSingle(TaskFields):
 
 
 class StatusFields(_Fields):
-    """Which tasks to look at."""
+    """The tasks to look at."""
 
     ids: TaskIds = Field(description="Ids of tasks, for status and wait; `id` is short for one.")
 
@@ -111,7 +111,7 @@ class StatusFields(_Fields):
 
 
 class WaitFields(StatusFields):
-    """Which tasks to wait for, and how long."""
+    """The tasks to wait for, and how long."""
 
     timeout_ms: Annotated[int, BeforeValidator(_whole)] | None = Field(
         default=None, description="How long to wait, in milliseconds; without it until all are settled."
@@ -132,7 +132,7 @@ class SendFields(_Fields):
 
 
 class CancelFields(_Fields):
-    """Which task to stop."""
+    """The task to stop."""
 
     id: TaskIdText = Field(description="Id of the task, for send and cancel.")
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 RUNTIME: Final = "pi-sdk"
 TOOL_RETRIES: Final = 3
-"""How often the model may correct the arguments of one tool before the run fails."""
+"""The most corrections of the arguments of one tool before the run fails."""
 
 pydantic_ai.BANNER_ENABLED = False
 

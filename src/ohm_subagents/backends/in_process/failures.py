@@ -39,9 +39,9 @@ _KINDS: Final[tuple[tuple[type[Exception], ErrorCode], ...]] = (
     (upstream.ModelConnectionError, ErrorCode.PROVIDER_CONNECTION_FAILED),
 )
 _OWN_STATUS: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT}
-"""What a status says better than the type does."""
+"""Failures that a status tells better than the type does."""
 _WORDLESS: Final = (upstream.ModelConnectionError, upstream.ModelRequestTimeout)
-"""What only a library of this machine has words for."""
+"""Failures that only a library of this machine has words for."""
 _REQUEST_LIMIT: Final = Phrase(
     says="was stopped by the request limit of this backend",
     advice='Raise subagents.backends."interactive-sdk".requestLimit in ohm.json, or give a smaller task.',

@@ -44,12 +44,12 @@ _COPIED: Final = (_AUTH, _SETTINGS, "models-store.json")
 """Logins, settings, and the catalog of models that `pi` has fetched; models.json is more than a copy."""
 _DEFAULT: Final = "~/.pi/agent"
 _PROGRAMS: Final = "bin"
-"""Where `pi` keeps the `rg` and the `fd` that it fetched."""
+"""The folder in which `pi` keeps the `rg` and the `fd` that it fetched."""
 _OF_THE_USER: Final = (
     *("extensions", "skills", "prompts", "themes", "AGENTS.md", "CLAUDE.md", "SYSTEM.md", "APPEND_SYSTEM.md"),
     *("npm", "git"),
 )
-"""What the user has added to `pi`: for agent profiles only. The last two are packages."""
+"""The user's additions to `pi`: for agent profiles only. The last two are packages."""
 _KEY: Final = "PI_API_KEY"
 _STRINGS: Final = re.compile(r'"([^"\\]*)"')
 

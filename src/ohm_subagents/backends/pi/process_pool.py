@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ohm_subagents.plugin import ModelPattern, Profile, RunRequest, SessionId
 
 MOST: Final = 4
-"""How many may wait at once: an idle pi holds 110 to 170 MiB."""
+"""The most that may wait at once: an idle pi holds 110 to 170 MiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

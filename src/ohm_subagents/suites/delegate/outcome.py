@@ -1,4 +1,4 @@
-"""How a task of the engine ended, in the words of this suite."""
+"""The end of a task of the engine, in the words of this suite."""
 
 from __future__ import annotations
 

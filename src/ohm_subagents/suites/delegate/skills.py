@@ -31,7 +31,7 @@ SKILL_FILE: Final = "SKILL.md"
 MAX_SKILLS: Final = 1000
 _SHOWN: Final = 5
 MAX_FOLDERS: Final = 4000
-"""How many directories are looked into below each place: a link may lead anywhere."""
+"""The most directories that are looked into below each place: a link may lead anywhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

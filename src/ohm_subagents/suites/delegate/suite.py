@@ -144,7 +144,7 @@ async def _carried_out(context: SuiteContext, delegation: Delegation, call: Tool
 
 
 def _refused(message: str, code: str = INVALID) -> ToolResult:
-    """What a host that knows exceptions raises; machines get the code as well."""
+    """The error for a host that raises exceptions; machines get the code as well."""
     return ToolResult(text=message, details={"errorCode": code, "errorMessage": message}, is_error=True)
 
 

@@ -34,7 +34,7 @@ class SingleSettings:
     timeout_ms: int = 120_000
     """The time of one attempt."""
     idle_timeout_ms: int | None = None
-    """How long nothing may happen in an attempt; None for as long as it lasts."""
+    """The longest silence of an attempt; None for as long as it lasts."""
     allow_write: bool = False
     """Agents may get tools that change something."""
     allow_lsp_tools: bool = True

@@ -33,7 +33,7 @@ class StickyOptions(Options):
     sessions_dir: Folder = SESSIONS
     """The folder that keeps the sessions."""
     finalize_retries: int = Field(default=2, ge=0, le=5)
-    """How often an agent that has not handed in its answer is asked for it."""
+    """The most times that an agent is asked for an answer that it has not handed in."""
     timeout_ms: int | None = Field(default=None, ge=1, le=FOREVER_MS)
     """The time of a run; None for no limit."""
     backend: str | None = None
