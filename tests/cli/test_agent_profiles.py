@@ -78,7 +78,7 @@ def test_one_profile_is_shown_whole_but_for_its_key(ohm, folders):
         "Agent profile: p",
         f"source: {path} (yours)",
         "available: yes",
-        "subagent of task: no (default)",
+        "subagent of task: yes (default)",
         "provider: acme",
         "model: big",
         "thinkingLevel: high",
@@ -230,3 +230,33 @@ def test_a_place_that_cannot_be_written_is_one_sentence(ohm):
     assert done.returncode == 1
     assert done.stderr.startswith("The agent profile cannot be written to '")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_new_profile_runs_at_once_here_and_in_a_project(ohm, folders):
+    ohm("profile", "new", "mine", "--prompt", "You help.")
+    ohm("profile", "new", "theirs", "--project", "--prompt", "You help.")
+    for name in ("mine", "theirs"):
+        done = ohm("run", name, "hello")
+        assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"subagent: {name}")
+    assert done.stderr.count("does not get the tool 'bash'") == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "warning"),
+    [
+        (["p", "--model", "gpt5"], "The model 'gpt5' names no provider. Expected '<provider>/<model>'"),
+        (["p", "--model", "acme/big"], "No plugin offers the provider of 'acme/big'. Available: "),
+        (
+            ["p", "--tools", "read,reed"],
+            "The profile names 'reed', which is no child tool and is left out. Available: ",
+        ),
+        (["finder"], "Only delegate_to_subagents runs it, and `ohm run` does not: another profile has its name."),
+    ],
+)
+def test_what_would_not_work_of_a_new_profile_is_said_and_the_file_written(ohm, folders, typed, warning):
+    ohm.configure({})
+    done = ohm("profile", "new", *typed)
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"warning: {warning}")
+    assert len(done.stderr.splitlines()) == 1
+    assert (folders["mine"] / f"{typed[0]}.md").is_file()

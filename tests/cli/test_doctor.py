@@ -212,3 +212,36 @@ def test_a_plugin_that_failed_is_a_fault(ohm, tmp_path) -> None:
     done = ohm("doctor")
     assert done.returncode == 1
     assert "  ✕ broken [failed · broken 1.0]" in section(done.stdout, "Plugins")
+
+
+@pytest.mark.parametrize(
+    ("config", "fault"),
+    [
+        (
+            {"subagents": {"permissions": {"default": "alow"}}},
+            "'subagents.permissions.default' is 'alow'; it counts",
+        ),
+        ({"subagents": {"permissions": {"defualt": "deny"}}}, "'subagents.permissions.defualt' is not a key of"),
+        ({"suites": ["taks"]}, "No plugin offers the tool suite 'taks'. Available: delegate, primary, single, "),
+    ],
+)
+def test_a_typo_that_switches_everything_off_is_a_fault(ohm, config: dict, fault: str) -> None:
+    ohm.configure({"subagentBackend": "none", "suites": ["task"], **config})
+    done = ohm("doctor")
+    (line,) = section(done.stdout, "Diagnostics")
+    assert (done.returncode, line.startswith("  ✕ "), fault in line) == (1, True, True)
+
+
+@pytest.mark.parametrize("folder", ["config/subagents", "home/.pi/agent/agent-profiles"])
+def test_a_tool_that_there_is_not_is_named_with_its_profile(ohm, folder: str) -> None:
+    ohm.configure({})
+    path = ohm.root / folder / "p.md"
+    path.parent.mkdir(parents=True)
+    summary = "summary: S.\n" if "config" in folder else ""
+    path.write_text(f"---\nname: p\n{summary}tools: [read, reed]\n---\nHelp.")
+    named = "p: The profile names 'reed', which is no child tool and is left out. Available: read, "
+    assert [line for line in section(ohm("doctor").stdout, "Diagnostics") if named in line]
+    lines = ohm("subagent", "p").stdout.splitlines()
+    at = lines.index("tools: read")
+    assert lines[at + 1].startswith("tools left out: The profile names 'reed', which is no child tool")
+    assert lines[at + 2] == f"file: {path}"

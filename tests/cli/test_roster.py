@@ -167,6 +167,7 @@ def test_an_id_that_nobody_has_is_answered_with_what_was_perhaps_meant(ohm, type
 
 
 def test_an_agent_profile_that_is_no_subagent_is_refused_with_what_runs_it_and_how_to_make_it_one(ohm):
+    ohm.configure({"subagentBackend": "none", "subagents": {"agentProfiles": False}})
     ohm("profile", "new", "reviewer", "--prompt", "You review.")
     refused = ohm("run", "reviewer", "x", "--backend", "none")
 

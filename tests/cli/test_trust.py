@@ -131,3 +131,18 @@ def test_a_record_that_is_too_large_names_its_file(tmp_path):
     with pytest.raises(OSError, match="too many files") as refused:
         write_trust(record, tmp_path)
     assert str(refused.value.filename).startswith(str(tmp_path))
+
+
+def test_trust_that_has_lapsed_is_marked_in_the_list(ohm, helper):
+    ohm("trust", str(ohm.project))
+    helper.write_text(EVIL + "More.\n")
+    told = ": not trusted any more, '.pi/subagents/helper.md' is not as it was\n"
+    assert ohm("trust", "--list").stdout == f"{ohm.project} (3 files){told}"
+
+
+def test_one_file_is_counted_as_one(ohm):
+    (ohm.project / ".pi").mkdir()
+    (ohm.project / ".pi" / "ohm.json").write_text("{}")
+    assert "the project is not trusted: one file only tightens, 0 things refused" in ohm("doctor").stdout
+    ohm("trust")
+    assert ohm("trust", "--list").stdout == f"{ohm.project} (one file)\n"

@@ -1,8 +1,9 @@
 """Failures as values."""
 
 import pytest
+from result import UnwrapError
 
-from ohm_subagents.contract import Category, ErrorCode, OhmError
+from ohm_subagents.contract import Category, Err, ErrorCode, OhmError
 
 
 @pytest.mark.parametrize("code", list(ErrorCode))
@@ -36,3 +37,9 @@ def test_a_blank_message_is_never_left_blank():
 def test_the_text_of_an_error_is_the_fact_and_then_the_advice():
     assert str(OhmError(code="c", message="It broke", advice="Mend it.")) == "It broke. Mend it."
     assert str(OhmError(code="c", message="It broke")) == "It broke"
+
+
+def test_an_error_that_is_unwrapped_says_what_happened_and_what_to_do():
+    error = OhmError(code=ErrorCode.MODEL_MISSING, message="No model.", advice="Set OHM_MODEL.")
+    with pytest.raises(UnwrapError, match=r"OhmError\('task_model_missing', 'No model. Set OHM_MODEL.'\)$"):
+        Err(error).unwrap()

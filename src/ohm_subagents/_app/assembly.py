@@ -278,6 +278,7 @@ def _catalog(host: PluginHost, config: OhmConfig, place: Place) -> Catalog:
         cwd=place.cwd,
         config_dir=config_dir(place.env),
         plugin_profiles=host.profiles(written, place),
+        may_replace=lambda _: config.subagents.agent_profiles is not None,
         trusts=place.trusts,
     )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._config.jsonc import KeyPath
     from ohm_subagents._config.layers import Layer
-    from ohm_subagents.contract.diagnostics import Diagnostic
+    from ohm_subagents.contract.diagnostics import Diagnostic, Severity
 
 PATH: Final[KeyPath] = ("subagents", "permissions")
 _KEYS: Final = ("allowInternalRouting", "default", "subagents")
@@ -121,13 +121,13 @@ class _Reader:
         return meaning
 
     def _denied(self, path: KeyPath, message: str) -> Decision:
-        self._note(path, message)
+        self._note(path, message, severity="error")
         place = self._layer.place(path)
         return Decision(verdict="deny", source=str(place), reason=f"{place.key} cannot be followed as written")
 
-    def _note(self, path: KeyPath, message: str) -> None:
+    def _note(self, path: KeyPath, message: str, *, severity: Severity = "warning") -> None:
         place = self._layer.place(path)
-        self.wrong.append(place.diagnostic(f"'{place.key}' {message}"))
+        self.wrong.append(place.diagnostic(f"'{place.key}' {message}", severity=severity))
 
 
 def overruled(layer: Layer, rules: Rules, merged: Permissions) -> tuple[Diagnostic, ...]:

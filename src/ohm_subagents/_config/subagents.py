@@ -128,9 +128,10 @@ class Subagents(Scheduling, Storage):
     budget: Annotated[CommonBudget, LOWEST] = Field(
         default=CommonBudget(), json_schema_extra={"$comment": "For each start from outside, with all below it."}
     )
-    agent_profiles: Annotated[AllOrNames, USER_ONLY] = Field(
-        default=False,
-        description="Agent profiles of `agent-profiles/*.md` that are subagents as well; not for project files.",
+    agent_profiles: Annotated[AllOrNames | None, USER_ONLY] = Field(
+        default=None,
+        description="Agent profiles of `agent-profiles/*.md` that are subagents: `true` for all, also in place of "
+        "others, a list for these alone; by default those whose name no other profile has. Not for project files.",
     )
     redact: Annotated[AllOrNames, USER_ONLY] = Field(
         default=False,

@@ -137,6 +137,11 @@ def _project(folder: str, directory: Path) -> Project:
     return Project(folder=folder, record=record, changed=next(_changes(folder, record), ""))
 
 
+def changed_files(record: TrustRecord) -> tuple[str, ...]:
+    """Return the files of a project that are not as they were trusted, gone ones included; any ends the trust."""
+    return tuple(_changes(record.project, record))
+
+
 def _changes(folder: str, record: TrustRecord) -> Iterator[str]:
     for key, digest in record.files.items():
         try:

@@ -44,7 +44,7 @@ def unmatched_suites(loaded: LoadedConfig, suites: Iterable[str]) -> tuple[Diagn
     return tuple(_unoffered(loaded, "tool suite", written, suites))
 
 
-def unmatched_agents(chosen: bool | tuple[str, ...], names: Iterable[str]) -> tuple[Diagnostic, ...]:  # noqa: FBT001  the setting itself
+def unmatched_agents(chosen: bool | tuple[str, ...] | None, names: Iterable[str]) -> tuple[Diagnostic, ...]:  # noqa: FBT001  the setting itself
     """Name each of `subagents.agentProfiles` that is no agent profile."""
     available = {name: name for name in sorted(names)}
     return tuple(

@@ -83,18 +83,21 @@ def load_catalog(
     cwd: Path,
     config_dir: Path,
     plugin_profiles: Iterable[Profile],
+    may_replace: Callable[[Profile], bool] = lambda _: True,
     trusts: Covers = trust_nothing,
 ) -> Catalog:
     """Read every source. A later one overrides by id, keeping its place; a broken file is a diagnostic.
 
     A project's profile that overrides another gets no tool that the other had not, and none but those that read unless
-    the user `trusts` its file. Of the profiles of a tool suite with one id, the last one read counts.
+    the user `trusts` its file. Of the profiles of a tool suite with one id, the last one read counts; one that
+    `may_replace` none is left out where its id is reserved, or that of a profile of a plugin or of ours.
     """
     builder = _CatalogBuilder()
     builder.put(builtin_profiles())
     offered = tuple(plugin_profiles)
     builder.put(profile for profile in offered if not profile.suite)
-    for profile in (one for one in offered if one.suite):
+    taken = frozenset(builder.profiles) | RESERVED_IDS
+    for profile in (one for one in offered if one.suite and (may_replace(one) or fold_id(one.id) not in taken)):
         builder.put([builder.tightened(profile) if profile.agent and profile.agent.is_local else profile])
     user, project = config_dir / "subagents", cwd / ".pi" / "subagents"
     builder.put(profile for profile, _ in _read(user, builder.diagnostics, trust_nothing))

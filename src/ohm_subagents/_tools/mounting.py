@@ -120,6 +120,7 @@ def _unknown(name: str, specs: Mapping[str, ToolSuiteSpec]) -> Diagnostic:
     return Diagnostic(
         subject=name,
         message=f"No plugin offers the tool suite '{name}'. Available: {', '.join(sorted(specs))}.",
+        severity="error",
     )
 
 

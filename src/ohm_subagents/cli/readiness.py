@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents.config import configured_model, effective_decision, resolve_tools
 from ohm_subagents.contract import Err, Ok
+from ohm_subagents.contract.model_pattern import FORM
+from ohm_subagents.plugin import CHILD_TOOLS, profile_key, validated_options
 from ohm_subagents.plugin import INTERACTIVE_SDK as IN_PROCESS
 from ohm_subagents.plugin import INTERACTIVE_SHELL as SHELL
-from ohm_subagents.plugin import validated_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,17 +65,29 @@ class Readiness:
     def tools_of(self, profile: Profile) -> Result[ResolvedTools, OhmError]:
         """Return the tools that a run would get, and those that are left out, or why there is no run."""
         offered = self._ohm.child_tools
-        return resolve_tools(
+        found = resolve_tools(
             profile.tools,
             self._loaded.config.subagents.entry(profile.id).tools,
             offered=tuple(offered),
             only_if_named=tuple(name for name, tool in offered.items() if tool.only_if_named),
             is_agent=profile.agent is not None,
         )
+        ours = resolve_tools(profile.tools, None, offered=tuple(offered))
+        if isinstance(found, Err) or isinstance(ours, Err) or profile.agent is None or not self.is_ours(profile):
+            return found
+        known = {*CHILD_TOOLS, *offered}  # in this process there are no others, whatever a command-line agent knows
+        names = tuple(name for name in found.ok_value.names if name in known)
+        unknown = ours.ok_value.diagnostics
+        return Ok(replace(found.ok_value, names=names, diagnostics=(*found.ok_value.diagnostics, *unknown)))
 
     def obstacle(self, profile: Profile) -> Obstacle | None:
-        """Return the first obstacle to a profile, in the order in which a start meets them."""
-        return next(self._obstacles(profile), None)
+        """Return the first obstacle to a profile, in the order in which a start meets them.
+
+        An agent profile that only its suite was meant to run is a choice, and no fault.
+        """
+        found = next(self._obstacles(profile), None)
+        is_chosen = not profile.suite or self._loaded.config.subagents.agent_profiles is not None
+        return found if found is None or is_chosen else replace(found, is_fault=False)
 
     def _unusable(self, spec: BackendSpec) -> Obstacle | None:
         return unusable(spec, self._loaded.config, self.parts.place.env)
@@ -121,6 +134,8 @@ class Readiness:
                 f"no model; set subagents.{profile.id}.model or subagents.model in ohm.json, or OHM_MODEL, "
                 "or a key that ohm doctor lists"
             )
+            if profile.agent is not None and profile.agent.model:
+                missing = f"the model '{profile.agent.model}' of its file names no provider; expected {FORM}"
             yield Obstacle(why=missing, is_fault=False, is_bootstrap=True)
             return
         pattern, decided = chosen
@@ -128,7 +143,7 @@ class Readiness:
         if spec is None:
             known = ", ".join(sorted(one.provider for one in models.specs))
             yield Obstacle(why=f"no plugin offers the provider of {pattern}, {decided}; available: {known}")
-        elif not models.has_key(spec):
+        elif not models.has_key(spec) and profile_key(profile, spec.provider) is None:
             yield Obstacle(why=f"{pattern}, {decided}, needs {' or '.join(spec.key_names)}", is_bootstrap=True)
 
 

@@ -67,14 +67,14 @@ class Typed:
 
 async def run(profile: str, prompt: str, *, model: str | None, backend: str | None, typed: Typed) -> int:
     """Run one task to its end and print it; the exit code."""
-    async with _opened(typed) as ohm:
+    async with _opened(typed) as (ohm, told):
         watch = TaskWatch()
         is_live = is_terminal() and not typed.as_json
         work = partial(ohm.run, profile, prompt, model=model, backend=backend, observer=watch)
         with drawn(watch.frame) if is_live else nullcontext():
             ended = await until_signal(work)
         if watch.task is not None:
-            report(watch.task.diagnostics)
+            report(one for one in watch.task.diagnostics if one.message not in told)
         if typed.as_json:
             _print_envelope(ended, watch.task, ohm.config.subagent_backend)
         else:
@@ -93,9 +93,15 @@ async def call(tool: str, arguments: str, typed: Typed) -> int:
     try:
         payload: JsonValue = from_json(encodable(arguments))
     except ValueError as error:
-        complain(f"The arguments are not JSON: {error}.")
+        why = str(error)
+        if not arguments.strip():
+            why = "the text is empty"
+        elif why.startswith("EOF"):
+            why = f"the text ends too early, at {why.partition(' at ')[2]}"
+        example = '{"op": "status", "id": "task_1"}'
+        complain(f"The arguments are not JSON: {why}. Type an object in single quotes, such as '{example}'.")
         return BAD_USAGE
-    async with _opened(typed) as ohm:
+    async with _opened(typed) as (ohm, _):
         frames = _Frames()
         is_live = is_terminal() and not typed.as_json
         with drawn(frames.frame) if is_live else nullcontext():
@@ -116,14 +122,17 @@ async def call(tool: str, arguments: str, typed: Typed) -> int:
 
 
 @asynccontextmanager
-async def _opened(typed: Typed) -> AsyncGenerator[Ohm]:
-    """Open an `Ohm`; report what is wrong with it, and at the end what else came up, say a task that was not kept."""
+async def _opened(typed: Typed) -> AsyncGenerator[tuple[Ohm, frozenset[str]]]:
+    """Open an `Ohm`; report what is wrong with it, and at the end what else came up, say a task that was not kept.
+
+    Yields it with the messages that were reported.
+    """
     from ohm_subagents import Ohm
 
     async with Ohm.open(cwd=typed.cwd, config=typed.config) as ohm:
         reported = ohm.diagnostics
         report(reported)
-        yield ohm
+        yield ohm, frozenset(each.message for each in reported)
     report(each for each in ohm.diagnostics if each not in reported)
 
 

@@ -11,6 +11,7 @@ from ohm_subagents.config import (
     TRUST_COMMAND,
     Project,
     TrustRecord,
+    changed_files,
     config_dir,
     forget_trust,
     process_env,
@@ -79,10 +80,20 @@ async def forget(cwd: Path) -> int:
 
 
 async def print_trusted() -> int:
-    """List the projects that are trusted."""
-    found = [f"{one.project} ({len(one.files)} files)" for one in trust_records(config_dir(process_env()))]
+    """List the projects that are trusted, and those whose trust has lapsed; the exit code."""
+    found = map(_listed, trust_records(config_dir(process_env())))
     print_text("\n".join(found) or "No project is trusted.")
     return SUCCESS
+
+
+def _listed(record: TrustRecord) -> str:
+    changed = changed_files(record)
+    lapsed = f": not trusted any more, '{changed[0]}' is not as it was" if changed else ""
+    return f"{record.project} ({_files(len(record.files))}){lapsed}"
+
+
+def _files(count: int) -> str:
+    return "one file" if count == 1 else f"{count} files"
 
 
 async def trust_line(cwd: Path) -> tuple[bool, str]:
@@ -92,9 +103,10 @@ async def trust_line(cwd: Path) -> tuple[bool, str]:
     if not files:
         return True, "the project has no file for subagents"
     if review.trust.is_whole():
-        return True, f"the project is trusted, with {files} files"
+        return True, f"the project is trusted, with {_files(files)}"
+    held = "one file only tightens" if files == 1 else f"{files} files only tighten"
     count = f"{len(review.refused)} things" if len(review.refused) != 1 else "one thing"
-    return False, f"the project is not trusted: {files} files only tighten, {count} refused; see '{TRUST_COMMAND}'"
+    return False, f"the project is not trusted: {held}, {count} refused; see '{TRUST_COMMAND}'"
 
 
 async def _reviewed(cwd: Path) -> _Review:

@@ -243,6 +243,10 @@ class OhmError:
     def _no_message(self) -> str:
         return f"Failed with {self.code} and no message."
 
+    def __repr__(self) -> str:
+        """Return the code and the text, as `unwrap` shows them: the other fields are for programs."""
+        return f"OhmError({str(self.code)!r}, {str(self)!r})"
+
     def __str__(self) -> str:
         """The whole text for a person: the fact, then the advice."""
         if not self.advice:

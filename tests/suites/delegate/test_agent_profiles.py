@@ -9,7 +9,7 @@ from surface import item, mounted
 from ohm_subagents import Ohm
 from ohm_subagents.contract import ErrorCode, OhmError, Start, Task
 from ohm_subagents.contract.profile import CHILD_TOOLS
-from ohm_subagents.plugin import Decision, hookimpl
+from ohm_subagents.plugin import Decision, ModelChoice, hookimpl
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio
@@ -363,10 +363,25 @@ def offered(chosen):
     return {"subagentBackend": "scripted", "subagents": {"agentProfiles": chosen}}
 
 
-async def test_an_agent_profile_is_no_subagent_unless_the_user_says_so(place):
+async def test_an_agent_profile_is_a_subagent_unless_the_user_chooses_others(place):
     place.agent("Reviewer")
-    (refused,), _ = await place.asked(item(profile="reviewer"))
-    assert refused.error.code == ErrorCode.UNKNOWN_SUBAGENT_TYPE
+    (accepted,), _ = await place.asked(item(profile="reviewer"))
+    assert accepted.task.assignment.profile == "Reviewer"
+    for chosen in (False, ["other"]):
+        (refused,), _ = await place.asked(item(profile="reviewer"), config=offered(chosen))
+        assert refused.error.code == ErrorCode.UNKNOWN_SUBAGENT_TYPE
+
+
+async def test_an_agent_profile_takes_the_place_of_another_profile_only_where_it_is_chosen(place):
+    place.agent("finder", "tools: read", "You find.")
+    place.agent("model", "tools: read", "Its name is a key of ohm.json.")
+    for chosen, is_replaced in ((None, False), (True, True), (["finder"], True)):
+        config = {"subagentBackend": "scripted", "subagents": {"agentProfiles": chosen} if chosen else {}}
+        async with place.opened(config=config) as surface:
+            (finder,) = (one for one in surface.ohm.profiles if one.id == "finder")
+            assert (finder.prompt == "You find.") is is_replaced
+            told = [str(one) for one in surface.ohm.diagnostics]
+            assert any("the id 'model' is reserved" in one for one in told) is (chosen is True)
 
 
 @pytest.mark.parametrize("chosen", [True, ["Reviewer"], "Reviewer"])
@@ -400,10 +415,20 @@ async def test_a_name_that_no_agent_profile_has_is_a_diagnostic(place):
         ]
 
 
+async def test_a_model_that_names_no_provider_is_said_to_be_that(place):
+    place.agent("p", "model: gpt5")
+    async with place.opened() as surface:
+        (profile,) = (one for one in surface.ohm.profiles if one.id == "p")
+    error = ModelChoice((), {}).choose(None, profile).err_value
+    assert str(error).startswith('The model "gpt5" of subagent "p" names no provider. Expected \'<provider>/<model>\'')
+
+
 async def test_a_project_cannot_choose_them(place):
     place.agent("p")
     (place.cwd / ".pi").mkdir()
     (place.cwd / ".pi" / "ohm.json").write_text('{"subagents": {"agentProfiles": true}}')
-    async with Ohm.open(cwd=place.cwd, env=HERMETIC | {"PI_CODING_AGENT_DIR": str(place.agent_dir)}) as ohm:
+    (place.agent_dir / "ohm.json").write_text('{"subagents": {"agentProfiles": false}}')
+    env = HERMETIC | {"PI_CODING_AGENT_DIR": str(place.agent_dir), "PI_CONFIG_DIR": str(place.agent_dir)}
+    async with Ohm.open(cwd=place.cwd, env=env) as ohm:
         assert "p" not in [one.id for one in ohm.profiles]
         assert "'subagents.agentProfiles' cannot be set by a project" in str(ohm.diagnostics[0])

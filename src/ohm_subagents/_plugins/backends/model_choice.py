@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
+from ohm_subagents.contract.model_pattern import FORM, ModelPattern, parse_model_pattern
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ class ModelChoice:
                 return parse_model_pattern(f"{spec.provider}/{spec.default_model}")
         if profile.fallback_model is not None:
             return Ok(profile.fallback_model)
+        if profile.agent is not None and profile.agent.model:
+            message = f'The model "{profile.agent.model}" of subagent "{profile.id}" names no provider.'
+            return Err(OhmError(code=ErrorCode.MODEL_MISSING, message=message, advice=f"Expected {FORM}."))
         keys = ", ".join(sorted({key for spec in self._specs if spec.default_model for key in spec.key_names}))
         own = f" or subagents.{profile.id}.model" if profile.agent is None else ""  # an entry is about no agent's file
         return Err(

@@ -22,6 +22,7 @@ from ohm_subagents.files import (
     untrusted,
 )
 from ohm_subagents.suite import AgentOptions, Diagnostic, Err, ErrorCode, OhmError, Ok, Profile, Result, ToolPolicy
+from ohm_subagents.suites.delegate import FOLDER
 from ohm_subagents.suites.delegate.front_matter import NAME, SUITE, AgentFrontMatter
 from ohm_subagents.suites.delegate.profile_summary import profile_summary
 from ohm_subagents.suites.delegate.rules import refusal, without_excluded
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from ohm_subagents.files import Covers, KeyPath
     from ohm_subagents.suite import Clock, Place
 
-FOLDER: Final = "agent-profiles"
 _NO_TOOL: Final = "the profile gets no tool"
 _EXCLUDED: Final = "excludeTools."
 _LESS: Final = {
@@ -208,9 +208,8 @@ def _replaced(former: Profile, profile: Profile) -> Diagnostic:
 
 
 def chosen_agents(chosen: JsonValue, profiles: Iterable[Profile]) -> tuple[Profile, ...]:
-    """Return those that the setting `agentProfiles` makes subagents: all for True, or those of a list of names."""
-    names = chosen if isinstance(chosen, list) else [chosen]
-    return tuple(one for one in profiles if chosen is True or one.name in names)
+    """Return those that the setting `agentProfiles` makes subagents: those of a list of names, or all."""
+    return tuple(one for one in profiles if not isinstance(chosen, list) or one.name in chosen)
 
 
 class AgentRepository:

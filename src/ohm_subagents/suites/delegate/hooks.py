@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os.path
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.suite import ToolSuiteSpec, hookimpl
+from ohm_subagents.suites.delegate import FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -24,11 +26,12 @@ def ohm_tool_suites() -> Iterable[ToolSuiteSpec]:
 
 @hookimpl
 def ohm_profiles(config: Mapping[str, JsonValue], place: Place) -> Iterable[Profile]:
-    """Offer the agent profiles that `agentProfiles` makes subagents of the tool `task`."""
+    """Offer the agent profiles that `agentProfiles` makes subagents of the tool `task`; all, if it says nothing."""
     chosen = config.get("agentProfiles")
-    if not chosen:
+    folders = (place.agent_dir / FOLDER, place.cwd / ".pi" / FOLDER)
+    if chosen is False or not any(map(os.path.isdir, folders)):
         return ()
-    from ohm_subagents.suites.delegate.agents import chosen_agents, load_agents  # noqa: PLC0415  most choose none
+    from ohm_subagents.suites.delegate.agents import chosen_agents, load_agents  # noqa: PLC0415  most have none
 
     return chosen_agents(chosen, load_agents(place).read)
 

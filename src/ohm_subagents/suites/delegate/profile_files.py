@@ -6,11 +6,15 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, print_text, system_clock
-from ohm_subagents.config import agent_dir, process_env
+from ohm_subagents import Ohm
+from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, print_text, report, system_clock
+from ohm_subagents.config import agent_dir, process_env, resolve_tools
 from ohm_subagents.contract.agent import AgentOptions
+from ohm_subagents.contract.model_pattern import FORM
 from ohm_subagents.contract.place import Place
 from ohm_subagents.contract.result import Err
+from ohm_subagents.plugin import INTERACTIVE_SDK
+from ohm_subagents.store import MemoryStore
 from ohm_subagents.suites.delegate.agents import (
     AgentRepository,
     agent_profile_text,
@@ -27,7 +31,6 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents import Ohm
     from ohm_subagents.config import LoadedConfig
     from ohm_subagents.contract import OhmError, Profile
     from ohm_subagents.suites.delegate.agents import AgentRoster
@@ -160,7 +163,26 @@ async def write_agent(typed: NewProfile) -> int:
     print_text(f"Wrote the agent profile '{typed.name}' to {path}.")
     for one in others:
         print_text(f"It replaces {one.source} here." if typed.is_local else f"Here {one.source} replaces it.")
+    await _warn(str(path), typed)
     return SUCCESS
+
+
+async def _warn(path: str, typed: NewProfile) -> None:
+    """Say what of a new profile would not work here, as `ohm doctor` does."""
+    async with Ohm.open(cwd=typed.cwd, suites=(), store=MemoryStore(system_clock)) as ohm:
+        parts, settings = ohm.inspect(), ohm.config.subagents
+        profile = next((one for one in parts.profiles if one.source == path), None)
+        if profile is None:
+            why = "another profile has its name" if settings.agent_profiles is None else "agentProfiles leaves it out"
+            complain(f"warning: Only delegate_to_subagents runs it, and `ohm run` does not: {why}.")
+        elif ohm.config.subagent_backend == INTERACTIVE_SDK:
+            tools = resolve_tools(profile.tools, None, offered=tuple(ohm.child_tools)).ok()
+            report(tools.diagnostics if tools else ())
+            if profile.model is None and profile.agent and profile.agent.model:
+                complain(f"warning: The model '{profile.agent.model}' names no provider. Expected {FORM}.")
+            elif profile.model is not None and parts.models.spec_of(profile.model) is None:
+                known = ", ".join(sorted(one.provider for one in parts.models.specs))
+                complain(f"warning: No plugin offers the provider of '{profile.model}'. Available: {known}.")
 
 
 def _unfit(text: str) -> OhmError | None:
