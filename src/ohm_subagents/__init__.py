@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from ohm_subagents._app.inspection import Inspection, MountedTool
     from ohm_subagents._app.ohm import Ohm
     from ohm_subagents._app.opening import OpenOptions
+    from ohm_subagents._app.options import CallOptions, RunOptions
     from ohm_subagents._app.script import run_sync
     from ohm_subagents._concurrency.home import ClosedError, WrongEventLoopError
     from ohm_subagents._orchestrator.observe.logger import Logger
+    from ohm_subagents._plugins.suites.function_tool import tool
     from ohm_subagents.contract.envelope import Envelope
     from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
     from ohm_subagents.contract.event_json import event_to_json
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Budget",
     "Call",
+    "CallOptions",
     "Category",
     "ClosedError",
     "Envelope",
@@ -46,10 +49,12 @@ __all__ = [
     "Ok",
     "OpenOptions",
     "Result",
+    "RunOptions",
     "TaskEvent",
     "WrongEventLoopError",
     "event_to_json",
     "run_sync",
+    "tool",
 ]
 
 _load, __dir__ = lazy_names(
@@ -60,9 +65,11 @@ _load, __dir__ = lazy_names(
         "_app.inspection": "Inspection MountedTool",
         "_app.ohm": "Ohm",
         "_app.opening": "OpenOptions",
+        "_app.options": "CallOptions RunOptions",
         "_app.script": "run_sync",
         "_concurrency.home": "ClosedError WrongEventLoopError",
         "_orchestrator.observe.logger": "Logger",
+        "_plugins.suites.function_tool": "tool",
         "contract": "Budget Category Envelope Err ErrorCode Limits LoopPolicy "
         "OhmError Ok Result TaskEvent event_to_json",
     },

@@ -142,7 +142,7 @@ async def test_a_closed_ohm_says_so_whatever_is_asked_of_it():
 
 def test_the_version_and_the_types_that_a_program_names_are_public():
     assert __version__ == version("ohm-subagents")
-    assert signature(Ohm.start).return_annotation == Handle.__name__
+    assert signature(Ohm.start).return_annotation == f"{Handle.__name__}[DataT]"
 
 
 @pytest.fixture

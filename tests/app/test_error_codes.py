@@ -38,10 +38,14 @@ async def called(tool, payload, *before, config=None, abort=None, **opened):
     return next((one for one in [details, *several] if "error_code" in one), {})
 
 
-async def ran(*, profile="finder", env=None, limits=None, model=None, step=None, **opened):
+def given_to_no_model() -> None:
+    pass
+
+
+async def ran(*, profile="finder", env=None, limits=None, model=None, step=None, tools=(), **opened):
     backend = ScriptedBackend(step or Step(text="done"))
     async with Ohm.open(env=HERMETIC | (env or {}), plugins=[backend], **opened) as ohm:
-        return (await ohm.run(profile, "p", limits=limits, model=model)).err_value
+        return (await ohm.run(profile, "p", limits=limits, model=model, tools=tools)).err_value
 
 
 async def scripted(step=None, **config):
@@ -294,6 +298,7 @@ TRIGGERS = {
     ErrorCode.FINALIZE_UNSUPPORTED: lambda: ran(
         profiles=profile(finalize="required"), config={"subagentBackend": "none"}
     ),
+    ErrorCode.TOOLS_UNSUPPORTED: lambda: ran(config={"subagentBackend": "none"}, tools=[given_to_no_model]),
     ErrorCode.BUDGET_EXCEEDED: lambda: scripted(subagents={"budget": {"wallMs": 1}}, step=Step(gate=anyio.Event())),
     ErrorCode.BUDGET_UNENFORCEABLE: lambda: scripted(subagents={"budget": {"tokens": 1}}),
     ErrorCode.DEPTH_EXCEEDED: nested,

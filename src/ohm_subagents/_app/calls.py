@@ -10,7 +10,7 @@ from anyio.lowlevel import checkpoint
 
 from ohm_subagents._app.streams import EventStream, end_of, past_of
 from ohm_subagents._orchestrator.call_context import part_of
-from ohm_subagents._orchestrator.observe.call import ProgramCall
+from ohm_subagents._orchestrator.observe.call import ProgramCall, TaskOptions
 from ohm_subagents._plugins.stores import TaskQuery
 from ohm_subagents._tools.tool import refused
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 MAX_OVER: Final = 100
 """So many calls that are over are remembered with their results; an older one is known by its tasks."""
 LONGEST_ID: Final = 200
+NO_OPTIONS: Final = TaskOptions()
 _CLOSED: Final = OhmError(code=ErrorCode.TASK_ABORTED, message="The Ohm that owned the call was closed.")
 
 
@@ -69,10 +70,10 @@ class CallState:
             stream.notify(task, event)
         self._end_streams()
 
-    async def run(self, work: Callable[[], Awaitable[ToolResult]]) -> None:
+    async def run(self, work: Callable[[], Awaitable[ToolResult]], options: TaskOptions) -> None:
         """Carry out the call and keep its result."""
         try:
-            with part_of(ProgramCall(id=self.id, observer=self)):
+            with part_of(ProgramCall(id=self.id, observer=self, options=options)):
                 self.result = await work()
         finally:
             self.result = refused(_CLOSED) if self.result is None else self.result
@@ -179,7 +180,7 @@ class Calls:
         self._collect = collect
         self._known: dict[CallId, CallState] = {}
 
-    def begin(self, work: Work, call_id: str | None) -> Call:
+    def begin(self, work: Work, call_id: str | None, options: TaskOptions) -> Call:
         """Carry out a call in a task of its own, unless there is one with this id: then return that."""
         fault = None if call_id is None else _fault_of(call_id)
         named = CallId(f"call_{token_hex(16)}" if call_id is None or fault is not None else call_id)
@@ -194,7 +195,7 @@ class Calls:
                 return refused(fault)
             return await work(state.abort or anyio.Event())
 
-        return self._begun(state, carried_out)
+        return self._begun(state, carried_out, options)
 
     def find(self, call_id: CallId) -> Call | None:
         """Return the call of an id, from memory or from the tasks that are kept of it; None if there is none."""
@@ -223,12 +224,14 @@ class Calls:
             if state.abort is not None:
                 await state.over.wait()
 
-    def _begun(self, state: CallState, work: Callable[[], Awaitable[ToolResult]]) -> Call:
+    def _begun(
+        self, state: CallState, work: Callable[[], Awaitable[ToolResult]], options: TaskOptions = NO_OPTIONS
+    ) -> Call:
         over = [call_id for call_id, each in self._known.items() if each.is_finished]
         for call_id in over[: max(0, len(over) - MAX_OVER + 1)]:
             del self._known[call_id]
         self._known[state.id] = state
-        self._spawn(lambda: state.run(work))
+        self._spawn(lambda: state.run(work, options))
         return Call(state, self._engine, self._store)
 
 

@@ -12,7 +12,6 @@ from uuid import UUID, uuid4
 from ohm_subagents._app.assembly import system_clock
 from ohm_subagents._app.calls import Calls
 from ohm_subagents._app.embedder import session_file, steady
-from ohm_subagents._app.handle import Answers
 from ohm_subagents._app.host_events import HostEvents
 from ohm_subagents._app.known_secrets import KnownSecrets
 from ohm_subagents._app.mounting import TASK, mount_all, settings_of, taken_names
@@ -24,9 +23,11 @@ from ohm_subagents._orchestrator.run.throttle import Throttle
 from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._orchestrator.warming import warmed_up
 from ohm_subagents._plugins.backends.interface import ToolRowRequest
-from ohm_subagents._plugins.suites.interface import UNMOUNTED, HostDoor, SuiteContext
+from ohm_subagents._plugins.suites.function_tool import tool
+from ohm_subagents._plugins.suites.interface import UNMOUNTED, HostDoor, SuiteContext, Tool
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._store.opening import MissingStore
+from ohm_subagents._tools.mounting import safe_tool
 from ohm_subagents._tools.tool import result_of
 from ohm_subagents._views.status import status_line
 from ohm_subagents.contract.commands import Wait
@@ -36,10 +37,9 @@ from ohm_subagents.contract.replies import Accepted, StartReply, TasksReply
 from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 
     from anyio.abc import TaskGroup
-    from pydantic import JsonValue
 
     from ohm_subagents._app.assembly import Assembly, Sources
     from ohm_subagents._app.background import Background
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.place import Place
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
-    from ohm_subagents.contract.task import Task
 
 
 class Engine:
@@ -91,7 +90,6 @@ class Engine:
             throttle=self._throttle,
         )
         self.orchestrator = Orchestrator(context=lambda: self._context, running=self._running, store=store)
-        self.answers = Answers(self._result_schema)
         self.calls = Calls(self.orchestrator, store, spawn=background.spawn, collect=self._collected)
         self._streams: set[EventStream] = set()
         self._take_over(assembly, ours=())
@@ -135,6 +133,12 @@ class Engine:
         self.orchestrator.check_open()
         return await warmed_up(names, self._context, self._pool)
 
+    def child_tool(self, given: Tool | Callable[..., object]) -> Tool:
+        """Return a tool of a program as subagents call those of plugins."""
+        is_redacted = self.assembly.config.subagents.redact is True
+        own = given if isinstance(given, Tool) else tool(given)
+        return safe_tool(own, self._secrets.redaction if is_redacted else None)
+
     async def all_events(self, *, with_checkpoints: bool) -> AsyncGenerator[TaskEvent]:
         """Yield the events of all tasks from now on, until it is closed."""
         with EventStream(with_checkpoints=with_checkpoints) as stream, self.orchestrator.watching_all(stream):
@@ -164,14 +168,6 @@ class Engine:
             items = tuple(item for item in reply.items if isinstance(item, Accepted))
             reply, is_batch = StartReply(items=items, backend=reply.backend), len(items) > 1
         return result_of(reply, self._suite_context(TASK), batch=is_batch)
-
-    def _result_schema(self, task: Task) -> Mapping[str, JsonValue] | None:
-        """Return the schema that the answer of a task has to fit, if its profile still says so."""
-        if isinstance(self._context, Err):
-            return None
-        context = self._context.ok_value
-        found = context.profile_of(task)
-        return found.ok_value.result_schema if isinstance(found, Ok) else None
 
     def suite_diagnostics(self) -> Iterator[Diagnostic]:
         """Return what of the suites could not be mounted, and what they report themselves."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 from anyio.lowlevel import checkpoint
 
+from ohm_subagents._app.answers import answer_of, answer_to_follow_up
+from ohm_subagents._app.options import session_of
 from ohm_subagents._app.streams import events_of
-from ohm_subagents._views.projection import project_sent, project_task
 from ohm_subagents.contract.commands import Overrides, Send, StartItem, Wait
+from ohm_subagents.contract.envelope import DataT, Envelope
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import Event, Failed
 from ohm_subagents.contract.replies import (
     Accepted,
     CommandRejected,
@@ -24,26 +24,27 @@ from ohm_subagents.contract.replies import (
     TasksReply,
 )
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.truncation import WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Callable
 
-    from pydantic import JsonValue
-
+    from ohm_subagents._app.options import RunOptions
     from ohm_subagents._orchestrator.orchestrator import Orchestrator
-    from ohm_subagents.contract.envelope import Envelope
+    from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
 
 
-def start_item(profile: str, prompt: str, *, description: str | None, overrides: Overrides) -> StartItem:
+def start_item(profile: str | Profile, prompt: str, options: RunOptions, overrides: Overrides) -> StartItem:
     """Make the item of a program; without a description it is called by the first line of its prompt."""
+    description = options.get("description")
     return StartItem(
         profile=profile,
         prompt=prompt,
         description=f"{prompt}".strip().partition("\n")[0][:72] if description is None else description,
         overrides=overrides,
+        session=session_of(options),
     )
 
 
@@ -58,46 +59,7 @@ def one_item(reply: Reply) -> Result[Task, OhmError]:
             raise AssertionError("A start of one item has one reply.")
 
 
-class Answers:
-    """Envelopes for the program that embeds us: the whole answer, and its data where the profile has a schema."""
-
-    def __init__(self, schema_of: Callable[[Task], Mapping[str, JsonValue] | None]) -> None:
-        self._schema_of = schema_of
-
-    def of(self, task: Task) -> Result[Envelope, OhmError]:
-        """Give the envelope of a success; else the error, which names the task that holds what was done."""
-        if task.status == "succeeded":
-            return Ok(self.envelope(task))
-        return Err(task.error or _cancelled(task.summary, task.id))
-
-    def envelope(self, task: Task) -> Envelope:
-        """Give the envelope of a task as it is now."""
-        return self._with_data(project_task(task, output_max_chars=WHOLE), task)
-
-    def sent(self, reply: SendReply) -> Result[Envelope, OhmError]:
-        """Give the envelope of a follow-up that was answered, or its error."""
-        if reply.run is not None and isinstance(reply.run.outcome, Failed):
-            return Err(reply.run.outcome.error)
-        envelope = project_sent(reply, output_max_chars=WHOLE)
-        if envelope.status == "cancelled":
-            return Err(_cancelled(envelope.summary, reply.task.id))
-        return Ok(self._with_data(envelope, reply.task))
-
-    def _with_data(self, envelope: Envelope, task: Task) -> Envelope:
-        final = task.activity.finalized
-        if final is None or final.result is None or self._schema_of(task) is None:
-            return envelope
-        try:
-            return envelope.model_copy(update={"data": json.loads(final.result)})
-        except (ValueError, RecursionError):  # a backend that hands in answers itself may hand in anything
-            return envelope
-
-
-def _cancelled(summary: str, task_id: str) -> OhmError:
-    return OhmError(code=ErrorCode.TASK_ABORTED, message=f"{summary.rstrip('.')}.", task_id=task_id)
-
-
-class Handle:
+class Handle(Generic[DataT]):
     """`id` is the one that every tool sees; None when the start was refused, and then every answer is the refusal.
 
     A follow-up to a settled task becomes a new task (`sendToFinished: resume`), and the handle is then that one's.
@@ -107,12 +69,15 @@ class Handle:
         self,
         engine: Orchestrator,
         started: Result[Task, OhmError],
-        answers: Answers,
+        *,
+        item: StartItem | None = None,
+        result_type: type[DataT] | None = None,
     ) -> None:
         """Use `Ohm.start`."""
         self._started: Result[TaskId, OhmError] = Ok(started.ok_value.id) if isinstance(started, Ok) else started
         self._engine = engine
-        self._answers = answers
+        self._item = item
+        self._result_type = result_type
 
     @property
     def id(self) -> TaskId | None:
@@ -124,14 +89,14 @@ class Handle:
         """The same as a tuple, which a `Call` has too; empty when the start was refused."""
         return () if self.id is None else (self.id,)
 
-    async def wait(self, *, timeout_ms: int | None = None) -> Result[Envelope, OhmError]:
+    async def wait(self, *, timeout_ms: int | None = None) -> Result[Envelope[DataT], OhmError]:
         """The answer of the task, once it is settled; `task_wait_timeout` after `timeout_ms`. Never cancels it."""
         if isinstance(self._started, Err):
             return self._started
         task_id = self._started.ok_value
         match await self._engine.execute(Wait(ids=(task_id,), timeout_ms=timeout_ms)):
             case TasksReply(items=(Accepted(task=task),), wait_status="completed"):
-                return self._answers.of(task)
+                return answer_of(task, self._result_type)
             case TasksReply(items=(Missing(error=error),)) | CommandRejected(error=error):
                 return Err(error)
             case _:
@@ -145,16 +110,15 @@ class Handle:
                     )
                 )
 
-    async def send(self, prompt: str) -> Result[Envelope, OhmError]:
+    async def send(self, prompt: str) -> Result[Envelope[DataT], OhmError]:
         """A follow-up; the envelope carries the answer of the run that took it."""
         if isinstance(self._started, Err):
             return self._started
-        answer = await self._engine.execute(
-            Send(id=self._started.ok_value, prompt=prompt), observer=_Follower(self._go_on_with)
-        )
+        command = Send(id=self._started.ok_value, prompt=prompt, item=self._item)
+        answer = await self._engine.execute(command, observer=_Follower(self._go_on_with))
         match answer:
             case SendReply():
-                return self._answers.sent(answer)
+                return answer_to_follow_up(answer, self._result_type)
             case CommandRejected(error=error):
                 return Err(error)
             case _:

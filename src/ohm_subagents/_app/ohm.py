@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Self, Unpack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self, Unpack, overload
 
 from anyio.lowlevel import checkpoint
 
+from ohm_subagents._app.answers import answer_of, envelope_of
 from ohm_subagents._app.assembly import assemble
 from ohm_subagents._app.handle import Handle, one_item, start_item
 from ohm_subagents._app.host_events import NOTHING
 from ohm_subagents._app.inspection import inspection_of
 from ohm_subagents._app.mounting import message_text
 from ohm_subagents._app.opening import OpenOptions, changed, opened_engine
+from ohm_subagents._app.options import CallOptions, RunOptions, overrides_of, parent_of, task_options
 from ohm_subagents._plugins.suites.interface import UNMOUNTED, ToolCall, ToolResult
 from ohm_subagents._tools.tool import as_json, unknown_tool
 from ohm_subagents._views.theme import PLAIN
-from ohm_subagents.contract.commands import Overrides, Start
+from ohm_subagents.contract.commands import Start, StartItem
 from ohm_subagents.contract.ids import CallId, TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -37,10 +40,9 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.diagnostics import Diagnostic
-    from ohm_subagents.contract.envelope import Envelope
+    from ohm_subagents.contract.envelope import DataT, Envelope
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import TaskEvent
-    from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Task
 
@@ -142,17 +144,26 @@ class Ohm:
         return await self._called(name, as_json(arguments), on_update, abort)
 
     async def begin(
-        self, name: str, arguments: object, *, call_id: str | None = None, on_update: OnUpdate | None = None
+        self,
+        name: str,
+        arguments: object,
+        *,
+        call_id: str | None = None,
+        on_update: OnUpdate | None = None,
+        result_type: type[object] | None = None,
+        **options: Unpack[CallOptions],
     ) -> Call:
-        """Begin the call of a mounted tool and return at once; never raises for bad input.
+        """Begin the call of a mounted tool and return at once; never raises for bad arguments.
 
         It goes on whether anybody waits for it or not, and ends with this `Ohm`. `call_id` is an id of your own, say of
-        a request: where there is a call with this id, that is returned, and nothing begins.
+        a request: where there is a call with this id, that is returned, and nothing begins. `options` and `result_type`
+        are about every task that the call starts; a `Profile` may stand in the arguments where an id does.
         """
         self._engine.orchestrator.check_open()
-        given = as_json(arguments)
+        plain, said = task_options(arguments, options, result_type, self._engine.child_tool)
+        given = as_json(plain)
         await checkpoint()
-        return self._engine.calls.begin(lambda abort: self._called(name, given, on_update, abort), call_id)
+        return self._engine.calls.begin(lambda abort: self._called(name, given, on_update, abort), call_id, said)
 
     async def _called(
         self, name: str, arguments: JsonValue, on_update: OnUpdate | None, abort: anyio.Event | None
@@ -172,7 +183,7 @@ class Ohm:
         if call is not None:
             return call
         found = self._engine.store.get(TaskId(handle_id))
-        return Handle(self._engine.orchestrator, found, self._engine.answers) if isinstance(found, Ok) else None
+        return Handle(self._engine.orchestrator, found) if isinstance(found, Ok) else None
 
     def events(self, *, with_checkpoints: bool = False) -> AsyncGenerator[TaskEvent]:
         """Yield each event of all tasks, from the first `anext` on until this `Ohm` closes.
@@ -197,53 +208,70 @@ class Ohm:
         """A message that a suite gave to `Host.send_message`, or answered an event with, for a person."""
         return message_text(self._engine.assembly.host.tool_suites().values(), kind, text, theme)
 
+    @overload
     async def run(
         self,
-        profile: str,
+        profile: str | Profile,
         prompt: str,
         *,
-        description: str | None = None,
-        model: str | None = None,
-        backend: str | None = None,
-        limits: Limits | None = None,
-        loop: LoopPolicy | None = None,
-        budget: Budget | None = None,
+        result_type: type[DataT],
         observer: Observer | None = None,
-    ) -> Result[Envelope, OhmError]:
+        **options: Unpack[RunOptions],
+    ) -> Result[Envelope[DataT], OhmError]: ...
+    @overload
+    async def run(
+        self, profile: str | Profile, prompt: str, *, observer: Observer | None = None, **options: Unpack[RunOptions]
+    ) -> Result[Envelope, OhmError]: ...
+    async def run(
+        self,
+        profile: str | Profile,
+        prompt: str,
+        *,
+        result_type: type[DataT] | None = None,
+        observer: Observer | None = None,
+        **options: Unpack[RunOptions],
+    ) -> Result[Envelope[DataT], OhmError]:
         """Run one task and give its whole answer. `Err` is a refusal, a failure or a cancellation.
 
         Nothing is lost then: `error.task_id` names the task, and `task(...)` and `envelope(...)` hold what it did.
-        `limits` and `loop` are about each run of this task; `budget` is for it and all that it starts.
+        `profile` is an id of the roster, or a profile of your own. With a `result_type` that pydantic knows, say a
+        model, a dataclass or `list[str]`, the subagent has to hand in such an answer, and `data` of the envelope is it.
         """
-        overrides = Overrides(model=model, backend=backend, limits=limits, loop=loop)
-        item = start_item(profile, prompt, description=description, overrides=overrides)
-        match one_item(await self._engine.orchestrator.execute(Start(items=(item,), budget=budget), observer=observer)):
+        _, command = self._start_of(profile, prompt, options, result_type)
+        match one_item(await self._engine.orchestrator.execute(command, observer=observer)):
             case Ok(task):
-                return self._engine.answers.of(task)
+                return answer_of(task, result_type)
             case Err() as refused:
                 return refused
 
+    @overload
+    async def start(
+        self, profile: str | Profile, prompt: str, *, result_type: type[DataT], **options: Unpack[RunOptions]
+    ) -> Handle[DataT]: ...
+    @overload
+    async def start(self, profile: str | Profile, prompt: str, **options: Unpack[RunOptions]) -> Handle: ...
     async def start(
         self,
-        profile: str,
+        profile: str | Profile,
         prompt: str,
         *,
-        description: str | None = None,
-        model: str | None = None,
-        backend: str | None = None,
-        limits: Limits | None = None,
-        loop: LoopPolicy | None = None,
-        budget: Budget | None = None,
-    ) -> Handle:
+        result_type: type[DataT] | None = None,
+        **options: Unpack[RunOptions],
+    ) -> Handle[DataT]:
         """Start one task in the background, whatever `asyncStart` says: that is about models, this is your program.
 
         A refused start gives a handle too; its `wait` answers why. The task is cancelled when this `Ohm` closes.
         """
-        overrides = Overrides(model=model, backend=backend, limits=limits, loop=loop)
-        item = start_item(profile, prompt, description=description, overrides=overrides)
-        command = Start(items=(item,), background=True, by_program=True, budget=budget)
-        started = one_item(await self._engine.orchestrator.execute(command))
-        return Handle(self._engine.orchestrator, started, self._engine.answers)
+        item, command = self._start_of(profile, prompt, options, result_type)
+        started = one_item(await self._engine.orchestrator.execute(replace(command, background=True)))
+        return Handle(self._engine.orchestrator, started, item=item, result_type=result_type)
+
+    def _start_of(
+        self, profile: str | Profile, prompt: str, options: RunOptions, result_type: type[DataT] | None
+    ) -> tuple[StartItem, Start]:
+        overrides = overrides_of(options, result_type, self._engine.child_tool)
+        item = start_item(profile, prompt, options, overrides)
+        return item, Start(items=(item,), by_program=True, budget=options.get("budget"), parent=parent_of(options))
 
     async def warm_up(self, *profiles: str) -> tuple[Diagnostic, ...]:
         """Import and open now what first runs of `profiles`, or of all visible ones, would wait for; asks no model.
@@ -259,4 +287,4 @@ class Ohm:
     def envelope(self, task_id: str) -> Envelope | None:
         """Give the task.v1 envelope of a task, with its whole answer. None if it is unknown or expired."""
         task = self.task(task_id)
-        return None if task is None else self._engine.answers.envelope(task)
+        return None if task is None else envelope_of(task)

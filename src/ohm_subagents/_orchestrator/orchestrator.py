@@ -102,7 +102,7 @@ class Orchestrator:
                     return CommandRejected(error=refusals.DISABLED, backend=backend, op=command.op)
                 match command:
                     case Start():
-                        return await self._start(command, context, backend, call)
+                        return await self._start(call.completed(command), context, backend, call)
                     case GetTasks():
                         return TasksReply(items=self._seen(command.ids), backend=backend, op="status")
                     case Wait():
@@ -118,6 +118,10 @@ class Orchestrator:
         mistyped = refusals.mistyped("budget", command.budget, Budget)
         if mistyped is not None:
             return CommandRejected(error=mistyped, backend=backend, items=command.items)
+        parent = command.parent
+        caller = context.caller(command.max_depth, call.id) if parent is None else self._running.below(parent, call.id)
+        if caller is None:
+            return CommandRejected(error=refusals.not_running(f"{parent}"), backend=backend, items=command.items)
         plans = plan_all(command, context, is_busy=self._running.is_busy)
         admitted: list[Admitted] = []
 
@@ -125,7 +129,7 @@ class Orchestrator:
             return StartReply(items=tuple(map(self._reply, admitted)), backend=backend, background=command.background)
 
         observers = call.observers(reply)
-        caller = context.caller(command.max_depth, call.id).child(command.budget, owner="the call")
+        caller = caller.child(command.budget, owner="the call")
         notified = (*context.host.observers(), *call.lasting, *observers)
         admitted += [self._running.enrol(planned, notified, caller) for planned in plans]
         started = [entry for entry in admitted if isinstance(entry, LiveTask)]

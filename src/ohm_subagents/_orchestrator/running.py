@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.commands import StartItem
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event
-    from ohm_subagents.contract.ids import Clock, SessionId, TaskId
+    from ohm_subagents.contract.ids import CallId, Clock, SessionId, TaskId
     from ohm_subagents.contract.task import Task
 
 
@@ -80,6 +80,11 @@ class RunningTasks:
     def get(self, task_id: TaskId) -> LiveTask | None:
         """Return the task while it waits or runs."""
         return self._live.get(task_id)
+
+    def below(self, parent: TaskId, call: CallId | None) -> CallContext | None:
+        """Return the context of a call below a task; None unless that waits or runs."""
+        live = self._live.get(parent)
+        return None if live is None or live.task.is_terminal else live.context._replace(call=call)
 
     @contextmanager
     def watched(self, observer: Observer) -> Generator[None]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ohm_subagents._plugins.suites.interface import SuiteContext, Tool, ToolCall, ToolResult, ToolSuiteSpec
+    from ohm_subagents.redaction.redactor import Redaction
 
 
 logger = logging.getLogger(PROJECT)
@@ -73,8 +74,7 @@ def mount(
             if tool.name in taken or owner != name:
                 diagnostics.append(_collision(tool.name, name, owner))
             else:
-                checked = guarded_tool(_checking_tool(tool))
-                tools[tool.name] = redacting_tool(checked, own.redaction) if is_redacted else checked
+                tools[tool.name] = safe_tool(tool, own.redaction if is_redacted else None)
                 suites[tool.name], taken[tool.name] = name, name
     return Mounted(tools=tools, suites=suites, diagnostics=tuple(diagnostics))
 
@@ -97,6 +97,12 @@ def _built(spec: ToolSuiteSpec, context: SuiteContext, diagnostics: list[Diagnos
         message = f"Tool suite '{spec.name}' could not be built: {why}."
         diagnostics.append(Diagnostic(subject=spec.name, message=message, severity="error"))
         return ()
+
+
+def safe_tool(tool: Tool, redaction: Callable[[], Redaction] | None) -> Tool:
+    """Return the tool with arguments checked before a call, an exception as its result, and redacted where wanted."""
+    checked = guarded_tool(_checking_tool(tool))
+    return checked if redaction is None else redacting_tool(checked, redaction)
 
 
 def _checking_tool(tool: Tool) -> Tool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
+
+from pydantic import JsonValue
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.ids import SessionId
+from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.task import Invocation
@@ -17,6 +19,15 @@ from ohm_subagents.contract.text import Redactor
 Op = Literal["start", "status", "wait", "send", "cancel"]
 Preface = str | Callable[[], str]
 """Text that precedes a prompt, or a function that makes it, called in a thread when the run begins."""
+
+
+class NamedTool(Protocol):
+    """A tool, of which a command knows the name."""
+
+    @property
+    def name(self) -> str:
+        """The name that a model calls."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +44,10 @@ class Overrides:
     """The loop rules of each run of the task."""
     cwd: Path | None = None
     """The directory of the task: an absolute path."""
+    tools: tuple[NamedTool, ...] = ()
+    """Child tools of the call (`ohm_subagents.plugin.Tool`), besides those of the profile."""
+    result_schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
+    """The JSON schema of the answer, which then has to be handed in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +131,8 @@ class Start:
     """A program asks, which may always start in the background; a model may if the configuration says so."""
     budget: Budget | None = None
     """Shared by all items and whatever they start."""
+    parent: TaskId | None = None
+    """A task that runs, and that the items are below: they end with it, and are charged to its budget."""
     limit: int | None = None
     """The most items that run at once; None as configured."""
     max_depth: int | None = None
@@ -154,6 +171,8 @@ class Send:
     """The id of the task."""
     prompt: str
     """The text of the follow-up."""
+    item: StartItem | None = None
+    """The item whose choices hold for what continues a settled task; None takes those that its record shows."""
     redaction: Redactor | None = field(default=None, repr=False)
     """Redacts the task that continues a settled one; a task that goes on has its own (`StartItem.redaction`)."""
     op: Literal["send"] = "send"

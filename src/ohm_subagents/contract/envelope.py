@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Generic, Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter
+from typing_extensions import TypeVar
 
 from ohm_subagents.contract.commands import Op
 from ohm_subagents.contract.errors import Category
@@ -12,6 +13,8 @@ from ohm_subagents.contract.events import Guard
 from ohm_subagents.contract.replies import WaitStatus
 from ohm_subagents.contract.task import Invocation, Status
 
+DataT = TypeVar("DataT", default=JsonValue)
+"""The type of an answer."""
 BatchStatus = Literal["accepted", "partial", "completed", "rejected"]
 
 ADDITIONS = frozenset(
@@ -98,14 +101,15 @@ class _Head(_Record):
     route: str
 
 
-class Envelope(_Work, _Head):
+class Envelope(_Work, _Head, Generic[DataT]):
     """One task, or a call that was refused; the shape of `start` and `send`.
 
-    `data` is the answer as JSON, where the profile has a `result_schema`; only a program gets it, never a model.
+    `data` is the answer as the `result_type` of the call, or as JSON where the profile has a `result_schema`; only a
+    program gets it, never a model.
     """
 
     task_id: str | None = None
-    data: JsonValue = None
+    data: DataT | None = None
 
 
 class CancelEnvelope(Envelope):

@@ -152,6 +152,9 @@ class ErrorCode(StrEnum):
         Category.RUNTIME,
         "The profile demands `subagent_finalize`, and the backend cannot give that tool to a subagent.",
     )
+    TOOLS_UNSUPPORTED = _code(
+        "tools_unsupported", Category.RUNTIME, "A program gave tools to a call whose backend gives subagents none."
+    )
     LOOP_DETECTED = _code(
         "task_loop_detected", Category.RUNTIME, "A run repeated itself and ignored the request to answer."
     )

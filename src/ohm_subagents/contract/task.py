@@ -111,6 +111,8 @@ class Assignment:
     """The working directory that the call named."""
     call: CallId | None = None
     """The call of a program that started the task (`Ohm.begin`)."""
+    answer: Literal["json"] | None = None
+    """The form of the answer where a schema demands one; None for a text."""
     resumed_from: TaskId | None = None
     """The settled task of the same session that this one continues."""
     inherited: tuple[Run, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -176,6 +176,8 @@ class AdmissionContext:
 
     def continuation(self, task: Task, command: Send) -> StartItem:
         """Return the item that continues a settled task: as far as its record shows, it runs as the task did."""
+        if command.item is not None:
+            return replace(command.item, prompt=command.prompt, preface="", session=None, redaction=command.redaction)
         asked = task.assignment
         same = (spec.id for spec in self.backends.values() if asked.backend in {spec.label, spec.id})
         found = self.profile_of(task)

@@ -65,6 +65,7 @@ def new_task(task_id: TaskId, admitted: Plan, now_ms: int, caller: CallContext) 
             created_ms=now_ms,
             parent=caller.task_id,
             call=caller.call,
+            answer=None if admitted.profile.result_schema is None else "json",
             suite=admitted.profile.suite,
             cwd=None if item.overrides.cwd is None else str(item.overrides.cwd),
         ),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.answer import unsupported
+from ohm_subagents._orchestrator.admission.call_tools import ungiven
 from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.admission.model_order import named_model
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._config.subagents import SubagentEntry
     from ohm_subagents._orchestrator.admission.context import AdmissionContext, ResolvedProfile
+    from ohm_subagents._plugins.suites.interface import Tool
     from ohm_subagents._policy.allowance import RunLimits
     from ohm_subagents._policy.tools import ResolvedTools
     from ohm_subagents.contract.diagnostics import Diagnostic
@@ -102,7 +105,7 @@ def _planned(
     backend = asked.backend or backend_of(profile, resolved.own, config)
     spec = context.backends.get(backend)
     capabilities = _NONE if spec is None else spec.capabilities
-    unable = resolved.fault or unsupported(profile, spec)
+    unable = resolved.fault or unsupported(profile, spec) or ungiven(asked.tools, resolved, context.child_tools, spec)
     if unable is None and Capability.FILES in capabilities and not _is_readable(cwd):
         unable = refusals.unreadable(cwd)
     if unable is not None:
@@ -117,7 +120,7 @@ def _planned(
                 cwd=cwd,
                 tools=_with_finalize(profile, tools.names),
                 tools_are_bounded=tools.are_bounded,
-                child_tools=resolved.child_tools,
+                child_tools=(*resolved.child_tools, *cast("tuple[Tool, ...]", asked.tools)),
                 model=None if model.ok_value is None else model.ok_value.pattern,
                 mode=config.default_mode,
                 is_one_shot=item.is_one_shot,
@@ -150,6 +153,8 @@ def _allowed(
     if isinstance(limits, Err):
         return limits
     tools = resolved.tools.ok_value
+    if item.overrides.tools:
+        tools = replace(tools, names=(*tools.names, *(tool.name for tool in item.overrides.tools)))
     request = PermissionRequest(
         profile=profile, description=item.description, prompt=prompt, cwd=cwd, tools=tools.names
     )
@@ -172,7 +177,8 @@ def _profile_of(item: StartItem, prompt: str, context: AdmissionContext) -> Resu
     found = context.find(item.profile) if refusal is None else Err(refusal)
     if isinstance(found, Err):
         return Err(ItemRejected(item=item, error=found.err_value, profile=context.known_id(item.profile)))
-    return found
+    schema = item.overrides.result_schema
+    return found if schema is None else Ok(replace(found.ok_value, finalize="required", result_schema=schema))
 
 
 def _with_finalize(profile: Profile, names: tuple[str, ...]) -> tuple[str, ...]:

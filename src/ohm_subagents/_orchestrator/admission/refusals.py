@@ -111,6 +111,43 @@ def elsewhere(task: Task) -> OhmError:
     )
 
 
+def tools_unsupported(names: Iterable[str], backend: str) -> OhmError:
+    """Refuse tools of a call on a backend that gives subagents none."""
+    given = ", ".join(f"'{name}'" for name in names)
+    return OhmError(
+        code=ErrorCode.TOOLS_UNSUPPORTED,
+        message=f"Backend '{backend}' gives subagents no tools of a program, and the call has {given}.",
+        advice="Choose a backend that gives tools to subagents, or leave out `tools`.",
+    )
+
+
+def tool_taken(name: str) -> OhmError:
+    """Refuse a tool of a call that is called like another tool of subagents."""
+    return OhmError(
+        code=ErrorCode.INVALID_TASK_PAYLOAD,
+        message=f"The tool '{name}' of the call is called like another tool of subagents.",
+        advice="Give it another name: `@tool(name=...)`.",
+    )
+
+
+def tool_denied(name: str, profile: str) -> OhmError:
+    """Refuse a tool of a call that the profile or the configuration denies."""
+    return OhmError(
+        code=ErrorCode.PERMISSION_DENIED,
+        message=f"The tool '{name}' of the call is denied to profile '{profile}'.",
+        advice="Take it out of the denied tools of the profile or of ohm.json, or out of the call.",
+    )
+
+
+def not_running(parent: str) -> OhmError:
+    """Refuse to start a task below one that does not run here."""
+    return OhmError(
+        code=ErrorCode.UNKNOWN_TASK_ID,
+        message=f"No task '{parent}' runs here, so none can be started below it.",
+        advice="Give the id of a task of this Ohm that is not over, or leave out `parent`.",
+    )
+
+
 def mistyped(name: str, value: object, kind: type) -> OhmError | None:
     """Return an error for a value of another type; None if it fits."""
     if value is None or isinstance(value, kind):

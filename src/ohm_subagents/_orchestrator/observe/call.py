@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ohm_subagents._concurrency.abort import wait_or_abort
+from ohm_subagents.contract.commands import NO_OVERRIDES, Overrides, Session, Start, StartItem
+from ohm_subagents.contract.profile import Profile
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     import anyio
 
     from ohm_subagents._plugins.suites.interface import Progress
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents.contract.events import Event
-    from ohm_subagents.contract.ids import CallId
+    from ohm_subagents.contract.ids import CallId, TaskId
     from ohm_subagents.contract.replies import Reply
     from ohm_subagents.contract.task import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOptions:
+    """What a program says of the tasks of a tool call, beside the arguments of the tool.
+
+    Fields:
+        overrides: the directory, the tools and the schema of the answer, for each task that names none.
+        session: the session of each task that names none.
+        parent: the task that those of the call are below.
+        profiles: profiles by the ids that the arguments have in their place.
+    """
+
+    overrides: Overrides = NO_OVERRIDES
+    session: Session | None = None
+    parent: TaskId | None = None
+    profiles: Mapping[str, Profile] = field(default_factory=dict[str, Profile])
+
+    def completed(self, command: Start) -> Start:
+        """Return the command of a tool with these options."""
+        items = tuple(map(self._completed, command.items))
+        return replace(command, items=items, parent=command.parent or self.parent)
+
+    def _completed(self, item: StartItem) -> StartItem:
+        said, own = self.overrides, item.overrides
+        profile = item.profile if isinstance(item.profile, Profile) else self.profiles.get(item.profile, item.profile)
+        schema = said.result_schema if own.result_schema is None else own.result_schema
+        overrides = replace(own, cwd=own.cwd or said.cwd, tools=(*own.tools, *said.tools), result_schema=schema)
+        return replace(item, profile=profile, overrides=overrides, session=item.session or self.session)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +58,12 @@ class ProgramCall:
     Fields:
         id: kept with each task that the call starts.
         observer: notified of every event of these tasks, and of another task's while a command of the call is about it.
+        options: hold for each task that the call starts.
     """
 
     id: CallId
     observer: Observer
+    options: TaskOptions
 
 
 class Call:
@@ -57,6 +90,10 @@ class Call:
     def id(self) -> CallId | None:
         """The id of the program's call, if it has one."""
         return None if self._program is None else self._program.id
+
+    def completed(self, command: Start) -> Start:
+        """Return the command with what the program has said beside the arguments of the tool."""
+        return command if self._program is None else self._program.options.completed(command)
 
     def visitors(self, snapshot: Callable[[], Reply]) -> tuple[Observer, ...]:
         """Return the followers as observers of tasks that the command does not start."""

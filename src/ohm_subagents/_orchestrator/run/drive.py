@@ -10,7 +10,7 @@ from anyio import to_thread
 
 from ohm_subagents._concurrency.faults import as_exception, error_text, interrupt_in
 from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
-from ohm_subagents._orchestrator.call_context import CallContext, current_context
+from ohm_subagents._orchestrator.call_context import current_context
 from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted
 from ohm_subagents._orchestrator.run.guard import RunGuard
 from ohm_subagents._orchestrator.run.intake import MisfitError, answered, bounded
@@ -54,9 +54,7 @@ class Driver:
 
     async def drive(self, live: LiveTask, begun: Callable[[], None]) -> None:
         """Run a task to its end, which its record tells; `begun` is called when its first run begins."""
-        above = live.caller
-        inside = CallContext(ledger=above.ledger, task_id=live.task.id, level=above.level + 1)
-        token = current_context.set(inside)
+        token = current_context.set(live.context)
         try:
             if not live.task.is_terminal:  # else it was cancelled at the last moment
                 await self._drain(live, begun)

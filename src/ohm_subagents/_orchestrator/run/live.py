@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextvars import copy_context
 from typing import TYPE_CHECKING
 
+from ohm_subagents._orchestrator.call_context import CallContext
 from ohm_subagents._orchestrator.queued_prompt import LazyEvent, QueuedPrompt
 from ohm_subagents._orchestrator.run.inbox import TaskInbox
 from ohm_subagents.contract.events import Cancelled
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from anyio import TaskHandle
 
     from ohm_subagents._orchestrator.admission.plan import Plan
-    from ohm_subagents._orchestrator.call_context import CallContext
     from ohm_subagents._orchestrator.observe.tracing import TaskSpan
     from ohm_subagents._orchestrator.run.guard import RunGuard
     from ohm_subagents._orchestrator.run.task_record import TaskRecord
@@ -70,6 +70,11 @@ class LiveTask:
     def task(self) -> Task:
         """The newest state."""
         return self.record.task
+
+    @property
+    def context(self) -> CallContext:
+        """The context of what its subagent calls."""
+        return CallContext(ledger=self.caller.ledger, task_id=self.task.id, level=self.caller.level + 1)
 
     @property
     def asked(self) -> QueuedPrompt:

@@ -1,0 +1,115 @@
+"""The options of one call, as a program gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+from pydantic import JsonValue, TypeAdapter
+
+from ohm_subagents._orchestrator.observe.call import TaskOptions
+from ohm_subagents._plugins.suites.interface import Tool
+from ohm_subagents.contract.commands import Overrides, Session
+from ohm_subagents.contract.ids import SessionId, TaskId
+from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
+from ohm_subagents.contract.profile import Profile
+
+ToolMaker = Callable[[Tool | Callable[..., object]], Tool]
+"""Makes a tool of subagents of what a program gives."""
+
+
+class CallOptions(TypedDict, total=False):
+    """What a program says of every task that a call starts; each may be left out."""
+
+    cwd: Path | str | None
+    """The directory of the task: an absolute path."""
+    session: Session | str | None
+    """The session of the task; a text is an id, whose newest task is continued if there is one."""
+    parent: str | None
+    """The id of a running task that the new one is below: it ends with it, and is charged to its budget."""
+    tools: Iterable[Tool | Callable[..., object]]
+    """Tools for this task besides those of its profile; a function becomes one as by `@tool`."""
+
+
+class RunOptions(CallOptions, total=False):
+    """The options of `Ohm.run` and `Ohm.start`; each may be left out."""
+
+    description: str | None
+    """The title of the task; the first line of its prompt by default."""
+    model: str | None
+    """A model in place of the profile's: `provider/model`, or `provider/model:thinking`."""
+    backend: str | None
+    """A backend in place of the profile's."""
+    limits: Limits | None
+    """The limits of each run of the task."""
+    loop: LoopPolicy | None
+    """The loop rules of each run of the task."""
+    budget: Budget | None
+    """The budget of the task, with everything that it starts."""
+
+
+@lru_cache(maxsize=256)
+def _answer_type(result_type: object) -> tuple[TypeAdapter[Any], Mapping[str, JsonValue]]:
+    adapter = TypeAdapter[Any](cast("Any", result_type))
+    return adapter, adapter.json_schema()
+
+
+def answer_type(result_type: type[Any]) -> tuple[TypeAdapter[Any], Mapping[str, JsonValue]]:
+    """Return what validates an answer of this type, and its JSON schema."""
+    return _answer_type(cast("object", result_type))
+
+
+def overrides_of(options: RunOptions, result_type: type[Any] | None, child_tool: ToolMaker) -> Overrides:
+    """Return the choices of a call. Raises TypeError for an unknown option, and for a tool that is none."""
+    for name in options.keys() - RunOptions.__annotations__.keys():
+        unknown = f"unexpected keyword argument '{name}'"
+        raise TypeError(unknown)
+    cwd = options.get("cwd")
+    return Overrides(
+        model=options.get("model"),
+        backend=options.get("backend"),
+        limits=options.get("limits"),
+        loop=options.get("loop"),
+        cwd=None if cwd is None else Path(cwd),
+        tools=tuple(map(child_tool, options.get("tools", ()))),
+        result_schema=None if result_type is None else answer_type(result_type)[1],
+    )
+
+
+def session_of(options: CallOptions) -> Session | None:
+    """Return the session of a call."""
+    session = options.get("session")
+    return Session(id=SessionId(session), resumes=True) if isinstance(session, str) else session
+
+
+def parent_of(options: CallOptions) -> TaskId | None:
+    """Return the task that those of a call are below."""
+    parent = options.get("parent")
+    return None if parent is None else TaskId(parent)
+
+
+def task_options(
+    arguments: object, options: CallOptions, result_type: type[Any] | None, child_tool: ToolMaker
+) -> tuple[object, TaskOptions]:
+    """Return the arguments of a tool with ids in place of profiles, and what holds for the tasks of the call."""
+    profiles: dict[str, Profile] = {}
+    return _with_ids(arguments, profiles), TaskOptions(
+        overrides=overrides_of(cast("RunOptions", options), result_type, child_tool),
+        session=session_of(options),
+        parent=parent_of(options),
+        profiles=profiles,
+    )
+
+
+def _with_ids(arguments: object, found: dict[str, Profile]) -> object:
+    """Return the arguments of a tool with the id of each profile in its place; `found` gets the profiles."""
+    if isinstance(arguments, Profile):
+        found[arguments.id] = arguments
+        return arguments.id
+    if isinstance(arguments, Mapping):
+        return {key: _with_ids(value, found) for key, value in cast("Mapping[object, object]", arguments).items()}
+    if isinstance(arguments, list | tuple):
+        return [_with_ids(value, found) for value in cast("Iterable[object]", arguments)]
+    return arguments
