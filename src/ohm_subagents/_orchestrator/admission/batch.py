@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.plan import Plan, plan
 from ohm_subagents.contract.replies import ItemRejected
-from ohm_subagents.contract.result import Err, Result
+from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,18 +25,17 @@ def plan_all(
 
     A session is for one task at a time: two conversations at once would each miss what the other says.
     """
-    claimed: set[SessionId] = set()
-
-    def in_a_free_session(planned: Result[Plan, ItemRejected]) -> Result[Plan, ItemRejected]:
-        if isinstance(planned, Err) or (session := planned.ok_value.item.session) is None:
-            return planned
-        admitted = planned.ok_value
-        if session.id in claimed or is_busy(session.id):
-            return Err(ItemRejected(item=admitted.item, profile=admitted.profile.id, error=refusals.busy(session.id)))
-        claimed.add(session.id)
-        return planned
-
     items = command.items
     if len(items) > 1:
         items = tuple(replace(item, is_one_shot=True) for item in items)
-    return [in_a_free_session(plan(item, context)) for item in items]
+    claimed: set[SessionId] = set()
+    plans: list[Result[Plan, ItemRejected]] = []
+    for item in items:
+        planned, session = plan(item, context), item.session
+        if session is not None and isinstance(planned, Ok):
+            if session.id in claimed or is_busy(session.id):
+                profile = planned.ok_value.profile.id
+                planned = Err(ItemRejected(item=item, profile=profile, error=refusals.busy(session.id)))
+            claimed.add(session.id)
+        plans.append(planned)
+    return plans
