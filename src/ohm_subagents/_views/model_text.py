@@ -88,7 +88,7 @@ def _divided(entry: TreeEntry, below: list[Block]) -> tuple[TreeEntry, list[Bloc
     """Divide an entry: return the part that the tree shows, and the blocks below it."""
     rest: list[Block] = []
     for block in below:
-        is_told = block.gist in {entry.title, entry.result} and cells(block.gist) <= WIDTH - PREFIX
+        is_told = block.gist in (entry.title, entry.result) and cells(block.gist) <= WIDTH - PREFIX
         if is_told and block.more:
             rest.append(Block("advice", block.of, block.more))
         elif not is_told:

@@ -65,7 +65,7 @@ def project_sent(reply: SendReply, *, output_max_chars: int) -> Envelope:
     return _of_task(Envelope, sent(reply), output_max_chars, op="send", task_id=reply.task.id)
 
 
-def _of_task(make: Callable[..., RecordT], line: TaskLine, output_max_chars: int, **own: object) -> RecordT:
+def _of_task(make: type[RecordT], line: TaskLine, output_max_chars: int, **own: object) -> RecordT:
     """Make the record of a task: the keys that an envelope and an item share, then its `own`."""
     task = line.task
     asked, done = task.assignment, task.activity
@@ -103,7 +103,7 @@ def _of_task(make: Callable[..., RecordT], line: TaskLine, output_max_chars: int
     if task.error is not None:
         keys |= _failure(task.error)
     keys |= own
-    return make(**keys)
+    return make.model_validate(keys)
 
 
 def _of_error(make: Callable[..., RecordT], line: ErrorLine, route: Route, **own: object) -> RecordT:
