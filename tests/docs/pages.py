@@ -5,7 +5,7 @@ A reader starts with an empty home and an empty directory, and keeps both to the
 | block | what the reader does |
 | --- | --- |
 | `python` | runs it; a `text` block right below it is what it prints |
-| `console` | runs each `$ ohm …` or `$ pytest …`, and compares the lines below it |
+| `console` | runs each `$ ohm …` or `$ pytest …` and compares the lines below it; after one that fails, `$ echo $?` |
 | `json`, `jsonc` | uses it as ohm.json: it loads without a diagnostic |
 | `toml` | parses it |
 | any, below `<!-- file: path -->` | writes it to that file |
@@ -160,7 +160,11 @@ class Reader:
             while command.endswith("\\"):
                 more, _, printed = printed.partition("\n")
                 command = command[:-1] + more.removeprefix(">").lstrip()
+            is_said = command == "echo $?"
+            assert is_said or not self.returncode, f"before {command}: exit code {self.returncode}, which is not shown"
             same(printed, self.command(command), command)
+            self.returncode = 0 if is_said else self.returncode
+        assert not self.returncode, f"exit code {self.returncode} of {command}, which is not shown"
 
     def command(self, command: str) -> str:
         words = [word.replace("~", str(self.home)) for word in shlex.split(command)]
