@@ -38,13 +38,12 @@ def _adapters() -> tuple[TypeAdapter[Task], TypeAdapter[Assignment], TypeAdapter
     return TypeAdapter(Task), TypeAdapter(Assignment), TypeAdapter(Activity)
 
 
-def as_json(adapter: TypeAdapter[Value], value: Value, *, exclude: AbstractSet[str] = _NOTHING) -> bytes:
+def as_json(adapter: TypeAdapter[Value], value: Value, *, exclude: set[str] | None = None) -> bytes:
     """Write a value as JSON; text that is no Unicode is replaced, so that the rest is kept."""
-    skipped = {*exclude}  # pydantic takes no other set
     try:
-        return adapter.dump_json(value, exclude=skipped)
+        return adapter.serializer.to_json(value, exclude=exclude)
     except (PydanticSerializationError, UnicodeEncodeError):
-        plain = adapter.dump_python(value, exclude=skipped)
+        plain = adapter.dump_python(value, exclude=exclude)
         return json.dumps(plain, default=str, ensure_ascii=False).encode(errors="replace")
 
 
@@ -60,8 +59,9 @@ def task_to_json(task: Task, *, without: AbstractSet[str] = _NOTHING) -> bytes:
 
 
 def _fields(adapter: TypeAdapter[Value], part: Value, without: AbstractSet[str]) -> bytes:
-    empty = {name for name, value in vars(part).items() if value is None or value == ()}
-    return as_json(adapter, part, exclude=empty | _NESTED | without)[1:-1]
+    empty = {name for name, value in vars(part).items() if value is None or (type(value) is tuple and not value)}
+    empty.update(_NESTED, without)
+    return as_json(adapter, part, exclude=empty)[1:-1]
 
 
 def event_json_bytes(event: Event) -> bytes:

@@ -116,7 +116,7 @@ class Eviction:
         return expired_reason(self.policy) if age_ms >= self.policy.retention_ms else evicted_reason(self.policy)
 
     def _kept(self) -> int:
-        return rows.count(self._connection, "tasks") - rows.count(self._connection, "expired")
+        return rows.count_shown(self._connection)
 
     def remove(self, now_ms: int) -> list[TaskId]:
         """Remove what leaves and what is too much, hide what is past its time, and return all of that.

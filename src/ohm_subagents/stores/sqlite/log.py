@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic_core import from_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from ohm_subagents.contract.events import (
     Checkpointed,
@@ -100,7 +100,10 @@ def _text_line(group: list[Any]) -> bytes:
     line: dict[str, object] = {"at_ms": began_ms, "kind": first.kind, "text": "".join(pieces)}
     if len(pieces) > 1:
         line |= {"lengths": [len(piece) for piece in pieces], "after_ms": [at_ms - began_ms for at_ms, _ in group]}
-    return json.dumps(line, separators=(",", ":"), ensure_ascii=False).encode(errors="replace") + b"\n"
+    try:
+        return to_json(line) + b"\n"
+    except (PydanticSerializationError, UnicodeEncodeError):  # text that is no Unicode is replaced
+        return json.dumps(line, ensure_ascii=False).encode(errors="replace") + b"\n"
 
 
 # Reading

@@ -99,8 +99,7 @@ def remove_old(
     _remove(connection, removed, leaving.__getitem__)
     expired = _expire(connection, policy, now_ms)
     recount(connection)
-    kept = count(connection, "tasks") - count(connection, "expired")
-    too_many = min(kept - policy.max_entries, STEP - len(expired))
+    too_many = min(count_shown(connection) - policy.max_entries, STEP - len(expired))
     if too_many > 0:
         oldest = [task_id for task_id, _ in ends(connection, too_many)]
         _remove(connection, oldest, lambda _: evicted_reason(policy))
@@ -165,6 +164,12 @@ def _bury(connection: sqlite3.Connection, task_ids: Iterable[TaskId], why: Calla
 def count(connection: sqlite3.Connection, what: str) -> int:
     """Return how many rows there are, without reading them."""
     return int(connection.execute("SELECT n FROM counts WHERE what = ?", (what,)).fetchone()[0])
+
+
+def count_shown(connection: sqlite3.Connection) -> int:
+    """Return how many tasks are not hidden, without reading them."""
+    shown = "SELECT sum(CASE what WHEN 'tasks' THEN n WHEN 'expired' THEN -n ELSE 0 END) FROM counts"
+    return int(connection.execute(shown).fetchone()[0])
 
 
 def recount(connection: sqlite3.Connection) -> None:
