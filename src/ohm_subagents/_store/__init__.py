@@ -1,1 +1,1 @@
-"""The stores that are built in, and what they share. Only the `store` door and the wiring in `_app` name this room."""
+"""The store in memory, and what all stores share; never a file. Only the door `store` and `_app` import this room."""

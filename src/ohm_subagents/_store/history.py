@@ -1,4 +1,4 @@
-"""Events of a task as far as its state tells them: for what was kept without a log of its own."""
+"""The events of a task as far as its state holds them, for tasks that were kept without a log."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def streamed_events(task: Task, before: Task | None = None) -> Iterator[Recorded
 
 
 def completed_events(task: Task, known: Iterable[Recorded]) -> tuple[Recorded, ...]:
-    """Return events that are known of a task with what its runs tell beside them: their beginning, answer and end."""
+    """Add to the known events of a task what its runs hold beside them: their beginning, answer and end."""
     before, *of_runs = _by_run(known)
     missing = task.runs[: max(0, len(task.runs) - len(of_runs))]
     if missing:

@@ -65,7 +65,7 @@ def _fields(adapter: TypeAdapter[Value], part: Value, without: AbstractSet[str])
 
 
 def event_json_bytes(event: Event) -> bytes:
-    """Write an event as a JSON object, told apart by `kind`."""
+    """Write an event as a JSON object, with its `kind`."""
     return as_json(events(), event)
 
 

@@ -1,1 +1,1 @@
-"""The stores that ship, plugins like anybody's: each imports public doors and its own package, never a sibling."""
+"""The stores that ship, each a plugin that imports public doors and its own package, never a sibling."""

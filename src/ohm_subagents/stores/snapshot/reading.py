@@ -101,7 +101,7 @@ def _salvaged(entries: Iterable[object], made: Callable[[Entry], Task]) -> Conte
 
 
 def _pieces(text: str) -> Iterator[object]:
-    """The entries of a text that is no JSON, say because its end is missing."""
+    """Yield the entries of a text that is no JSON, for example because its end is missing."""
     decoder, end = json.JSONDecoder(), 0
     for found in _ENTRY.finditer(text):
         if found.start() < end:
@@ -160,7 +160,7 @@ def _task(entry: Entry, *, name_of: Callable[[str], str], max_events: int) -> Ta
 
 
 def _runs(entry: Entry) -> tuple[Run, ...]:
-    """One a prompt that was begun; the newest has what is known of the answer."""
+    """Return a run for each prompt that was begun; the newest has what is known of the answer."""
     record = entry.record
     count = max(record.total_tool_calls, 1 if entry.output else 0)
     prompts = (record.prompt, *entry.follow_up_prompts)[:count]
@@ -194,7 +194,7 @@ def _outcome(entry: Entry) -> Outcome | None:
 
 
 def _has_failed(entry: Entry) -> bool:
-    """Or has something to tell of an error all the same, as a task that was cancelled may."""
+    """Return True if it failed, or holds an error all the same, as a task that was cancelled may."""
     record = entry.record
     texts = (entry.error_code, entry.error_message, record.last_error_code, record.last_error_message)
     return record.state == "failed" or (record.state not in {"queued", "running"} and any(texts))

@@ -88,7 +88,7 @@ class SnapshotStore(MemoryStore):
         self._is_stale = False
         self._written_hidden: set[TaskId] = set()
         self._failure: tuple[Diagnostic, ...] = ()
-        """Why it cannot be written, as long as it is so."""
+        """The reason why the file cannot be written now."""
         self._now_ms = request.clock()
         self._lock = _locked(request.directory)
         try:
@@ -114,7 +114,7 @@ class SnapshotStore(MemoryStore):
             self._write()
 
     def _settled(self, task: Task) -> Task:
-        """The process that ran it has ended: the file is ours alone."""
+        """Return the task as settled: the process that ran it has ended, since the file is used by this one alone."""
         if task.is_terminal:
             return task
         self._found.append(recovery_note(task))

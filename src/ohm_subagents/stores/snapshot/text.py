@@ -26,7 +26,7 @@ _NOTHING: Final[Mapping[TaskId, Hidden]] = MappingProxyType({})
 def printed(
     tasks: Iterable[Task], expired: Mapping[TaskId, str], hidden: Mapping[TaskId, Hidden] = _NOTHING, *, now_ms: int
 ) -> bytes:
-    """The whole file. What the documented schema has no place for is left out, but for `expired` and `callId`.
+    """Return the whole file. What the documented schema has no place for is left out, but for `expired` and `callId`.
 
     There a task that was removed has the reason, and one that is only hidden also its entry and when that was found.
     """

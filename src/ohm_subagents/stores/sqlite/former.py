@@ -69,7 +69,7 @@ class FormerRow(NamedTuple):
 
 
 def former_task(row: FormerRow, directory: Path) -> Result[tuple[Task, tuple[Recorded, ...]], str]:
-    """The state of a task, and its events: what its row says, and what its transcript adds."""
+    """Return the state of a task and its events, from its row and its transcript, or why it cannot be read."""
     if row.wrong is not None:
         return Err(row.wrong)
     try:

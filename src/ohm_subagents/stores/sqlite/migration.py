@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.stores.sqlite import rows
-from ohm_subagents.stores.sqlite.damage import Asides
 from ohm_subagents.stores.sqlite.former import FormerRow, former_task
 from ohm_subagents.stores.sqlite.log import lines
 from ohm_subagents.stores.sqlite.owners import is_in_use
-from ohm_subagents.stores.sqlite.place import file_name
+from ohm_subagents.stores.sqlite.place import Asides, file_name
 from ohm_subagents.stores.sqlite.reader import numbered
 from ohm_subagents.stores.sqlite.schema import VERSION, UnusableVersionError, create, transaction, version
 from ohm_subagents.stores.sqlite.stored import damaged

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Notes:
-    """Taken from any thread."""
+    """Collects messages from any thread."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -23,24 +23,24 @@ class Notes:
 
     @property
     def all(self) -> tuple[Diagnostic, ...]:
-        """Everything that was noted, and why nothing can be written now."""
+        """All messages, and the reason why nothing can be written now."""
         return (*self._noted, *self._failure)
 
-    def tell(self, message: str, severity: Literal["warning", "info"] = "warning") -> None:
+    def note(self, message: str, severity: Literal["warning", "info"] = "warning") -> None:
         """Note a message."""
         self._noted.append(self._diagnostic(message, severity))
 
-    def tell_once(self, message: str) -> None:
+    def note_once(self, message: str) -> None:
         """Note a message unless it was noted."""
         if all(each.message != message for each in tuple(self._noted)):
-            self.tell(message)
+            self.note(message)
 
     def take(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Add diagnostics."""
         self._noted += diagnostics
 
     def fail(self, message: str | None) -> None:
-        """Say why nothing can be written, as long as it is so."""
+        """Set the reason why nothing can be written; None when it can."""
         self._failure = () if message is None else (self._diagnostic(message),)
 
     def mark_damaged(self) -> None:

@@ -31,7 +31,7 @@ class _DamagedError(Exception):
 
 
 def no_fault(_step: str) -> None:
-    """Nothing happens there."""
+    """Do nothing."""
 
 
 @asynccontextmanager
@@ -62,7 +62,7 @@ async def open_sqlite(request: StoreRequest, *, fault_point: Callable[[str], Non
 
 @asynccontextmanager
 async def _before_there_is_a_file(request: StoreRequest) -> AsyncGenerator[Store]:
-    """What the file would begin with."""
+    """Yield what the file would begin with: the predecessor, or nothing."""
     async with AsyncExitStack() as stack:
         if request.predecessor is not None:
             former = await stack.enter_async_context(request.predecessor())
@@ -108,9 +108,9 @@ def open_database(request: StoreRequest, fault_point: Callable[[str], None], for
             writing.close()
             raise
         for message in messages:
-            store.tell(message)
+            store.note(message)
         if network is not None:
-            store.tell(f"The registry of tasks is on a network file system ({network}): it is slower there, and safe.")
+            store.note(f"The registry of tasks is on a network file system ({network}): it is slower there, and safe.")
         return store
 
     try:
@@ -149,12 +149,12 @@ async def _take_in(store: SqliteStore, request: StoreRequest) -> None:
         try:
             former = await stack.enter_async_context(request.predecessor())
         except OSError as exc:
-            store.tell(f"No task was imported: {exc}.")
+            store.note(f"No task was imported: {exc}.")
             return
         tasks = [task for task in former.tasks() if task.is_terminal]
         for task in tasks:
             store.take_in(task)
         if tasks or former.diagnostics:
-            store.tell(f"Imported {len(tasks)} task(s) from '{former.place}'.", "info")
+            store.note(f"Imported {len(tasks)} task(s) from '{former.place}'.", "info")
         for diagnostic in former.diagnostics:
-            store.tell(diagnostic.message)
+            store.note(diagnostic.message)

@@ -151,12 +151,16 @@ class Neighbours:
     def dead(self) -> list[int]:
         """Return the owners whose process has ended and left tasks unsettled."""
         owners = self._reader.found("SELECT DISTINCT owner FROM tasks WHERE ended_ms IS NULL") or ()
-        return [owner for (owner,) in owners if owner != self._me.id and not self.is_alive(owner)]
+        return [owner for (owner,) in owners if not self.is_at_work(owner)]
 
     def is_alive(self, owner: int) -> bool:
         """Return True also where that cannot be read: a task is not taken from a process that may be at work."""
         found = self._reader.found("SELECT pid, started, boot, namespace, heartbeat_ms FROM owners WHERE id = ?", owner)
         return found is None or any(is_alive(*process) for process in found)
+
+    def is_at_work(self, owner: int) -> bool:
+        """Return True for this store, and for an owner that is alive."""
+        return owner == self._me.id or self.is_alive(owner)
 
     def work_on(self, task_id: TaskId) -> bool:
         """Return True if one of them that lives works on the task."""

@@ -1,13 +1,19 @@
-"""The directory of a store: the kind of its file system, and file names that are safe on it."""
+"""The directory of a store: the kind of its file system, its file names, and the files of damaged tasks."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ohm_subagents.stores.sqlite.stored import StoredTask
 
 MOUNTS: Final = Path("/proc/self/mountinfo")
 _NETWORK: Final = re.compile(
@@ -85,3 +91,35 @@ class Fixed:
         except OSError:
             return None
         return found.st_dev, found.st_ino
+
+
+class Asides:
+    """Files in a directory beside the database, one a damaged task."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def file(self, task_id: str) -> Path:
+        """Return where the damaged task of this id is kept."""
+        return self._directory / f"{file_name(str(task_id))}.damaged.json"
+
+    def put(self, stored: StoredTask) -> Path:
+        """Keep all that there is of a damaged task; raises OSError."""
+        columns = {
+            **stored.row._asdict(),
+            "chunks": [chunk._asdict() for chunk in stored.chunks],
+            "state": stored.state,
+        }
+        return self.put_columns(stored.row.id, columns)
+
+    def put_columns(self, task_id: str, columns: Mapping[str, object]) -> Path:
+        """Keep the columns of a damaged row, with bytes that are no text as surrogates; raises OSError."""
+        file = self.file(task_id)
+        make_private(self._directory)
+        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as stream:  # noqa: PTH123  made private at once
+            json.dump(columns, stream, indent=2, default=_legible)
+        return file
+
+
+def _legible(value: object) -> object:
+    return value.decode(errors="surrogateescape") if isinstance(value, bytes) else repr(value)

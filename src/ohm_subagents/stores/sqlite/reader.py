@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.stores.sqlite.damage import Asides
     from ohm_subagents.stores.sqlite.notes import Notes
+    from ohm_subagents.stores.sqlite.place import Asides
 
 _ROWS: Final = f"SELECT {COLUMNS} FROM tasks"  # noqa: S608  names of ours
 _WIDTH: Final = len(Row._fields)
@@ -119,7 +119,7 @@ class Reader:
     def checkpoint(self, stored: StoredTask) -> str | None:
         """Return the conversation state of a task; a damaged one is noted and left out."""
         if stored.state is not None and stored.checkpoint is None:
-            self._notes.tell_once(
+            self._notes.note_once(
                 f"The conversation of task '{stored.row.id}' is damaged and left out; what continues it starts from its"
                 " prompts and answers."
             )
@@ -131,13 +131,13 @@ class Reader:
         try:
             place = self._asides.put(stored)
         except OSError as exc:
-            self._notes.tell_once(
+            self._notes.note_once(
                 f"{damaged(task_id, wrong).message} It stays there, for it cannot be put aside: {exc}."
             )
             return damaged(task_id, wrong)
         self._discard(Discard(number=stored.row.seq, task_id=task_id))
         error = damaged(task_id, wrong, place)
-        self._notes.tell_once(error.message)
+        self._notes.note_once(error.message)
         return error
 
     def _count(self) -> int:
@@ -145,7 +145,7 @@ class Reader:
         return int(found[0][0]) if found else 0
 
     def _is_whole(self, table: str) -> bool:
-        """True if the indexes of a table know all that is there; checked once, when something is first missed."""
+        """Return True if the indexes of a table are complete; checked once, when something is first missed."""
         if table not in self._sound:
             answer = self.found(f"PRAGMA integrity_check('{table}')")
             self._sound[table] = answer is None or answer == [("ok",)]
@@ -164,7 +164,7 @@ class Reader:
 
     def _note_unreadable(self, why: object) -> None:
         if not self.is_unreadable:
-            self._notes.tell_once(f"The registry of tasks cannot be read, and only tasks in memory are known: {why}.")
+            self._notes.note_once(f"The registry of tasks cannot be read, and only tasks in memory are known: {why}.")
         self.is_unreadable = True
 
 
@@ -212,7 +212,7 @@ def numbered(connection: sqlite3.Connection, select: str, number: str) -> Iterat
 
 
 def _next(connection: sqlite3.Connection, select: str, number: str, after: int) -> tuple[tuple[Any, ...] | None, int]:
-    """The first row behind a number that can be reached, and behind which number that is."""
+    """Return the first row behind a number that can be reached, and the number behind which it was looked for."""
     step = 0
     while step < _FAR:
         try:

@@ -42,14 +42,13 @@ class Recent:
         self._newest[task.id] = task
 
     def settle(self, task: Task, *, number: int, written_count: int) -> None:
-        """Keep a task that settled, and drop the oldest that are safely in the file.
+        """Note that a task has settled, and drop the oldest that are safely in the file.
 
         `number` is its place among the entries that were ever put into the queue, of which `written_count` are in the
         file.
         """
         streamed = sum(map(len, task.activity.said)) + len(task.activity.checkpoint or "")
         size = streamed + sum(len(run.output or "") for run in task.runs)
-        self._newest[task.id] = task
         self._settled[task.id] = (number, size)
         self._settled_chars += size
         while len(self._settled) > RECENT or self._settled_chars > RECENT_CHARS:

@@ -77,7 +77,7 @@ def copied(kept: Path, connection: sqlite3.Connection, *, folder: Path, mark: st
 def _copied(
     damaged: sqlite3.Connection, connection: sqlite3.Connection, folder: Path, mark: str
 ) -> tuple[set[str], set[str]]:
-    """The ids of what was copied, and of everything that was there. Raises only where it cannot be written."""
+    """Return the ids of what was copied, and of everything that was there. Raises only where it cannot be written."""
     saved: set[str] = set()
     found = {str(each) for (each,) in _found(damaged, "SELECT id FROM tasks INDEXED BY sqlite_autoindex_tasks_1")}
     newest_owner = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os.path
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -12,18 +11,17 @@ from anyio import to_thread
 from anyio.lowlevel import current_token
 
 from ohm_subagents.contract.events import TaskSettled
-from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.store import events_of, recovered, recovery_note, task_expired, unknown_task
-from ohm_subagents.stores.sqlite.damage import Asides
 from ohm_subagents.stores.sqlite.eviction import Expiry
+from ohm_subagents.stores.sqlite.loader import Loader
 from ohm_subagents.stores.sqlite.log import history
 from ohm_subagents.stores.sqlite.notes import Notes
 from ohm_subagents.stores.sqlite.owners import Neighbours, registered
-from ohm_subagents.stores.sqlite.place import Fixed, damage_mark
+from ohm_subagents.stores.sqlite.place import Asides, Fixed, damage_mark
 from ohm_subagents.stores.sqlite.reader import Reader
 from ohm_subagents.stores.sqlite.recent import Recent
-from ohm_subagents.stores.sqlite.stored import ALL, NOT_AS_WRITTEN, Selection, damaged
+from ohm_subagents.stores.sqlite.stored import ALL, Selection, damaged
 from ohm_subagents.stores.sqlite.writer import Writer
 from ohm_subagents.stores.sqlite.writer_queue import Takeover
 
@@ -36,9 +34,9 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event, Recorded
     from ohm_subagents.contract.ids import SessionId, TaskId
+    from ohm_subagents.contract.listed_task import ListedTask
     from ohm_subagents.contract.task import Task
     from ohm_subagents.store import RetentionPolicy, StoreRequest, TaskQuery
-    from ohm_subagents.stores.sqlite.stored import Row, StoredTask
 
 FILE: Final = "ohm.subagents.tasks.sqlite3"
 FOLDER: Final = "ohm.subagents.tasks"
@@ -64,7 +62,7 @@ class SqliteStore:
         self._made_anew = made_anew
         self._clock = request.clock
         self._notes = Notes(file)
-        self.tell = self._notes.tell
+        self.note = self._notes.note
         self._recent = Recent()
         self._asides = Asides(file.parent / FOLDER)
         self._owner = registered(writing)
@@ -83,6 +81,7 @@ class SqliteStore:
         self._reading = reading
         self._reader = Reader(reading, self._asides, notes=self._notes, discard=self._queue.put, is_sound=is_sound)
         self._neighbours = Neighbours(self._reader, self._owner)
+        self._loader = Loader(self._reader, self._neighbours, self._recent, self._recovered)
 
     def is_marked(self, mark: str) -> bool:
         """Return True if `begin` was given this mark once; also where that cannot be read."""
@@ -92,8 +91,8 @@ class SqliteStore:
         """Recover what dead owners left, write it with what was taken in and `mark`, then let the thread work."""
         for owner in self._neighbours.dead():
             for row in self._reader.rows(Selection(equal={"owner": owner, "ended_ms": None})):
-                if isinstance(loaded := self._loaded(row), Err):
-                    self._notes.tell_once(loaded.err_value.message)
+                if isinstance(loaded := self._loader.task(row), Err):
+                    self._notes.note_once(loaded.err_value.message)
         self._writer.write_now(self._clock(), mark)
         self._reading.execute("PRAGMA query_only = ON")
         self._writer.start()
@@ -108,6 +107,7 @@ class SqliteStore:
 
     def take_in(self, task: Task) -> None:
         """Keep a settled task that was kept somewhere else."""
+        self._recent.keep(task)
         self._queue.put_whole(task, [(one.at_ms, one.event) for one in events_of(task)])
         self._settle(task)
 
@@ -136,7 +136,7 @@ class SqliteStore:
         self._queue.hurry(wake)
         await written.wait()
         if self._queue.is_ended:
-            self._notes.tell_once("Tasks are kept in memory only: the thread that wrote them has ended.")
+            self._notes.note_once("Tasks are kept in memory only: the thread that wrote them has ended.")
 
     def close(self) -> None:
         """Write everything and let go of the file; what a damaged one does not take goes into the one made of it."""
@@ -153,7 +153,7 @@ class SqliteStore:
                 self._notes.take(anew.diagnostics)
                 left = anew._writer.unwritten  # noqa: SLF001  one of us
         if left:
-            self.tell(f"{len(left)} task(s) were never written and are gone with this process: {', '.join(left)}.")
+            self.note(f"{len(left)} task(s) were never written and are gone with this process: {', '.join(left)}.")
 
     # Reading
 
@@ -180,17 +180,15 @@ class SqliteStore:
             return self._within_retention(task)
         stored = self._reader.task(task_id)
         if stored is not None and not self._expiry.is_recorded(stored.row):
-            loaded = self._loaded(stored.row, stored)
+            loaded = self._loader.task(stored.row, stored)
             if loaded is not None:
                 return self._within_retention(loaded.ok_value) if isinstance(loaded, Ok) else loaded
         if why := self._reader.found("SELECT why FROM tombstones WHERE id = ?", task_id):
             return Err(task_expired(task_id, why[0][0]))
         aside = self._asides.file(task_id)
-        return Err(
-            damaged(task_id, "and was taken out of the table", aside)
-            if os.path.exists(aside)
-            else unknown_task(task_id)
-        )
+        if os.path.exists(aside):
+            return Err(damaged(task_id, "and was taken out of the table", aside))
+        return Err(unknown_task(task_id))
 
     def _within_retention(self, task: Task) -> Result[Task, OhmError]:
         """Return the task, or the error if it is past its time or has made room, removed yet or not."""
@@ -211,25 +209,14 @@ class SqliteStore:
     def list(self, query: TaskQuery) -> Iterator[Result[ListedTask, OhmError]]:
         for row in self._reader.rows(self._selection(query), is_newest_first=True):
             if row.id not in self._writer.eviction.leaving and not self._expiry.is_recorded(row):
-                listed = self._listed(row)
+                listed = self._loader.listed(row)
                 if listed is not None:
                     yield listed
-
-    def _listed(self, row: Row) -> Result[ListedTask, OhmError] | None:
-        """From memory, or from its row alone; only what the row does not tell is read, and then as `_loaded` does."""
-        known = self._recent.get(row.id)
-        if known is not None:
-            return Ok(ListedTask.of(known))
-        if (listed := row.listed_task) is not None and (row.ended_ms is not None or self._is_live(row)):
-            return Ok(listed)
-        loaded = self._loaded(row)
-        return Ok(ListedTask.of(loaded.ok_value)) if isinstance(loaded, Ok) else loaded
 
     def _selection(self, query: TaskQuery) -> Selection:
         return Selection.of(query, now_ms=self._clock(), ended_after_ms=self._expiry.settled_after_ms)
 
     async def history(self, task: Task) -> tuple[Recorded, ...]:
-        """From the log; of what the file cannot take, from memory."""
         await self.flush()
         if self._writer.is_behind(task.id):
             return events_of(self._recent.get(task.id) or task)
@@ -240,7 +227,7 @@ class SqliteStore:
         return events_of(task) if stored is None or stored.wrong is not None else history(stored.log)
 
     def _oldest_first(self, selection: Selection) -> Iterator[Task]:
-        """From memory where it is newer; what is not in the file yet comes last."""
+        """Yield tasks from memory where they are newer; those that are not in the file yet come last."""
         mine = self._recent.all()
         wanted = selection.equal.get("session_id")
         newest = {task.id: task for task in mine if wanted in {None, task.session_id}}
@@ -251,7 +238,7 @@ class SqliteStore:
                 continue
             unwritten.discard(row.id)
             known = newest.pop(row.id, None)
-            loaded = self._loaded(row) if known is None else Ok(known)
+            loaded = self._loader.task(row) if known is None else Ok(known)
             if isinstance(loaded, Ok) and isinstance(self._within_retention(loaded.ok_value), Ok):
                 yield loaded.ok_value
         yield from (task for task_id, task in newest.items() if task_id in unwritten or self._reader.is_unreadable)
@@ -262,33 +249,11 @@ class SqliteStore:
     def owner(self, task_id: TaskId) -> str:
         return self._neighbours.name_of(task_id)
 
-    def _loaded(self, row: Row, known: StoredTask | None = None) -> Result[Task, OhmError] | None:
-        """Return the task of a row, or None if it has been removed; one whose owner has died is failed on the way.
-
-        The owner comes first, then the log: what he wrote last is in there.
-        """
-        is_live = self._is_live(row)
-        stored = known if known is not None and (is_live or row.ended_ms is not None) else self._reader.task(row.id)
-        if stored is None:
-            return None
-        if stored.row.seq != row.seq or (stored.row.ended_ms is None and stored.row.owner != row.owner):
-            return self._loaded(stored.row, stored)  # it is another one by now, or another process has it
-        folded = Err(stored.wrong) if stored.wrong is not None else stored.task()
-        if isinstance(folded, Ok) and stored.row.ended_ms is not None and not folded.ok_value.is_terminal:
-            folded = Err(NOT_AS_WRITTEN)
-        if isinstance(folded, Err):  # where its owner lives, it is his
-            wrong = folded.err_value
-            return Err(damaged(row.id, wrong) if is_live else self._reader.put_aside(stored, wrong))
-        activity = replace(folded.ok_value.activity, checkpoint=self._reader.checkpoint(stored))
-        task = replace(folded.ok_value, activity=activity)
-        return Ok(task) if task.is_terminal or is_live else Ok(self._recovered(task, stored.row.owner))
-
-    def _is_live(self, row: Row) -> bool:
-        return row.ended_ms is None and (row.owner == self._owner.id or self._neighbours.is_alive(row.owner))
-
     def _recovered(self, task: Task, former: int) -> Task:
+        """Fail a task of an owner that has died."""
         settled, events = recovered(task, now_ms=self._clock())
         self._notes.take((recovery_note(task),))
+        self._recent.keep(settled)
         self._queue.put(Takeover(task=settled, events=events, former=former))
         self._settle(settled)
         return settled

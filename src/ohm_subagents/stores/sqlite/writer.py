@@ -162,7 +162,7 @@ class Writer:
             self._unwritten[task_id] = changes
 
     def _report_failure(self, exc: Exception) -> None:
-        """Once, until all is written again."""
+        """Report a failure, once until everything is written again."""
         if is_damage(exc):
             self._notes.mark_damaged()
         if not self._is_failing:
@@ -170,9 +170,9 @@ class Writer:
         self._is_failing = True
 
     def _drop(self, task_id: TaskId, exc: Exception) -> None:
-        """Once for each task: what it holds would be refused again."""
+        """Report what cannot be written, once for each task: it would be refused again."""
         if task_id not in self._dropped:
-            self._notes.tell(f"Not all of task '{task_id}' can be written; what cannot is not kept: {exc}.")
+            self._notes.note(f"Not all of task '{task_id}' can be written; what cannot is not kept: {exc}.")
         self._dropped.add(task_id)
 
     # One transaction
@@ -205,12 +205,12 @@ class Writer:
         self._forget(not_ours)
         self._lost.update(lost)
         for task_id in lost:
-            self._notes.tell(
+            self._notes.note(
                 f"Task '{task_id}' belongs to another process now; what this one did since then is not kept."
             )
 
     def _save(self, task_id: TaskId, changes: Changes) -> bool:
-        """False if the task belongs to another process now."""
+        """Write the changes of a task; return False if it belongs to another process now."""
         try:
             return self._save_task(task_id, changes)
         except _WRONG_VALUE as exc:
@@ -234,7 +234,7 @@ class Writer:
                 known = [(one.at_ms, one.event) for one in events_of(task)]
                 is_ours = rows.insert(connection, task, owner, lines([*known, task], lambda _: None))
         if is_ours and changes.has_checkpoint and not rows.save_checkpoint(connection, task, max_chars=MAX_CHECKPOINT):
-            self._notes.tell(
+            self._notes.note(
                 f"The conversation of task '{task_id}' is longer than {MAX_CHECKPOINT} characters and is not kept;"
                 " what continues it starts from its prompts and answers."
             )
@@ -265,4 +265,4 @@ class Writer:
         try:
             self._connection.execute("DELETE FROM owners WHERE id = ?", (self._owner.id,))
         except sqlite3.Error as exc:
-            self._notes.tell(f"The registry of tasks could not be closed: {exc}.")
+            self._notes.note(f"The registry of tasks could not be closed: {exc}.")

@@ -1,4 +1,4 @@
-"""From the thread of the event loop to the thread that writes: in order, and cheap to put into."""
+"""The queue from the thread of the event loop to the thread that writes: ordered, and cheap to put into."""
 
 from __future__ import annotations
 
