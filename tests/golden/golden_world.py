@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from inspect import getclosurevars
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -212,7 +213,8 @@ class World:
 
         What the tool tells of a run stands above the record of it, which has the rest.
         """
-        _context, sessions, _told = self.ohm.tools[SESSION].execute.args
+        inner = getclosurevars(self.ohm.tools[SESSION].execute).nonlocals["tool"]
+        _context, sessions, _told = inner.execute.args
         found = {}
         for session_id in self._named():
             told = await self.ohm.call(SESSION, {"sessionId": session_id})
