@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.function_tool import tool
     from ohm_subagents.contract.envelope import Envelope
     from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
-    from ohm_subagents.contract.event_json import event_to_json
+    from ohm_subagents.contract.event_json import event_from_json, event_to_json
     from ohm_subagents.contract.events import TaskEvent
     from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
     from ohm_subagents.contract.result import Err, Ok, Result
@@ -52,6 +52,7 @@ __all__ = [
     "RunOptions",
     "TaskEvent",
     "WrongEventLoopError",
+    "event_from_json",
     "event_to_json",
     "run_sync",
     "tool",
@@ -71,7 +72,7 @@ _load, __dir__ = lazy_names(
         "_orchestrator.observe.logger": "Logger",
         "_plugins.suites.function_tool": "tool",
         "contract": "Budget Category Envelope Err ErrorCode Limits LoopPolicy "
-        "OhmError Ok Result TaskEvent event_to_json",
+        "OhmError Ok Result TaskEvent event_from_json event_to_json",
     },
 )
 

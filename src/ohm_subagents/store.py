@@ -13,7 +13,7 @@ from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._plugins.stores import RetentionPolicy, Store, StoreRequest, StoreSpec, TaskQuery
 from ohm_subagents._store.history import COUNTED_EVENTS, completed_events, events_of, streamed_events
 from ohm_subagents._store.memory import MemoryStore
-from ohm_subagents._store.records import event_from_json, event_json_bytes, task_from_json, task_to_json
+from ohm_subagents._store.records import event_json_bytes, task_from_json, task_to_json
 from ohm_subagents._store.recovery import recovered, recovery_note
 from ohm_subagents._store.retention import Hidden, evicted_reason, expired_reason, task_expired, unknown_task
 from ohm_subagents.contract import (
@@ -27,6 +27,7 @@ from ohm_subagents.contract import (
     Result,
     Task,
     apply,
+    event_from_json,
     event_to_json,
 )
 

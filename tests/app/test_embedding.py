@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from decimal import Decimal
 from functools import partial
 from importlib.metadata import version
@@ -11,12 +12,24 @@ import anyio
 import pytest
 from anyio import from_thread, to_thread
 
-from ohm_subagents import ClosedError, Handle, Ohm, WrongEventLoopError, __version__, event_to_json, run_sync
+from ohm_subagents import (
+    ClosedError,
+    ErrorCode,
+    Handle,
+    Ohm,
+    WrongEventLoopError,
+    __version__,
+    event_from_json,
+    event_to_json,
+    run_sync,
+)
 from ohm_subagents.contract import (
     Checkpointed,
+    Failed,
     Finalized,
     OhmError,
     Succeeded,
+    TaskEvent,
     TaskSettled,
     TextDelta,
     Usage,
@@ -94,6 +107,45 @@ async def test_every_public_event_is_plain_json_and_a_cost_is_a_number():
 
     assert {"version": 1, "kind": "text_delta", "text": "a"} in written
     assert [each["usage"]["cost_usd"] for each in written if each["kind"] == "usage_added"] == [0.0123]
+
+
+EVENTS = [
+    TextDelta(text="a"),
+    UsageAdded(usage=Usage(requests=1, cost_usd=Decimal("0.0123"))),
+    TaskSettled(outcome=Failed(error=OhmError(code=ErrorCode.TASK_ABORTED, message="No."))),
+    TaskSettled(outcome=Succeeded()),
+    Checkpointed(state="[1]"),
+]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.kind)
+def test_an_event_that_was_written_is_read_as_it_was(event):
+    read = event_from_json(json.loads(json.dumps(event_to_json(event, with_state=True))))
+    assert read == event
+
+
+def test_the_conversation_of_a_backend_is_written_only_where_it_is_asked_for():
+    event = TaskEvent(task_id="task_1", at_ms=7, event=Checkpointed(state="the system prompt"))
+    written = event_to_json(event)
+    assert written == {"version": 1, "task_id": "task_1", "at_ms": 7, "kind": "checkpointed"}
+    assert event_from_json(written) == Checkpointed(state="")
+    assert event_to_json(event, with_state=True)["state"] == "the system prompt"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"version": 2, "kind": "text_delta", "text": "a"},
+            "The event has version 2; this release reads version 1.",
+        ),
+        ({"kind": "text_delta"}, "This is no event: text_delta.text Field required"),
+        ({"kind": "applause"}, "This is no event:  Input tag 'applause' found using 'kind' does not match"),
+    ],
+)
+def test_what_is_no_event_is_refused_in_one_sentence(fields, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        event_from_json(fields)
 
 
 USES = {

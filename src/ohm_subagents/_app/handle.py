@@ -129,8 +129,9 @@ class Handle(Generic[DataT]):
         self._engine.check_open()
         if self.id is None:
             return False
+        is_stopped = self._engine.stop(self.id)
         await checkpoint()
-        return self._engine.stop(self.id)
+        return is_stopped
 
     async def events(self, *, with_checkpoints: bool = False) -> AsyncGenerator[Event]:
         """Give what is kept of the past, then every event as it happens; the last one is always `TaskSettled`.

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.errors import as_declared
-from ohm_subagents.contract.event_json import events
-from ohm_subagents.contract.events import Failed, RunEnded, TaskSettled
+from ohm_subagents.contract.event_json import events, with_declared_error
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import Assignment, Task
 
@@ -82,22 +81,10 @@ def task_from_json(fields: Mapping[str, object]) -> Result[Task, str]:
     return Ok(replace(task, assignment=assignment, runs=_declared_runs(task.runs), error=error))
 
 
-def event_from_json(fields: Mapping[str, object]) -> Event:
-    """Return the event of a JSON object; raises ValueError if there is none like it. Unknown fields are ignored."""
-    event = events().validate_python(fields)
-    if isinstance(event, RunEnded | TaskSettled) and isinstance(event.outcome, Failed):
-        return replace(event, outcome=_declared_outcome(event.outcome))
-    return event
-
-
 def _declared_error(error: OhmError) -> OhmError:
     """Return the error with one of our own codes as the member that knows its category."""
     return replace(error, code=as_declared(error.code))
 
 
 def _declared_runs(runs: tuple[Run, ...]) -> tuple[Run, ...]:
-    return tuple(replace(run, outcome=_declared_outcome(run.outcome)) for run in runs)
-
-
-def _declared_outcome(outcome: Any) -> Any:  # noqa: ANN401  an outcome or None; what comes in goes out
-    return Failed(error=_declared_error(outcome.error)) if isinstance(outcome, Failed) else outcome
+    return tuple(replace(run, outcome=with_declared_error(run.outcome)) for run in runs)

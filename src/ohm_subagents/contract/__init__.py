@@ -32,7 +32,7 @@ from ohm_subagents.contract.envelope import (
     envelope_schema,
 )
 from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
-from ohm_subagents.contract.event_json import event_to_json
+from ohm_subagents.contract.event_json import event_from_json, event_to_json
 from ohm_subagents.contract.events import (
     AgentEnded,
     Cancelled,
@@ -221,6 +221,7 @@ __all__ = [
     "apply",
     "check_cwd",
     "envelope_schema",
+    "event_from_json",
     "event_to_json",
     "parse_model_pattern",
     "truncate",

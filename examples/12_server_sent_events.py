@@ -1,0 +1,47 @@
+"""Stream what a subagent does to a browser, as server-sent events, and stop it when the browser goes away."""
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import anyio
+
+from ohm_subagents import Ohm, event_to_json
+from ohm_subagents.contract import TextDelta
+from ohm_subagents.testing import ScriptedBackend, Step
+
+
+async def answer(ohm: Ohm, question: str) -> AsyncGenerator[str]:
+    """The body of a response: `StreamingResponse(answer(ohm, q), media_type="text/event-stream")` in FastAPI."""
+    handle = await ohm.start("finder", question)
+    try:
+        async for event in handle.events():
+            yield f"data: {json.dumps(event_to_json(event))}\n\n"
+    finally:
+        await handle.cancel()  # the browser may have gone away; a task that is over stays as it is
+
+
+async def main() -> None:
+    words = TextDelta(text="It is in "), TextDelta(text="auth.py.")
+    backend = ScriptedBackend(Step(events=words, text="It is in auth.py."), Step(events=words, gate=anyio.Event()))
+    config = {"subagentBackend": "scripted"}
+    async with Ohm.open(config=config, plugins=[backend], new_task_id=iter(["one", "two"]).__next__) as ohm:
+        async for message in answer(ohm, "Where is login?"):
+            print(message.strip())
+        async with aclosing(answer(ohm, "And logout?")) as body:
+            async for message in body:
+                if "auth.py" in message:
+                    break
+        task = ohm.task("two")
+        print(task and task.status)
+
+
+anyio.run(main)
+
+# Prints:
+# data: {"version": 1, "prompt": "Where is login?", "is_follow_up": false, "kind": "run_started"}
+# data: {"version": 1, "text": "It is in ", "kind": "text_delta"}
+# data: {"version": 1, "text": "auth.py.", "kind": "text_delta"}
+# data: {"version": 1, "outcome": {"kind": "succeeded"}, "output": "It is in auth.py.", "summary": "Finder: Where is login?", "exit_code": null, "kind": "run_ended"}
+# data: {"version": 1, "outcome": {"kind": "succeeded"}, "kind": "task_settled"}
+# cancelled
