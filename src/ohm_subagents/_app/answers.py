@@ -11,7 +11,7 @@ from ohm_subagents._app.options import answer_type
 from ohm_subagents._views.projection import project_sent, project_task
 from ohm_subagents.contract.envelope import DataT, Envelope
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import Failed
+from ohm_subagents.contract.outcome import Failed
 from ohm_subagents.contract.profile import FINALIZE
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.truncation import WHOLE

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Self
 import anyio
 
 from ohm_subagents.contract.commands import Wait
-from ohm_subagents.contract.events import Cancelled, Checkpointed, Failed, Outcome, Succeeded, TaskEvent, TaskSettled
+from ohm_subagents.contract.events import Checkpointed, TaskEvent, TaskSettled
+from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
 from ohm_subagents.contract.replies import Accepted, TasksReply
 
 if TYPE_CHECKING:

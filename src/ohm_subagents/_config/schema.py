@@ -87,8 +87,11 @@ class AzurePainter(Section):
 
 class Painter(Section):
     google_nano_banana: GooglePainter = GooglePainter()
+    """Reserved."""
     openai: OpenAIPainter = OpenAIPainter()
+    """Reserved."""
     azure_openai: AzurePainter = AzurePainter()
+    """Reserved."""
 
 
 class ProviderModel(Section):
@@ -174,8 +177,11 @@ class OhmConfig(Display, History):
         default="interactive-sdk", description="The backend of every subagent that has none of its own."
     )
     features: Annotated[Features, DENY_WINS] = Features()
+    """Switches for parts of the library."""
     painter: Painter = Field(default=Painter(), json_schema_extra=RESERVED)
+    """Reserved: without effect."""
     subagents: Subagents = Subagents()
+    """Everything about subagents."""
     providers: Annotated[Mapping[str, Provider], USER_ONLY] = Field(
         default={}, description="OpenAI-compatible providers, by name; not for project files."
     )

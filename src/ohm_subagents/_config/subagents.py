@@ -48,10 +48,13 @@ class SubagentEntry(Section):
         default=None, description="Offer this subagent as a direct tool besides; null: as its profile says."
     )
     limits: Annotated[OwnLimits, CEILING] = OwnLimits()
+    """Limits of each run."""
     loop: Annotated[OwnLoop, LOWEST_COUNT] = OwnLoop()
+    """The loop rules of each run."""
     budget: Annotated[OwnBudget, CEILING] = Field(
         default=OwnBudget(), json_schema_extra={"$comment": "For each task of this subagent, with all that it starts."}
     )
+    """The budget of each task, with everything that it starts."""
     _ceilings: frozenset[KeyPath] = PrivateAttr(default=frozenset())
     _unclear: str = PrivateAttr(default="")
 
@@ -124,10 +127,13 @@ class Subagents(Scheduling, Storage):
         default="refuse", description="`allow` lets `async: true` start in the background."
     )
     limits: Annotated[CommonLimits, LOWEST] = CommonLimits()
+    """Limits of each run, for all subagents."""
     loop: Annotated[CommonLoop, LOWEST_COUNT] = CommonLoop()
+    """The loop rules of each run, for all subagents."""
     budget: Annotated[CommonBudget, LOWEST] = Field(
         default=CommonBudget(), json_schema_extra={"$comment": "For each start from outside, with all below it."}
     )
+    """The budget of each start, with everything below it."""
     agent_profiles: Annotated[AllOrNames | None, USER_ONLY] = Field(
         default=None,
         description="Agent profiles of `agent-profiles/*.md` that are subagents: `true` for all, also in place of "

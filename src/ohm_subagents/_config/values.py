@@ -112,6 +112,7 @@ class UnclearModel:
     """A text in place of a model: a subagent that it is for does not run on another one."""
 
     written: str
+    """The text, as it is written."""
 
     def __str__(self) -> str:
         return self.written

@@ -25,10 +25,12 @@ _OF_THE_LOADER: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FRAMEWORK
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessLimits:
-    """The limits of a process: bytes of memory, and seconds of the processor and on the clock."""
+    """The limits of a process."""
 
     memory: int
+    """Bytes of memory."""
     seconds: int
+    """Seconds of the processor, and on the clock."""
 
 
 def has_interpreter() -> bool:

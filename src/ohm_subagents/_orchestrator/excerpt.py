@@ -6,7 +6,8 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.contract.events import Cancelled, Succeeded, TaskSettled
+from ohm_subagents.contract.events import TaskSettled
+from ohm_subagents.contract.outcome import Cancelled, Succeeded
 from ohm_subagents.contract.replies import SendReply
 from ohm_subagents.contract.task import apply
 

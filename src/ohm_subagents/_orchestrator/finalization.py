@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.backends.interface import RunOutput
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import Cancelled, Failed, Succeeded, ToolEnded, ToolStarted
+from ohm_subagents.contract.events import ToolEnded, ToolStarted
+from ohm_subagents.contract.outcome import Cancelled, Failed, Succeeded
 from ohm_subagents.contract.profile import FINALIZE
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
-    from ohm_subagents.contract.events import Event, Outcome
+    from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.contract.task import Task
 
     Ended = Result[RunOutput, OhmError] | None

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents.contract.commands import Preface
-    from ohm_subagents.contract.events import Outcome, Recorded
+    from ohm_subagents.contract.events import Recorded
+    from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.contract.task import Run, Task
 
 

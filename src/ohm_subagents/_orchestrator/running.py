@@ -16,7 +16,8 @@ from ohm_subagents._orchestrator.run.redaction import EventRedactor, redacted_ev
 from ohm_subagents._orchestrator.run.task_record import TaskRecord
 from ohm_subagents._orchestrator.run.timers import Timers
 from ohm_subagents._orchestrator.run_queue import RunQueue
-from ohm_subagents.contract.events import Failed, TaskQueued, TaskSettled
+from ohm_subagents.contract.events import TaskQueued, TaskSettled
+from ohm_subagents.contract.outcome import Failed
 from ohm_subagents.contract.replies import ItemRejected
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import apply

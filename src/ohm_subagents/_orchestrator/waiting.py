@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from ohm_subagents.contract.events import Cancelled
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import FOREVER_MS
+from ohm_subagents.contract.outcome import Cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,8 +21,11 @@ class InstalledCommand:
     name: str
     """The word behind `ohm`, and the plugin's name in `loadPlugins` and `blockPlugins`."""
     distribution: str
+    """The distribution that brings it."""
     version: str
+    """The version of that."""
     entry_point: metadata.EntryPoint
+    """The way to load it."""
 
     @property
     def is_own(self) -> bool:

@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.events import (
     AgentEnded,
-    Cancelled,
-    Failed,
     FollowUpTaken,
     Recorded,
     RunEnded,
     RunStarted,
-    Succeeded,
     TaskQueued,
     TaskSettled,
     TextDelta,
@@ -24,12 +21,13 @@ from ohm_subagents.contract.events import (
     ToolStarted,
     ToolUpdated,
 )
+from ohm_subagents.contract.outcome import Cancelled, Failed, Succeeded
 from ohm_subagents.contract.task import apply
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ohm_subagents.contract.events import Outcome
+    from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.contract.task import Run, Task
 
 CALLS: Final = (ToolStarted, ToolUpdated, ToolEnded)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import Failed, RunEnded, TaskSettled, ToolEnded
+from ohm_subagents.contract.events import RunEnded, TaskSettled, ToolEnded
+from ohm_subagents.contract.outcome import Failed
 from ohm_subagents.contract.task import apply
 
 if TYPE_CHECKING:

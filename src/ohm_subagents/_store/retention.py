@@ -41,7 +41,9 @@ class Hidden:
     """A task that was found to be past its time; nothing that a clock says removes one."""
 
     task: Task
+    """The task."""
     at_ms: int
+    """The time at which that was found, in epoch milliseconds."""
 
 
 class Retention:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ohm_subagents.contract.errors import ErrorCode
-from ohm_subagents.contract.events import Event, Failed, TextDelta, ToolEnded, ToolStarted, ToolUpdated
+from ohm_subagents.contract.events import Event, TextDelta, ToolEnded, ToolStarted, ToolUpdated
 from ohm_subagents.contract.listed_task import ListedTask
+from ohm_subagents.contract.outcome import Failed
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:

@@ -44,8 +44,11 @@ PLAIN: Final[Theme] = _Plain()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """The form of a shown result: whole or collapsed, `width` terminal cells wide, marked by `theme`."""
+    """The form of a shown result."""
 
     expanded: bool = False
+    """Show the whole result, not the collapsed one."""
     width: int = 120
+    """The width in terminal cells."""
     theme: Theme = field(default=PLAIN)
+    """The marks."""

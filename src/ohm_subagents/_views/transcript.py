@@ -11,23 +11,19 @@ from ohm_subagents._views.quantities import duration_text, instant_text
 from ohm_subagents._views.task_texts import DONE, FAILED, STARTED, UPDATED, title_of
 from ohm_subagents.contract.events import (
     AgentEnded,
-    Cancelled,
     Checkpointed,
     DiagnosticRaised,
     Event,
-    Failed,
     FileChanged,
     Finalized,
     FollowUpTaken,
     GuardTripped,
-    Outcome,
     Recorded,
     RequestHeld,
     RequestReleased,
     RouteResolved,
     RunEnded,
     RunStarted,
-    Succeeded,
     TaskQueued,
     TaskSettled,
     TextDelta,
@@ -37,6 +33,7 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
+from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

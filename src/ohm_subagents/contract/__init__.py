@@ -35,18 +35,15 @@ from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
 from ohm_subagents.contract.event_json import event_from_json, event_to_json
 from ohm_subagents.contract.events import (
     AgentEnded,
-    Cancelled,
     Checkpointed,
     DiagnosticRaised,
     Event,
-    Failed,
     FileChanged,
     Finalized,
     FollowUpTaken,
     Guard,
     GuardTripped,
     LifecycleEvent,
-    Outcome,
     Recorded,
     RequestHeld,
     RequestReleased,
@@ -54,7 +51,6 @@ from ohm_subagents.contract.events import (
     RunEnded,
     RunEvent,
     RunStarted,
-    Succeeded,
     TaskEvent,
     TaskQueued,
     TaskSettled,
@@ -70,6 +66,7 @@ from ohm_subagents.contract.ids import CallId, Clock, SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Ceiling, ClockName, Clocks, Extension, Limits, LoopPolicy, LoopStep
 from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS, ModelPattern, Thinking, parse_model_pattern
+from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
 from ohm_subagents.contract.place import Nesting, Place
 from ohm_subagents.contract.profile import (
     AnswerForm,

@@ -48,57 +48,98 @@ class UsageBlock(_Record):
     """The usage of the task over all its runs; `cost_usd` only when the model has a price."""
 
     requests: int
+    """Requests to models."""
     input_tokens: int
+    """Input tokens, cached ones among them."""
     output_tokens: int
+    """Output tokens."""
     cached_tokens: int
+    """Input tokens that were read from a provider's cache."""
     tool_calls: int
+    """Tool calls."""
     cost_usd: str | None = None
+    """US dollars, as a decimal number; absent while nothing was priced."""
 
 
 class _Failure(_Record):
     error_code: str | None = None
+    """The code; absent for a success."""
     error_category: Category | None = None
+    """The kind of the failure."""
     error_message: str | None = None
+    """The fact, in one sentence."""
     error_advice: str | None = None
+    """What is allowed, and what to do."""
 
 
 class _Work(_Failure):
     """The facts about one task, in a single result and in an item alike."""
 
     subagent_type: str | None = None
+    """The id of the profile."""
     prompt: str | None = None
+    """The first prompt."""
     description: str | None = None
+    """The title of the task."""
     invocation: Invocation | None = None
+    """The kind of tool that started it."""
     output_available: bool | None = None
+    """True if there is an answer."""
     output: str | None = None
+    """The answer, truncated to `outputMaxChars` code points."""
     output_truncated: bool | None = None
+    """True if the answer was truncated."""
     output_total_chars: int | None = None
+    """Code points of the whole answer."""
     output_returned_chars: int | None = None
+    """Code points of `output`."""
     tool_rows: list[str] | None = None
+    """One line a tool event, oldest first."""
     event_count: int | None = None
+    """The number of events that are kept."""
     assistant_text: str | None = None
+    """What the assistant said, truncated to `outputMaxChars` code points."""
     usage: UsageBlock | None = None
+    """What it consumed; absent while it consumed nothing."""
     duration_ms: int | None = None
+    """Milliseconds from the first run to the newest event."""
     session_id: str | None = None
+    """The session that `resumes` takes."""
     resumed_from: str | None = None
+    """The task of the same session that it continues."""
     files: list[str] | None = None
+    """The files written, in order of their first change."""
     stopped_by: Guard | None = None
+    """The guard that ended the run."""
     last_progress_at_epoch_ms: int | None = None
+    """The backend's newest report before a failure or a cancel, in epoch milliseconds."""
     queue_position: int | None = None
+    """Its place in the queue, 1 for the next to run."""
     activity: str | None = None
+    """One line: the newest step of a task that runs."""
     diagnostics: list[str] | None = None
+    """Notes about what was not honoured as written."""
 
 
 class _Head(_Record):
     contract_version: Literal["task.v1"] = "task.v1"
+    """The version of this form."""
     op: Op
+    """The operation of the call."""
     status: Status
+    """The status of the task, or of all items together."""
     summary: str
+    """One line for people."""
     backend: str
+    """The label of the backend."""
     provider: str
+    """The id of the model's provider; `mixed` if items differ."""
     model: str
+    """The id of the model; `mixed` if items differ."""
     runtime: str
+    """The backend that really runs the task; `mixed` if items differ."""
     route: str
+    """The way that was taken to it; `mixed` if items differ."""
 
 
 class Envelope(_Work, _Head, Generic[DataT]):
@@ -109,62 +150,91 @@ class Envelope(_Work, _Head, Generic[DataT]):
     """
 
     task_id: str | None = None
+    """The id of the task; absent if none was started."""
     data: DataT | None = None
+    """The answer as JSON."""
 
 
 class CancelEnvelope(Envelope):
     """One task that was asked to stop; `cancel_applied` is False when it was settled before."""
 
     op: Op = "cancel"
+    """The operation of the call."""
     cancel_applied: bool
+    """False if the task was settled before."""
     prior_status: Status
+    """The status before the cancel."""
 
 
 class Item(_Work):
     """One task of several; a refused or unknown one has no status and no backend."""
 
     id: str
+    """The id of the task, or of the item that was refused."""
     found: bool
+    """False for an item that is no task."""
     status: Status | None = None
+    """The status of the task."""
     summary: str
+    """One line for people."""
     backend: str | None = None
+    """The label of its backend."""
     provider: str
+    """The id of the model's provider."""
     model: str
+    """The id of the model."""
     runtime: str
+    """The backend that really runs the task."""
     route: str
+    """The way that was taken to it."""
     updated_at_epoch_ms: int | None = None
+    """The newest event, in epoch milliseconds."""
     ended_at_epoch_ms: int | None = None
+    """The time at which it settled, in epoch milliseconds."""
 
 
 class _Several(_Failure, _Head):
     items: list[Item]
+    """The items, in the order asked for."""
     diagnostics: list[str] | None = None
+    """Notes about the arguments of the call."""
 
 
 class BatchEnvelope(_Several):
     """The result of a batch: its items in input order, and how they add up."""
 
     op: Op = "start"
+    """The operation of the call."""
     total_count: int
+    """The number of items."""
     accepted_count: int
+    """Items that became tasks."""
     rejected_count: int
+    """Items that were refused."""
     batch_status: BatchStatus
+    """`completed`: all succeeded; `partial`: not all; `accepted`: some still run; `rejected`: none started."""
 
 
 class StatusEnvelope(_Several):
     """The newest state of tasks, in the order asked for."""
 
     op: Op = "status"
+    """The operation of the call."""
     timed_out: bool = False
+    """Always false."""
 
 
 class WaitEnvelope(_Several):
     """Tasks that a call waited for; a progress frame has neither `wait_status` nor `timed_out`."""
 
     op: Op = "wait"
+    """The operation of the call."""
     done: bool
+    """True once every task is settled or unknown."""
     wait_status: WaitStatus | None = None
+    """The end of the wait."""
     timed_out: bool | None = None
+    """True if the wait took too long."""
 
 
 AnyEnvelope = Envelope | CancelEnvelope | BatchEnvelope | StatusEnvelope | WaitEnvelope

@@ -35,7 +35,9 @@ class ErrorCode(StrEnum):
     """Every code that the library itself returns; the value is the wire code."""
 
     category: Category
+    """The kind of the failure."""
     when: str
+    """The occasion, in one sentence."""
 
     def __new__(cls, value: str) -> Self:
         """Take category and occasion from the declaration."""
@@ -211,24 +213,26 @@ def as_declared(code: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OhmError:
-    """An expected failure.
-
-    `message` is one sentence of fact that quotes the offending value; `advice` says what is allowed and what to do;
-    `summary` is a shorter form of the message where a document fixes one. A plugin may bring its own `code`: without a
-    `category` it gets the one its name tells. `task_id` names the task that holds the partial work.
-    `exit_code` is that of the process that failed, where there was one; `cause` what whoever failed said itself, where
-    the message is about more than that.
-    """
+    """An expected failure."""
 
     code: str
+    """One of `ErrorCode`, or a plugin's own."""
     message: str
+    """The fact, in one sentence that quotes the offending value."""
     advice: str = ""
+    """What is allowed, and what to do."""
     summary: str = ""
+    """A shorter form of the message; empty for the message."""
     category: Category | None = None
+    """The kind of the failure; by default that of the code, or the one that a plugin's code tells by its name."""
     retryable: bool = False
+    """True if the same again may succeed."""
     task_id: str | None = None
+    """The task that holds the partial work."""
     exit_code: int | None = None
+    """The exit code of the process that failed, where there was one."""
     cause: str = ""
+    """The words of the program or the provider that failed, where the message is about more than that."""
 
     def __post_init__(self) -> None:
         """Never leave the message empty, nor the category: that of one of our codes, else what a code's name tells."""

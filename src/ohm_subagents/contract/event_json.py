@@ -10,7 +10,8 @@ from typing import Annotated, Any, Final
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from ohm_subagents.contract.errors import as_declared
-from ohm_subagents.contract.events import Checkpointed, Event, Failed, RunEnded, TaskEvent, TaskSettled, UsageAdded
+from ohm_subagents.contract.events import Checkpointed, Event, RunEnded, TaskEvent, TaskSettled, UsageAdded
+from ohm_subagents.contract.outcome import Failed
 
 VERSION: Final = 1
 """The version of the shape that `event_to_json` writes; a new field or a new `kind` does not change it."""

@@ -10,42 +10,15 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ohm_subagents.contract.diagnostics import Diagnostic
-from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import ClockName, LoopStep
+from ohm_subagents.contract.outcome import Outcome
 from ohm_subagents.contract.usage import Usage
 
 ToolStatus = Literal["success", "error", "interrupted"]
 FinalStatus = Literal["SUCCESS", "ERROR"]
 Guard = ClockName | Literal["loop", "requests", "tokens", "cost", "tool_calls", "wall"]
 """A clock, the loop guard, or one of the budgets."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Succeeded:
-    """The run answered."""
-
-    kind: Literal["succeeded"] = "succeeded"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
-    """The run ended with an error; what it did before is in its events."""
-
-    error: OhmError
-    kind: Literal["failed"] = "failed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cancelled:
-    """The run was stopped on request."""
-
-    reason: str
-    """The reason, in one sentence."""
-    kind: Literal["cancelled"] = "cancelled"
-
-
-Outcome = Succeeded | Failed | Cancelled
 
 
 class _Event:
@@ -60,6 +33,7 @@ class TextDelta(_Event):
 
     TEXTS: ClassVar = ("text",)
     text: str
+    """The piece."""
     kind: Literal["text_delta"] = "text_delta"
 
 
@@ -69,6 +43,7 @@ class ThinkingDelta(_Event):
 
     TEXTS: ClassVar = ("text",)
     text: str
+    """The piece."""
     kind: Literal["thinking_delta"] = "thinking_delta"
 
 
@@ -80,6 +55,7 @@ class ToolStarted(_Event):
     call_id: str
     """Unique among the open calls of the run."""
     tool: str
+    """The name of the tool."""
     args: str = ""
     """The arguments as compact text, JSON where the backend has it; or empty."""
     kind: Literal["tool_started"] = "tool_started"
@@ -91,7 +67,9 @@ class ToolUpdated(_Event):
 
     TEXTS: ClassVar = ("tool",)
     call_id: str
+    """The id of the call, as in `ToolStarted`."""
     tool: str
+    """The name of the tool."""
     text: str = ""
     """The newest piece of its output."""
     kind: Literal["tool_updated"] = "tool_updated"
@@ -103,8 +81,11 @@ class ToolEnded(_Event):
 
     TEXTS: ClassVar = ("tool", "text")
     call_id: str
+    """The id of the call, as in `ToolStarted`."""
     tool: str
+    """The name of the tool."""
     status: ToolStatus
+    """The end of the call."""
     text: str = ""
     """The whole output of the call."""
     kind: Literal["tool_ended"] = "tool_ended"
@@ -115,6 +96,7 @@ class Finalized(_Event):
     """The subagent has handed in its answer by a valid call of `subagent_finalize`, which is still open."""
 
     status: FinalStatus
+    """The subagent's own verdict."""
     result: str | None = None
     """The answer; with `ERROR`, what was found all the same."""
     error: str | None = None
@@ -138,9 +120,13 @@ class RouteResolved(_Event):
 
     TEXTS: ClassVar = ("provider", "model")
     provider: str = ""
+    """The id of the model's provider."""
     model: str = ""
+    """The id of the model."""
     runtime: str = ""
+    """The backend that really runs the task."""
     route: str = ""
+    """The way that was taken to it."""
     kind: Literal["route_resolved"] = "route_resolved"
 
 
@@ -167,6 +153,7 @@ class DiagnosticRaised(_Event):
     """Something was not honoured as written; the run went on."""
 
     diagnostic: Diagnostic
+    """The note for the user."""
     kind: Literal["diagnostic_raised"] = "diagnostic_raised"
 
 
@@ -206,7 +193,9 @@ class RunStarted(_Event):
 
     TEXTS: ClassVar = ("prompt",)
     prompt: str
+    """The prompt, as it was given to the backend."""
     is_follow_up: bool = False
+    """True if it answers a follow-up, and not the prompt of the task."""
     kind: Literal["run_started"] = "run_started"
 
 
@@ -216,6 +205,7 @@ class RunEnded(_Event):
 
     TEXTS: ClassVar = ("output", "summary")
     outcome: Outcome
+    """The outcome of the run."""
     output: str = ""
     """The whole answer."""
     summary: str = ""
@@ -230,6 +220,7 @@ class TaskSettled(_Event):
     """Nothing more will happen to this task."""
 
     outcome: Outcome
+    """The outcome of the task."""
     kind: Literal["task_settled"] = "task_settled"
 
 
@@ -239,6 +230,7 @@ class FollowUpTaken(_Event):
 
     TEXTS: ClassVar = ("prompt",)
     prompt: str
+    """The text of the follow-up."""
     kind: Literal["follow_up_taken"] = "follow_up_taken"
 
 
@@ -248,6 +240,7 @@ class RequestHeld(_Event):
 
     TEXTS: ClassVar = ("provider",)
     provider: str
+    """The id of the provider that is asked."""
     why: Literal["slots", "rate_limit", "budget"]
     """All slots are taken, the provider asked to slow down, or the budget is reserved by other requests."""
     kind: Literal["request_held"] = "request_held"
@@ -266,6 +259,7 @@ class GuardTripped(_Event):
 
     TEXTS: ClassVar = ("message",)
     guard: Guard
+    """The clock, the loop guard, or the budget."""
     step: LoopStep
     """Warn the model, ask it to finish, or stop the run."""
     message: str
@@ -286,6 +280,7 @@ class Recorded:
     at_ms: int
     """The time at which it was recorded, in epoch milliseconds."""
     event: Event
+    """The event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ class ListedTask:
     """A task as a list shows it; the fields are those of `Task`."""
 
     id: TaskId
+    """The id of the task."""
     session_id: SessionId
     """The conversation that the task belongs to."""
     profile: str
@@ -27,6 +28,7 @@ class ListedTask:
     call: CallId | None
     """The call of a program that started the task (`Ohm.begin`)."""
     status: Status
+    """The status of the task."""
     created_ms: int
     """The time of admission, in epoch milliseconds."""
     started_ms: int | None

@@ -22,8 +22,11 @@ class ModelPattern:
     """A model of a provider, with an optional thinking level."""
 
     provider: str
+    """The id of the provider, in lower case."""
     model: str
+    """The name of the model at the provider."""
     thinking: Thinking | None = None
+    """The thinking level; None leaves it to the model."""
 
     def __str__(self) -> str:
         """The pattern as a user writes it."""

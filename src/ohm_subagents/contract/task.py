@@ -10,23 +10,19 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import (
     AgentEnded,
-    Cancelled,
     Checkpointed,
     DiagnosticRaised,
     Event,
-    Failed,
     FileChanged,
     Finalized,
     FollowUpTaken,
     Guard,
     GuardTripped,
-    Outcome,
     RequestHeld,
     RequestReleased,
     RouteResolved,
     RunEnded,
     RunStarted,
-    Succeeded,
     TaskQueued,
     TaskSettled,
     TextDelta,
@@ -37,6 +33,7 @@ from ohm_subagents.contract.events import (
     UsageAdded,
 )
 from ohm_subagents.contract.ids import CallId, SessionId, TaskId
+from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 Invocation = Literal["task-routed", "primary-tool"]
@@ -124,6 +121,7 @@ class Task:
     """The caller's handle to delegated work."""
 
     id: TaskId
+    """The id of the task; opaque."""
     session_id: SessionId
     """The conversation that the task belongs to; a task of its own session has one that no other has."""
     assignment: Assignment
@@ -133,6 +131,7 @@ class Task:
     route: Route
     """The model and the backend that work on it now."""
     status: Status = "queued"
+    """The state of the task."""
     summary: str
     """One line for people."""
     updated_ms: int

@@ -10,18 +10,22 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Counts of model requests, tokens and tool calls; `cost_usd` is None while nothing was priced.
-
-    Tokens that were read from a provider's cache, and those written to it, are part of the input.
-    """
+    """Counts of model requests, tokens and tool calls, and their cost."""
 
     requests: int = 0
+    """Requests to models."""
     input_tokens: int = 0
+    """Input tokens, those of the cache among them."""
     output_tokens: int = 0
+    """Output tokens."""
     cached_tokens: int = 0
+    """Input tokens that were read from a provider's cache."""
     cache_write_tokens: int = 0
+    """Input tokens that were written to it."""
     tool_calls: int = 0
+    """Tool calls."""
     cost_usd: Decimal | None = None
+    """US dollars; None while nothing was priced."""
 
     def __add__(self, other: Usage) -> Usage:
         """Sum; an unpriced part leaves the priced part visible."""

@@ -31,14 +31,12 @@ _TAIL: Final = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class Redaction:
-    """Cuts known secrets out of a text, besides the forms that every secret may have.
-
-    `secrets` are values, as they are; shorter ones than eight characters are left in. `homes` are directories that are
-    shown as `~`.
-    """
+    """Cuts known secrets out of a text, besides the forms that every secret may have."""
 
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    """Values, as they are; shorter ones than eight characters are left in."""
     homes: tuple[str, ...] = ()
+    """Directories that are shown as `~`."""
 
     def text(self, text: str) -> str:
         """The text without anything of that kind."""

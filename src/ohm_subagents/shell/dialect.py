@@ -18,26 +18,25 @@ from ohm_subagents.contract.result import Result
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """One run, as a dialect sees it.
-
-    `folder` is a private directory (0700) for files of this run, such as a session file or a long system prompt; it is
-    removed when nothing of the process is left.
-    """
+    """One run, as a dialect sees it."""
 
     request: RunRequest
+    """The run."""
     folder: Path
+    """A private directory (0700) for files of this run, such as a session file; removed when nothing of the process
+    is left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """The end of a process: `code` is its exit code, or minus the signal; `stderr` the end of its standard error.
-
-    `was_stopped`: it was ended because its reader said that the run is over, so the code says nothing.
-    """
+    """The end of a process."""
 
     code: int
+    """The exit code, or minus the signal."""
     stderr: str = ""
+    """The end of its standard error."""
     was_stopped: bool = False
+    """It was ended because its reader said that the run is over, so the code says nothing."""
 
 
 class Reader(Protocol):
@@ -83,21 +82,25 @@ def full_prompt(request: RunRequest) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """A command-line agent.
-
-    `command` is what is started unless the options name another; `install` is the command that installs it.
-    `arguments` follow the command; `prompt` is what is written to its standard input, which is then closed.
-    `keys` are names of environment variables that it may have besides the allowlist; `settings` are variables that are
-    set for it.
-    """
+    """A command-line agent."""
 
     id: str
+    """The id of the backend."""
     summary: str
+    """The purpose, in one line."""
     command: tuple[str, ...]
+    """The command to start, unless the options name another."""
     install: str
+    """The command that installs it."""
     arguments: Callable[[Invocation], Sequence[str]]
+    """Return the arguments, which follow the command."""
     prompt: Callable[[Invocation], str]
+    """Return the text for its standard input, which is then closed."""
     reader: Callable[[Invocation], Reader]
+    """Return the reader of its output."""
     capabilities: frozenset[Capability] = field(default=frozenset())
+    """The capabilities of the backend."""
     keys: Callable[[RunRequest], Iterable[str]] = lambda _request: ()
+    """Return names of environment variables that it may have besides the allowlist."""
     settings: Callable[[Invocation], Mapping[str, str]] = lambda _invocation: {}
+    """Return variables to set for it."""

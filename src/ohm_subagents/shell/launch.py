@@ -24,17 +24,18 @@ _RUNS: Final = b"+"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """A command to start without a shell, with exactly this environment and the marker.
-
-    `prompt` is written to standard input, which is then closed; with None it stays open for `Child.write`.
-    `on_gone` is called once, when `Child.stop` was called and nothing of the process is left.
-    """
+    """A command to start without a shell."""
 
     command: tuple[str, ...]
+    """The program and its arguments."""
     cwd: Path
+    """The working directory."""
     env: Mapping[str, str]
+    """The whole environment, but for the marker."""
     prompt: bytes | None = None
+    """Written to standard input, which is then closed; with None it stays open for `Child.write`."""
     on_gone: Callable[[], None] = lambda: None
+    """Called once, when `Child.stop` was called and nothing of the process is left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,23 +22,29 @@ NOTE: Final = "conformance_note"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenarios:
-    """Prompts that make a backend do a thing. A law without its prompt is skipped, and the skip says so.
+    """Prompts that make a backend do a thing, and what each run gets besides.
 
-    `says` is answered, with or without more words after it; `hangs` goes on until it is cancelled; `fails` ends with an
-    error; `calls_two_tools` calls two of `tools`. What a backend declares has to be shown: `SESSIONS` needs `recalls`,
-    a follow-up to `says` and a word that its answer contains only if the session was seen; `CHILD_TOOLS` needs
-    `calls_child_tool`, which calls the child tool `conformance_note` with the argument `text`, and then answers.
+    A law without its prompt is skipped, and the skip says so. What a backend declares has to be shown.
     """
 
     says: str = "Say hello."
+    """Is answered, with or without more words after it."""
     hangs: str | None = None
+    """Goes on until it is cancelled."""
     fails: str | None = None
+    """Ends with an error."""
     calls_two_tools: str | None = None
+    """Calls two of `tools`."""
     recalls: tuple[str, str] | None = None
+    """A follow-up to `says`, and a word that its answer contains only if the session was seen; for `SESSIONS`."""
     calls_child_tool: str | None = None
+    """Calls the child tool `conformance_note` with the argument `text`, then answers; for `CHILD_TOOLS`."""
     tools: tuple[str, ...] = ()
+    """The child tools of each run."""
     model: ModelPattern | None = None
+    """The model of each run."""
     cwd: Path = field(default_factory=Path.cwd)
+    """The working directory of each run."""
 
 
 def note_tool(notes: list[JsonValue]) -> Tool:

@@ -24,18 +24,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One run: emit `events`, wait, then raise `crash`, fail with `error`, or answer `text`.
-
-    It waits for `gate` if there is one, then for `delay_s` seconds of the event loop's clock, which a test may control.
-    """
+    """One run: emit `events`, wait, then raise `crash`, fail with `error`, or answer `text`."""
 
     text: str = ""
+    """The answer."""
     summary: str = ""
+    """The summary of the answer."""
     events: tuple[RunEvent, ...] = ()
+    """Events to emit first."""
     gate: anyio.Event | None = None
+    """Waited for, then."""
     delay_s: float = 0
+    """Seconds of the event loop's clock to wait after that; a test may control it."""
     error: OhmError | None = None
+    """The failure, in place of an answer."""
     crash: Exception | None = None
+    """Raised, in place of an answer."""
 
 
 class ScriptedBackend:

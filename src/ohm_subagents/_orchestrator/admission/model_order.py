@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedModel:
-    """A model and who names it: the call, `subagents.<id>.model`, the profile's file, or `subagents.model`."""
+    """A model, and the place that names it."""
 
     pattern: ModelPattern
+    """The model."""
     by: Literal["call", "subagent", "profile", "common"]
+    """The call, `subagents.<id>.model`, the profile's file, or `subagents.model`."""
 
 
 def named_model(

@@ -12,7 +12,6 @@ from ohm_subagents.contract.events import (
     Checkpointed,
     DiagnosticRaised,
     Event,
-    Failed,
     FileChanged,
     Finalized,
     FollowUpTaken,
@@ -31,6 +30,7 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
+from ohm_subagents.contract.outcome import Failed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,7 +21,8 @@ from ohm_subagents._plugins.suites.finalization import finalize_tool
 from ohm_subagents._plugins.suites.restraint import restrained
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import Cancelled, DiagnosticRaised, Failed, RunStarted, Succeeded, TextDelta
+from ohm_subagents.contract.events import DiagnosticRaised, RunStarted, TextDelta
+from ohm_subagents.contract.outcome import Cancelled, Failed, Succeeded
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.text import encodable
 
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.run.timers import Timers
     from ohm_subagents._plugins.backends.pool import BackendPool, Lease, Opened
     from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
-    from ohm_subagents.contract.events import Outcome
     from ohm_subagents.contract.ids import SessionId
+    from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.contract.task import Run
 
 OWNER_CLOSED = Cancelled(reason="The owner of the task was closed.")

@@ -19,7 +19,6 @@ from ohm_subagents.contract.events import (
     AgentEnded,
     Checkpointed,
     DiagnosticRaised,
-    Failed,
     FileChanged,
     Finalized,
     GuardTripped,
@@ -32,6 +31,7 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
+from ohm_subagents.contract.outcome import Failed
 from ohm_subagents.contract.profile import FINALIZE
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents._orchestrator.call_context import CallContext
 from ohm_subagents._orchestrator.queued_prompt import LazyEvent, QueuedPrompt
 from ohm_subagents._orchestrator.run.inbox import TaskInbox
-from ohm_subagents.contract.events import Cancelled
+from ohm_subagents.contract.outcome import Cancelled
 
 if TYPE_CHECKING:
     from anyio import TaskHandle

@@ -9,15 +9,12 @@ from ohm_subagents._orchestrator.run.stream_redactor import StreamRedactor, reda
 from ohm_subagents.contract.diagnostics import CUT_OFF
 from ohm_subagents.contract.events import (
     AgentEnded,
-    Cancelled,
     Checkpointed,
     DiagnosticRaised,
-    Failed,
     Finalized,
     FollowUpTaken,
     RunEnded,
     RunStarted,
-    Succeeded,
     TaskSettled,
     TextDelta,
     ThinkingDelta,
@@ -26,11 +23,13 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
+from ohm_subagents.contract.outcome import Cancelled, Failed, Succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ohm_subagents.contract.events import Event, Outcome
+    from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.contract.task import Run, Task
     from ohm_subagents.contract.text import Redactor
 

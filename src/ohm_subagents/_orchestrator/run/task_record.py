@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.run.redaction import EventRedactor
     from ohm_subagents._plugins.backends.interface import RunOutput
     from ohm_subagents._plugins.stores import Store
-    from ohm_subagents.contract.events import Event, Outcome
+    from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import Clock
+    from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.contract.task import Task
 
 

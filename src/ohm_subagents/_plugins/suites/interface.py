@@ -146,6 +146,7 @@ class SessionTask:
     """A task of a session."""
 
     task: Task
+    """The task."""
     history: tuple[Recorded, ...]
     """Its events, oldest first; of a long task perhaps only the newest."""
 
@@ -273,6 +274,7 @@ class ToolSuiteSpec:
     name: str
     """The name in `suites` and `suiteOptions` of ohm.json."""
     summary: str
+    """The purpose, in one line."""
     build: Callable[[SuiteContext], tuple[Tool, ...]]
     """Make the tools; called at each mounting."""
     audience: Literal["parent", "child", "both"] = "parent"

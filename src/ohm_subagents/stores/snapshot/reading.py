@@ -13,19 +13,9 @@ from pydantic import ValidationError
 
 from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.errors import ErrorCode, OhmError, as_declared
-from ohm_subagents.contract.events import (
-    AgentEnded,
-    Cancelled,
-    Event,
-    Failed,
-    Outcome,
-    Succeeded,
-    TextDelta,
-    ToolEnded,
-    ToolStarted,
-    ToolUpdated,
-)
+from ohm_subagents.contract.events import AgentEnded, Event, TextDelta, ToolEnded, ToolStarted, ToolUpdated
 from ohm_subagents.contract.ids import CallId, SessionId, TaskId
+from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
 from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Run, Task, apply
 from ohm_subagents.store import Hidden
 from ohm_subagents.stores.snapshot.schema import DeltaEvent, EndEvent, Entry, StartEvent, TerminalEvent, UpdateEvent
