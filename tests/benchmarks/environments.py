@@ -1,8 +1,9 @@
-"""A virtual environment for each peer: their pins contradict each other and ours."""
+"""A virtual environment for each framework: their pins contradict each other and ours."""
 
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 SUBJECTS = Path(__file__).parent / "subjects"
@@ -14,8 +15,11 @@ PEERS = {
 """Each with the file that measures it."""
 
 
-def made_for(peers: dict[str, str], folder: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """The Python of each peer that installs, and why the others do not; what a subject needs is written in its head."""
+def made_for(peers: Mapping[str, str | Path], folder: Path, *also: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The Python of each peer that installs, and why the others do not; what its file needs is written in its head.
+
+    `also` are further arguments of `uv pip install`.
+    """
     pythons, problems = {}, {}
     uv = shutil.which("uv", path=Path(sys.executable).parent) or shutil.which("uv")
     if uv is None:
@@ -24,7 +28,7 @@ def made_for(peers: dict[str, str], folder: Path) -> tuple[dict[str, str], dict[
         python = folder / peer / "bin" / "python"
         steps = (
             [uv, "venv", "--quiet", "--python", sys.executable, folder / peer],
-            [uv, "pip", "install", "--quiet", "--python", python, "--requirements", SUBJECTS / file],
+            [uv, "pip", "install", "--quiet", "--python", python, "--requirements", SUBJECTS / file, *also],
         )
         try:
             for step in steps:

@@ -1,0 +1,1 @@
+"""The tools of an `Ohm` for agents of other frameworks: a module each, which imports doors and that framework only."""

@@ -1,0 +1,50 @@
+"""Subagents for agents of openai-agents."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ohm_subagents.adapters._calls import call_tool, installed, parsed
+
+if TYPE_CHECKING:
+    from agents import FunctionTool
+    from agents.tool_context import ToolContext
+
+    from ohm_subagents import Ohm
+
+__all__ = ["tools"]
+
+
+def tools(ohm: Ohm) -> list[FunctionTool]:
+    """Return the tools of `ohm` for `Agent(tools=...)`.
+
+    The model reads the text of a result, also that of a failure. Usage is added to that of the run. A run that is
+    cancelled cancels what its calls have started.
+    """
+    with installed("openai-agents"):
+        from agents import FunctionTool, Usage
+
+    async def call(name: str, context: ToolContext[object], arguments: str) -> str:
+        called = await call_tool(ohm, name, parsed(arguments))
+        used = called.usage
+        context.usage.add(
+            Usage(
+                requests=used.requests,
+                input_tokens=used.input_tokens,
+                output_tokens=used.output_tokens,
+                total_tokens=used.input_tokens + used.output_tokens,
+            )
+        )
+        return called.result.text
+
+    return [
+        FunctionTool(
+            name=name,
+            description=tool.description,
+            params_json_schema=dict(tool.input_schema),
+            on_invoke_tool=partial(call, name),
+            strict_json_schema=False,  # a strict schema has no optional fields
+        )
+        for name, tool in ohm.tools.items()
+    ]

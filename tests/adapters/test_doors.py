@@ -1,0 +1,159 @@
+"""The same calls through every framework come to the same: what its model reads, and what is kept.
+
+Those that share our environment are played here; each of the others has one of its own, because their pins contradict
+each other and ours.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import door_contract
+import pytest
+from door_contract import CASES, DOORS
+from environments import made_for
+
+from ohm_subagents.testing import HERMETIC
+
+ROOT = Path(__file__).parents[2]
+OTHERS = ("openai_agents", "langchain", "strands", "claude_sdk")
+EVERY = ["pydantic_ai", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
+pytestmark = pytest.mark.timeout(600)  # the first test of a framework downloads it
+CI = os.environ.get("CI", "").strip().lower() not in {"", "0", "false"}
+
+
+@pytest.fixture(scope="session")
+def pythons(tmp_path_factory):
+    """Give the Python of an environment with the framework of a door and ours, or say why there is none."""
+    folder, made = tmp_path_factory.mktemp("frameworks"), {}
+
+    def python(door):
+        if door not in made:
+            made[door] = made_for({door: DOORS / f"{door}.py"}, folder, "--editable", str(ROOT))
+        found, problems = made[door]
+        if problems:
+            why = f"the environment of {door} cannot be made: {problems[door]}"
+            if CI:
+                pytest.fail(why)
+            pytest.skip(reason=why)
+        return found[door]
+
+    return python
+
+
+@pytest.fixture(scope="module")
+def direct():
+    """What comes back without a framework."""
+    return anyio.run(door_contract.played, door_contract.loaded("direct"))
+
+
+@pytest.fixture(scope="module", params=EVERY)
+def played(request, pythons):
+    """What comes back through a door."""
+    if request.param not in OTHERS:
+        return anyio.run(door_contract.played, door_contract.loaded(request.param))
+    return json.loads(said_by(pythons(request.param), "door_contract.py", request.param))
+
+
+def said_by(python, program, *arguments, env=None):
+    command = [python, Path(__file__).with_name(program), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100, env=env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_call_comes_to_the_same_as_without_a_framework(case, played, direct):
+    ours, theirs = direct["cases"][case], played["cases"][case]
+    assert theirs["text"] == ours["text"], "the model reads the same"
+    assert theirs["kept"] == ours["kept"], "the same envelopes are kept"
+    for kind in ("is_error", "details", "usage"):
+        assert theirs[kind] in (ours[kind], None)
+    if theirs["frames"] is not None:
+        assert bool(theirs["frames"]) == bool(ours["frames"])
+        assert set(theirs["frames"]) <= set(ours["frames"])
+
+
+def test_what_a_framework_has_a_place_for_is_there(played):
+    answer = played["cases"]["an answer"]
+    given = {kind for kind in ("is_error", "details", "frames", "usage") if answer[kind] is not None}
+    assert given in PLACES, "a door that gives less has lost something"
+
+
+PLACES = [
+    {"is_error", "details", "frames", "usage"},  # pydantic-ai
+    {"is_error", "details", "frames"},  # LangChain counts the usage of its own models only
+    {"is_error", "frames", "usage"},  # strands
+    {"usage"},  # openai-agents has text only
+    {"is_error"},  # the Claude Agent SDK passes no notifications of a server on
+]
+
+
+def test_a_parent_that_is_cancelled_cancels_its_subagents_and_their_work_is_kept(played):
+    assert played["cancelled"] == {"status": "cancelled", "said": "So far."}
+
+
+def test_arguments_that_do_not_fit_and_an_ohm_that_is_closed_are_a_text_for_the_model(played, direct):
+    assert played["refused"] == direct["refused"]
+    assert played["closed"]["text"] == direct["closed"]["text"]
+
+
+@pytest.mark.slow
+def test_a_deep_agent_runs_our_profiles_by_its_own_task_tool(pythons):
+    assert json.loads(said_by(pythons("langchain"), "deep_agent.py")) == {
+        "read": ["It is here.", "The provider refused. Wait."],
+        "asked": ["Where is it?"] * 3,
+        "usage": {"input_tokens": 30, "output_tokens": 4, "total_tokens": 34},
+        "names": ["finder", "librarian", "oracle", "painter", "task"],
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("door", "heading", "printed"),
+    [
+        ("openai_agents", "openai-agents", "done"),
+        ("langchain", "LangChain and LangGraph", "done"),
+        ("langchain", "deepagents", "done"),
+        ("claude_sdk", "Claude Agent SDK", "ResultMessage"),
+        ("strands", "strands", "done"),
+    ],
+)
+def test_the_example_of_the_guide_runs_to_its_end(door, heading, printed, pythons, tmp_path):
+    (tmp_path / "ohm.json").write_text('{"subagentBackend": "none"}')
+    env = HERMETIC | {"PI_CONFIG_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
+    assert said_by(pythons(door), "page.py", door, heading, env=env).strip() == printed
+
+
+@pytest.mark.parametrize(
+    ("adapter", "make", "package"),
+    [
+        ("openai_agents", "tools", "openai-agents"),
+        ("langchain", "tools", "langchain-core"),
+        ("langchain", "subagents", "deepagents"),
+        ("claude_sdk", "server", "claude-agent-sdk"),
+        ("strands", "tools", "strands-agents"),
+    ],
+)
+def test_a_framework_that_is_not_installed_is_named_with_what_to_do(adapter, make, package):
+    script = f"from ohm_subagents.adapters.{adapter} import {make}\n{make}(None)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: No module named ")
+    assert last.endswith(f"This adapter needs {package}: pip install {package}")
+
+
+def test_no_framework_is_imported_before_an_adapter_is():
+    script = """
+import sys
+import ohm_subagents
+from ohm_subagents import Ohm
+from ohm_subagents.adapters import langchain, openai_agents, claude_sdk, strands
+frameworks = {"agents", "langchain_core", "langgraph", "deepagents", "claude_agent_sdk", "strands", "pydantic_ai"}
+sys.exit(f"{frameworks & sys.modules.keys()}" if frameworks & sys.modules.keys() else 0)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,8 @@
+from typing import Generic, TypeVar
+
+from agents import Usage
+
+ContextT = TypeVar("ContextT")
+
+class ToolContext(Generic[ContextT]):
+    usage: Usage

@@ -1,0 +1,1 @@
+"""As much of langgraph as its adapter uses: the package is not installed where types are checked."""

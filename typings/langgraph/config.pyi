@@ -1,0 +1,3 @@
+from collections.abc import Callable
+
+def get_stream_writer() -> Callable[[object], None]: ...
