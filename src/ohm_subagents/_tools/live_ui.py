@@ -45,8 +45,8 @@ class LiveUi:
 
     `tasks` and `settings` are asked at each refresh; `clock` is the one that stamped the tasks. The pace follows the
     event loop: at most one refresh in `ui_update_ms`, a heartbeat that turns the spinner while a task is at work, and
-    nothing at all while nobody works. The host hears only of what changed, and everything is cleared
-    `ui_idle_grace_ms` after the last activity. A host that raises is logged once and told nothing more.
+    nothing at all while all are idle. The host is called only for what changed, and everything is cleared
+    `ui_idle_grace_ms` after the last activity. A host that raises is logged once and not called again.
     """
 
     def __init__(
@@ -70,13 +70,13 @@ class LiveUi:
         self._is_muted = False
 
     def notify(self, task: Task, event: Event) -> None:
-        """A task changed; costs nothing while the mode is `off`."""
+        """Take note that a task changed; costs nothing while the mode is `off`."""
         del task, event
         if self._settings().ui_mode != "off":
             self._stale.set()
 
     def refresh(self) -> None:
-        """Something else changed, say the mode."""
+        """Take note that something else changed, such as the mode."""
         self._stale.set()
 
     async def run(self) -> None:
@@ -109,14 +109,14 @@ class LiveUi:
         self._show(None, [])
 
     def _refresh(self, *, compact: bool) -> bool:
-        """Show how things stand; whether anybody works."""
+        """Show the newest state; return True if a task is at work."""
         tasks = tuple(self._tasks())
         lines = widget_lines(tasks, now_ms=self._clock(), compact=compact, max_tasks=WIDGET_TASKS)
         self._show(status_line(tasks), lines)
         return bool(lines)
 
     def _show(self, status: str | None, widget: list[str]) -> None:
-        """Tell the host what it has not been told."""
+        """Call the host for what has changed."""
         changed_status, changed_widget = status != self._status, widget != self._widget
         self._status, self._widget = status, widget
         try:
@@ -131,7 +131,7 @@ class LiveUi:
 
 @asynccontextmanager
 async def kept_current(live_ui: LiveUi | None) -> AsyncGenerator[None]:
-    """`run` a live UI, if there is one, while this is open."""
+    """Run a live UI, if there is one, while this is open."""
     if live_ui is None:
         yield
         return

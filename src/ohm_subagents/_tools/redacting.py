@@ -135,10 +135,10 @@ def _redacted_view(shown: Callable[[View], str], redaction: Redaction, view: Vie
     A view with a secret is drawn in plain lines from its redacted text.
     """
     drawn, whole = shown(view), shown(replace(view, width=sys.maxsize))
-    told = redaction.text(whole)
-    if told == whole:
+    redacted = redaction.text(whole)
+    if redacted == whole:
         return redaction.text(drawn)
-    return "\n".join(islice(wrapped(told, view.width), drawn.count("\n") + 1))
+    return "\n".join(islice(wrapped(redacted, view.width), drawn.count("\n") + 1))
 
 
 class RedactingHost:

@@ -78,7 +78,7 @@ def result_of(
     ignored: tuple[str, ...] = (),
     is_frame: bool = False,
 ) -> ToolResult:
-    """The envelope for machines, its text for the model, its views for people; `ignored` are sentences.
+    """Return the envelope for machines, its text for the model and its views for people; `ignored` are sentences.
 
     A frame is for people only: its text is the collapsed view, below how far things are where no host shows that.
     """
@@ -123,7 +123,7 @@ def result_of(
 
 
 def unknown_tool(name: str, tools: Mapping[str, Tool], wrong: Iterable[Diagnostic] = ()) -> ToolResult:
-    """The result of calling a tool that is not there; a suite that could not be mounted may have had it."""
+    """Return the result of calling an unknown tool; a suite that could not be mounted may have had it."""
     mounted = f"Mounted tools: {', '.join(sorted(tools)) or 'none'}."
     error = OhmError(
         code=ErrorCode.UNKNOWN_TOOL,
@@ -140,7 +140,7 @@ def refused(error: OhmError) -> ToolResult:
 
 
 def as_json(arguments: object) -> JsonValue:
-    """Arguments as the JSON that they would be written as; what cannot be written is told to the tool as a text.
+    """Return arguments as the JSON that they would be written as; a text says why if they cannot be written.
 
     Every text in them can be encoded, so no tool repeats half a character.
     """

@@ -59,14 +59,14 @@ class Frames:
             self._due.set()
 
     def last(self, result: ToolResult) -> None:
-        """The result itself, unless it was shown already; a call that never showed anything stays silent."""
+        """Show the result, unless it was shown already; a call that never showed anything stays silent."""
         self._late = None
         if self._shown is not None:
             self._emit(result)
 
     @asynccontextmanager
     async def flowing(self) -> AsyncGenerator[None]:
-        """While this is open, steps that came too soon are shown in time."""
+        """Show steps that came too soon in time, while this is open."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._catch_up)
             if self._beat_s is not None:
@@ -109,7 +109,7 @@ class Frames:
             raise
         except BaseException:  # who watches changes nothing, not even by failing
             logger.exception("A progress callback raised; it is not called again.")
-            self._on_update = _nobody
+            self._on_update = _ignored
 
 
 def _says(frame: ToolResult) -> tuple[str, JsonObject]:
@@ -118,11 +118,11 @@ def _says(frame: ToolResult) -> tuple[str, JsonObject]:
 
 
 def _is_over(reply: Reply) -> bool:
-    """A wait with nothing left to wait for: its result follows at once."""
+    """Return True for a wait with nothing left to wait for: its result follows at once."""
     return isinstance(reply, TasksReply) and all(
         isinstance(item, Missing) or item.task.is_terminal for item in reply.items
     )
 
 
-def _nobody(_frame: ToolResult) -> None:
+def _ignored(_frame: ToolResult) -> None:
     pass

@@ -21,8 +21,8 @@ def title_of(task: str, redaction: Redaction) -> str:
 
 def plain_failure(error: OhmError, *, who: str) -> OhmError:
     """Return the failure with `who` in place of the task's id."""
-    told = error.message.removeprefix(f"Task {error.task_id} ")
-    if error.task_id is None or told == error.message:
+    said = error.message.removeprefix(f"Task {error.task_id} ")
+    if error.task_id is None or said == error.message:
         return error
-    failed = told.removeprefix(_BACKEND)
-    return replace(error, message=f"{who} {told}" if failed == told else f"{who} failed: {failed}")
+    failed = said.removeprefix(_BACKEND)
+    return replace(error, message=f"{who} {said}" if failed == said else f"{who} failed: {failed}")

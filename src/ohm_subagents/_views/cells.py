@@ -23,7 +23,7 @@ _HALVES = re.compile(r"[\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
-    """`text` for a terminal or a pipe, which what comes from outside cannot drive, turn round or break.
+    """Return `text` for a terminal or a pipe, so that text from outside cannot drive, turn round or break it.
 
     Sequences, controls other than tabs and line ends, and bidirectional marks go; half a character is a `?`.
     """
@@ -33,7 +33,7 @@ def printable(text: str) -> str:
 
 
 def wrapped(text: str, width: int) -> Iterator[str]:
-    """The lines of `text` from outside for a view: `printable`, and wrapped where they are wider than `width` cells."""
+    """Yield the lines of a text from outside: `printable`, and wrapped where they are wider than `width` cells."""
     for line in printable(text).replace("\t", _TAB).split("\n"):
         yield from [line] if cells(line) <= width else _wrap_line(line, max(1, width))
 
@@ -52,7 +52,7 @@ def one_line(text: str) -> str:
 
 
 def printable_json(value: JsonValue) -> JsonValue:
-    """The same of every text in a JSON value; nothing of one that is nested beyond reason."""
+    """Make every text in a JSON value `printable`; return None for one that is nested too deep."""
     try:
         return _printable_json(value)
     except RecursionError:
@@ -72,7 +72,7 @@ def _printable_json(value: JsonValue) -> JsonValue:
 
 
 def cells(text: str) -> int:
-    """Width on a terminal: wide CJK and emoji 2, combining and control 0, a tab 3."""
+    """Return the width on a terminal: wide CJK and emoji 2, combining and control 0, a tab 3."""
     if text.isascii() and text.isprintable():
         return len(text)
     from wcwidth import width  # noqa: PLC0415  its tables are loaded for text that needs them only
@@ -81,14 +81,14 @@ def cells(text: str) -> int:
 
 
 def fit(line: str, width: int) -> str:
-    """`line`, or as much of it as leaves room for `…` within `width` cells."""
+    """Return `line`, or as much of it as leaves room for `…` within `width` cells."""
     if len(line) * _WIDEST <= width or cells(line) <= width:
         return line
     return next(_pieces(line, width - 1), "").rstrip() + ELLIPSIS
 
 
 def wrap(text: str, width: int) -> Iterator[str]:
-    """The lines of `text`, at most `width` cells each: broken at spaces, a word too long at any grapheme.
+    """Yield the lines of `text`, at most `width` cells each: broken at spaces, a word too long at any grapheme.
 
     Lazy, so that a reader of the first lines of a long text pays for these only.
     """
@@ -97,7 +97,7 @@ def wrap(text: str, width: int) -> Iterator[str]:
 
 
 def preview_lines(text: str, *, width: int, max_lines: int = PREVIEW_LINES, how: str = EXPAND) -> list[str]:
-    """The last `max_lines` lines of `text` as wrapped at `width` cells, without terminal escape codes.
+    """Return the last `max_lines` lines of `text`, wrapped at `width` cells, without terminal escape codes.
 
     When there are more, `... (<k> earlier lines, <how>)` comes first; `how` tells a person how to see them all.
     """
@@ -110,7 +110,7 @@ def preview_lines(text: str, *, width: int, max_lines: int = PREVIEW_LINES, how:
 
 
 def last_lines(text: str, *, width: int, limit: int) -> list[str]:
-    """The last `limit` lines of `text` as wrapped at `width` cells; only the lines that can be among them are wrapped.
+    """Return the last `limit` lines of `text`, wrapped at `width` cells; only lines that can be among them are wrapped.
 
     A streamed paragraph is wrapped from its beginning, so that its lines stay where they are while it grows.
     """
@@ -142,7 +142,7 @@ def _wrap_line(line: str, width: int) -> Iterator[str]:
 
 
 def _pieces(text: str, width: int) -> Iterator[str]:
-    """`text` in pieces of at most `width` cells; a grapheme wider than that is a piece of its own."""
+    """Yield `text` in pieces of at most `width` cells; a grapheme wider than that is a piece of its own."""
     from wcwidth import iter_graphemes  # noqa: PLC0415  its tables are loaded for text that needs them only
 
     piece, used = "", 0

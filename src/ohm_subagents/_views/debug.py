@@ -52,7 +52,7 @@ CUT: Final = ("output_truncated", "output_total_chars", "output_returned_chars")
 
 
 def debug_text(envelope: AnyEnvelope, *, expanded: bool) -> str:
-    """The documented keys of an envelope as text, in one order; `expanded` shows all of an item too.
+    """Write the documented keys of an envelope, in one order; `expanded` shows all of an item too.
 
     Keys that we add to task.v1 are not in it: they are in `details`.
     """

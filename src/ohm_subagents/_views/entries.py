@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def entry_of(task: Task, *, expanded: bool, output_max_chars: int, wording: Wording | None = None) -> TreeEntry:
-    """A task: its prompt, its tool rows and its result: the last line of the answer, or all lines when expanded.
+    """Return a task with prompt, tool rows and result: the last line of the answer, or all lines when expanded.
 
     Its spinner does not turn: the same task always gives the same text.
     """
@@ -42,7 +42,7 @@ def live_entry(
     output_max_chars: int = 0,
     wording: Wording | None = None,
 ) -> TreeEntry:
-    """A task in a picture that moves: the spinner turns, and what the subagent says is shown from its end."""
+    """Return a task of a picture that moves: the spinner turns, and what the subagent says is shown from its end."""
     entry = entry_of(task, expanded=limits == EXPANDED, output_max_chars=output_max_chars, wording=wording)
     if task.is_terminal:
         return entry
@@ -80,8 +80,8 @@ def _result(task: Task, *, expanded: bool, output_max_chars: int) -> str:
 
 
 def answer(output: str, *, expanded: bool, output_max_chars: int) -> str:
-    """The last line that says something, or all of them when expanded, and how much was cut."""
+    """Return the last line that is not blank, or all of them when expanded, and how much was cut."""
     capped = truncate(output, output_max_chars)
-    lines = [told for line in capped.text.splitlines() if (told := line.strip())] or ["(no output)"]
+    lines = [shown for line in capped.text.splitlines() if (shown := line.strip())] or ["(no output)"]
     cut = f" (truncated {capped.returned_chars}/{capped.total_chars} chars)" if capped.is_truncated else ""
     return "\n".join(lines if expanded else lines[-1:]) + cut

@@ -37,7 +37,7 @@ def _status_text(task: Task | ListedTask, where: str = "") -> str:
 
 
 def task_fact_lines(task: Task, *, now_ms: int, where: str = "") -> list[str]:
-    """All that is known of a task beside its prompt, its tool calls and its answer; what does not apply is left out."""
+    """Write all facts of a task beside its prompt, tool calls and answer; what does not apply is left out."""
     lines: list[str] = []
     for label, value in _facts(task, now_ms, where):
         first, *following = printable(value).split("\n")

@@ -53,7 +53,7 @@ class MessageLog:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """All that are kept, the one that is being written among them."""
+        """All messages that are kept, with the one that is being written."""
         draft = [*self._parts, *([_text_part(self._text())] if self._pieces else [])]
         newest: tuple[Message, ...] = (_message("assistant", draft),) if draft else ()
         return (*self._closed, *newest)[-self._most if self._most else None :]
@@ -136,7 +136,7 @@ class MessageLog:
 
 
 def messages_of(history: Iterable[Recorded], *, prompt: str | None = None) -> tuple[Message, ...]:
-    """The messages of a recorded task; `prompt` as in `MessageLog`."""
+    """Return the messages of a recorded task; `prompt` as in `MessageLog`."""
     log = MessageLog(prompt)
     for recorded in history:
         log.add(recorded.event)
@@ -144,7 +144,7 @@ def messages_of(history: Iterable[Recorded], *, prompt: str | None = None) -> tu
 
 
 def arguments_in(args: str) -> dict[str, JsonValue]:
-    """The arguments of a tool call; none if they are not a JSON object."""
+    """Parse the arguments of a tool call; none if they are not a JSON object."""
     try:
         arguments: object = from_json(args, allow_inf_nan=False)
     except ValueError:
@@ -153,12 +153,12 @@ def arguments_in(args: str) -> dict[str, JsonValue]:
 
 
 def text_of(message: Mapping[str, JsonValue]) -> str:
-    """The text parts of a message, one below the other; empty for a message of any other make."""
+    """Return the text parts of a message, one below the other; empty for any other JSON object."""
     return "\n".join(text for text in _texts(message.get("content")) if text)
 
 
 def calls_of(message: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
-    """Name and arguments of each tool call in a message."""
+    """Yield name and arguments of each tool call in a message."""
     for part in _parts(message.get("content")):
         name = part.get("name")
         if part.get("type") == "toolCall" and isinstance(name, str):
@@ -194,5 +194,5 @@ def _result(event: ToolEnded) -> Message:
 
 
 def _squeezed(text: str) -> str:
-    """Without blanks: texts of several turns are put together in more than one way."""
+    """Remove blanks: texts of several turns are put together in more than one way."""
     return "".join(text.split())

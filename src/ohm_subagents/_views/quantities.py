@@ -13,7 +13,7 @@ _SMALLEST: Final = Decimal("0.0001")
 
 
 def duration_text(ms: int) -> str:
-    """`12.3s`, `3m 05s`, `2h 05m` or `4d 02h`; a clock that went backwards is no time at all."""
+    """Write `12.3s`, `3m 05s`, `2h 05m` or `4d 02h`; a negative duration is none."""
     tenths = max(0, ms) // 100
     if tenths < 600:
         return f"{tenths / 10:.1f}s"
@@ -28,7 +28,7 @@ def duration_text(ms: int) -> str:
 
 
 def age_text(ms: int) -> str:
-    """`12s ago`, in the largest unit that fits."""
+    """Write `12s ago`, in the largest unit that fits."""
     seconds = max(0, ms) // 1000
     for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
         if seconds >= length:
@@ -37,12 +37,12 @@ def age_text(ms: int) -> str:
 
 
 def instant_text(epoch_ms: int) -> str:
-    """`2026-01-02 10:00:00 UTC`."""
+    """Write `2026-01-02 10:00:00 UTC`."""
     return f"{datetime.fromtimestamp(epoch_ms / 1000, tz=UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def usage_parts(usage: Usage) -> list[str]:
-    """Tool calls, tokens and cost, each only where there are any."""
+    """Write tool calls, tokens and cost, each only where there are any."""
     tokens = usage.input_tokens + usage.output_tokens
     parts = [f"{usage.tool_calls} tool call(s)"] if usage.tool_calls else []
     parts += [f"{tokens:,} tokens"] if tokens else []
@@ -50,5 +50,5 @@ def usage_parts(usage: Usage) -> list[str]:
 
 
 def cost_text(cost_usd: Decimal) -> str:
-    """US dollars with four decimals; what is less than the last of them is not called free."""
+    """Write US dollars with four decimals; a smaller amount is `<$0.0001`, not free."""
     return f"<${_SMALLEST}" if 0 < cost_usd < _SMALLEST else f"${cost_usd:.4f}"

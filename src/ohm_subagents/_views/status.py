@@ -23,7 +23,7 @@ COMPACT: Final = TreeLimits(prompt_lines=1, rows=2, result_lines=1)
 
 
 def status_line(tasks: Iterable[Task]) -> str:
-    """`subagents <n> running · tools <m> active · done <d> · failed <f> · cancelled <c>`, or `subagents idle · ...`.
+    """Write `subagents <n> running · tools <m> active · done <d> · failed <f> · cancelled <c>`, or `subagents idle …`.
 
     A queued task counts as running. Tools are the tool calls that are open right now, not backend runs. It also
     heads the text of a progress frame where no host shows it.
@@ -41,14 +41,14 @@ def status_line(tasks: Iterable[Task]) -> str:
 
 
 def task_line(task: Task, *, now_ms: int, width: int = WIDTH) -> str:
-    """`<marker> <type> · <description> · mm:ss · tools <open>/<all>`, cut to `width` cells."""
+    """Write `<marker> <type> · <description> · mm:ss · tools <open>/<all>`, cut to `width` cells."""
     elapsed = elapsed_text(elapsed_ms(task, now_ms=now_ms))
     asked = f"{task.assignment.profile} · {task.assignment.description}"
     return _fitted(f"{_marker(task, now_ms)} {asked} · {elapsed} · tools {_calls(task)}", width)
 
 
 def task_lines(task: Task, *, now_ms: int, width: int = WIDTH) -> tuple[str, str]:
-    """`<marker> [<type>] <description>` and `  Tools <open>/<all> · Elapsed mm:ss`, each cut to `width` cells."""
+    """Write `<marker> [<type>] <description>` and `  Tools <open>/<all> · Elapsed mm:ss`, each cut to `width` cells."""
     elapsed = elapsed_text(elapsed_ms(task, now_ms=now_ms))
     return (
         _fitted(f"{_marker(task, now_ms)} [{task.assignment.profile}] {task.assignment.description}", width),
@@ -59,7 +59,7 @@ def task_lines(task: Task, *, now_ms: int, width: int = WIDTH) -> tuple[str, str
 def widget_lines(
     tasks: Iterable[Task], *, now_ms: int, compact: bool, max_tasks: int = MAX_TASKS, width: int = WIDTH
 ) -> list[str]:
-    """The active tasks, running ones first and the newest update first among them; none when all have settled.
+    """Draw the active tasks: running ones first, by their newest update; return no line once all have settled.
 
     What the subagent says is shown from its end. `now_ms` is the clock that stamped the tasks: it turns the spinner.
     """
@@ -72,7 +72,7 @@ def widget_lines(
 
 
 def elapsed_text(elapsed_ms: int) -> str:
-    """`mm:ss`; minutes do not roll over into hours."""
+    """Write `mm:ss`; minutes do not roll over into hours."""
     minutes, seconds = divmod(max(0, elapsed_ms) // 1000, 60)
     return f"{minutes:02}:{seconds:02}"
 
@@ -86,6 +86,6 @@ def _calls(task: Task) -> str:
 
 
 def _fitted(line: str, width: int) -> str:
-    """One line; a width that leaves no room for anything is ignored, as in the reference."""
+    """Return one line; a width that leaves no room for anything is ignored."""
     shown = printable(line).replace("\n", " ")
     return fit(shown, width) if width >= MIN_WIDTH else shown

@@ -52,7 +52,7 @@ def elapsed_ms(task: Task | ListedTask, *, now_ms: int) -> int:
 
 
 def tool_rows(task: Task, wording: Wording | None = None) -> tuple[str, ...]:
-    """`○ <tool> <payload>` for a start, `…` for an update, `✓` or `✕` for an end, in the order they happened.
+    """Write `○ <tool> <payload>` for a start, `…` for an update, `✓` or `✕` for an end, in the order of the events.
 
     Newlines inside a payload stay: this is the `tool_rows` of task.v1. A tree shows the first line of a row. They are
     those of the kept events, but for a task that ended without an answer, whose work they tell.
@@ -63,7 +63,7 @@ def tool_rows(task: Task, wording: Wording | None = None) -> tuple[str, ...]:
 
 
 def tool_row(event: Event, wording: Wording | None = None) -> str | None:
-    """The row of one event, in the words of a plugin if it has some, or None when it is not about a tool."""
+    """Write the row of one event, in a plugin's words if it has some; None for an event that is not about a tool."""
     match event:
         case ToolStarted(tool=tool, args=payload):
             return _row(STARTED, tool, payload, wording)
@@ -76,7 +76,7 @@ def tool_row(event: Event, wording: Wording | None = None) -> str | None:
 
 
 def assistant_text(task: Task) -> str:
-    """The tail of what the assistant said, as far as its events are kept; empty when it said nothing.
+    """Return the tail of what the assistant said, as far as its events are kept; empty when it said nothing.
 
     A task that ended without an answer tells all of it: partial work is not lost to the cap on events.
     """
@@ -91,7 +91,7 @@ def assistant_text(task: Task) -> str:
 
 
 def activity(task: Task) -> str | None:
-    """One line: what a task that runs has done last, a tool call or the end of what it says; None if nothing yet."""
+    """Return one line: the newest tool call of a task that runs, or the end of what it says; None for neither."""
     if task.is_terminal or not task.activity.events:
         return None
     row = tool_row(task.activity.events[-1].event)
@@ -106,9 +106,9 @@ def _has_no_answer(task: Task) -> bool:
 
 
 def _row(marker: str, tool: str, payload: str, wording: Wording | None) -> str:
-    told = wording(tool, payload) if wording is not None else None
-    if told is not None:
-        return f"{marker} {told}"
+    worded = wording(tool, payload) if wording is not None else None
+    if worded is not None:
+        return f"{marker} {worded}"
     shown = payload.strip()
     if len(shown) > PAYLOAD_MAX_CHARS:
         shown = truncate(shown, PAYLOAD_MAX_CHARS - 1).text + "…"

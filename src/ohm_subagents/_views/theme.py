@@ -10,15 +10,15 @@ class Theme(Protocol):
     """Marks a piece of text. Tokens: `toolTitle accent text muted dim success warning error`."""
 
     def fg(self, token: str, text: str) -> str:
-        """The text in the colour of a token."""
+        """Return the text in the colour of a token."""
         ...
 
     def bold(self, text: str) -> str:
-        """The text, heavier."""
+        """Return the text in bold."""
         ...
 
     def strikethrough(self, text: str) -> str:
-        """The text, struck through."""
+        """Return the text struck through."""
         ...
 
 
@@ -26,16 +26,16 @@ class _Plain:
     """No marks at all."""
 
     def fg(self, token: str, text: str) -> str:
-        """The text."""
+        """Return the text."""
         del token
         return text
 
     def bold(self, text: str) -> str:
-        """The text."""
+        """Return the text."""
         return text
 
     def strikethrough(self, text: str) -> str:
-        """The text."""
+        """Return the text."""
         return text
 
 

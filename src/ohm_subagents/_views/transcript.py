@@ -44,7 +44,7 @@ _STREAMS: Final[Mapping[type, str]] = MappingProxyType({TextDelta: "assistant", 
 
 
 def transcript_lines(task: Task, history: Iterable[Recorded]) -> Iterator[str]:
-    """Prompts, what the assistant said, tool calls and results, how each run ended; times count from the start.
+    """Yield prompts, the assistant's text, tool calls, results and how each run ended; times count from the start.
 
     An answer that was streamed is not repeated.
     """
@@ -75,8 +75,8 @@ def _blocks(history: Iterable[Recorded]) -> Iterator[tuple[int, str, str]]:
                     yield entry.at_ms, "answer", entry.event.output.strip("\n")
                 said = ""
                 yield entry.at_ms, *_ending(entry.event.outcome)
-            elif (told := _told(entry.event)) is not None:
-                yield entry.at_ms, *told
+            elif (block := _block(entry.event)) is not None:
+                yield entry.at_ms, *block
 
 
 def _stream(entry: Recorded) -> str | None:
@@ -93,7 +93,7 @@ def _ending(outcome: Outcome) -> tuple[str, str]:
             return f"{STARTED} cancelled", reason
 
 
-def _told(event: Event) -> tuple[str, str] | None:  # noqa: C901  one arm an event is the point
+def _block(event: Event) -> tuple[str, str] | None:  # noqa: C901  one arm an event is the point
     match event:
         case RunStarted(prompt=prompt):
             return "prompt", prompt
@@ -111,7 +111,7 @@ def _told(event: Event) -> tuple[str, str] | None:  # noqa: C901  one arm an eve
             return f"{guard}: {step}", message
         case DiagnosticRaised(diagnostic=diagnostic):
             return "diagnostic", str(diagnostic)
-        case TextDelta() | ThinkingDelta() | RunEnded():  # told above
+        case TextDelta() | ThinkingDelta() | RunEnded():  # shown above
             return None
         case TaskQueued() | TaskSettled() | AgentEnded() | RequestHeld() | RequestReleased():
             return None

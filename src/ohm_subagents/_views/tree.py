@@ -62,12 +62,12 @@ EXPANDED: Final = TreeLimits(prompt_lines=8, rows=20, result_lines=6)
 
 @lru_cache(maxsize=8)
 def collapsed(tail_rows: int = TAIL_ROWS) -> TreeLimits:
-    """The short form; `tail_rows` is `OHM_SUBAGENTS_TRANSCRIPT_TAIL_LINES`."""
+    """Return the limits of the short form; `tail_rows` is `OHM_SUBAGENTS_TRANSCRIPT_TAIL_LINES`."""
     return TreeLimits(prompt_lines=2, rows=tail_rows, result_lines=2)
 
 
 def tree_lines(entries: Sequence[TreeEntry], *, limits: TreeLimits, width: int, spaced: bool = True) -> list[str]:
-    """The entries as lines of at most `max(16, width)` cells, without terminal escape codes.
+    """Draw the entries in lines of at most `max(16, width)` cells, without terminal escape codes.
 
     When there are more rows than `limits` allows the newest stay, below a note that counts the earlier ones.
     """
@@ -80,12 +80,12 @@ def tree_lines(entries: Sequence[TreeEntry], *, limits: TreeLimits, width: int, 
 
 
 def marker(entry: TreeEntry) -> str:
-    """The marker in front of an entry's title."""
+    """Return the marker in front of an entry's title."""
     return status_marker(entry.status, entry.elapsed_ms)
 
 
 def status_marker(status: Status, elapsed_ms: int) -> str:
-    """`✓`, `✕`, `○`, or the spinner's frame for the time elapsed."""
+    """Return `✓`, `✕`, `○`, or the spinner's frame for the time elapsed."""
     match status:
         case "succeeded":
             return DONE
@@ -122,7 +122,7 @@ def _hung(block: list[str], first: str, following: str) -> list[str]:
 
 
 def _block(text: str, *, limit: int, width: int) -> list[str]:
-    """The first `limit` wrapped lines; the last one says with `…` that there was more."""
+    """Return the first `limit` wrapped lines; the last one ends with `…` if there were more."""
     if len(text) <= width and text.isascii() and text.isprintable():
         return [text.strip()]
     lines = list(islice(wrap(printable(text).strip(), width), limit + 1))

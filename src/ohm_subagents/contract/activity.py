@@ -93,7 +93,7 @@ else:
 
 
 def reported(activity: Activity, event: Report, *, at_ms: int) -> Activity:  # noqa: C901  one arm an event
-    """The next activity. Pure; never raises."""
+    """Return the next activity. Pure; never raises."""
     match event:
         case TextDelta():
             piece = event.text if activity.is_speaking or not activity.said else f"{_BETWEEN_TURNS}{event.text}"
@@ -139,14 +139,14 @@ def reported(activity: Activity, event: Report, *, at_ms: int) -> Activity:  # n
 
 
 def begun(activity: Activity) -> Activity:
-    """The activity when another run begins: nothing of the one before goes on."""
+    """Return the activity when another run begins: nothing of the one before goes on."""
     if activity.is_speaking or activity.finalized is not None:
         return changed(activity, is_speaking=False, finalized=None)
     return activity
 
 
 def over(activity: Activity) -> Activity:
-    """The activity when a run has ended: no call is open any more."""
+    """Return the activity when a run has ended: no call is open any more."""
     return changed(activity, open_calls=()) if activity.open_calls else activity
 
 

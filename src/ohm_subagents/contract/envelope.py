@@ -40,7 +40,7 @@ class _Record(BaseModel):
     model_config = ConfigDict(defer_build=True, frozen=True)
 
     def payload(self) -> dict[str, JsonValue]:
-        """Plain JSON, without the keys that do not apply."""
+        """Return plain JSON, without the keys that do not apply."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
@@ -241,7 +241,7 @@ AnyEnvelope = Envelope | CancelEnvelope | BatchEnvelope | StatusEnvelope | WaitE
 
 
 def envelope_schema() -> dict[str, JsonValue]:
-    """JSON Schema of every envelope, as payloads are written: a key that does not apply is absent, never null."""
+    """Return the JSON Schema of all envelopes as they are written: a key that does not apply is absent, never null."""
     schema: dict[str, JsonValue] = TypeAdapter[AnyEnvelope](AnyEnvelope).json_schema(mode="serialization")
     return {name: _without_null(part) for name, part in schema.items()}
 

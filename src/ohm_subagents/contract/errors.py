@@ -207,7 +207,7 @@ _OURS = {str(code): code for code in ErrorCode}
 
 
 def as_declared(code: str) -> str:
-    """One of our codes as the member that knows its category; any other as it is."""
+    """Return one of our codes as the member that knows its category, any other as it is."""
     return _OURS.get(code, code)
 
 
@@ -236,7 +236,7 @@ class OhmError:
 
     def __post_init__(self) -> None:
         """Never leave the message empty, nor the category: that of one of our codes, else what a code's name tells."""
-        declared = self.code.category if isinstance(self.code, ErrorCode) else self.category or _told_by(self.code)
+        declared = self.code.category if isinstance(self.code, ErrorCode) else self.category or _category_of(self.code)
         object.__setattr__(self, "category", declared)
         if not self.message.strip():
             object.__setattr__(self, "message", self._no_message)
@@ -255,7 +255,7 @@ class OhmError:
         return f"OhmError({str(self.code)!r}, {str(self)!r})"
 
     def __str__(self) -> str:
-        """The whole text for a person: the fact, then the advice."""
+        """Return the whole text for a person: the fact, then the advice."""
         if not self.advice:
             return self.message
         ending = "" if self.message.endswith("?") else "."
@@ -274,8 +274,8 @@ _TELLING = (
 )
 
 
-def _told_by(code: str) -> Category:
-    """The category that task.v1 gives to a code it does not know; no plugin's failure is a fault of the payload."""
+def _category_of(code: str) -> Category:
+    """Return the category of a code that we do not declare; no plugin's failure is a fault of the payload."""
     return next(
         (category for category, words in _TELLING if any(word in str(code) for word in words)), Category.RUNTIME
     )

@@ -14,7 +14,7 @@ Clock = Callable[[], int]
 
 
 def task_ids(clock: Clock, *, first: int = 1) -> Callable[[], TaskId]:
-    """A generator of `task_<epoch ms>_<sequence>`; the sequence has at least four digits. Ids are opaque.
+    """Return a maker of ids `task_<epoch ms>_<sequence>`, of at least four digits; for callers, ids are opaque.
 
     Processes that share a store begin at different numbers, and so never give the same id.
     """

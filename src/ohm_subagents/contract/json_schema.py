@@ -25,7 +25,7 @@ _TOO_DEEP: Final = "nested too deep"
 
 
 def writable(value: JsonValue) -> Result[JsonValue, str]:
-    """A copy that JSON text can hold and any encoding can write, or why there is none."""
+    """Return a copy that JSON text can hold and any encoding can write, or the reason why there is none."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         copy: JsonValue = json.loads(encodable(text))
@@ -56,7 +56,7 @@ def schema_fault(schema: object) -> str | None:
 
 
 def placed(schema: Schema, pointer: str) -> tuple[Node, Node]:
-    """The schema as it is written at this place of another, such as `/properties/x`, and what the root then defines."""
+    """Return the schema for a place in another, such as `/properties/x`, and the definitions for the root of that."""
     copy: Node = json.loads(json.dumps({**schema}))
     for node in list(_parts(copy)):
         for key in _REFERENCES:
@@ -67,7 +67,7 @@ def placed(schema: Schema, pointer: str) -> tuple[Node, Node]:
 
 
 def _seen_from_root(reference: str, pointer: str) -> str:
-    """Definitions move to the root, and an anchor is known everywhere."""
+    """Return the reference as seen from the root: definitions move there, and an anchor is known everywhere."""
     stays = tuple(f"#/{key}/" for key in _DEFINITIONS)
     if unquote(reference).startswith(stays) or not (reference == "#" or reference.startswith("#/")):
         return reference
@@ -75,7 +75,7 @@ def _seen_from_root(reference: str, pointer: str) -> str:
 
 
 def _parts(schema: Node) -> Iterator[Node]:
-    """Every schema in a schema, itself first, but those that are `true` or `false`."""
+    """Yield every schema in a schema, itself first, but those that are `true` or `false`."""
     from referencing.jsonschema import DRAFT202012  # noqa: PLC0415  slow, and seldom needed
 
     waiting: list[Any] = [schema]
@@ -116,7 +116,7 @@ def _stray(schema: Node) -> str | None:
 
 
 def _alongside(schema: Node) -> Iterator[int]:
-    """The parts that the same value is held to as the whole."""
+    """Yield the parts that the same value is held to as the whole."""
     for key in ("allOf", "anyOf", "oneOf"):
         yield from map(id, schema.get(key, ()))
     yield from (id(schema[key]) for key in ("not", "if", "then", "else") if key in schema)

@@ -29,7 +29,7 @@ class ModelPattern:
     """The thinking level; None leaves it to the model."""
 
     def __str__(self) -> str:
-        """The pattern as a user writes it."""
+        """Return the pattern as a user writes it."""
         suffix = f":{self.thinking}" if self.thinking else ""
         return f"{self.provider}/{self.model}{suffix}"
 

@@ -172,7 +172,7 @@ class Task:
 
 
 def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901  one arm an event is the point
-    """The next state of `task`. Pure; never raises. A settled task never changes: a late event returns it as it is."""
+    """Return the next state of `task`. Pure; never raises. A settled task never changes, whatever event comes late."""
     if task.status in TERMINAL:
         return task
     match event:

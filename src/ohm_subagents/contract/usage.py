@@ -63,7 +63,7 @@ MOST_USD: Final = Decimal(10**12)
 
 
 def as_count(value: object) -> int | None:
-    """The whole number from 0 on that a provider or a plugin counted, or the nearest one; None if it is no number."""
+    """Return a count of a provider or a plugin as a whole number from 0, the nearest one; None if it is no number."""
     if type(value) is int and 0 <= value <= MOST:
         return value
     number = as_money(value, most=Decimal(MOST))
@@ -71,7 +71,7 @@ def as_count(value: object) -> int | None:
 
 
 def as_money(value: object, *, most: Decimal = MOST_USD) -> Decimal | None:
-    """An amount from 0 to `most`, exact as far as 28 digits go; None if it is no number."""
+    """Return an amount from 0 to `most`, exact as far as 28 digits go; None if it is no number."""
     match value:
         case Decimal():
             amount = value

@@ -39,11 +39,11 @@ class Redaction:
     """Directories that are shown as `~`."""
 
     def text(self, text: str) -> str:
-        """The text without anything of that kind."""
+        """Return the text without secrets and homes."""
         return self._cut(text, is_whole=True)
 
     def cut_off(self, text: str) -> str:
-        """The same of a text that broke off: what may be the beginning of a secret at its end goes as well."""
+        """Do the same with a text that broke off: a possible beginning of a secret at its end goes too."""
         return self._cut(text, is_whole=False)
 
     def may_go_on(self, text: str) -> bool:
@@ -53,7 +53,7 @@ class Redaction:
         return any(cut.endswith(end) and not tail.endswith(end) for end in ENDS)
 
     def composed(self, text: str) -> str:
-        """A text that is put together from redacted ones, as it is. See `remembering`."""
+        """Return a text that is put together from redacted ones, as it is. See `remembering`."""
         return text
 
     def remembering(self) -> Redaction:
@@ -61,15 +61,15 @@ class Redaction:
         return _Remembering(secrets=self.secrets, homes=self.homes, plain=self)
 
     def json(self, value: JsonValue) -> JsonValue:
-        """The same of every text in a JSON value, keys included; texts under the name of a secret go whole."""
+        """Redact every text in a JSON value, keys included; texts under the name of a secret go whole."""
         return self._json(value, least=None)
 
     def object(self, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        """The same of an object. Of keys that are alike without their secrets, the later ones get a number."""
+        """Do the same with an object. Of keys that are alike without their secrets, the later ones get a number."""
         return self._object(value, least=None)
 
     def _json(self, value: JsonValue, *, least: int | None) -> JsonValue:
-        """`least`: the length from which a text is secret for its place; None if it is not."""
+        """Redact; `least` is the length from which a text is secret for its place, None if it is not."""
         match value:
             case str():
                 return self.text(value) if least is None or len(value) < least else REDACTED
@@ -101,7 +101,7 @@ class Redaction:
         return folded(without_homes(text))
 
     def _without_beginning(self, text: str) -> str:
-        """The text, without what a known value begins with at its end."""
+        """Return the text without a beginning of a known value at its end."""
         longest = max((_overlap(text, form) for form in self._spelt), default=0)
         return f"{text[:-longest]}{REDACTED}" if longest else text
 

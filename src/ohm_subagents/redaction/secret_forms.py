@@ -44,18 +44,18 @@ _CREDENTIALS: Final = rf"""(?:{_PARAMETER}(?:\s*+,\s*+{_PARAMETER})*+|[^\s"']++)
 
 
 def _path(first: str, goes_on: str) -> str:
-    """`first`, where a path may begin: not after what a path goes on with, but after an escape in JSON, a colour of a
-    terminal, and a flag as in `-I/home/ann`. It is looked for before what is before it, which is slow.
+    """Match `first` where a path may begin: not after what a path goes on with, but after an escape in JSON, a colour
+    of a terminal, and a flag as in `-I/home/ann`. It is looked for before what is before it, which is slow.
     """
     before = (r"\\[nrt]", r"\\u[0-9a-fA-F]{4}", r"[\d;\[][mK]", r"(?<![\w-])-[A-Za-z]", "-isystem", "-iquote")
     return rf"{first}(?:(?<![{goes_on}]{first})|{'|'.join(f'(?<={one}{first})' for one in before)})"
 
 
 def _before_frames(*, named: int, github: int, exported: int) -> tuple[Rule, ...]:
-    """The rules for values that have at least as many characters."""
+    """Return the rules for values that have at least as many characters."""
 
     def assigned(name: str, value: str, *needs: str) -> Rule:
-        """`NAME=[REDACTED]`, quotes included, with the name as it is written."""
+        """Replace by `NAME=[REDACTED]`, quotes included, with the name as it is written."""
         pattern = re.compile(rf"({name}){_IS}[{value}]{{{named},}}+{_QUOTE}", _FLAGS)
         return Rule(pattern, rf"\1={REDACTED}", needs)
 
@@ -88,7 +88,7 @@ def _before_frames(*, named: int, github: int, exported: int) -> tuple[Rule, ...
 
 
 def _after_frames(*, least: int) -> Rule:
-    """The rule for parameters of addresses that have at least as many characters."""
+    """Return the rule for parameters of URLs that have at least as many characters."""
     begins = r"(?:[?&#]|&amp;|\\u0026)"
     name = (
         r"(?:[A-Za-z0-9]{1,40}[_-]){0,4}(?:api[_-]?key|token|secret|auth|sig|signature|password|passwd|pwd|credential)"
@@ -129,7 +129,7 @@ _STACK: Final = re.compile(r"\s+at\s|(?:Type|Reference)?Error:", re.ASCII)
 
 
 def least_under(name: object) -> int | None:
-    """From how many characters on a text of this name is secret: of `Authorization` any; None for no secret."""
+    """Return the length from which a text of this name is secret, 0 for `Authorization`; None for no secret."""
     if not isinstance(name, str):
         return None
     named = _SECRET_KEY.search(name)
@@ -141,7 +141,7 @@ def least_under(name: object) -> int | None:
 
 
 def without_unfinished(text: str) -> str:
-    """The text without what may become a token or a key at its end when it goes on."""
+    """Return the text without what may become a token or a key at its end when it goes on."""
     lowered = text.lower()
     for rule in (*_UNFINISHED, *token_shapes.unfinished()):
         if rule.may_hold(lowered):
@@ -150,7 +150,7 @@ def without_unfinished(text: str) -> str:
 
 
 def without_secrets(text: str, *, is_whole: bool) -> str:
-    """The text without tokens, keys and the frames of stacks; of one that is not whole, an unfinished frame as well."""
+    """Return the text without tokens, keys and stack frames; of one that is not whole, an unfinished frame goes too."""
     lowered = text.lower()
     for rule in (*_BEFORE_FRAMES, *token_shapes.rules()):
         if rule.may_hold(lowered):
@@ -160,7 +160,7 @@ def without_secrets(text: str, *, is_whole: bool) -> str:
 
 
 def without_homes(text: str) -> str:
-    """The text with `~` for the home directory of any user."""
+    """Return the text with `~` for the home directory of any user."""
     for pattern in _HOMES:
         text = pattern.sub(_HOME, text)
     return text
@@ -171,7 +171,7 @@ def _at_the_end(replacement: str, found: re.Match[str]) -> str:
 
 
 def _without_frames(text: str, *, is_whole: bool) -> Iterator[str]:
-    """The pieces between frames of a stack, and what is shown of these; blanks and lines before them go as well."""
+    """Yield the text between stack frames, and what is shown of these; blanks and line ends before them go too."""
     done = 0
     while (frame := _FRAME.search(text, done)) is not None:
         balanced = _BALANCED.match(text, frame.end())
@@ -193,7 +193,7 @@ def _without_frames(text: str, *, is_whole: bool) -> Iterator[str]:
 
 
 def folded(text: str) -> str:
-    """The text with at most five lines of a stack."""
+    """Return the text with at most five lines of a stack."""
     kept: list[str] = []
     frames = 0
     for line in text.split("\n"):

@@ -21,7 +21,7 @@ _BITS: Final = 6
 
 
 def spellings(value: str) -> Iterator[str]:
-    """Each common way to write a value, the value itself first; some of them twice."""
+    """Yield each common way to write a value, the value itself first; some of them twice."""
     yield value
     yield from _in_json(value)
     yield from _in_an_address(value)
@@ -32,7 +32,7 @@ def spellings(value: str) -> Iterator[str]:
 
 
 def _in_json(value: str) -> Iterator[str]:
-    """Once and twice; with and without what some writers escape besides."""
+    """Escape once and twice, with and without what some writers escape besides."""
     for is_ascii in (True, False):
         once = json.dumps(value, ensure_ascii=is_ascii)[1:-1]
         yield once
@@ -67,7 +67,7 @@ def _in_html(value: str) -> Iterator[str]:
 
 
 def _in_digits(value: bytes) -> Iterator[str]:
-    """In base64 also as a part of something longer: the digits that what is around it does not change."""
+    """Encode; in base64 also as a part of something longer: the digits that its surroundings do not change."""
     yield value.hex()
     yield value.hex().upper()
     for before in range(3):

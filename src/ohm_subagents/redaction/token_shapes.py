@@ -64,7 +64,7 @@ def _token(*least: int) -> re.Pattern[str]:
 
 
 def _begun_token() -> re.Pattern[str]:
-    """The same of what has begun; of several parts the later ones may be missing."""
+    """Match what has begun; of several parts the later ones may be missing."""
     words: list[str] = []
     for first, *others in _SHAPES:
         begun = first.replace(_HAS_A_DIGIT, "").format(0, "0,16", 0)
@@ -90,7 +90,7 @@ def _address(password: str) -> Rule:
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """The rules; who redacts nothing does without them."""
+    """Return the rules, made on first use."""
     return (
         Rule(re.compile(_PEM), _HIDDEN, ("-----begin",)),
         Rule(_token(8, 16, 20), _HIDDEN, _MARKS),
