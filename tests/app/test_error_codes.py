@@ -272,7 +272,7 @@ TRIGGERS = {
     ErrorCode.INTERNAL_SUBAGENT_HIDDEN: lambda: ran(profiles=profile(internal=True)),
     ErrorCode.PLUGIN_INVALID: misdeclared,
     ErrorCode.UNSUPPORTED_BACKEND: lambda: ran(config={"subagentBackend": "custom-plugin"}),
-    ErrorCode.UNSUPPORTED_STORE: lambda: scripted(subagents={"store": "sqlit"}),
+    ErrorCode.UNSUPPORTED_STORE: lambda: ran(env={"OHM_SUBAGENTS_STORE": "sqlit"}),
     ErrorCode.BACKEND_OPTIONS_INVALID: lambda: scripted(subagents={"backends": {"scripted": {"speed": 3}}}),
     ErrorCode.COMMAND_UNUSABLE: without_command,
     ErrorCode.UNKNOWN_TASK_ID: lambda: called("task", {"op": "status", "id": "task_9"}),
