@@ -18,7 +18,15 @@ from ohm_subagents.contract.ids import CallId, SessionId, TaskId
 from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
 from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Run, Task, apply
 from ohm_subagents.store import Hidden
-from ohm_subagents.stores.snapshot.schema import DeltaEvent, EndEvent, Entry, StartEvent, TerminalEvent, UpdateEvent
+from ohm_subagents.stores.snapshot.schema import (
+    DeltaEvent,
+    EndEvent,
+    Entry,
+    EntryEvent,
+    StartEvent,
+    TerminalEvent,
+    UpdateEvent,
+)
 from ohm_subagents.stores.snapshot.text import SCHEMA
 
 if TYPE_CHECKING:
@@ -197,7 +205,7 @@ def _error(entry: Entry) -> OhmError:
     return OhmError(code=as_declared(code), message=message, task_id=entry.record.id)
 
 
-def _event(event: DeltaEvent | StartEvent | UpdateEvent | EndEvent | TerminalEvent) -> Event:
+def _event(event: EntryEvent) -> Event:
     match event:
         case DeltaEvent():
             return TextDelta(text=event.delta)

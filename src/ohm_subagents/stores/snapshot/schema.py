@@ -120,6 +120,4 @@ class Entry(_Part):
     follow_up_prompts: Annotated[tuple[str, ...], BeforeValidator(_prompts)] = ()
     error_code: Optional = None
     error_message: Optional = None
-    events: tuple[
-        Annotated[DeltaEvent | StartEvent | UpdateEvent | EndEvent | TerminalEvent, Field(discriminator="type")], ...
-    ] = ()
+    events: tuple[EntryEvent, ...] = ()
