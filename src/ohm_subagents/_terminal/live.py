@@ -8,10 +8,10 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import fit, one_line, printable, wrap
-from ohm_subagents._views.entries import entry_of
 from ohm_subagents._views.quantities import usage_parts
 from ohm_subagents._views.task_texts import tool_rows
 from ohm_subagents._views.tree import MIN_WIDTH, TreeLimits, tree_lines
+from ohm_subagents._views.tree_entries import entry_of
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:

@@ -105,10 +105,8 @@ def result_of(
         )
 
     if now_ms is None:
-        told = (framed_text if settings.model_text == "framed" else model_text)(
-            lines, output_max_chars=cap, ignored=ignored
-        )
-        text = f"{told}{how_to_collect(reply)}"
+        write = framed_text if settings.model_text == "framed" else model_text
+        text = f"{write(lines, output_max_chars=cap, ignored=ignored)}{how_to_collect(lines)}"
     else:
         status = context.host.status()
         head = None if status is None else frame_head(lines, status, now_ms=now_ms)

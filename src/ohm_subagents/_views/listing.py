@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import one_line, printable
 from ohm_subagents._views.quantities import age_text, cost_text, duration_text, instant_text, usage_parts
-from ohm_subagents._views.task_texts import elapsed_ms, title_of
+from ohm_subagents._views.task_texts import elapsed_ms, task_title
 from ohm_subagents._views.tree import status_marker
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def task_list_lines(task: ListedTask, *, now_ms: int, where: str = "") -> tuple[
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     facts = [_status_text(task, where), age_text(now_ms - task.created_ms)]
     facts += [duration_text(taken_ms)] if task.started_ms is not None else []
-    named = one_line(f"{task.id}  {title_of(task.profile, task.description)}")
+    named = one_line(f"{task.id}  {task_title(task.profile, task.description)}")
     return f"{status_marker(task.status, taken_ms)} {named}", "  " + " · ".join([*facts, *usage_parts(task.usage)])
 
 

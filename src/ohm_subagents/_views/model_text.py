@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.cells import cells
-from ohm_subagents._views.entries import entry_of, entry_of_line
 from ohm_subagents._views.reply_lines import TaskLine
 from ohm_subagents._views.task_texts import answer_of, assistant_text
 from ohm_subagents._views.tree import PREFIX, collapsed
+from ohm_subagents._views.tree_entries import entry_of, entry_of_line
 from ohm_subagents._views.view_text import WIDTH, drawn
 from ohm_subagents.contract.truncation import truncate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from ohm_subagents._views.task_texts import title_of
+from ohm_subagents._views.task_texts import task_title
 from ohm_subagents.contract.replies import (
     Accepted,
     CancelReply,
@@ -136,7 +136,7 @@ def _line(item: ItemReply | Missing, position: int | None) -> TaskLine | ErrorLi
                 profile=profile or asked.profile_id,  # in the caller's words where no profile was found
                 description=asked.description,
                 invocation=item.invocation or asked.invocation,
-                title="" if profile is None else title_of(profile, asked.description),
+                title="" if profile is None else task_title(profile, asked.description),
                 prompt=None if profile is None else asked.description or None,
             )
         case Missing(id=task_id, error=error):
@@ -156,6 +156,6 @@ def _rejected(reply: CommandRejected) -> ErrorLine:
         profile=reply.profile,
         description=reply.description,
         invocation=reply.invocation,
-        title="" if reply.profile is None else title_of(reply.profile, reply.description or ""),
+        title="" if reply.profile is None else task_title(reply.profile, reply.description or ""),
         prompt=None if reply.profile is None else reply.description or None,
     )

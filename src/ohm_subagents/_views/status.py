@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import fit, printable
-from ohm_subagents._views.entries import live_entry
 from ohm_subagents._views.task_texts import elapsed_ms
 from ohm_subagents._views.tree import TreeLimits, status_marker, tree_lines
+from ohm_subagents._views.tree_entries import live_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

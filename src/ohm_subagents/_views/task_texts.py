@@ -24,7 +24,7 @@ PAYLOAD_MAX_CHARS: Final = 90
 _NEWEST_CHARS: Final = 400
 
 
-def title_of(profile: str, description: str) -> str:
+def task_title(profile: str, description: str) -> str:
     """Return `<Type> · <description>`, or the one that there is."""
     kind = profile[:1].upper() + profile[1:]
     return f"{kind} · {description}" if kind and description else kind or description

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import printable
 from ohm_subagents._views.quantities import duration_text, instant_text
-from ohm_subagents._views.task_texts import DONE, FAILED, STARTED, UPDATED, title_of
+from ohm_subagents._views.task_texts import DONE, FAILED, STARTED, UPDATED, task_title
 from ohm_subagents.contract.events import (
     AgentEnded,
     Checkpointed,
@@ -49,7 +49,7 @@ def transcript_lines(task: Task, history: Iterable[Recorded]) -> Iterator[str]:
     An answer that was streamed is not repeated.
     """
     asked = task.assignment
-    yield printable(f"{title_of(asked.profile, asked.description)} · {task.id} · {instant_text(asked.created_ms)}")
+    yield printable(f"{task_title(asked.profile, asked.description)} · {task.id} · {instant_text(asked.created_ms)}")
     if asked.resumed_from is not None:
         yield printable(f"Continues {asked.resumed_from}.")
     for at_ms, heading, body in _blocks(history):

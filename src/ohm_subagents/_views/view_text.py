@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import wrapped
-from ohm_subagents._views.entries import entry_of, entry_of_line, live_entry
 from ohm_subagents._views.status import MAX_TASKS, task_line
 from ohm_subagents._views.tree import EXPANDED, TAIL_ROWS, collapsed, marker, tree_lines
+from ohm_subagents._views.tree_entries import entry_of, entry_of_line, live_entry
 
 if TYPE_CHECKING:
     from ohm_subagents._views.reply_lines import ReplyLines

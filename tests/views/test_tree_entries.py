@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ohm_subagents._views.entries import entry_of, entry_of_line
 from ohm_subagents._views.reply_lines import lines_of
-from ohm_subagents._views.task_texts import title_of
+from ohm_subagents._views.task_texts import task_title
+from ohm_subagents._views.tree_entries import entry_of, entry_of_line
 from ohm_subagents.contract import (
     CommandRejected,
     ErrorCode,
@@ -45,7 +45,7 @@ def result_of(task, *, expanded: bool = False, output_max_chars: int = 8000) -> 
     [("finder", "Scan", "Finder · Scan"), ("finder", "", "Finder"), ("", "Scan", "Scan")],
 )
 def test_the_title_is_the_type_and_the_description(profile: str, description: str, expected: str) -> None:
-    assert title_of(profile, description) == expected
+    assert task_title(profile, description) == expected
 
 
 def test_collapsed_shows_the_last_line_of_the_answer_and_expanded_all(succeeded) -> None:

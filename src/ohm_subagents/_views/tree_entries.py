@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._views.cells import last_lines, printable
 from ohm_subagents._views.reply_lines import TaskLine
-from ohm_subagents._views.task_texts import answer_of, assistant_text, elapsed_ms, title_of, tool_rows
+from ohm_subagents._views.task_texts import answer_of, assistant_text, elapsed_ms, task_title, tool_rows
 from ohm_subagents._views.tree import EXPANDED, MIN_WIDTH, PREFIX, TreeEntry
 from ohm_subagents.contract.truncation import truncate
 
@@ -26,7 +26,7 @@ def entry_of(task: Task, *, expanded: bool, output_max_chars: int, wording: Word
     """
     return TreeEntry(
         status=task.status,
-        title=title_of(task.assignment.profile, task.assignment.description) or task.summary,
+        title=task_title(task.assignment.profile, task.assignment.description) or task.summary,
         prompt=task.assignment.prompt.strip() or task.assignment.description.strip() or task.summary,
         rows=tool_rows(task, wording),
         result=_result(task, expanded=expanded, output_max_chars=output_max_chars),
