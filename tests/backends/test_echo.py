@@ -1,4 +1,4 @@
-"""`none`, the scaffold backend."""
+"""`none`, the echo backend."""
 
 import pytest
 

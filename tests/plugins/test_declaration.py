@@ -246,5 +246,5 @@ async def test_what_ships_is_declared_as_the_hooks_demand(tmp_path: Path) -> Non
         ours = {one.name for one in plugins if one.origin == "builtin" or one.distribution == "ohm-subagents"}
         refusals = {name: refusal(plugin, name) for name, plugin in manager.list_name_plugin() if name in ours}
     suites = {"delegate", "single", "sticky", "todos"}
-    backends = {"interactive-sdk", "interactive-shell", "local-search", "scaffold"}
+    backends = {"interactive-sdk", "interactive-shell", "local-search", "echo"}
     assert refusals == dict.fromkeys((*backends, *suites, "sqlite", "snapshot", "suites", "stores", "log"))

@@ -248,19 +248,19 @@ def test_a_distribution_that_is_installed_while_the_program_runs_is_found(site: 
 
 
 def test_our_own_plugins_come_first_and_only_the_block_list_leaves_one_out(site: Site) -> None:
-    site.add("t-a", "scaffold = t_none\nother = t_other", t_none=GOOD, t_other=GOOD)
+    site.add("t-a", "echo = t_none\nother = t_other", t_none=GOOD, t_other=GOOD)
     host = PluginHost()
     host.register_own(block="local-search")
-    host.register_installed(load="other,scaffold")
+    host.register_installed(load="other,echo")
     mine = {info.name: info.state for info in host.plugins if info.distribution == "ohm-subagents"}
-    assert {name: mine[name] for name in ("interactive-sdk", "interactive-shell", "local-search", "scaffold")} == {
+    assert {name: mine[name] for name in ("interactive-sdk", "interactive-shell", "local-search", "echo")} == {
         "interactive-sdk": "loaded",
         "interactive-shell": "loaded",
         "local-search": "blocked",
-        "scaffold": "loaded",
+        "echo": "loaded",
     }
     assert {info.name: info.state for info in host.plugins if info.distribution == "t-a"} == {
-        "scaffold": "failed",
+        "echo": "failed",
         "other": "loaded",
     }
     assert "local" not in host.models()

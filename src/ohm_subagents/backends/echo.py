@@ -1,4 +1,4 @@
-"""The plugin `scaffold`, the backend `none`: deterministic scaffold output, no model. For tests, demos and wiring."""
+"""The echo backend, `none`: it answers with what it was asked, without a model. For tests, demos and wiring."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents.plugin import Backend, OhmError, Result, RunRequest, Sink
 
-LABEL = "scaffold"
+LABEL = "scaffold"  # the recorded envelopes call its runtime so
 
 
 class EchoBackend:
