@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         print_refusal,
         report,
     )
-    from ohm_subagents._terminal.live import TaskWatch, drawn, finished_lines, running_lines
-    from ohm_subagents._terminal.signals import aborted_by_signal, until_signal
+    from ohm_subagents._terminal.live import TaskWatch, call_live, drawn, finished_lines, running_lines
+    from ohm_subagents._terminal.signals import until_signal
     from ohm_subagents._terminal.terminal import (
         OutputLost,
         harmless,
@@ -65,7 +65,7 @@ __all__ = [
     "InstalledCommand",
     "OutputLost",
     "TaskWatch",
-    "aborted_by_signal",
+    "call_live",
     "complain",
     "directory",
     "drawn",
@@ -97,8 +97,8 @@ __getattr__, __dir__ = lazy_names(
         "_app.assembly": "system_clock",
         "_terminal.command": "BAD_USAGE HERE INTERRUPTED SUCCESS TASK_FAILED AsJson Config Cwd "
         "complain directory finish inspect print_refusal report",
-        "_terminal.live": "TaskWatch drawn finished_lines running_lines",
-        "_terminal.signals": "aborted_by_signal until_signal",
+        "_terminal.live": "TaskWatch call_live drawn finished_lines running_lines",
+        "_terminal.signals": "until_signal",
         "_terminal.terminal": "OutputLost harmless is_terminal json_line styled width "
         "print_json print_json_lines print_prose print_styled print_text",
         "_terminal.theme": "terminal_theme",

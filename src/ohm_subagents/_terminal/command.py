@@ -29,10 +29,10 @@ BAD_USAGE: Final = 2
 INTERRUPTED: Final = 130
 """SIGINT; another signal is 128 and its number, as in a shell."""
 Cwd: TypeAlias = Annotated[
-    Path, typer.Option("--cwd", help="Where subagents work.", show_default="here", readable=False)
+    Path, typer.Option("--cwd", help="Working directory of subagents.", show_default="here", readable=False)
 ]
 Config: TypeAlias = Annotated[
-    Path | None, typer.Option("--config", help="An ohm.json to use instead of the user's and the project's.")
+    Path | None, typer.Option("--config", help="Use this ohm.json instead of the user's and the project's.")
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
 HERE = Path()

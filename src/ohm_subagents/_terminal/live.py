@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._terminal.signals import aborted_by_signal
 from ohm_subagents._views.cells import fit, one_line, printable, wrap
 from ohm_subagents._views.quantities import usage_parts
 from ohm_subagents._views.task_texts import tool_rows
@@ -15,8 +16,11 @@ from ohm_subagents._views.tree_entries import entry_of
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable, Generator
 
+    from ohm_subagents import Ohm
+    from ohm_subagents._plugins.suites.interface import ToolResult
     from ohm_subagents.contract import Event, Task
 
 FRAMES_A_SECOND: Final = 10
@@ -24,6 +28,31 @@ _PREFIX: Final = len("    ╰── ")
 _STREAMED_LINES: Final = 8
 _PROMPT_LINES: Final = 3
 _FINAL_ROWS: Final = 20
+
+
+async def call_live(
+    ohm: Ohm,
+    tool: str,
+    arguments: object,
+    *,
+    draw: Callable[[ToolResult, int, int], str] | None,
+    clean: Callable[[str], str] = printable,
+) -> tuple[ToolResult | None, signal.Signals | None]:
+    """Call a tool until it ends, or a signal ends it; return its result, or its last frame, and the signal.
+
+    `draw(frame, width, height)` draws the newest progress frame; None for no live display.
+    """
+    newest: list[ToolResult] = []
+
+    def update(frame: ToolResult) -> None:
+        newest[:] = [frame]
+
+    def drawn_frame(width: int, height: int) -> str:
+        return draw(newest[0], width, height) if draw and newest else ""
+
+    with drawn(drawn_frame, clean=clean) if draw else nullcontext():
+        result, number = await aborted_by_signal(lambda abort: ohm.call(tool, arguments, on_update=update, abort=abort))
+    return result or next(iter(newest), None), number
 
 
 class TaskWatch:
@@ -81,7 +110,7 @@ def drawn(frame: Callable[[int, int], str], *, clean: Callable[[str], str] = pri
 
 
 def running_lines(task: Task, *, elapsed_ms: int, width: int, height: int) -> list[str]:
-    """A task at work, in at most `height` lines if these are enough for one row and one line of answer."""
+    """Return the lines of a running task, at most `height` if that is enough for one row and one line of answer."""
     inner = max(MIN_WIDTH, width) - _PREFIX
     tail = printable(task.text[-inner * _STREAMED_LINES :]).strip()
     said = "\n".join(deque(wrap(tail, inner), _STREAMED_LINES))
@@ -96,7 +125,7 @@ def running_lines(task: Task, *, elapsed_ms: int, width: int, height: int) -> li
 
 
 def finished_lines(task: Task, *, width: int) -> list[str]:
-    """A task that has ended: what it was asked, its tool rows, how it ended and on what; the answer is not in it."""
+    """Return the lines of a settled task: prompt, tool rows, ending and route, without the answer."""
     inner = max(MIN_WIDTH, width) - _PREFIX
     entry = entry_of(task, expanded=False, output_max_chars=0)
     entry = entry._replace(result=_ending(task), rows=_fitted_rows(task, inner))
@@ -105,7 +134,7 @@ def finished_lines(task: Task, *, width: int) -> list[str]:
 
 
 def _fitted_rows(task: Task, width: int) -> tuple[str, ...]:
-    """Rows on one line each, cut in the middle of a word rather than before it: a path is one long word."""
+    """Return the tool rows on one line each, cut inside a word if need be: a path is one long word."""
     return tuple(fit(one_line(row), width) for row in tool_rows(task))
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and a closed terminal: the work is asked to end, and nothing is left behind."""
+"""End the work on Ctrl-C, SIGTERM and a closed terminal, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ABORT_GRACE_S: Final = 10.0
 
 
 async def until_signal(work: Callable[[], Awaitable[T]]) -> T | signal.Signals:
-    """The result of `work`, or the signal that cancelled it. A second Ctrl-C during the clean-up ends the program."""
+    """Return the result of `work`, or the signal that cancelled it; a second Ctrl-C while it ends stops the program."""
     done, caught = await _with_signals(work, None)
     return done[0] if done else caught[0]
 

@@ -1,4 +1,4 @@
-"""The rules of printing to a terminal and to a pipe."""
+"""Print to a terminal and to a pipe."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STYLE: Final = re.compile("(\x1b\\[[0-9;]*m)")
 
 
 def styled(text: str) -> str:
-    """`text` for a terminal with its colours, and with no other sequence: for views, which clean what they show."""
+    """Return a text with its colours and without any other escape sequence."""
     return "".join(part if at % 2 else printable(part) for at, part in enumerate(_STYLE.split(text)))
 
 
@@ -32,38 +32,38 @@ def is_terminal() -> bool:
 
 
 def width() -> int:
-    """Columns of the terminal, 80 when there is none."""
+    """Return the columns of the terminal, 80 without one."""
     return shutil.get_terminal_size().columns
 
 
 def print_text(text: str) -> None:
-    """Text on standard output, harmless on a terminal and in a pipe, whose end may be a terminal too."""
+    """Print a text on standard output, without anything that drives a terminal."""
     _print(printable(text))
 
 
 def print_styled(text: str) -> None:
-    """The same; on a terminal in the colours that it has."""
+    """Print a text, on a terminal with its colours."""
     _print(styled(text) if is_terminal() else printable(text))
 
 
 def print_prose(text: str) -> None:
-    """The same, wrapped between words on a terminal."""
+    """Print a text, on a terminal wrapped between words."""
     _print("\n".join(wrap(printable(text), width())) if is_terminal() else printable(text))
 
 
 def print_json(payload: Mapping[str, JsonValue] | Sequence[JsonValue]) -> None:
-    """One JSON value on standard output."""
+    """Print one JSON value."""
     _print(_escaped(json.dumps(payload, ensure_ascii=not _takes_unicode(), indent=2)))
 
 
 def print_json_lines(payloads: Iterable[Mapping[str, JsonValue]]) -> None:
-    """One JSON value a line on standard output."""
+    """Print one JSON value a line."""
     for payload in payloads:
         _print(json_line(payload, is_ascii=not _takes_unicode()))
 
 
 def json_line(payload: Mapping[str, JsonValue], *, is_ascii: bool = False) -> str:
-    """Without a line break in it, nor anything that drives a terminal."""
+    """Return JSON without a line break in it, nor anything that drives a terminal."""
     return _escaped(json.dumps(payload, ensure_ascii=is_ascii, separators=(",", ":")))
 
 
@@ -79,7 +79,7 @@ def _takes_unicode() -> bool:
 class _Harmless(io.TextIOWrapper):
     def __init__(self, stream: TextIO) -> None:
         stream.flush()
-        self._stream = stream  # it closes the descriptor when nobody has it any more
+        self._stream = stream  # it closes the descriptor once it is unused
         raw = io.FileIO(stream.fileno(), "w", closefd=False)
         super().__init__(io.BufferedWriter(raw), stream.encoding, errors="backslashreplace", line_buffering=True)
 
@@ -88,12 +88,12 @@ class _Harmless(io.TextIOWrapper):
 
 
 def harmless(stream: TextIO) -> TextIO:
-    """Another stream to the same place, for what the libraries below us tell of what was typed, say."""
+    """Return a stream to the same place that cleans what libraries print, such as what was typed."""
     return _Harmless(stream)
 
 
 class OutputLost(Exception):  # noqa: N818  it is what has happened
-    """Standard output takes nothing more: it is full or closed, or has no reader."""
+    """Standard output is full, closed or without a reader."""
 
 
 def _print(text: str) -> None:

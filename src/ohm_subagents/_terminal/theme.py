@@ -27,18 +27,18 @@ STYLES: Final[Mapping[str, str]] = MappingProxyType(
 
 
 class Ansi:
-    """Marks a text with escape sequences for its style; an unknown token marks nothing."""
+    """Mark texts with escape sequences; an unknown token marks nothing."""
 
     def fg(self, token: str, text: str) -> str:
-        """The text in the colour of a token."""
+        """Return the text in the colour of a token."""
         return _marked(STYLES.get(token, "default"), text)
 
     def bold(self, text: str) -> str:
-        """The text, heavier."""
+        """Return the text in bold."""
         return _marked("bold", text)
 
     def strikethrough(self, text: str) -> str:
-        """The text, struck through."""
+        """Return the text struck through."""
         return _marked("strike", text)
 
 

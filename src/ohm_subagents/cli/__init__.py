@@ -1,1 +1,1 @@
-"""The commands of `ohm`. Never a rule that another caller would need too."""
+"""The commands of `ohm`, made of doors only. Never a rule that another caller would need too."""

@@ -1,4 +1,4 @@
-"""`ohm config`: the configuration that holds, where each value comes from, and what may be written."""
+"""`ohm config`: the configuration in force, the origin of each value, and the schema."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def print_config(_ohm: Ohm, loaded: LoadedConfig) -> int:
-    """Print it as JSON that could be an ohm.json; keys of providers are names of variables, never values."""
+    """Print the configuration as JSON that could be an ohm.json, with names of key variables and never a key."""
     print_json(_written(loaded))
     return SUCCESS
 
@@ -37,7 +37,7 @@ async def print_schema() -> int:
 
 
 def _written(loaded: LoadedConfig) -> dict[str, JsonValue]:
-    """All that is set; a null is, where it takes a default away."""
+    """Return all that is set, and a null where it takes a default away."""
     config = loaded.config
     written = config.model_dump(mode="json", by_alias=True, exclude_none=True)
     subagents = written["subagents"]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ohm_subagents.store import Store
 
 VERSION: Final = "ohm.tasks.v1"
-"""Of a line. A reader ignores keys that it does not know, so additions need no new number."""
+"""The version of a line. A reader ignores keys that it does not know, so additions need no new one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Export:
 
 
 async def export_tasks(wanted: Export, store: Store, _config: OhmConfig) -> int:
-    """Write all of it to standard output, or whole or not at all to a file; the exit code."""
+    """Write the tasks to standard output, or whole or not at all to a file; return the exit code."""
     if store.place is None:
         complain(NOTHING_KEPT)
     if wanted.file is None:
@@ -77,7 +77,7 @@ async def export_tasks(wanted: Export, store: Store, _config: OhmConfig) -> int:
 
 @contextmanager
 def _new_file(file: Path, *, force: bool) -> Generator[BinaryIO]:
-    """For its owner alone; it appears when it is complete. Raises FileExistsError, unless `force`."""
+    """Open a file for its owner alone that appears when it is complete. Raises `FileExistsError`, unless `force`."""
     if not force and os.path.exists(file):
         raise FileExistsError
     descriptor, drafted = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")

@@ -49,25 +49,25 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-config_app = typer.Typer(help="The configuration.", no_args_is_help=True, rich_markup_mode=None)
+config_app = typer.Typer(help="Show the configuration, or its schema.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(config_app, name="config")
-policy_app = typer.Typer(help="Who may run.", no_args_is_help=True, rich_markup_mode=None)
+policy_app = typer.Typer(help="Explain who may run.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(policy_app, name="policy")
 app.add_typer(tasks_app, name="tasks")
 
 _YOUNG: Final = 50_000
-"""So many new objects before garbage is looked for: nearly all that a start makes is there to stay."""
+"""New objects before a garbage collection: nearly all that a start makes is there to stay."""
 _LOST: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO})
 
 
 @app.command(context_settings={"allow_extra_args": True})
 def run(
     context: typer.Context,
-    profile: Annotated[str, typer.Argument(help="Which subagent; `ohm subagents` lists them.")],
-    prompt: Annotated[str, typer.Argument(help="What it should do.")],
+    profile: Annotated[str, typer.Argument(help="Id of the subagent; `ohm subagents` lists them.")],
+    prompt: Annotated[str, typer.Argument(help="The task, as one argument in quotes.")],
     *,
-    model: Annotated[str | None, typer.Option("--model", help="<provider>/<model>[:<thinking>]")] = None,
-    backend: Annotated[str | None, typer.Option("--backend", help="Which backend runs it.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Model, as <provider>/<model>[:<thinking>].")] = None,
+    backend: Annotated[str | None, typer.Option("--backend", help="Backend id; `ohm doctor` lists them.")] = None,
     cwd: Cwd = HERE,
     config: Config = None,
     as_json: AsJson = False,
@@ -85,8 +85,8 @@ def run(
 
 @app.command()
 def call(
-    tool: Annotated[str, typer.Argument(help="Name of the tool, such as `task`.")],
-    arguments: Annotated[str, typer.Argument(help="Its arguments as JSON.")],
+    tool: Annotated[str, typer.Argument(help="Name of the tool; `ohm tools` lists them.")],
+    arguments: Annotated[str, typer.Argument(help="Arguments of the tool, as a JSON object.")],
     *,
     cwd: Cwd = HERE,
     config: Config = None,
@@ -109,7 +109,7 @@ def subagents(cwd: Cwd = HERE, config: Config = None) -> None:
 
 @app.command()
 def subagent(
-    profile: Annotated[str, typer.Argument(metavar="ID", help="Which subagent.")],
+    profile: Annotated[str, typer.Argument(metavar="ID", help="Id of the subagent.")],
     *,
     cwd: Cwd = HERE,
     config: Config = None,
@@ -122,7 +122,7 @@ def subagent(
 
 @app.command(short_help="List the plugins and their faults.")
 def plugins(cwd: Cwd = HERE, config: Config = None) -> None:
-    """List the plugins, and what is wrong with any of them."""
+    """List the plugins and their faults."""
     from ohm_subagents.cli.plugins import print_plugins
 
     inspect(print_plugins, cwd=cwd, config=config)
@@ -130,7 +130,7 @@ def plugins(cwd: Cwd = HERE, config: Config = None) -> None:
 
 @app.command(short_help="List the mounted tools and their origin.")
 def tools(cwd: Cwd = HERE, config: Config = None) -> None:
-    """List the tools that are mounted, with the suite and the plugin of each."""
+    """List the mounted tools, each with its suite and its plugin."""
     from ohm_subagents.cli.plugins import print_tools
 
     inspect(print_tools, cwd=cwd, config=config)
@@ -138,7 +138,7 @@ def tools(cwd: Cwd = HERE, config: Config = None) -> None:
 
 @app.command(short_help="Check configuration, keys, models, backends.")
 def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
-    """Check the installation: configuration, keys, models, backends, plugins."""
+    """Check configuration, keys, models, backends and plugins; exit with 1 if something configured cannot work."""
     from ohm_subagents.cli.doctor import doctor
 
     finish(partial(doctor, cwd=directory(cwd), config=config))
@@ -146,12 +146,12 @@ def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
 
 @app.command(short_help="Trust a project's files for subagents.")
 def trust(
-    project: Annotated[Path, typer.Argument(metavar="[PATH]", help="Where the project is.")] = HERE,
+    project: Annotated[Path, typer.Argument(metavar="[PATH]", help="Directory of the project.")] = HERE,
     *,
-    forget: Annotated[bool, typer.Option("--forget", help="Trust it no more.")] = False,
-    listed: Annotated[bool, typer.Option("--list", help="List the projects that are trusted.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Stop trusting the project.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the trusted projects.")] = False,
 ) -> None:
-    """Trust the files that a project has for subagents as they are now, and say what it gets by that."""
+    """Trust the files of a project for subagents as they are now, and list what that allows."""
     from ohm_subagents.cli import trust as command
 
     if listed:
@@ -163,11 +163,11 @@ def trust(
 @config_app.command("show")
 def config_show(
     *,
-    origin: Annotated[bool, typer.Option("--origin", help="Say behind each value where it comes from.")] = False,
+    origin: Annotated[bool, typer.Option("--origin", help="Show where each value comes from.")] = False,
     cwd: Cwd = HERE,
     config: Config = None,
 ) -> None:
-    """Print the configuration that holds here, as JSON."""
+    """Print the configuration in force, as JSON."""
     from ohm_subagents.cli.configuration import print_config, print_origins
 
     inspect(print_origins if origin else print_config, cwd=cwd, config=config)
@@ -183,12 +183,12 @@ def config_schema() -> None:
 
 @policy_app.command("explain")
 def policy_explain(
-    profile: Annotated[str, typer.Argument(metavar="ID", help="Which subagent.")],
+    profile: Annotated[str, typer.Argument(metavar="ID", help="Id of the subagent.")],
     *,
     cwd: Cwd = HERE,
     config: Config = None,
 ) -> None:
-    """Say whether a subagent may run, and which file and line, or plugin, decided; 0 allowed, 1 denied, 2 unknown."""
+    """Show whether a subagent may run, and which file and line, or plugin, decides; exit with 1 if it may not."""
     from ohm_subagents.cli.policy import print_verdict
 
     inspect(partial(print_verdict, profile), cwd=cwd, config=config)
@@ -216,10 +216,10 @@ def options(
 
 
 def main() -> None:
-    """The entry point of the `ohm` command."""
+    """Run the `ohm` command: its entry point."""
     gc.set_threshold(_YOUNG)
-    atexit.register(gc.freeze)  # what is there at the end goes with the process: nobody need look for garbage in it
-    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] it is None when the shell closed it
+    atexit.register(gc.freeze)  # everything ends with the process: a last collection frees nothing
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] None when the shell closed it
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115  for as long as the program lives
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] as above, it may be closed
         complain("Standard output is closed: there is no place for an answer.")

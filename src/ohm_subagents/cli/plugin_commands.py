@@ -74,7 +74,7 @@ def _imported(installed: InstalledCommand) -> Any:  # noqa: ANN401  as above
         return get_command(app)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001  the module of someone else, which may even call exit()
+    except BaseException as error:  # noqa: BLE001  a module of another distribution, which may even call exit()
         why = f"{type(error).__name__}: {error}".rstrip(": .")
         complain(f"The command '{installed.name}' of {installed.distribution} cannot be loaded: {why}.")
         raise typer.Exit(TASK_FAILED) from None

@@ -31,7 +31,7 @@ def plugin_line(plugin: PluginInfo) -> str:
 
 
 def print_tools(ohm: Ohm, _loaded: LoadedConfig) -> int:
-    """Print one line a tool, then the suites that are left out; the exit code."""
+    """Print one line a tool, then the suites that are left out; return the exit code."""
     inspection = ohm.inspect()
     parents = [one for one in inspection.tools if not one.for_subagents]
     children = [one for one in inspection.tools if one.for_subagents]

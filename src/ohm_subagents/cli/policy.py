@@ -1,4 +1,4 @@
-"""`ohm policy explain <profile>`: what the policy says about a subagent, and who decided it."""
+"""`ohm policy explain <id>`: the verdict on a subagent, and its source."""
 
 from __future__ import annotations
 

@@ -1,15 +1,14 @@
-"""Commands that read what is kept: no model, no suite."""
+"""Read the kept tasks, without a model, a suite or a plugin of tools."""
 
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
-import anyio
-
-from ohm_subagents.commands import BAD_USAGE, TASK_FAILED, complain, report
+from ohm_subagents.commands import BAD_USAGE, TASK_FAILED, complain, directory, finish, report
 from ohm_subagents.config import load_config, process_env
-from ohm_subagents.contract.result import Err, Ok
+from ohm_subagents.contract.result import Err
 from ohm_subagents.store import event_to_json, stored_tasks
 
 if TYPE_CHECKING:
@@ -26,28 +25,30 @@ Show: TypeAlias = "Callable[[Store, OhmConfig], Awaitable[int]]"
 NOTHING_KEPT = 'Nothing is kept: subagents.store is "memory", so tasks are gone with the process that ran them.'
 
 
-def read(show: Show, *, cwd: Path, config: Path | None) -> int:
-    """Return the exit code of `show`; 2 when the configuration cannot be read, 1 when the store cannot."""
-    match load_config(cwd=cwd, config=config, env=process_env()):
-        case Err(error):
-            complain(error)
-            return BAD_USAGE
-        case Ok(loaded):
-            report(loaded.diagnostics)
-            return anyio.run(_shown, show, loaded.config, cwd)
+def read(show: Show, *, cwd: Path, config: Path | None, as_json: bool = False) -> NoReturn:
+    """Open the store of a directory as typed, and leave with the exit code of `show`.
+
+    Leave with 2 if the directory or the configuration cannot be read, with 1 if the store cannot.
+    """
+    finish(partial(_read, show, directory(cwd, as_json=as_json), config))
 
 
-async def _shown(show: Show, config: OhmConfig, cwd: Path) -> int:
+async def _read(show: Show, cwd: Path, config: Path | None) -> int:
+    loaded = load_config(cwd=cwd, config=config, env=process_env())
+    if isinstance(loaded, Err):
+        complain(loaded.err_value)
+        return BAD_USAGE
+    report(loaded.ok_value.diagnostics)
     async with AsyncExitStack() as stack:
         try:
-            store = await stack.enter_async_context(stored_tasks(config, cwd=cwd))
+            store = await stack.enter_async_context(stored_tasks(loaded.ok_value.config, cwd=cwd))
         except OSError as exc:
             why = str(exc)
             complain(f"{why[:1].upper()}{why[1:]}.")
             return TASK_FAILED
         reported = store.diagnostics
         report(reported)
-        code = await show(store, config)
+        code = await show(store, loaded.ok_value.config)
         report(each for each in store.diagnostics if each not in reported)  # what was found on the way
         return code
 

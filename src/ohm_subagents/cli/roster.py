@@ -23,7 +23,7 @@ _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def print_roster(ohm: Ohm, loaded: LoadedConfig) -> int:
-    """Print every profile that may be shown; the exit code."""
+    """Print every profile that may be shown; return the exit code."""
     ready = Readiness(ohm, loaded)
     found = {profile.id: ready.obstacle(profile) for profile in ohm.profiles}
     obstacles = {profile_id: one.why for profile_id, one in found.items() if one is not None}
@@ -32,7 +32,7 @@ def print_roster(ohm: Ohm, loaded: LoadedConfig) -> int:
 
 
 def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
-    """Print one profile, or which ones there are; the exit code."""
+    """Print one profile, or which ones there are; return the exit code."""
     wanted = fold_id(profile_id)
     profile = next((profile for profile in ohm.profiles if fold_id(profile.id) == wanted), None)
     if profile is None:

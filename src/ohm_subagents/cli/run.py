@@ -15,7 +15,7 @@ from ohm_subagents.commands import (
     SUCCESS,
     TASK_FAILED,
     TaskWatch,
-    aborted_by_signal,
+    call_live,
     complain,
     drawn,
     finished_lines,
@@ -66,7 +66,7 @@ class Typed:
 
 
 async def run(profile: str, prompt: str, *, model: str | None, backend: str | None, typed: Typed) -> int:
-    """Run one task to its end and print it; the exit code."""
+    """Run one task to its end and print it; return the exit code."""
     async with _opened(typed) as (ohm, told):
         watch = TaskWatch()
         is_live = is_terminal() and not typed.as_json
@@ -89,7 +89,7 @@ async def run(profile: str, prompt: str, *, model: str | None, backend: str | No
 
 
 async def call(tool: str, arguments: str, typed: Typed) -> int:
-    """Call a tool and print its result; the exit code."""
+    """Call a tool and print its result; return the exit code."""
     try:
         payload: JsonValue = from_json(encodable(arguments))
     except ValueError as error:
@@ -102,13 +102,8 @@ async def call(tool: str, arguments: str, typed: Typed) -> int:
         complain(f"The arguments are not JSON: {why}. Type an object in single quotes, such as '{example}'.")
         return BAD_USAGE
     async with _opened(typed) as (ohm, _):
-        frames = _Frames()
         is_live = is_terminal() and not typed.as_json
-        with drawn(frames.frame) if is_live else nullcontext():
-            result, number = await aborted_by_signal(
-                lambda abort: ohm.call(tool, payload, on_update=frames.update, abort=abort)
-            )
-        ended = result or frames.last
+        ended, number = await call_live(ohm, tool, payload, draw=_drawn if is_live else None)
         if typed.as_json:
             print_json({} if ended is None else ended.details)
         elif number is not None:
@@ -186,14 +181,5 @@ def _tree(task: Task | None) -> str:
     return "" if task is None else "\n".join(finished_lines(task, width=width())) + "\n"
 
 
-class _Frames:
-    """The newest progress frame."""
-
-    def __init__(self) -> None:
-        self.last: ToolResult | None = None
-
-    def update(self, frame: ToolResult) -> None:
-        self.last = frame
-
-    def frame(self, columns: int, _height: int) -> str:
-        return "" if self.last is None else self.last.render(expanded=True, width=columns)
+def _drawn(frame: ToolResult, columns: int, _height: int) -> str:
+    return frame.render(expanded=True, width=columns)

@@ -52,7 +52,7 @@ _ROWS: Final = 40
 
 
 async def print_task(typed: str, view: View, store: Store, config: OhmConfig, *, as_json: bool) -> int:
-    """Print the one task whose id begins with what was typed; the exit code."""
+    """Print the one task whose id begins with what was typed; return the exit code."""
     found, alike = store.get(TaskId(typed)), list[ListedTask]()
     if isinstance(found, Err) and found.err_value.code == ErrorCode.UNKNOWN_TASK_ID:
         alike = _beginning_with(typed, store)
@@ -85,12 +85,12 @@ def _ambiguous(typed: str, alike: list[ListedTask]) -> OhmError:
 
 
 def _named(error: OhmError, store: Store) -> OhmError:
-    """The cause, where it is not the id."""
+    """Return the error, or the reason why nothing is kept."""
     return error if store.place is not None else OhmError(code=error.code, message=NOTHING_KEPT)
 
 
 async def _tree(task: Task, store: Store, _config: OhmConfig) -> int:
-    """As `ohm run` leaves it, or as it draws it while it works; then the facts."""
+    """Print the task as `ohm run` leaves it, or draws it while it works; then the facts."""
     if task.is_terminal:
         lines = finished_lines(task, width=width())
     else:

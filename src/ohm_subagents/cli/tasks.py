@@ -1,4 +1,4 @@
-"""`ohm tasks`: what is kept, newest first."""
+"""`ohm tasks`: the kept tasks, newest first."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STATUSES = frozenset(get_args(Status))
 
 
 async def print_tasks(query: TaskQuery, limit: int, store: Store, config: OhmConfig, *, as_json: bool) -> int:
-    """Print them, in as many lines as there are tasks or, on a terminal, twice as many; the exit code."""
+    """Print them, in as many lines as there are tasks or, on a terminal, twice as many; return the exit code."""
     if query.status not in {None, *STATUSES}:
         complain(f"No task is ever '{query.status}'. Allowed: {', '.join(sorted(STATUSES))}.")
         return BAD_USAGE
@@ -50,7 +50,7 @@ async def print_tasks(query: TaskQuery, limit: int, store: Store, config: OhmCon
 
 
 def _chosen(query: TaskQuery, limit: int, store: Store) -> tuple[list[ListedTask], int]:
-    """Those to show, and how many more there are, which are counted and not read."""
+    """Return the tasks to show, and the number of others, which are counted and not read."""
     shown: list[ListedTask] = []
     for number, found in enumerate(store.list(query), 1):
         if isinstance(found, Err):

@@ -1,4 +1,4 @@
-"""`ohm trust`: what the files of a project may do, and whether its user wants that."""
+"""`ohm trust`: trust the files of a project, and show what that allows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Review:
 
 
 async def trust(cwd: Path) -> int:
-    """Say what the project gets by it, and keep what its files say now; the exit code."""
+    """Print what trust allows, and record the files of the project as they are now; return the exit code."""
     review = await _reviewed(cwd)
     asked = review.trust.asked
     if not asked:
@@ -69,7 +69,7 @@ def _record(project: Project, files: Mapping[str, str], now_ms: int) -> TrustRec
 
 
 async def forget(cwd: Path) -> int:
-    """Trust the project no more; the exit code."""
+    """Forget the trust in a project; return the exit code."""
     try:
         was_trusted = forget_trust(cwd, config_dir(process_env()))
     except OSError as error:
@@ -80,7 +80,7 @@ async def forget(cwd: Path) -> int:
 
 
 async def print_trusted() -> int:
-    """List the projects that are trusted, and those whose trust has lapsed; the exit code."""
+    """List the trusted projects, and those whose trust has lapsed; return the exit code."""
     found = map(_listed, trust_records(config_dir(process_env())))
     print_text("\n".join(found) or "No project is trusted.")
     return SUCCESS

@@ -23,7 +23,7 @@ profiles_app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def delegate(
     tasks: Annotated[str, typer.Argument(help=_TASKS)],
     *,
-    backend: Annotated[str | None, typer.Option("--backend", help="Which backend runs them.")] = None,
+    backend: Annotated[str | None, typer.Option("--backend", help="Id of the backend.")] = None,
     cwd: Cwd = HERE,
     config: Config = None,
     as_json: AsJson = False,
@@ -61,7 +61,7 @@ def profiles(cwd: Cwd = HERE, config: Config = None) -> None:
 
 @profile_app.command(_SHOW)
 def show(
-    name: Annotated[str, typer.Argument(help="Its name; `ohm profiles` lists them.")],
+    name: Annotated[str, typer.Argument(help="Name of the agent profile; `ohm profiles` lists them.")],
     *,
     cwd: Cwd = HERE,
     config: Config = None,
@@ -74,27 +74,29 @@ def show(
 
 @profile_app.command("new")
 def new(
-    name: Annotated[str, typer.Argument(help="Letters, digits, '-' and '_'.")],
+    name: Annotated[str, typer.Argument(help="Name of letters, digits, '-' and '_'.")],
     *,
-    project: Annotated[bool, typer.Option("--project", help="In .pi/ of the project, in place of yours.")] = False,
-    prompt: Annotated[str | None, typer.Option("--prompt", help="The system prompt; else standard input.")] = None,
-    append: Annotated[str | None, typer.Option("--append", help="What follows the system prompt.")] = None,
-    provider: Annotated[str | None, typer.Option("--provider", help="Of the model, say anthropic.")] = None,
-    model: Annotated[str | None, typer.Option("--model", help="<model> or <provider>/<model>[:<thinking>]")] = None,
-    thinking: Annotated[str | None, typer.Option("--thinking", help="off, minimal, low, medium, high, xhigh")] = None,
-    tools: Annotated[str | None, typer.Option("--tools", help="The only ones, with commas between.")] = None,
-    exclude_tools: Annotated[str | None, typer.Option("--exclude-tools", help="All but these.")] = None,
-    no_tools: Annotated[bool, typer.Option("--no-tools", help="No tool at all.")] = False,
-    extensions: Annotated[str | None, typer.Option("--extensions", help="Paths, with commas between.")] = None,
-    no_extensions: Annotated[bool, typer.Option("--no-extensions", help="No extension of pi.")] = False,
-    skills: Annotated[str | None, typer.Option("--skills", help="Skills that it is told of.")] = None,
-    load_skills: Annotated[str | None, typer.Option("--load-skills", help="Skills that it is given whole.")] = None,
-    no_skills: Annotated[bool, typer.Option("--no-skills", help="No skill.")] = False,
-    no_context_files: Annotated[bool, typer.Option("--no-context-files", help="Not AGENTS.md and its like.")] = False,
-    extra_args: Annotated[str | None, typer.Option("--extra-args", help="For pi, with commas between.")] = None,
+    project: Annotated[bool, typer.Option("--project", help="Write to .pi/ of the project, not yours.")] = False,
+    prompt: Annotated[str | None, typer.Option("--prompt", help="System prompt; without it, standard input.")] = None,
+    append: Annotated[str | None, typer.Option("--append", help="Text after the system prompt.")] = None,
+    provider: Annotated[str | None, typer.Option("--provider", help="Model provider, such as anthropic.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Model, as [<provider>/]<model>[:<thinking>].")] = None,
+    thinking: Annotated[
+        str | None, typer.Option("--thinking", help="off, minimal, low, medium, high or xhigh.")
+    ] = None,
+    tools: Annotated[str | None, typer.Option("--tools", help="Only these tools, comma-separated.")] = None,
+    exclude_tools: Annotated[str | None, typer.Option("--exclude-tools", help="All tools but these.")] = None,
+    no_tools: Annotated[bool, typer.Option("--no-tools", help="Allow no tool at all.")] = False,
+    extensions: Annotated[str | None, typer.Option("--extensions", help="Extension paths, comma-separated.")] = None,
+    no_extensions: Annotated[bool, typer.Option("--no-extensions", help="Load no extension of pi.")] = False,
+    skills: Annotated[str | None, typer.Option("--skills", help="Skills to suggest, comma-separated.")] = None,
+    load_skills: Annotated[str | None, typer.Option("--load-skills", help="Skills to load, comma-separated.")] = None,
+    no_skills: Annotated[bool, typer.Option("--no-skills", help="Allow no skill.")] = False,
+    no_context_files: Annotated[bool, typer.Option("--no-context-files", help="Read no AGENTS.md.")] = False,
+    extra_args: Annotated[str | None, typer.Option("--extra-args", help="Arguments for pi, comma-separated.")] = None,
     cwd: Cwd = HERE,
 ) -> None:
-    """Write the file of a new agent profile. A key is for you to add: what is typed here, others can read."""
+    """Write the file of a new agent profile. Add an API key in the file itself: others can read what is typed."""
     from ohm_subagents.suites.delegate.profile_files import NewProfile, write_agent
 
     keys = {

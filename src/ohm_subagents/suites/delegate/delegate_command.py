@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,9 +15,8 @@ from ohm_subagents.commands import (
     BAD_USAGE,
     SUCCESS,
     TASK_FAILED,
-    aborted_by_signal,
+    call_live,
     complain,
-    drawn,
     is_terminal,
     print_json,
     print_styled,
@@ -63,40 +61,24 @@ def tasks_in(source: str) -> JsonValue:
 async def delegate(
     tasks: JsonValue, *, cwd: Path, config: Path | None, as_json: bool, backend: str | None = None
 ) -> int:
-    """Call `delegate_to_subagents` and print what came of it; the exit code."""
+    """Call `delegate_to_subagents` and print what came of it; return the exit code."""
     env = process_env() if backend is None else {**process_env(), DELEGATE_BACKEND: backend}
     async with Ohm.open(cwd=cwd, config=config, env=env, suites=["delegate"]) as ohm:
         report(ohm.diagnostics)
-        frames = _Frames()
         is_live = is_terminal() and not as_json
-        with drawn(frames.frame, clean=styled) if is_live else nullcontext():
-            ended, number = await aborted_by_signal(
-                lambda abort: ohm.call(DELEGATE, tasks, on_update=frames.update, abort=abort)
-            )
-        result = ended or frames.last
+        theme = terminal_theme()
+
+        def draw(frame: ToolResult, columns: int, rows: int) -> str:
+            view = View(width=columns, theme=theme)
+            return "\n".join(frame_lines(frame.details, view, height=rows - 1, now_ms=system_clock()))
+
+        result, number = await call_live(ohm, DELEGATE, tasks, draw=draw if is_live else None, clean=styled)
         if result is not None:
             _print(result, is_live=is_live, as_json=as_json)
         if number is not None:
             complain("Interrupted.")
             return 128 + number
         return TASK_FAILED if result is None else _code(result)
-
-
-class _Frames:
-    """The newest progress frame, drawn anew as time goes by."""
-
-    def __init__(self) -> None:
-        self.last: ToolResult | None = None
-        self._theme = terminal_theme()
-
-    def update(self, frame: ToolResult) -> None:
-        self.last = frame
-
-    def frame(self, columns: int, rows: int) -> str:
-        if self.last is None:
-            return ""
-        view = View(width=columns, theme=self._theme)
-        return "\n".join(frame_lines(self.last.details, view, height=rows - 1, now_ms=system_clock()))
 
 
 def _print(result: ToolResult, *, is_live: bool, as_json: bool) -> None:

@@ -50,7 +50,7 @@ class NewProfile:
 
 
 def print_agents(ohm: Ohm, _loaded: LoadedConfig) -> int:
-    """Print every agent profile with its file; the exit code."""
+    """Print every agent profile with its file; return the exit code."""
     agents = _agents(ohm)
     roster = agents.roster()
     if not roster.profiles:
@@ -88,7 +88,7 @@ def _replaced(profile: Profile, roster: AgentRoster) -> tuple[str, ...]:
 
 
 def print_agent(name: str, ohm: Ohm, loaded: LoadedConfig) -> int:
-    """Print everything about one agent profile, or which ones there are; the exit code."""
+    """Print everything about one agent profile, or which ones there are; return the exit code."""
     roster = _agents(ohm).roster()
     profile = roster.profiles.get(name)
     if profile is None:
@@ -133,7 +133,7 @@ def _tools(profile: Profile) -> str:
 
 
 async def write_agent(typed: NewProfile) -> int:
-    """Write a new file, never over an old one; the exit code."""
+    """Write a new file, never over an old one; return the exit code."""
     prompt = _standard_input() if typed.prompt is None else typed.prompt
     if prompt is None:
         complain("The prompt on standard input is not UTF-8 text.")
