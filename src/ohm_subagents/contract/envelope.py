@@ -72,8 +72,8 @@ class _Failure(_Record):
     """What is allowed, and what to do."""
 
 
-class _Work(_Failure):
-    """The facts about one task, in a single result and in an item alike."""
+class _Assigned(_Failure):
+    """The work that was given."""
 
     subagent_type: str | None = None
     """The id of the profile."""
@@ -83,6 +83,11 @@ class _Work(_Failure):
     """The title of the task."""
     invocation: Invocation | None = None
     """The kind of tool that started it."""
+
+
+class _Answered(_Assigned):
+    """The answer, as far as there is one."""
+
     output_available: bool | None = None
     """True if there is an answer."""
     output: str | None = None
@@ -93,6 +98,11 @@ class _Work(_Failure):
     """Code points of the whole answer."""
     output_returned_chars: int | None = None
     """Code points of `output`."""
+
+
+class _Work(_Answered):
+    """The facts about one task, in a single result and in an item alike."""
+
     tool_rows: list[str] | None = None
     """One line a tool event, oldest first."""
     event_count: int | None = None
