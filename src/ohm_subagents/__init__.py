@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ohm_subagents._app.opening import OpenOptions
     from ohm_subagents._app.options import CallOptions, RunOptions
     from ohm_subagents._app.script import run_sync
-    from ohm_subagents._concurrency.home import ClosedError, WrongEventLoopError
+    from ohm_subagents._concurrency.own_loop import ClosedError, WrongEventLoopError
     from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents._plugins.suites.function_tool import tool
     from ohm_subagents.contract.envelope import Envelope
@@ -68,7 +68,7 @@ _load, __dir__ = lazy_names(
         "_app.opening": "OpenOptions",
         "_app.options": "CallOptions RunOptions",
         "_app.script": "run_sync",
-        "_concurrency.home": "ClosedError WrongEventLoopError",
+        "_concurrency.own_loop": "ClosedError WrongEventLoopError",
         "_orchestrator.observe.logger": "Logger",
         "_plugins.suites.function_tool": "tool",
         "contract": "Budget Category Envelope Err ErrorCode Limits LoopPolicy "

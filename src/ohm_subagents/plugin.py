@@ -2,7 +2,7 @@
 
 from ohm_subagents._concurrency.event_loop import on_asyncio
 from ohm_subagents._concurrency.faults import as_exception
-from ohm_subagents._concurrency.home import ClosedError, WrongEventLoopError
+from ohm_subagents._concurrency.own_loop import ClosedError, WrongEventLoopError
 from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S, SharedResource
 from ohm_subagents._plugins.backends.agent_choice import overriding_model, profile_key, thinking_level, unused_key
 from ohm_subagents._plugins.backends.context import BackendContext, Log

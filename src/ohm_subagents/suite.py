@@ -7,7 +7,7 @@ progress and returns the result. What a suite reads from disk comes through `ohm
 """
 
 from ohm_subagents._concurrency.abort import wait_or_abort
-from ohm_subagents._concurrency.home import ClosedError, WrongEventLoopError
+from ohm_subagents._concurrency.own_loop import ClosedError, WrongEventLoopError
 from ohm_subagents._config.tool_rules import has_tool
 from ohm_subagents._plugins.backends.interface import Options
 from ohm_subagents._plugins.hooks.specs import hookimpl

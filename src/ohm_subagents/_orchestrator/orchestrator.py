@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._concurrency.home import Home
+from ohm_subagents._concurrency.own_loop import OwnLoop
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.batch import plan_all
 from ohm_subagents._orchestrator.admission.context import label
@@ -71,7 +71,7 @@ class Orchestrator:
         self._context = context
         self._running = running
         self._store = store
-        self._home = Home()
+        self._own_loop = OwnLoop()
 
     async def execute(
         self,
@@ -270,7 +270,7 @@ class Orchestrator:
 
     def check_open(self) -> None:
         """Refuse to work for an `Ohm` that was left, and in a thread or an event loop that is not its own."""
-        self._home.check()
+        self._own_loop.check()
 
     def stop(self, task_id: TaskId) -> bool:
         """Cancel a task for the program that started it, whatever the configuration says by now."""
@@ -294,5 +294,5 @@ class Orchestrator:
 
     def close(self, reason: str) -> None:
         """Cancel everything that still runs; the owner's task group then waits for it."""
-        self._home.close()
+        self._own_loop.close()
         self._running.close(reason)

@@ -1,4 +1,4 @@
-"""The bounds of an `Ohm`: it works in the thread and the event loop that opened it, until it is closed."""
+"""The thread and the event loop that an `Ohm` was opened in: it works there alone, until it is closed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ohm_subagents._concurrency.event_loop import loop_finder
 
 
 class ClosedError(RuntimeError):
-    """The `Ohm` is closed: nothing can be asked of it any more."""
+    """The `Ohm` is closed: it takes no more calls."""
 
 
 class WrongEventLoopError(RuntimeError):
     """The `Ohm` was used in another thread or event loop than the one that opened it; nothing was done."""
 
 
-class Home:
+class OwnLoop:
     """Remembers the thread and the event loop that it is made in."""
 
     __slots__ = ("_find_loop", "_is_closed", "_loop", "_thread")
@@ -27,7 +27,7 @@ class Home:
         self._is_closed = False
 
     def close(self) -> None:
-        """Let nothing be asked any more."""
+        """Refuse everything from now on."""
         self._is_closed = True
 
     def check(self) -> None:
