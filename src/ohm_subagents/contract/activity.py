@@ -11,6 +11,7 @@ from ohm_subagents.contract.events import (
     FileChanged,
     Finalized,
     Recorded,
+    Report,
     TextDelta,
     ThinkingDelta,
     ToolEnded,
@@ -23,20 +24,6 @@ from ohm_subagents.contract.usage import NOTHING_USED, Usage
 
 MAX_EVENTS = 120
 _BETWEEN_TURNS = "\n\n"  # between the texts of two turns, which a tool call or a new run separates
-
-Report = (
-    TextDelta
-    | ThinkingDelta
-    | ToolStarted
-    | ToolUpdated
-    | ToolEnded
-    | UsageAdded
-    | FileChanged
-    | Checkpointed
-    | Finalized
-    | AgentEnded
-)
-"""The events of a backend that are about the work itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

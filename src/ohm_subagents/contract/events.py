@@ -164,20 +164,20 @@ class AgentEnded(_Event):
     kind: Literal["agent_ended"] = "agent_ended"
 
 
-RunEvent = (
+Report = (
     TextDelta
     | ThinkingDelta
     | ToolStarted
     | ToolUpdated
     | ToolEnded
-    | Finalized
-    | FileChanged
-    | RouteResolved
     | UsageAdded
+    | FileChanged
     | Checkpointed
-    | DiagnosticRaised
+    | Finalized
     | AgentEnded
 )
+"""The events of a backend that are about the work itself."""
+RunEvent = Report | RouteResolved | DiagnosticRaised
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

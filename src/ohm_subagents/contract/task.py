@@ -9,15 +9,12 @@ from ohm_subagents.contract.activity import Activity, begun, changed, over, repo
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import (
-    AgentEnded,
-    Checkpointed,
     DiagnosticRaised,
     Event,
-    FileChanged,
-    Finalized,
     FollowUpTaken,
     Guard,
     GuardTripped,
+    Report,
     RequestHeld,
     RequestReleased,
     RouteResolved,
@@ -25,12 +22,6 @@ from ohm_subagents.contract.events import (
     RunStarted,
     TaskQueued,
     TaskSettled,
-    TextDelta,
-    ThinkingDelta,
-    ToolEnded,
-    ToolStarted,
-    ToolUpdated,
-    UsageAdded,
 )
 from ohm_subagents.contract.ids import CallId, SessionId, TaskId
 from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
@@ -175,20 +166,9 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901  one a
     """Return the next state of `task`. Pure; never raises. A settled task never changes, whatever event comes late."""
     if task.status in TERMINAL:
         return task
+    if isinstance(event, Report):
+        return changed(task, updated_ms=at_ms, activity=reported(task.activity, event, at_ms=at_ms))
     match event:
-        case (
-            TextDelta()
-            | ThinkingDelta()
-            | ToolStarted()
-            | ToolUpdated()
-            | ToolEnded()
-            | UsageAdded()
-            | FileChanged()
-            | Checkpointed()
-            | Finalized()
-            | AgentEnded()
-        ):
-            return changed(task, updated_ms=at_ms, activity=reported(task.activity, event, at_ms=at_ms))
         case TaskQueued() | RequestHeld() | RequestReleased():
             return changed(task, updated_ms=at_ms)
         case RunStarted():
