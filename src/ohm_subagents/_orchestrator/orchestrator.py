@@ -19,7 +19,7 @@ from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
 from ohm_subagents._orchestrator.observe.call import Call
 from ohm_subagents._orchestrator.observe.observers import subscribed
 from ohm_subagents._orchestrator.run.live import LiveTask
-from ohm_subagents._orchestrator.waiting import all_settled, answered, cancelled, seconds
+from ohm_subagents._orchestrator.waiting import all_settled, answered, cancelled, leave, seconds
 from ohm_subagents._plugins.suites.interface import SessionTask
 from ohm_subagents.contract.commands import Cancel, GetTasks, Send, Start, Wait
 from ohm_subagents.contract.ids import TaskId
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.replies import WaitStatus
     from ohm_subagents.contract.task import Task
 
-CALLER_GONE = "The caller stopped waiting."
 ASKED = "A caller asked for it."
 STATIC = "interactive-sdk"
 """The `backend` of an envelope while the configured one is unknown."""
@@ -140,10 +139,7 @@ class Orchestrator:
                 with self._running.in_line(started[0], partial(call.show, reply)):
                     await call.wait(partial(answered, started))
         finally:
-            for live in started:
-                if not (command.background or live.asked.answered.is_set):
-                    live.cancel(CALLER_GONE)
-                live.record.observers.remove(*observers)  # the call is over; its task need not be
+            leave(started, observers, background=command.background)
         return reply()
 
     async def _wait(self, command: Wait, backend: str, call: Call) -> Reply:
@@ -222,9 +218,7 @@ class Orchestrator:
                 try:
                     await call.wait(partial(answered, [live]))
                 finally:
-                    if not live.asked.answered.is_set:
-                        live.cancel(CALLER_GONE)
-                    live.record.observers.remove(*observers)
+                    leave([live], observers)
                 return reply()
 
     async def _cancel(self, command: Cancel, call: Call) -> Reply:

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.run.live import LiveTask
     from ohm_subagents._plugins.stores import Store
+    from ohm_subagents._plugins.suites.observer import Observer
 
 STOPPED_WITHIN_S: Final = 0.05
 """The time in which a cancellation is to be stored before the run is stopped."""
+CALLER_GONE: Final = "The caller stopped waiting."
 FOREIGN_LOOK_S: Final = 0.25
 """The interval at which a wait looks at the tasks of other processes."""
 
@@ -59,3 +61,11 @@ async def cancelled(tasks: Iterable[LiveTask], reason: str, store: Store) -> Non
     finally:
         for live in tasks:
             live.stop()
+
+
+def leave(started: Iterable[LiveTask], observers: Iterable[Observer], *, background: bool = False) -> None:
+    """End a call: cancel what it waited for in vain, and notify its observers no more of tasks that go on."""
+    for live in started:
+        if not (background or live.asked.answered.is_set):
+            live.cancel(CALLER_GONE)
+        live.record.observers.remove(*observers)
