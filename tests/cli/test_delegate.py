@@ -53,6 +53,14 @@ def test_what_of_a_task_was_not_honoured_is_told_beside_the_answer(ohm, delegate
     assert done.stderr.splitlines() == ["a: Ignored unknown key 'colour'.", "a: Thinking is not honoured."]
 
 
+def test_what_an_untrusted_project_does_not_get_is_said_once(ohm, delegate) -> None:
+    delegate()
+    ohm("profile", "new", "p", "--project", "--prompt", "You help.")
+    (ohm.project / "tasks.json").write_text('[{"name": "a", "prompt": "answer", "profile": "p"}]')
+    done = ohm("delegate", "tasks.json")
+    assert done.stderr.count("of a project that is not trusted does not get the tool 'bash'") == 1
+
+
 def test_a_list_of_tasks_is_run_as_it_is(ohm, delegate) -> None:
     delegate()
     (ohm.project / "tasks.json").write_text('[{"name": "a", "prompt": "answer"}, {"name": "b", "prompt": "answer"}]')

@@ -64,7 +64,8 @@ async def delegate(
     """Call `delegate_to_subagents` and print what came of it; return the exit code."""
     env = process_env() if backend is None else {**process_env(), DELEGATE_BACKEND: backend}
     async with Ohm.open(cwd=cwd, config=config, env=env, suites=["delegate"]) as ohm:
-        report(ohm.diagnostics)
+        reported = ohm.diagnostics
+        report(reported)
         is_live = is_terminal() and not as_json
         theme = terminal_theme()
 
@@ -74,14 +75,16 @@ async def delegate(
 
         result, number = await call_live(ohm, DELEGATE, tasks, draw=draw if is_live else None, clean=styled)
         if result is not None:
-            _print(result, is_live=is_live, as_json=as_json)
+            told = {one.message for one in reported}
+            _print(result, is_live=is_live, as_json=as_json, told=told)
         if number is not None:
             complain("Interrupted.")
             return 128 + number
         return TASK_FAILED if result is None else _code(result)
 
 
-def _print(result: ToolResult, *, is_live: bool, as_json: bool) -> None:
+def _print(result: ToolResult, *, is_live: bool, as_json: bool, told: set[str]) -> None:
+    """Print the result; notes that were `told` before are not repeated."""
     if result.is_error:
         complain(result.text)
     if as_json:
@@ -91,7 +94,7 @@ def _print(result: ToolResult, *, is_live: bool, as_json: bool) -> None:
     elif not result.is_error:
         print_styled(result.text)
         for window in Windows.model_validate(result.details).windows:
-            for note in window.notes or ():
+            for note in (one for one in window.notes or () if one not in told):
                 complain(f"{window.name}: {note}")
 
 
