@@ -15,7 +15,7 @@ from ohm_subagents.stores.sqlite.former import FormerRow, former_task
 from ohm_subagents.stores.sqlite.log import lines
 from ohm_subagents.stores.sqlite.owners import is_in_use
 from ohm_subagents.stores.sqlite.place import Asides, file_name
-from ohm_subagents.stores.sqlite.reader import numbered
+from ohm_subagents.stores.sqlite.reader import numbered, tolerant
 from ohm_subagents.stores.sqlite.schema import VERSION, UnusableVersionError, create, transaction, version
 from ohm_subagents.stores.sqlite.stored import damaged
 from ohm_subagents.stores.sqlite.writer import MAX_CHECKPOINT
@@ -90,7 +90,7 @@ def _set_former_aside(connection: sqlite3.Connection, found: int) -> list[Former
     (numbers,) = connection.execute("SELECT max(seq) FROM sqlite_sequence WHERE name LIKE '%owners'").fetchone()
     if numbers is not None:
         go_on_behind(connection, numbers)
-    factory, connection.text_factory = connection.text_factory, _text
+    tolerant(connection)
     try:
         found_rows = connection.execute(f"SELECT {_COLUMNS} FROM former_tasks ORDER BY seq").fetchall()  # noqa: S608  names of ours
         state = _STATE.format("former_")
@@ -99,11 +99,7 @@ def _set_former_aside(connection: sqlite3.Connection, found: int) -> list[Former
             for row in found_rows
         ]
     finally:
-        connection.text_factory = factory
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode(errors="surrogateescape")
+        connection.text_factory = str
 
 
 def go_on_behind(connection: sqlite3.Connection, owner: int) -> None:
