@@ -87,7 +87,7 @@ PLACES = [
     {"is_error", "details", "frames", "usage"},  # pydantic-ai
     {"is_error", "details", "frames"},  # LangChain counts the usage of its own models only
     {"is_error", "frames", "usage"},  # strands
-    {"usage"},  # openai-agents has text only
+    {"details", "usage"},  # openai-agents shows no progress, and every answer of a tool is just that
     {"is_error"},  # the Claude Agent SDK passes no notifications of a server on
 ]
 

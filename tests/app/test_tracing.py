@@ -129,6 +129,16 @@ async def test_a_task_that_waits_in_line_is_inside_the_span_of_its_own_caller_an
     assert queued.timestamp < before.timestamp <= started.timestamp
 
 
+async def test_a_call_that_goes_on_by_itself_is_inside_the_span_in_which_it_began(spans):
+    async with quick_ohm("done") as ohm:
+        with trace.get_tracer("host").start_as_current_span("host"):
+            asked = {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "p"}
+            call = await ohm.begin("task", asked)
+        await call.wait()
+
+    assert is_inside(spans.one("invoke_agent finder"), spans.one("host"))
+
+
 async def test_requests_and_tool_calls_of_a_backend_that_does_not_trace_itself_are_spans(spans):
     script = (
         RouteResolved(provider="acme", model="m1"),

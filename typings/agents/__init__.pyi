@@ -11,6 +11,9 @@ class Usage:
     ) -> None: ...
     def add(self, other: Usage) -> None: ...
 
+class FunctionToolCustomDataContext:
+    tool_context: ToolContext[object]
+
 class FunctionTool:
     def __init__(
         self,
@@ -20,4 +23,5 @@ class FunctionTool:
         params_json_schema: Mapping[str, JsonValue],
         on_invoke_tool: Callable[[ToolContext[object], str], Awaitable[object]],
         strict_json_schema: bool = ...,
+        custom_data_extractor: Callable[[FunctionToolCustomDataContext], Mapping[str, JsonValue] | None] = ...,
     ) -> None: ...

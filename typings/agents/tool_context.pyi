@@ -5,4 +5,5 @@ from agents import Usage
 ContextT = TypeVar("ContextT")
 
 class ToolContext(Generic[ContextT]):
+    tool_call_id: str
     usage: Usage

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from agents.tool_context import ToolContext
 
     from ohm_subagents import Ohm
+    from ohm_subagents.suite import JsonObject
 
 __all__ = ["tools"]
 
@@ -19,11 +20,13 @@ __all__ = ["tools"]
 def tools(ohm: Ohm) -> list[FunctionTool]:
     """Return the tools of `ohm` for `Agent(tools=...)`.
 
-    The model reads the text of a result, also that of a failure. Usage is added to that of the run. A run that is
-    cancelled cancels what its calls have started.
+    The model reads the text of a result, also that of a failure; `details` are the `custom_data` of its item. Usage is
+    added to that of the run. A run that is cancelled cancels what its calls have started.
     """
     with installed("openai-agents"):
         from agents import FunctionTool, Usage
+
+    details: dict[str, JsonObject] = {}
 
     async def call(name: str, context: ToolContext[object], arguments: str) -> str:
         called = await call_tool(ohm, name, parsed(arguments))
@@ -36,6 +39,7 @@ def tools(ohm: Ohm) -> list[FunctionTool]:
                 total_tokens=used.input_tokens + used.output_tokens,
             )
         )
+        details[context.tool_call_id] = called.result.details
         return called.result.text
 
     return [
@@ -45,6 +49,7 @@ def tools(ohm: Ohm) -> list[FunctionTool]:
             params_json_schema=dict(tool.input_schema),
             on_invoke_tool=partial(call, name),
             strict_json_schema=False,  # a strict schema has no optional fields
+            custom_data_extractor=lambda answered: details.pop(answered.tool_context.tool_call_id, None),
         )
         for name, tool in ohm.tools.items()
     ]

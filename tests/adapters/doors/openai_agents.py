@@ -38,5 +38,6 @@ async def delegate(ohm, tool, arguments):
     model = Scripted(tool, arguments)
     result = await Runner.run(Agent(name="parent", model=model, tools=tools(ohm)), "Go.")
     (read,) = model.read
+    (details,) = (item.custom_data for item in result.new_items if item.type == "tool_call_output_item")
     used = result.context_wrapper.usage
-    return Delegated(read["output"], usage=[used.input_tokens, used.output_tokens])
+    return Delegated(read["output"], details=details, usage=[used.input_tokens, used.output_tokens])
