@@ -51,18 +51,18 @@ class ShellBackend:
 
 
 def located_by(dialect: Dialect, options: ShellOptions, env: Mapping[str, str]) -> Result[tuple[str, ...], OhmError]:
-    """The command of the options, else the dialect's own."""
+    """Return the command of the options, else the dialect's own."""
     command = options.command or dialect.command
     return locate_command(command, command_environment(options, env), backend=dialect.id, install=dialect.install)
 
 
 def command_environment(options: ShellOptions, env: Mapping[str, str]) -> Mapping[str, str]:
-    """The environment with the PATH on which a command is looked for."""
+    """Return the environment with the PATH on which a command is looked for."""
     return {**env, "PATH": options.env.get("PATH") or env.get("PATH", "")}
 
 
 def new_invocation(request: RunRequest, supervisor: Supervisor) -> Invocation:
-    """The run with a private directory (0700), which `start` sees removed."""
+    """Return the run with a private directory (0700), which `start` sees removed."""
     return Invocation(request=request, folder=Path(mkdtemp(prefix="run-", dir=supervisor.folder)))
 
 
@@ -118,7 +118,7 @@ async def converse(
 
 
 def finish_run(reader: Reader, ended: Ended, sink: Sink) -> Result[RunOutput, OhmError]:
-    """The last events of a run, and what became of it, with the exit code of a process that ended by itself."""
+    """Return the last events of a run and its result, with the exit code of a process that ended by itself."""
     for event in reader.last(ended):
         sink.emit(event)
     code = None if ended.was_stopped else ended.code
@@ -132,7 +132,7 @@ def finish_run(reader: Reader, ended: Ended, sink: Sink) -> Result[RunOutput, Oh
 
 
 def shell_backend(dialect: Dialect) -> BackendSpec[ShellOptions]:
-    """The backend of a dialect, for a plugin to hand over."""
+    """Return the backend of a dialect, for a plugin to hand over."""
 
     @asynccontextmanager
     async def open_backend(options: ShellOptions) -> AsyncGenerator[Backend]:

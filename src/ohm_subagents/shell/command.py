@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def locate_command(
     command: tuple[str, ...], env: Mapping[str, str], *, backend: str, install: str
 ) -> Result[tuple[str, ...], OhmError]:
-    """The command, with its program as an absolute path: a file, or found on the PATH of `env`.
+    """Return the command, with its program as an absolute path: a file, or found on the PATH of `env`.
 
     A relative path starts at this process's directory, never at the run's: a repository does not bring programs.
     """

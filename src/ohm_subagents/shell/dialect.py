@@ -64,7 +64,7 @@ class Reader(Protocol):
 
 
 def records(line: bytes) -> JsonObject | None:
-    """The JSON object that a line holds, or None: a CLI may print other things between its records."""
+    """Return the JSON object that a line holds, or None: a CLI may print other things between its records."""
     try:
         value = from_json(line)
     except ValueError:
@@ -73,7 +73,7 @@ def records(line: bytes) -> JsonObject | None:
 
 
 def full_prompt(request: RunRequest) -> str:
-    """The prompt, below what was said before in the session, for a CLI that has no conversation to resume."""
+    """Return the prompt, below what was said before in the session, for a CLI that has no conversation to resume."""
     if request.checkpoint is not None or not request.history:
         return request.prompt
     said = [f"User:\n{one.prompt}\n\nAssistant:\n{one.output}" for one in request.history]

@@ -17,7 +17,7 @@ _OURS: Final = signal.valid_signals() - _RESTORED
 
 
 def launched(command: Sequence[str], *, parent: int = 0, status: int = _STDERR) -> tuple[str, ...]:
-    """The command, by way of the launcher, which sets all signals back and becomes it; see there.
+    """Return the command, by way of the launcher, which sets all signals back and becomes it; see there.
 
     What a host ignores or blocks (`nohup`, `&`, a daemon, a server that waits for its signals), a program that it
     starts ignores and blocks too: it hears no SIGINT and no SIGTERM. `subprocess` sets back only what Python ignores.

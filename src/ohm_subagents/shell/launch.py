@@ -68,7 +68,7 @@ async def spawn(launch: Launch, env: Mapping[str, str]) -> Result[Running, OhmEr
 
 
 def _program(launch: Launch) -> Result[str, OhmError]:
-    """The file that is to be run."""
+    """Return the file that is to be run."""
     name, path = launch.command[0], launch.env.get("PATH", os.defpath)
     if not os.path.isdir(launch.cwd):
         message = f'The working directory "{launch.cwd}" is not there.'
@@ -140,7 +140,7 @@ async def _direct(command: Sequence[str], cwd: Path, env: Mapping[str, str], *, 
 
 
 def _pipe(reader: ExitStack, writer: ExitStack) -> tuple[int, int]:
-    """A new pipe as (reading end, writing end), and who closes which."""
+    """Return a new pipe as (reading end, writing end), and who closes which."""
     reading, writing = os.pipe()
     reader.callback(os.close, reading)
     writer.callback(os.close, writing)

@@ -24,7 +24,7 @@ class Splitter:
         self.dropped = 0
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that this chunk ends."""
+        """Return the lines that this chunk ends."""
         *ended, begun = chunk.split(b"\n")
         lines: list[bytes] = []
         for piece in ended:
@@ -34,7 +34,7 @@ class Splitter:
         return lines
 
     def rest(self) -> list[bytes]:
-        """The line so far, at most one; the next one begins."""
+        """Return the line so far, at most one; the next one begins."""
         parts, size = self._parts, self._size
         self._parts, self._size = [], 0
         if size > self._limit:

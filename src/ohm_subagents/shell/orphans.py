@@ -47,7 +47,7 @@ def carries(environ: bytes, mark: str) -> bool:
 
 
 def marked_processes(mark: str) -> Iterator[Identity]:
-    """The living processes that carry the mark, each as soon as it is seen; takes milliseconds and reads files.
+    """Yield the living processes that carry the mark, each as soon as it is seen; takes milliseconds and reads files.
 
     Looks again for those that were started meanwhile, until there are none, because a process that forks and exits is
     never to be seen in one look; and for those whose program was just being loaded.
@@ -74,7 +74,7 @@ def marked_processes(mark: str) -> Iterator[Identity]:
 
 
 def identified(pid: int) -> Identity | None:
-    """The process, unless it has ended; a zombie has."""
+    """Return the process, unless it has ended; a zombie has."""
     started = _started(pid)
     return None if started is None else (pid, started)
 
@@ -120,7 +120,7 @@ def _pids() -> set[int]:
 
 
 def _environ(pid: int) -> bytes | None:
-    """The environment that the process was started with; empty if it has ended or is not ours to see.
+    """Return the environment that the process was started with; empty if it has ended or is not ours to see.
 
     None if it has none, as it seems while its program is loaded: the old one is gone, and the new one not there yet.
     """
@@ -161,7 +161,7 @@ def _is_bare(pid: int) -> bool:
 
 
 def _stat(pid: int) -> list[bytes]:
-    """The fields of proc_pid_stat(5) from the third on; none if the process has ended, as a zombie has."""
+    """Return the fields of proc_pid_stat(5) from the third on; none if the process has ended, as a zombie has."""
     fields = (_read(f"{_PROC}/{pid}/stat") or b"").rpartition(b")")[2].split()
     return [] if fields[:1] in ([b"Z"], [b"X"]) else fields
 

@@ -119,7 +119,7 @@ class Child:
         return self._exited.is_set()
 
     async def family(self) -> frozenset[int]:
-        """The pids of all that is there of it now: the process itself and what it has started."""
+        """Return the pids of the process itself and of what it has started."""
         found: set[int] = set()
         await self._in_thread(lambda: found.update(pid for pid, _ in orphans.marked_processes(self._mark)))
         return frozenset(found)

@@ -42,7 +42,7 @@ class Agent:
     http_status: Callable[[Ended], int | None] = lambda _ended: None
 
     def dialect(self) -> Dialect:
-        """The same for the host."""
+        """Return the same for the host."""
         return Dialect(
             id=self.id,
             summary=f"Runs the subagent in {self.product}, as the command `{self.id}`.",
@@ -86,7 +86,7 @@ class Agent:
 
 
 def named(request: RunRequest, names: Mapping[str, str]) -> list[str]:
-    """A CLI's names for the tools of a request, each once."""
+    """Return a CLI's names for the tools of a request, each once."""
     return list(dict.fromkeys(names[tool] for tool in request.tools if tool in names))
 
 

@@ -130,7 +130,7 @@ def _done(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
 
 
 def _failed(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
-    """The bare body of an answer is that of a 400; all others come with their status."""
+    """Read an error: a bare body is that of a 400; all others come with their status."""
     match object_of(record.get("error")):
         case {"message": str(message)}:
             yield from run.fails(message, 400 if message.lstrip().startswith("{") else None)

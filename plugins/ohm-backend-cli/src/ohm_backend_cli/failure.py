@@ -124,7 +124,7 @@ def _quoted(said: str, env: Mapping[str, str]) -> str:
 
 
 def _message(said: str) -> str:
-    """The message in an error that is JSON, as providers write it and CLIs pass it on."""
+    """Return the message in an error that is JSON, as providers write it and CLIs pass it on."""
     start, end = said.find("{"), said.rfind("}")
     if start < 0 or end < start:
         return said

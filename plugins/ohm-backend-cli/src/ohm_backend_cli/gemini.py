@@ -34,7 +34,7 @@ DENY_ALL: Final = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 500\n
 
 
 def arguments(invocation: Invocation, session: str | None) -> list[str]:
-    """A policy by which the tools of the request run unasked, and no others are there."""
+    """Return a policy by which the tools of the request run unasked, and no others are there."""
     request = invocation.request
     policy = invocation.folder / "tools.toml"
     policy.write_text(_policy(named(request, TOOLS)), encoding="utf-8")
@@ -50,7 +50,7 @@ def _policy(tools: list[str]) -> str:
 
 
 def settings(invocation: Invocation) -> dict[str, str]:
-    """The instructions, in place of its own."""
+    """Return the instructions, in place of its own."""
     if not invocation.request.instructions:
         return {}
     file = invocation.folder / "system.md"
@@ -59,7 +59,7 @@ def settings(invocation: Invocation) -> dict[str, str]:
 
 
 def unsupported(request: RunRequest) -> Iterator[str]:
-    """A thinking level, and another provider than its own."""
+    """Warn of a thinking level, and of another provider than its own."""
     yield from without_thinking("gemini")(request)
     yield from bound_to("gemini", "google")(request)
 

@@ -32,7 +32,7 @@ def used(usage: JsonObject, *, requests: int, is_without_cached: bool, cost: obj
 
 
 def system(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
-    """The start."""
+    """Read the start."""
     match record:
         case {"subtype": "init", "session_id": str(session), "model": str(model)}:
             yield from run.runs(model)
@@ -42,7 +42,7 @@ def system(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
 
 
 def piece(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
-    """A piece of a message of the agent itself, not of agents that it started."""
+    """Read a piece of a message of the agent itself, not of agents that it started."""
     if record.get("parent_tool_use_id") is not None:
         return
     match object_of(record.get("event")):
@@ -61,7 +61,7 @@ def piece(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
 
 
 def assistant(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
-    """A message, or a block of one."""
+    """Read a message, or a block of one."""
     message = object_of(record.get("message"))
     if message.get("model") == INVENTED:
         return
@@ -79,7 +79,7 @@ def assistant(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
 
 
 def user(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
-    """The results of tools."""
+    """Read the results of tools."""
     for block in objects_of(object_of(record.get("message")).get("content")):
         match block:
             case {"type": "tool_result", "tool_use_id": str(call_id)}:

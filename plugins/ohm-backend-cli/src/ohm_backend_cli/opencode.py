@@ -43,7 +43,7 @@ STOPPED: Final = {
 
 
 def arguments(invocation: Invocation, session: str | None) -> list[str]:
-    """An agent that the environment describes, and no plugin that the folder brings."""
+    """Return an agent that the environment describes, and no plugin that the folder brings."""
     model = invocation.request.model
     argv = ["run", "--format", "json", "--pure", "--thinking", "--agent", NAME]
     if model:
@@ -53,7 +53,7 @@ def arguments(invocation: Invocation, session: str | None) -> list[str]:
 
 
 def settings(invocation: Invocation) -> dict[str, str]:
-    """The agent: the instructions, and all tools denied but those of the request."""
+    """Return the agent: the instructions, and all tools denied but those of the request."""
     request = invocation.request
     permission: JsonObject = {"*": "deny", **dict.fromkeys(named(request, TOOLS), "allow")}
     prompt: JsonObject = {"prompt": request.instructions} if request.instructions else {}

@@ -70,7 +70,7 @@ def keys(request: RunRequest) -> tuple[str, ...]:
 
 
 def unsupported(request: RunRequest) -> Iterator[str]:
-    """A thinking level, and a provider that is in its settings only."""
+    """Warn of a thinking level, and of a provider that is in its settings only."""
     yield from without_thinking("qwen")(request)
     if "write" in request.tools and "edit" not in request.tools:
         yield "qwen writes only when it may edit as well, so the subagent may."

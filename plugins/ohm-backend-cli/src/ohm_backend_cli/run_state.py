@@ -90,7 +90,7 @@ class RunState:
         return [*self._checkpoint(), AgentEnded()]
 
     def runs(self, model: str, provider: str = "") -> Iterator[RunEvent]:
-        """The model that answers, and who has it."""
+        """Report the model that answers, and its provider."""
         route = RouteResolved(provider=provider or self.provider, model=model, runtime=f"{self.id}-cli", route=self.id)
         if route != self._reported.route:
             self._reported.route = route
@@ -103,13 +103,13 @@ class RunState:
             yield from self._checkpoint()
 
     def says(self, text: str) -> Iterator[RunEvent]:
-        """A piece of the answer."""
+        """Report a piece of the answer."""
         if text:
             self.answer += text
             yield TextDelta(text=text)
 
     def thinks(self, text: str) -> Iterator[RunEvent]:
-        """A piece of reasoning."""
+        """Report a piece of reasoning."""
         if text:
             yield ThinkingDelta(text=text)
 
@@ -118,7 +118,7 @@ class RunState:
         yield DiagnosticRaised(diagnostic=Diagnostic(subject=self.id, message=sentence))
 
     def calls(self, call_id: str, tool: str, args: object) -> Iterator[RunEvent]:
-        """A tool call begins; once for each id that is not answered yet."""
+        """Report that a tool call begins; once for each id that is not answered yet."""
         if call_id in self._reported.calls:
             return
         path = object_of(args).get(self.writes.get(tool, ""))
@@ -127,7 +127,7 @@ class RunState:
         yield ToolStarted(call_id=call_id, tool=tool, args="" if args is None else compact(args))
 
     def returns(self, call_id: str, text: str, *, ok: bool) -> Iterator[RunEvent]:
-        """A tool call that has begun is answered."""
+        """Report the answer of a tool call that has begun."""
         if call_id not in self._reported.calls:
             return
         tool, path = self._reported.calls.pop(call_id)

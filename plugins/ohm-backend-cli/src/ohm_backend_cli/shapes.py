@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 
 def object_of(value: object) -> JsonObject:
-    """An object; an empty one for what is none."""
+    """Return an object; an empty one for what is none."""
     return cast("JsonObject", value) if isinstance(value, dict) else {}
 
 
 def objects_of(value: object) -> list[JsonObject]:
-    """The objects of a list."""
+    """Return the objects of a list."""
     items = cast("list[object]", value) if isinstance(value, list) else []
     return [cast("JsonObject", item) for item in items if isinstance(item, dict)]
 
 
 def texts_of(content: object) -> str:
-    """A text, or blocks of which some are text."""
+    """Return a text, or blocks of which some are text."""
     if isinstance(content, str):
         return content
     texts = (block.get("text") for block in objects_of(content))
@@ -30,12 +30,12 @@ def texts_of(content: object) -> str:
 
 
 def count(value: object) -> int:
-    """A number of tokens or requests; 0 for what is none."""
+    """Return a number of tokens or requests; 0 for what is none."""
     return value if isinstance(value, int) and value > 0 else 0
 
 
 def dollars(value: object) -> Decimal | None:
-    """A cost; None for nothing, which is what CLIs say of a model without a price."""
+    """Return a cost; None for nothing, which is what CLIs say of a model without a price."""
     return Decimal(str(value)) if isinstance(value, int | float) and 0 < value < float("inf") else None
 
 

@@ -46,7 +46,7 @@ class StreamReader:
         return self._run.is_over
 
     def last(self, ended: Ended) -> list[RunEvent]:
-        """The end, for a CLI that ends without a word of it."""
+        """Return the end, for a CLI that ends without a word of it."""
         del ended
         return self._run.closing()
 

@@ -192,7 +192,7 @@ class Generation:
 
 
 def _grammar(schema: Mapping[str, JsonValue]) -> str:
-    """The grammar of a schema without optional white space, which small models repeat for ever.
+    """Return the grammar of a schema without optional white space, which small models repeat for ever.
 
     `json_schema` in a request would allow that white space, at twice the tokens.
     """

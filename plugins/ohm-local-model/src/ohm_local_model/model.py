@@ -108,7 +108,7 @@ class GgufModel(Model):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """The stream, read to its end."""
+        """Return the stream, read to its end."""
         async with self.request_stream(messages, model_settings, model_request_parameters) as stream:
             async for _ in stream:
                 pass
@@ -219,7 +219,7 @@ class GgufStreamedResponse(StreamedResponse):
 def _offered(
     settings: ModelSettings | None, parameters: ModelRequestParameters
 ) -> tuple[Sequence[ToolDefinition], bool]:
-    """The tools to choose from, and whether an answer is a choice, after the setting `tool_choice`."""
+    """Return the tools to choose from, and whether an answer is a choice, after the setting `tool_choice`."""
     functions: Sequence[ToolDefinition] = parameters.declared_function_tools
     outputs = parameters.output_tools
     match (settings or {}).get("tool_choice"):
@@ -250,7 +250,7 @@ def _goes_in_circles(steps: Sequence[ModelResponse], max_calls: int) -> bool:
 async def _pick(
     turn: Turn, conversation: Sequence[ChatMessage], tools: Sequence[ToolDefinition], *, may_answer: bool
 ) -> tuple[ToolDefinition | None, RequestUsage]:
-    """The next action: a tool, or None for the answer; and what it cost to find out."""
+    """Return the next action: a tool, or None for the answer; and what it cost to find out."""
     by_name: dict[str, ToolDefinition | None] = {tool.name: tool for tool in tools}
     answer = "answer" if "answer" not in by_name else "final answer"  # no tool's name has a space
     if may_answer or not by_name:

@@ -54,7 +54,7 @@ def bounded(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _bounded_members(key: str, value: JsonValue) -> JsonValue:
-    """The value of a keyword, with the schemas in it bounded."""
+    """Return the value of a keyword, with the schemas in it bounded."""
     match value:
         case dict() if key in _MAPS:
             return {name: bounded(member) if isinstance(member, dict) else member for name, member in value.items()}

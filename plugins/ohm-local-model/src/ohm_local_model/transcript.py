@@ -41,7 +41,7 @@ class ChatMessage:
 def transcript(
     messages: Sequence[ModelMessage], parameters: ModelRequestParameters, tools: Sequence[ToolDefinition]
 ) -> list[ChatMessage]:
-    """The conversation so far: one system message, then user and assistant in turn.
+    """Return the conversation so far: one system message, then user and assistant in turn.
 
     Tool calls and results become text, since templates such as SmolLM2's drop what they do not know. Earlier thinking
     is left out. Raises `UserError` for a prompt with an image or another file.
@@ -70,7 +70,7 @@ def transcript(
 
 
 def asking(conversation: Sequence[ChatMessage], question: str) -> list[ChatMessage]:
-    """The conversation with `question` as the last thing the user says."""
+    """Return the conversation with `question` as the last thing the user says."""
     return _alternating([*conversation, ChatMessage("user", question)])
 
 
@@ -139,5 +139,5 @@ def _signature(schema: Mapping[str, JsonValue]) -> str:
 
 
 def compact(schema: Mapping[str, JsonValue]) -> str:
-    """A schema as the model reads it."""
+    """Return a schema as the model reads it."""
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def instructions_of(request: RunRequest) -> str:
-    """The instructions of the run."""
+    """Return the instructions of the run."""
     agent = request.profile.agent
     if agent is None:
         return request.instructions
@@ -35,7 +35,7 @@ def _foreign(request: RunRequest) -> tuple[str, ...]:
 
 
 def with_level(pattern: ModelPattern, request: RunRequest) -> ModelPattern:
-    """The model of the run, with the thinking level of the profile where that is meant for it."""
+    """Return the model of the run, with the thinking level of the profile where that is meant for it."""
     agent = request.profile.agent
     level = None if agent is None else thinking_level(agent, overriding_model(request))
     return pattern if level is None else replace(pattern, thinking=level)
@@ -61,7 +61,7 @@ def unsupported(request: RunRequest, pattern: ModelPattern) -> Iterator[Diagnost
 
 
 def _other_model(request: RunRequest, agent: AgentOptions, pattern: ModelPattern) -> Iterator[Diagnostic]:
-    """A model that only `pi` could have found. Whoever chose another for the run knows that he did."""
+    """Warn of a model that only `pi` could have found, unless another was chosen for the run."""
     if request.model is not None:
         return
     runs = f'"{pattern.provider}/{pattern.model}" runs'

@@ -111,7 +111,7 @@ class InProcessBackend:
         return Ok(RunOutput(text=answer)) if answer.strip() else Err(empty_answer(pattern))
 
     def _key(self, request: RunRequest, pattern: ModelPattern, sink: Sink) -> str | None:
-        """The key of the profile, if it is for this provider and that takes one; if not, that is said."""
+        """Return the key of the profile, if it is for this provider and that takes one; if not, that is said."""
         agent = request.profile.agent
         if agent is None or not agent.api_key:
             return None

@@ -125,7 +125,7 @@ class _BoundedBody:
 
 @cache
 def _body_type(library: str) -> type[_BoundedBody]:
-    """The kind of body that a library takes: its own only."""
+    """Return the kind of body that a library takes: its own only."""
     own: type = sys.modules[library].AsyncByteStream
     return cast("type[_BoundedBody]", type("BoundedBody", (_BoundedBody, own), {}))
 
@@ -169,7 +169,7 @@ class _Unfolding:
             raise RefusedStreamError(msg)
 
     def _part(self, decompressor: zlib._Decompress, data: bytes) -> tuple[bytes, bytes]:
-        """The next part, and what of `data` is left."""
+        """Return the next part, and what of `data` is left."""
         try:
             part = decompressor.decompress(data, _PIECE)
         except zlib.error as error:
@@ -202,7 +202,7 @@ class _Lines:
         self._size = 0
 
     def of(self, data: bytes) -> Iterator[bytes]:
-        """The lines that end with `data`; what has only begun waits for its end."""
+        """Yield the lines that end with `data`; what has only begun waits for its end."""
         end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
         whole = b"".join((*self._begun, data[:end])) if end else b""
         if end:
@@ -223,7 +223,7 @@ class _Lines:
             yield whole[at:]
 
     def rest(self) -> bytes:
-        """The line that has no end."""
+        """Return the line that has no end."""
         return b"".join(self._begun)
 
 

@@ -30,7 +30,7 @@ def compatible_model(
     supports_thinking: bool | None,
     context_window: int | None,
 ) -> OpenAIChatModel:
-    """A chat-completions model at `base_url`. What is None is left to what upstream knows of the name."""
+    """Return a chat-completions model at `base_url`. What is None is left to what upstream knows of the name."""
     # Upstream takes the end of a stream for the end of the answer; an answer that broke off is no answer.
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
     if supports_thinking is not None:

@@ -88,7 +88,7 @@ _NO_SEARCH: Final = Phrase(
 def failure(
     error: Exception, pattern: ModelPattern, *, response: ModelResponse | None, secrets: Sequence[str]
 ) -> OhmError:
-    """The error of a run on `pattern` that `error` ended, after the model had last sent `response`.
+    """Return the error of a run on `pattern` that `error` ended, after the model had last sent `response`.
 
     `secrets` are cut out of what the provider wrote.
     """
@@ -104,7 +104,7 @@ def failure(
 
 
 def telling(error: Exception) -> Exception:
-    """The one error of a group that says what went wrong: the last of a fallback, or the only one there is."""
+    """Return the one error of a group that says what went wrong: the last of a fallback, or the only one there is."""
     match error:
         case upstream.FallbackExceptionGroup(exceptions=errors):
             return telling(errors[-1])
@@ -115,7 +115,7 @@ def telling(error: Exception) -> Exception:
 
 
 def _refused_stream(error: BaseException) -> RefusedStreamError | None:
-    """The reason behind an error of an SDK, which takes whatever breaks a stream for a lost connection."""
+    """Return the reason behind an error of an SDK, which takes whatever breaks a stream for a lost connection."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, RefusedStreamError):
         cause = cause.__cause__ or cause.__context__

@@ -130,7 +130,7 @@ class GatedModel(WrapperModel):
     def _turn(
         self, messages: list[ModelMessage], settings: ModelSettings | None, parameters: ModelRequestParameters
     ) -> AbstractAsyncContextManager[Result[Grant, OhmError]]:
-        """The gate's turn for a request, held until the answer is complete."""
+        """Return the gate's turn for a request, held until the answer is complete."""
         if self._gate is None:
             return nullcontext(_FREE)
         return self._gate.request(
@@ -146,7 +146,7 @@ class GatedModel(WrapperModel):
     def _closing(
         self, grant: Grant, messages: list[ModelMessage], parameters: ModelRequestParameters
     ) -> tuple[list[ModelMessage], ModelRequestParameters]:
-        """The request as it is, or with the word that the run has to answer now, and no tool but for that.
+        """Return the request as it is, or with the word that the run has to answer now, and no tool but for that.
 
         The word is for this request alone: a later run of the session has its tools again.
         """

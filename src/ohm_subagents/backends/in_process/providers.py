@@ -131,7 +131,7 @@ def builtin_model_specs(env: Mapping[str, str], listed: Iterable[CompatibleProvi
 
 
 def custom_model_specs(providers: Iterable[CompatibleProvider], env: Mapping[str, str]) -> tuple[ModelSpec, ...]:
-    """The OpenAI-compatible services of ohm.json. None of them is a default: their models are named."""
+    """Return the OpenAI-compatible services of ohm.json. None of them is a default: their models are named."""
     return tuple(
         ModelSpec(
             provider=provider.name.lower(),

@@ -22,7 +22,7 @@ def open_below(root: Path, path: str, flags: int = READING) -> int:
 
 
 def open_at(directory: int, parts: Sequence[str], flags: int = READING) -> int:
-    """The same from an open directory, which stays open."""
+    """Return the same from an open directory, which stays open."""
     if ".." in parts:
         raise OSError(errno.EXDEV, "It leads out of the directory")
     *above, name = parts
@@ -40,7 +40,7 @@ def open_at(directory: int, parts: Sequence[str], flags: int = READING) -> int:
 
 
 def open_file(root: Path, path: str) -> BufferedReader | None:
-    """A regular file, opened; None when it is something else or cannot be read."""
+    """Return a regular file, opened; None when it is something else or cannot be read."""
     try:
         return regular(open_below(root, path))
     except (OSError, ValueError):
@@ -48,7 +48,7 @@ def open_file(root: Path, path: str) -> BufferedReader | None:
 
 
 def regular(handle: int) -> BufferedReader | None:
-    """The file of a handle if it is a regular one; any other is closed."""
+    """Return the file of a handle if it is a regular one; any other is closed."""
     if stat.S_ISREG(os.fstat(handle).st_mode):
         return os.fdopen(handle, "rb")
     os.close(handle)

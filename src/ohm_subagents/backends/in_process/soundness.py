@@ -20,7 +20,7 @@ _COUNTS: Final = (
 
 
 def sound(response: ModelResponse) -> ModelResponse:
-    """The same with texts that can be written down, whole counts, and ids of calls that differ.
+    """Return the same with texts that can be written down, whole counts, and ids of calls that differ.
 
     Results are matched to calls by their ids, and no provider promises that it gives none twice.
     """

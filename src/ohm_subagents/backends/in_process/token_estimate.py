@@ -31,7 +31,7 @@ class TokenEstimate:
         self._tokens = 0
 
     def of(self, messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> int:
-        """The input tokens of a request with these messages and tools."""
+        """Return the input tokens of a request with these messages and tools."""
         known, said = self._tokens, 0
         for index in range(len(messages) - 1, self._measured - 1, -1):
             message = messages[index]

@@ -98,7 +98,7 @@ def _unconditional(tool: ToolsetTool[object], toolset_id: str | None) -> Toolset
 def child_toolset(
     names: Collection[str], *, ripgrep: str | None = None, indexes: CodeIndexes | None = None
 ) -> ChildToolset:
-    """The tools of `CHILD_TOOLS` that `names` lists, and nothing else; names of other tools are left to others.
+    """Return the tools of `CHILD_TOOLS` that `names` lists, and nothing else; names of other tools are left to others.
 
     Pass the same `indexes` for every run, so that `code_search` reads a tree once. Without `ripgrep`, the path of an
     `rg`, a call of `grep` fails.

@@ -21,7 +21,7 @@ _MAX_ARGUMENT_BYTES: Final = 100_000
 def agent_flags(
     profile: Profile, *, tools: tuple[str, ...] | None, model: ModelPattern | None = None
 ) -> tuple[str, ...]:
-    """The flags of a profile with `agent`; what it does not say has none.
+    """Return the flags of a profile with `agent`; what it does not say has none.
 
     `tools` are the names that it may use, None for no restriction. `model` is one that the profile did not choose: it
     stands in place of the profile's own.
@@ -55,7 +55,7 @@ def model_and_tools(
 
 
 def with_long_prompts_in_files(profile: Profile, invocation: Invocation) -> tuple[Profile, Mapping[Path, str]]:
-    """The profile, with a file in place of each prompt that cannot be an argument; and what these files hold.
+    """Return the profile, with a file in place of each prompt that cannot be an argument; and what these files hold.
 
     `pi` takes the path of a file for the text in it. So a prompt that happens to be the name of one goes there too.
     """

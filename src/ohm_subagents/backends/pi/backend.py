@@ -129,7 +129,7 @@ class PiBackend:
             return granted if isinstance(granted, Err) else await text.run(request, sink)
 
     async def _run_json(self, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
-        """A pi for this prompt alone."""
+        """Run a pi for this prompt alone."""
         invocation, session = _prepared(request, self._supervisor, sink)
         dialect = event_mode("json", pi.version, pi.home)
         started = await start_run(self._supervisor, dialect, pi.command, invocation, self._options)
@@ -143,7 +143,7 @@ class PiBackend:
                 sink.emit(event)
 
     async def _run_rpc(self, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
-        """A pi that has waited for this prompt, or a new one that will wait for the next."""
+        """Run a pi that has waited for this prompt, or a new one that will wait for the next."""
         key = ProcessKey.of(request, pi.home.generation)
         warm = self._warm.take(key, request.checkpoint)
         if warm is not None:
@@ -219,7 +219,7 @@ def _untrusted_project(pi: PiVersion, request: RunRequest) -> OhmError | None:
 
 
 def _prepared(request: RunRequest, supervisor: Supervisor, sink: Sink) -> tuple[Invocation, SessionFile]:
-    """The files that a pi is started with."""
+    """Return the files that a pi is started with."""
     invocation = new_invocation(request, supervisor)
     session = SessionFile(session_file(invocation.folder))
     for event in session.write(request):

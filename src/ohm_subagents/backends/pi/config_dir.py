@@ -126,7 +126,7 @@ class PiHome:
         return self._list_models(content_of(source / _MODELS), pi)
 
     def environment(self, request: RunRequest) -> dict[str, str]:
-        """The variables that make `pi` use this directory, and keep it from doing anything but its work."""
+        """Return the variables that make `pi` use this directory, and keep it from doing anything but its work."""
         named = (request.env.get(name, "") for name in CONFIG_DIRECTORIES)
         google = request.env.get("GOOGLE_API_KEY", "").strip()
         is_google = self._provider(request) in {"google", None} and not request.env.get("GEMINI_API_KEY", "").strip()
@@ -141,7 +141,7 @@ class PiHome:
         }
 
     def keys_for(self, request: RunRequest) -> frozenset[str]:
-        """The variables that the provider of the run needs; those of all providers if none is named.
+        """Return the variables that the provider of the run needs; those of all providers if none is named.
 
         All that there are for an agent profile, unless it came with the project.
         """
@@ -160,12 +160,12 @@ class PiHome:
         return secrets_of(env, (literal for text in texts for literal in literals_in(text, env)))
 
     def _known(self, request: RunRequest) -> dict[str, str]:
-        """The environment of `pi`."""
+        """Return the environment of `pi`."""
         extra = {**self.environment(request), **self._env}
         return child_environment(request, keys=self.keys_for(request), extra=extra)
 
     def _service(self, request: RunRequest) -> CompatibleProvider | None:
-        """The service of ohm.json that the run asks, None when `pi` goes by what the user's models.json says."""
+        """Return the service of ohm.json that the run asks, None when `pi` goes by what the user's models.json says."""
         theirs = models_in(content_of(users_directory(request.env) / _MODELS))
         service = self._services.get(request.model.provider) if request.model is not None else None
         if service is None or theirs is None or service.name.lower() in as_record(theirs.get("providers")):
@@ -173,7 +173,7 @@ class PiHome:
         return service
 
     def _ignored(self, request: RunRequest) -> Iterable[DiagnosticRaised]:
-        """A thinking level without effect: a model thinks only if ohm.json says that it does."""
+        """Warn of a thinking level without effect: a model thinks only if ohm.json says that it does."""
         service, asked, agent = self._service(request), request.model, request.profile.agent
         if service is None or asked is None:
             return
@@ -188,7 +188,7 @@ class PiHome:
         return asked_provider(request, self._folder / _SETTINGS)
 
     def _referred(self, provider: str | None) -> set[str]:
-        """The variables that the user's own files name for a provider."""
+        """Return the variables that the user's own files name for a provider."""
         found: set[str] = set()
         for name in (_MODELS, _AUTH):
             content = content_of(self._folder / name) or b""

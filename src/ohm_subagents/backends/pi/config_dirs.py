@@ -25,7 +25,7 @@ class PiHomes:
         self._homes: dict[tuple[bool, str | None], PiHome] = {}
 
     def home(self, request: RunRequest) -> PiHome:
-        """The directory for a run."""
+        """Return the directory for a run."""
         is_agents, keyed = request.profile.agent is not None, keyed_provider(request)
         if (is_agents, keyed) not in self._homes:
             folder = self._folder / f"{len(self._homes)}"

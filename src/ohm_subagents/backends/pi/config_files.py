@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def users_directory(env: Mapping[str, str]) -> Path:
-    """The user's own directory."""
+    """Return the user's own directory."""
     named = env.get("PI_CODING_AGENT_DIR", "").strip() or env.get("PI_AGENT_DIR", "").strip()
     home = Path(env.get("HOME", "") or os.devnull)
     if named == "~" or named.startswith("~/"):
@@ -58,7 +58,7 @@ def content_of(file: Path) -> bytes | None:
 
 
 def models_in(content: bytes | None) -> Record | None:
-    """A models.json that providers can be added to, or None."""
+    """Return a models.json that providers can be added to, or None."""
     known = record_in(content or b"{}")
     providers = known.get("providers")
     is_read = bool(known) or not content or content.split() == [b"{}"]
@@ -66,7 +66,7 @@ def models_in(content: bytes | None) -> Record | None:
 
 
 def strings_in(value: object) -> Iterator[str]:
-    """Every string in a piece of JSON."""
+    """Yield every string in a piece of JSON."""
     if isinstance(value, str):
         yield value
     else:

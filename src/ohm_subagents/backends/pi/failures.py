@@ -44,7 +44,7 @@ def cut_off(request: RunRequest, model: str) -> OhmError:
 
 
 def refused(said: str, request: RunRequest) -> OhmError | None:
-    """A start that `pi` refused before it asked a model, if it is about the model that was asked for."""
+    """Return a start that `pi` refused before it asked a model, if it is about the model that was asked for."""
     asked = str(request.model) if request.model is not None else ""
     if "No API key found" in said:
         if not asked:
@@ -90,7 +90,7 @@ def interrupted() -> OhmError:
 
 
 def how(code: int) -> str:
-    """An exit code in words."""
+    """Return an exit code in words."""
     return f"by signal {-code}" if code < 0 else f"with exit code {code}"
 
 

@@ -101,14 +101,14 @@ def is_forgotten(request: RunRequest, mode: Mode) -> bool:
 
 
 def of_profile(pi: PiVersion, invocation: Invocation) -> tuple[str, ...]:
-    """The flags of a profile with `agent`, below those that keep the project's own code out."""
+    """Return the flags of a profile with `agent`, below those that keep the project's own code out."""
     request = invocation.request
     profile, _ = with_long_prompts_in_files(request.profile, invocation)
     return (*_where_known(pi), *agent_flags(profile, tools=agent_tools(request), model=overriding_model(request)))
 
 
 def agent_tools(request: RunRequest) -> tuple[str, ...] | None:
-    """The tools of a profile with `agent`, in its own order; None if they are not restricted.
+    """Return the tools of a profile with `agent`, in its own order; None if they are not restricted.
 
     A name that `pi` does not have may be one that an extension brings.
     """
@@ -120,7 +120,7 @@ def agent_tools(request: RunRequest) -> tuple[str, ...] | None:
 
 
 def tools_allowed(request: RunRequest) -> tuple[str, ...]:
-    """The tools of the profile that `pi` has, and no others."""
+    """Return the tools of the profile that `pi` has, and no others."""
     tools = ",".join(tool for tool in (*TOOLS, FINALIZE) if tool in request.tools)
     return ("--tools", tools) if tools else ("--no-tools",)
 
@@ -142,7 +142,7 @@ def write_instructions(invocation: Invocation) -> None:
 
 
 def left_out(request: RunRequest) -> Iterable[DiagnosticRaised]:
-    """The tools of the profile that `pi` has not, or not of its own."""
+    """Yield the tools of the profile that `pi` has not, or not of its own."""
     foreign = [tool for tool in request.tools if tool not in (*TOOLS, FINALIZE) and not _is_no_news(request, tool)]
     missing = [tool for tool in foreign if not _may_be(request, tool)]
     if missing:

@@ -104,19 +104,19 @@ _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 
 
 def every_key() -> frozenset[str]:
-    """The variables of all providers."""
+    """Return the variables of all providers."""
     return frozenset(name for names in VARIABLES.values() for name in names)
 
 
 def named_in(text: str) -> Iterable[str]:
-    """The variables that a value of models.json or auth.json may mean: `$NAME`, `${NAME}`, and `NAME` of old."""
+    """Yield the variables that a value of models.json or auth.json may mean: `$NAME`, `${NAME}`, and `NAME` of old."""
     yield from _REFERENCE.findall(text)
     if _NAME.fullmatch(text):
         yield text
 
 
 def literals_in(text: str, env: Mapping[str, str]) -> Iterator[str]:
-    """The keys that stand in a models.json or an auth.json themselves, with or without comments in it.
+    """Yield the keys that stand in a models.json or an auth.json themselves, with or without comments in it.
 
     What names a variable, or a command that tells the key, is none.
     """

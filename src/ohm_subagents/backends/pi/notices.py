@@ -20,7 +20,7 @@ _MAX_WARNINGS: Final = 20
 
 
 def cut_off() -> DiagnosticRaised:
-    """An answer that has text, but not all of it."""
+    """Return an answer that has text, but not all of it."""
     return _notice(f"{CUT_OFF} at the model's output token limit.")
 
 

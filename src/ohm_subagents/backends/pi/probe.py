@@ -98,7 +98,7 @@ class PiProbe:
 
 
 def read_version(command: str, code: int, said: str, usage: str, secrets: Sequence[str]) -> Result[PiVersion, OhmError]:
-    """The release. Some releases say their version on standard error."""
+    """Return the release. Some releases say their version on standard error."""
     found = _VERSION.search(said)
     if code != 0 or found is None:
         line = _TELLING.search(said)
@@ -133,7 +133,7 @@ def unserved(mode: str, pi: PiVersion) -> OhmError | None:
 
 
 def identity(command: tuple[str, ...], cwd: Path) -> tuple[object, ...]:
-    """The command, and when each file in it was last replaced."""
+    """Return the command, and when each file in it was last replaced."""
     return (command, *(_changed(cwd / part) for part in command))
 
 

@@ -183,7 +183,7 @@ class PiReader:
             yield from notices.substituted(self._request.model, *chosen)
 
     def _streamed(self, record: Record) -> Iterator[RunEvent]:
-        """The next piece alone: old releases repeat the whole message beside it, and ahead of it."""
+        """Yield the next piece alone: old releases repeat the whole message beside it, and ahead of it."""
         event = as_record(record.get("assistantMessageEvent"))
         piece = as_text(event.get("delta"))
         if not piece:
@@ -286,7 +286,7 @@ def _news(before: str, after: str) -> str:
 
 
 def _placed(path: str, cwd: Path) -> str:
-    """A path as `pi` takes it, relative to the working directory where it lies in it. Touches no file."""
+    """Return a path as `pi` takes it, relative to the working directory where it lies in it. Touches no file."""
     base = os.path.normpath(cwd)
     place = os.path.normpath(os.path.join(base, path.removeprefix("@")))  # noqa: PTH118  pathlib does not fold `..`
     inside = os.path.relpath(place, base)

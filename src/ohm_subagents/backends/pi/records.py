@@ -20,7 +20,7 @@ _NOTHING: Final[dict[str, object]] = {}
 
 
 def record_in(line: bytes) -> Record:
-    """The JSON object of a line; an empty one for anything else."""
+    """Return the JSON object of a line; an empty one for anything else."""
     try:
         return as_record(json.loads(line.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
@@ -36,14 +36,14 @@ def as_list(value: object) -> list[object]:
 
 
 def as_text(value: object) -> str:
-    """A string, with a mark for whatever no encoding can write; empty for anything else."""
+    """Return a string, with a mark for whatever no encoding can write; empty for anything else."""
     if not isinstance(value, str):
         return ""
     return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def text_of(content: object) -> str:
-    """The text of a message or of a tool's result: its text blocks, one below the other."""
+    """Return the text of a message or of a tool's result: its text blocks, one below the other."""
     return as_text(content) if isinstance(content, str) else "\n".join(_texts(content))
 
 
@@ -83,7 +83,7 @@ def usage_in(message: Record) -> Usage:
 
 
 def _number(value: object) -> float:
-    """A finite number from 0 up; 0 for anything else."""
+    """Return a finite number from 0 up; 0 for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0
     return value if 0 <= value < math.inf else 0

@@ -94,7 +94,7 @@ def _is_session(text: str) -> bool:
 
 
 def _moved(text: str, cwd: str) -> str | None:
-    """The session as one of `cwd`: the directory in its header is where `pi` works, wherever it was started."""
+    """Return the session as one of `cwd`: the directory in its header is where `pi` works, wherever it was started."""
     if not _is_session(text):
         return None
     _, _, entries = text.partition("\n")
@@ -102,7 +102,7 @@ def _moved(text: str, cwd: str) -> str | None:
 
 
 def _built(request: RunRequest) -> str:
-    """A session of what was asked and answered before."""
+    """Return a session of what was asked and answered before."""
     if not request.history:
         return ""
     name = hashlib.sha256(request.session_id.encode()).hexdigest()

@@ -171,7 +171,7 @@ class TextReader:
 
 
 def _parted(text: str) -> tuple[list[str], str]:
-    """The lines of a leading block of metadata, and the text below it; line ends are line feeds."""
+    """Return the lines of a leading block of metadata, and the text below it; line ends are line feeds."""
     lines = text.replace("\r\n", "\n").split("\n")
     header = list(takewhile(_HEADER.fullmatch, lines))
     return header, "\n".join(lines[len(header) :]).strip()

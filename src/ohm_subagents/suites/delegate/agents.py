@@ -127,7 +127,7 @@ def _careful(file: AgentFile) -> Profile | None:
 
 
 def agent_profile_text(values: Mapping[str, JsonValue], prompt: str) -> Result[str, OhmError]:
-    """The file of a profile with these keys. Returns `profile_invalid` for the first value that is wrong."""
+    """Write the file of a profile with these keys. Returns `profile_invalid` for the first value that is wrong."""
     _, refused = keep_valid(AgentFrontMatter, values, _nowhere, complete=False, fate="is refused")
     if refused:
         return Err(OhmError(code=ErrorCode.PROFILE_INVALID, message=refused[0].message))

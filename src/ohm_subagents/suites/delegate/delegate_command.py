@@ -41,7 +41,7 @@ STDIN: Final = "-"
 
 
 def tasks_in(source: str) -> JsonValue:
-    """The call that a file or standard input has as JSON, or its tasks as a list.
+    """Return the call that a file or standard input has as JSON, or its tasks as a list.
 
     Otherwise one sentence about why there is none, and exit code 2.
     """

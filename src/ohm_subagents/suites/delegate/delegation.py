@@ -71,7 +71,7 @@ class SubAgent:
     task_id: TaskId | None = None
 
     def record(self) -> SessionRun:
-        """The run as it is kept, and as the host's log gets it."""
+        """Return the run as it is kept, and as the host's log gets it."""
         seen = self.window.window()
         return SessionRun(
             session_id=self.session_id,

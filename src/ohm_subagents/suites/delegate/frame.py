@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def frame_lines(details: Mapping[str, JsonValue], view: View, *, height: int, now_ms: int) -> list[str]:
-    """The collapsed windows in at most `height` lines: each with as many of its newest as there is room for.
+    """Return the collapsed windows in at most `height` lines: each with as many of its newest as there is room for.
 
     Where there is room for none, the windows are their headers, and the last of many are left out.
     """

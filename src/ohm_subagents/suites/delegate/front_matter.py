@@ -36,7 +36,7 @@ def _key(value: object) -> str:
 
 
 def _listed(value: object) -> object:
-    """The parts of a comma-separated text, or the items of a list, but for blank ones."""
+    """Return the parts of a comma-separated text, or the items of a list, but for blank ones."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     if isinstance(value, list):

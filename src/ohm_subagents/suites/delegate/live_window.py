@@ -63,7 +63,7 @@ class LiveWindow:
         self._window = self._window.model_copy(update=fields)
 
     def window(self) -> Window:
-        """The window as it is now. Cheap: what has not changed is not made again."""
+        """Return the window as it is now. Cheap: what has not changed is not made again."""
         if self._is_stale:
             self._is_stale = False
             kept = (*self._lines, *self._pending())[-MAX_LINES:]
@@ -114,7 +114,7 @@ class LiveWindow:
             self._is_stale = True
 
     def _pending(self) -> tuple[Line, ...]:
-        """The line that is being written, if it says anything yet."""
+        """Return the line that is being written, if it says anything yet."""
         self._pieces = ["".join(self._pieces)]
         text = encodable(self._pieces[0].rstrip())
         if not text:

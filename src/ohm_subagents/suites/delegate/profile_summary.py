@@ -20,7 +20,7 @@ def profile_summary(profile: Profile) -> str:
 
 
 def masked(key: str) -> str:
-    """The ends of a long key, nothing of a short one."""
+    """Return the ends of a long key, nothing of a short one."""
     return f"{key[:4]}****{key[-4:]}" if len(key) > 8 else "****"
 
 

@@ -45,7 +45,7 @@ class Settled:
     task_id: TaskId | None = None
 
     def record(self) -> SessionRun:
-        """The run, which does not change any more."""
+        """Return the run, which does not change any more."""
         return self.run
 
 
@@ -148,7 +148,7 @@ def _is_object(value: object) -> TypeGuard[JsonObject]:
 
 
 def _validated(data: JsonObject) -> SessionRun | None:
-    """The run, without what is of a wrong type in it and can be done without."""
+    """Return the run, without what is of a wrong type in it and can be done without."""
     try:
         return SessionRun.model_validate(data)
     except ValidationError as invalid:

@@ -154,7 +154,7 @@ class _Reader:
         return False
 
     def number(self, rule: _Rule) -> float:
-        """The value in force: a number within its range."""
+        """Return the value in force: a number within its range."""
         if rule.key not in self._said:
             return rule.default
         value, layer = self._said[rule.key]

@@ -43,7 +43,7 @@ class Skills:
 
 
 def discover(*, agent_dir: Path, cwd: Path, trusts: Covers = trust_nothing) -> Skills:
-    """Every skill by name; of two with one name, the first stays: the user's before the project's.
+    """Return every skill by name; of two with one name, the first stays: the user's before the project's.
 
     The text of a skill becomes part of prompts, so one of a project is known only if the user `trusts` its file.
     """

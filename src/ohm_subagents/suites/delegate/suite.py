@@ -42,7 +42,7 @@ NO_PROFILES: Final = "No subagent profiles found. Add .md files to ~/.pi/agent/a
 
 
 def build(context: SuiteContext) -> tuple[Tool, ...]:
-    """The four tools."""
+    """Return the four tools."""
     options = suite_options(DelegateOptions, context.settings().options, suite=SUITE)
     agents = AgentRepository(context.place, context.clock)
     sessions = context.remember("sessions", Sessions(context))
@@ -144,7 +144,7 @@ async def _carried_out(context: SuiteContext, delegation: Delegation, call: Tool
 
 
 def _refused(message: str, code: str = INVALID) -> ToolResult:
-    """The error for a host that raises exceptions; machines get the code as well."""
+    """Return the error for a host that raises exceptions; machines get the code as well."""
     return ToolResult(text=message, details={"errorCode": code, "errorMessage": message}, is_error=True)
 
 

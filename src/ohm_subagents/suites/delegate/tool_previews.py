@@ -65,7 +65,7 @@ def _counted(number: int, one: str, many: str) -> str:
 
 
 def _word(arguments: Mapping[str, JsonValue], key: str) -> str:
-    """An argument as text: a string or a number; empty for anything else."""
+    """Return an argument as text: a string or a number; empty for anything else."""
     value = arguments.get(key)
     if isinstance(value, str):
         return value

@@ -40,7 +40,7 @@ def session_text(runs: Sequence[SessionRun]) -> str:
 
 
 def output_text(run: SessionRun) -> str:
-    """The last message of the assistant that says something."""
+    """Return the last message of the assistant that says something."""
     said = (text_of(message) for message in reversed(run.messages) if message.get("role") == "assistant")
     return encodable(next((text for text in said if text.strip()), NO_OUTPUT))
 
@@ -86,7 +86,7 @@ def _error(run: SessionRun) -> Iterator[str]:
 
 
 def _bare(arguments: JsonValue) -> str:
-    """The value itself, if it is the only one and a text."""
+    """Return the value itself, if it is the only one and a text."""
     match arguments:
         case {**values} if len(values) == 1:
             (value,) = values.values()

@@ -35,7 +35,7 @@ _CHANGE: Final = re.compile(r"(?P<call>(?:edit|write) → .* )(?P<added>\+\d+)(?
 
 
 def call_line(tool: str, arguments: JsonValue, theme: Theme = PLAIN) -> str:
-    """A call of a tool of this suite, also of arguments that are not all there yet."""
+    """Return a call of a tool of this suite, also of arguments that are not all there yet."""
     if tool == LIST_PROFILES:
         return theme.fg("toolTitle", theme.bold(tool))
     given = arguments if isinstance(arguments, dict) else {}
@@ -84,7 +84,7 @@ def window_header(window: Window, *, now_ms: int, width: int = 0, theme: Theme =
 
 
 def windows_text(details: Mapping[str, JsonValue], view: View, *, now_ms: int) -> str:
-    """All sub-agents of a call, live or over; whole or the newest lines of each."""
+    """Return all sub-agents of a call, live or over; whole or the newest lines of each."""
     try:
         windows = Windows.model_validate(details)
     except ValidationError:
@@ -101,7 +101,7 @@ def truncated_text(text: str, max_lines: int, view: View) -> str:
 
 
 def simple_text(text: str, view: View) -> str:
-    """The text as wide as the view."""
+    """Return the text as wide as the view."""
     return "\n".join(wrap(_lines(text), max(_MIN_WIDTH, view.width)))
 
 
@@ -156,7 +156,7 @@ def _body(window: Window, view: View) -> Iterator[str]:
 
 
 def _drawn(line: Line, view: View) -> Iterator[str]:
-    """A tool call in one line; a text in as many as it needs when expanded, else each of its lines in one."""
+    """Draw a tool call in one line; a text in as many as it needs when expanded, else each of its lines in one."""
     inner = max(_MIN_WIDTH, view.width) - len(_INDENT)
     if line.kind == "tool":
         yield _INDENT + _coloured(fit(" ".join(_lines(line.text).split("\n")), inner), view.theme)

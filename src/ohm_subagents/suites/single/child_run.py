@@ -155,7 +155,7 @@ class ChildRun:
         return tuple(message for message, one in self._diagnostics.items() if one.subject == TOOLLESS)
 
     def streaming(self) -> Streaming:
-        """The state for a progress frame."""
+        """Return the state for a progress frame."""
         return Streaming(display_items=self.items, usage=self.usage, turn_count=self._usage.requests)
 
 

@@ -127,7 +127,7 @@ class _Section:
         return default
 
     def _actions(self, values: Mapping[str, JsonValue]) -> tuple[str, ...]:
-        """The listed actions that change nothing, each once."""
+        """Return the listed actions that change nothing, each once."""
         path, value = (SECTION, "allowedLspActions"), values.get("allowedLspActions")
         if not isinstance(value, list):
             if value is not None:

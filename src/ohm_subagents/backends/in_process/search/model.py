@@ -24,7 +24,7 @@ def ohm_models() -> Iterable[ModelSpec]:
 
 
 def search_model_spec() -> ModelSpec:
-    """The provider `local`, whose one model needs no key, no network and no weights."""
+    """Return the provider `local`, whose one model needs no key, no network and no weights."""
     return ModelSpec(
         provider=_PROVIDER,
         summary="Keyword search over the code in the working directory; no language model, no key.",

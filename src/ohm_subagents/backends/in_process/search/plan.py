@@ -70,7 +70,7 @@ class _Place:
 
 
 def next_step(messages: Sequence[ModelMessage], tools: AbstractSet[str], *, advises: bool = True) -> Step:
-    """The step after the newest question in `messages`, given the names of the tools on offer.
+    """Return the step after the newest question in `messages`, given the names of the tools on offer.
 
     An answer says how to get a model if it `advises`, and always what was not searched.
     """
@@ -103,7 +103,7 @@ _UNANSWERED: Final = _Result(f"The tool {SEARCH} gave no answer.", is_ok=False)
 
 
 def _since_question(messages: Sequence[ModelMessage]) -> tuple[str, dict[str, _Result]]:
-    """The newest question, and what each tool has answered since."""
+    """Return the newest question, and what each tool has answered since."""
     question = ""
     results: dict[str, _Result] = {}
     for part in (part for message in messages for part in message.parts):
@@ -128,7 +128,7 @@ def _text(part: UserPromptPart) -> str:
 
 
 def _places(report: str) -> Iterator[_Place]:
-    """The places in a report of `code_search`."""
+    """Yield the places in a report of `code_search`."""
     heads: list[tuple[re.Match[str], list[tuple[int, str]]]] = []
     for row in report.splitlines():
         if head := _PLACE.match(row):
@@ -164,7 +164,7 @@ def _listing(places: Sequence[_Place], read: _Result | None) -> str:
 
 
 def _with_context(place: _Place, text: str) -> tuple[tuple[int, str], ...]:
-    """The lines that match, and those that `read` gave, without its note."""
+    """Return the lines that match, and those that `read` gave, without its note."""
     offset, limit = _window(place)
     return tuple(sorted((dict(place.snippet) | dict(enumerate(text.split("\n")[:limit], start=offset))).items()))
 

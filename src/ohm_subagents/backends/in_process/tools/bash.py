@@ -81,7 +81,7 @@ async def bash(ctx: RunContext[object], arguments: BashArguments) -> str:
 
 
 def _report(output: str, fact: str) -> str:
-    """The end of the output, what was cut from it, and the fact."""
+    """Return the end of the output, what was cut from it, and the fact."""
     lines = output.splitlines()
     excerpt = tail(lines)
     parts = ["\n".join(excerpt.lines) or ("" if fact else "[no output]")]

@@ -22,7 +22,7 @@ def clip(line: str, limit: int = MAX_LINE_CHARS) -> str:
 
 
 def head(lines: Iterable[str], *, max_lines: int = MAX_LINES, max_chars: int = MAX_CHARS) -> Excerpt:
-    """The first lines that fit; at least one, so that reading always moves on."""
+    """Return the first lines that fit; at least one, so that reading always moves on."""
     kept: list[str] = []
     room = max_chars
     for line in lines:
@@ -35,6 +35,6 @@ def head(lines: Iterable[str], *, max_lines: int = MAX_LINES, max_chars: int = M
 
 
 def tail(lines: list[str], *, max_lines: int = MAX_LINES, max_chars: int = MAX_CHARS) -> Excerpt:
-    """The last lines that fit."""
+    """Return the last lines that fit."""
     last = head(reversed(lines), max_lines=max_lines, max_chars=max_chars)
     return Excerpt(lines=last.lines[::-1], cut=last.cut)

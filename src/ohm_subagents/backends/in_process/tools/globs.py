@@ -22,7 +22,7 @@ _ANY_DIRECTORIES: Final = "**"
 
 
 def everything(_path: str) -> bool:
-    """The pattern that leaves nothing out."""
+    """Return the pattern that leaves nothing out."""
     return True
 
 
@@ -42,7 +42,7 @@ def glob(pattern: str) -> Wanted:
 
 
 def plain_glob(pattern: str, *, rooted: bool) -> Wanted:
-    """The same without braces; `rooted` says what to hold it against."""
+    """Return the same without braces; `rooted` says what to hold it against."""
     if not rooted:
         name = _segment(pattern)
         return lambda path: name.fullmatch(path.rpartition("/")[2]) is not None
@@ -97,7 +97,7 @@ def _segment(pattern: str) -> re.Pattern[str]:
 
 
 def _one(kind: str | None, text: str, escaped: str) -> str:
-    """The expression for one character of a name."""
+    """Return the expression for one character of a name."""
     match kind:
         case "any":
             return "[^/]"

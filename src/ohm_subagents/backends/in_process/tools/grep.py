@@ -66,7 +66,7 @@ def _check_start(place: Place) -> None:
 
 
 def below(start: str, path: str) -> str:
-    """A path as seen from where the search starts; a glob is held against this."""
+    """Return a path as seen from where the search starts; a glob is held against this."""
     return path.removeprefix(f"{start}/")
 
 

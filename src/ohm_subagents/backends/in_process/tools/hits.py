@@ -46,7 +46,7 @@ class Gaps:
     refused: list[str] = field(default_factory=list[str])
 
     def notes(self) -> Iterator[str]:
-        """A sentence for each kind."""
+        """Yield a sentence for each kind."""
         if self.unread:
             yield UNREAD
         if self.refused:

@@ -96,7 +96,7 @@ class IgnoreRules:
     room: int = MAX_BYTES
 
     def entering(self, handle: int, names: Collection[str], *, below: str = "", above: str = "") -> "IgnoreRules":
-        """The rules inside an open directory that has these entries.
+        """Return the rules inside an open directory that has these entries.
 
         It is `below` the root (empty: the root itself), or the root is at `above` in it.
         """
@@ -115,7 +115,7 @@ class IgnoreRules:
         return replace(self, kinds=(custom, ignore, gitignore), in_repository=in_repository, room=reading.room)
 
     def lifted(self) -> "IgnoreRules":
-        """The rules for a start that is named on purpose, though they hide it."""
+        """Return the rules for a start that is named on purpose, though they hide it."""
         return replace(self, kinds=((), (), ()))
 
     def hides(self, path: str, name: str, *, is_dir: bool) -> bool:
@@ -141,7 +141,7 @@ class _Reading:
         return self.file(name) if name in wanted else []
 
     def file(self, *parts: str) -> list[_RuleFile]:
-        """The rules of a file, or none."""
+        """Return the rules of a file, or none."""
         file = None
         try:
             file = regular(open_at(self._handle, parts))

@@ -40,7 +40,7 @@ async def ls(ctx: RunContext[object], arguments: LsArguments) -> str:
 
 
 def _names(place: Place) -> list[str]:
-    """The entries as they are shown. Runs in a worker thread."""
+    """Return the entries as they are shown. Runs in a worker thread."""
     handle = open_place(place, DIRECTORY | os.O_NOFOLLOW)
     try:
         with os.scandir(handle) as entries:

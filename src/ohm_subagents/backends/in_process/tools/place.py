@@ -23,7 +23,7 @@ class Place:
 
 
 def printable(path: str) -> str:
-    """A file name that any encoder accepts; bytes that are not UTF-8 become U+FFFD."""
+    """Return a file name that any encoder accepts; bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(path).decode("utf-8", errors="replace")
 
 

@@ -114,7 +114,7 @@ def _stdout(process: Process) -> ByteReceiveStream:
 
 
 async def _records(stream: ByteReceiveStream, end: bytes) -> AsyncGenerator[list[bytes]]:
-    """The output split at `end`, in the portions it comes in; a record too long to hold is cut."""
+    """Yield the output split at `end`, in the portions it comes in; a record too long to hold is cut."""
     pending = b""
     async for chunk in stream:
         *whole, pending = (pending + chunk).split(end)

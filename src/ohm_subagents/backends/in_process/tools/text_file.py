@@ -91,7 +91,7 @@ def _replace(directory: int, name: str, data: bytes) -> None:
 
 
 def _mode_if_writable(directory: int, name: str) -> int | None:
-    """The permissions of the file, nothing if there is none yet; an `OSError` if it could not be written to."""
+    """Return the permissions of the file, nothing if there is none yet; an `OSError` if it could not be written to."""
     try:
         status = os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
@@ -138,7 +138,7 @@ class Readable(Protocol):
 
 
 def raw_lines(file: Readable) -> Iterator[bytes]:
-    """The lines of a file without their ends, each cut at a size that is safe to hold.
+    """Yield the lines of a file without their ends, each cut at a size that is safe to hold.
 
     Call it in a worker thread: it stops soon after the thread's call was cancelled.
     """
@@ -155,5 +155,5 @@ def raw_lines(file: Readable) -> Iterator[bytes]:
 
 
 def decode(line: bytes) -> str:
-    """A line as text; bytes that are not UTF-8 become U+FFFD."""
+    """Return a line as text; bytes that are not UTF-8 become U+FFFD."""
     return line.decode("utf-8", errors="replace")

@@ -32,11 +32,11 @@ class TreeSearch:
     ripgrep: Ripgrep | None
 
     async def files(self, root: Path, start: str, wanted: Wanted, limit: int) -> Files:
-        """The wanted files. `wanted` is called in a worker thread."""
+        """Return the wanted files. `wanted` is called in a worker thread."""
         return await to_thread.run_sync(_files, root, start, wanted, limit, abandon_on_cancel=True)
 
     async def grep(self, root: Path, start: str, query: Query, wanted: Wanted, limit: int) -> Hits:
-        """The matching lines of the wanted files; fails without ripgrep."""
+        """Return the matching lines of the wanted files; fails without ripgrep."""
         if self.ripgrep is None:
             fail("grep does not work here, for ripgrep was not found; use find, code_search and read.")
         walk, hits = Walk(root=root, start=start), Hits(limit=limit, context=query.context)
@@ -63,7 +63,7 @@ def _files(root: Path, start: str, wanted: Wanted, limit: int) -> Files:
 
 
 def _portion(paths: Iterator[str]) -> list[str]:
-    """The next files, as many as one command takes."""
+    """Return the next files, as many as one command takes."""
     portion: list[str] = []
     size = 0
     for path in paths:

@@ -45,7 +45,7 @@ class Walk:
     _seen: int = 0
 
     def files(self) -> Generator[str]:
-        """The paths, as the system has them."""
+        """Yield the paths, as the system has them."""
         levels: list[_Level] = []
         try:
             yield from self._begun(levels)
@@ -121,7 +121,7 @@ class Walk:
             return []
 
     def _rules_above(self) -> IgnoreRules:
-        """The rules that hold in the root from the directories above it."""
+        """Return the rules that hold in the root from the directories above it."""
         rules = IgnoreRules(refused=self.refused)
         for parent in reversed(self.root.parents):
             with suppress(OSError):

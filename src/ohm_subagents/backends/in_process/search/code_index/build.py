@@ -97,7 +97,7 @@ def _make_usable(file: Path, broken: int) -> None:
 
 
 def _still_changed(connection: sqlite3.Connection, root: Path, order: Order) -> Iterator[str]:
-    """The files to read, without those that another builder has read while we waited for it."""
+    """Yield the files to read, without those that another builder has read while we waited for it."""
     known = stamps(connection)
     missed = unread(connection)
     for path in order.changed:
@@ -117,7 +117,7 @@ def stamps(connection: sqlite3.Connection) -> dict[str, tuple[int, int]]:
 
 
 def unread(connection: sqlite3.Connection) -> set[str]:
-    """The files in the index that could not be read."""
+    """Return the files in the index that could not be read."""
     return {path for (path,) in connection.execute("SELECT path FROM files WHERE NOT is_read")}
 
 

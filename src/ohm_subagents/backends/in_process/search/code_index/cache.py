@@ -19,7 +19,7 @@ _JOURNAL: Final = "-journal"
 
 
 def made_private(directory: Path) -> Path:
-    """The directory, made if need be; an `OSError` where it cannot be for its owner alone.
+    """Return the directory, made if need be; an `OSError` where it cannot be for its owner alone.
 
     Nobody else may put another one in its place either, so the directory above has to be this user's too.
     """

@@ -183,7 +183,7 @@ def _due(question: Question, directory: Path) -> Order | None:
 
 
 def _ask(question: Question, directory: Path, is_last: bool) -> Found | Order:  # noqa: FBT001  run_sync passes no names
-    """The answer, or what has to be read before; the last time whatever there is."""
+    """Return the answer, or what has to be read before; the last time whatever there is."""
     wanted, left_out = _wanted(question)
     file = index_file(directory, question.root)
     os.utime(file)  # it is used: others go first

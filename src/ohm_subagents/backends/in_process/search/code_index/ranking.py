@@ -73,7 +73,7 @@ class Ranking:
         self._words: list[_Word] = []
 
     def hits(self, listed: Iterable[str], limit: int) -> list[Hit]:
-        """The best units in the listed files."""
+        """Return the best units in the listed files."""
         units, *means = self._connection.execute(_MEANS).fetchone()
         # Numbers alone: tens of thousands of containers would have the garbage collector stop every thread.
         files: dict[int, int] = {}
@@ -112,7 +112,7 @@ class Ranking:
         return [Hit(path, self._unit(unit), -score) for _, score, path, unit in best]
 
     def best_lines(self, text: Sequence[str], hit: Hit, limit: int) -> list[tuple[int, str]]:
-        """The lines of a hit that carry most of the question, in order. `text` are those of its file now."""
+        """Return the lines of a hit that carry most of the question, in order. `text` are those of its file now."""
         self._connection.execute("DELETE FROM temp.lines")
         self._connection.executemany(
             "INSERT INTO temp.lines (rowid, text) VALUES (?, ?)",
@@ -160,7 +160,7 @@ class Ranking:
         return Unit(*self._connection.execute(f"SELECT {columns} FROM units WHERE id = ?", (number,)).fetchone())  # noqa: S608  names of ours
 
     def _forms(self) -> list[dict[str, float]]:
-        """The stems of each word of the question, each stem once."""
+        """Return the stems of each word of the question, each stem once."""
         found: list[dict[str, float]] = []
         taken: set[str] = set()
         for word in self._asked:

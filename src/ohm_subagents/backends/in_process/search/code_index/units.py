@@ -40,13 +40,13 @@ class Source:
 
 
 def lines(text: str) -> list[str]:
-    """The lines of a file as Python's parser counts them: a form feed or U+2028 ends none."""
+    """Return the lines of a file as Python's parser counts them: a form feed or U+2028 ends none."""
     *whole, last = _LINE_END.split(text)
     return [*whole, last] if last else whole
 
 
 def sources(path: str, text: str) -> list[Source]:
-    """The units of a file; Python that does not parse is cut into windows like any other text."""
+    """Return the units of a file; Python that does not parse is cut into windows like any other text."""
     rows = lines(text)
     if path.endswith((".py", ".pyi")):
         try:
@@ -80,7 +80,7 @@ def _python(path: str, module: ast.Module, rows: list[str]) -> Iterator[Source]:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """The statements below a node, in no order; expressions, most of a tree, hold none."""
+    """Yield the statements below a node, in no order; expressions, most of a tree, hold none."""
     left = [node]
     while left:
         node = left.pop()
