@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 from made_tasks import with_fields
 
+from ohm_subagents._views import projection
 from ohm_subagents._views.projection import project
 from ohm_subagents._views.reply_lines import lines_of
 from ohm_subagents.contract import (
     Accepted,
+    CancelReply,
     CommandRejected,
     ErrorCode,
     ItemRejected,
@@ -86,3 +88,20 @@ def test_every_refusal_of_a_start_says_what_was_asked_for(reply) -> None:
     told = details(reply)
     asked = {"subagent_type": "finder", "description": "d", "invocation": "primary-tool", "output_available": False}
     assert asked.items() <= told.items()
+
+
+def test_every_key_is_one_that_its_record_declares(succeeded, failed, monkeypatch) -> None:
+    for name in ("Envelope", "CancelEnvelope", "Item", "BatchEnvelope", "StatusEnvelope", "WaitEnvelope"):
+        declared = getattr(projection, name)
+        monkeypatch.setattr(projection, name, type(name, (declared,), {}, extra="forbid"))
+    answered, broken = Accepted(task=succeeded("a")), Accepted(task=failed(ERROR))
+    refused = ItemRejected(item=ITEM, error=ERROR)
+    items = (answered, broken, refused)
+    assert details(StartReply(items=items, backend="b"), batch=True)["total_count"] == 3
+    for item in items:
+        assert details(StartReply(items=(item,), backend="b"))["op"] == "start"
+    for op in ("status", "wait"):
+        reply = TasksReply(items=(broken, Missing(id="x", error=ERROR)), backend="b", op=op, wait_status="timeout")
+        assert details(reply)["op"] == op
+    for applied in (True, False):
+        assert details(CancelReply(task=broken.task, applied=applied, prior="running"))["cancel_applied"] is applied
