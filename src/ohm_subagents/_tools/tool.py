@@ -12,8 +12,8 @@ from pydantic_core import to_jsonable_python
 from ohm_subagents._concurrency.faults import as_exception
 from ohm_subagents._plugins.hooks.specs import PROJECT
 from ohm_subagents._plugins.suites.interface import ToolResult
-from ohm_subagents._tools.background import how_to_collect
 from ohm_subagents._tools.updates import Frames
+from ohm_subagents._tools.wording import how_to_collect
 from ohm_subagents._views.cells import wrapped
 from ohm_subagents._views.debug import debug_text
 from ohm_subagents._views.framed_text import framed_text

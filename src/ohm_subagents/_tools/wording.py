@@ -1,14 +1,18 @@
-"""Texts about a task for a caller who does not know its id: its description in one line, and its failure."""
+"""Texts of tools about tasks: a short title, a failure without an id, and work in the background."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from ohm_subagents._views.reply_lines import ReplyLines
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.redaction.redactor import Redaction
 
+ASYNC: Final = "Return the task ids at once; the work goes on in the background, and op wait of task gives the answers."
+"""The description of the argument `async`."""
 MAX_CHARS: Final = 60
 _BACKEND = "backend failed: "
 
@@ -26,3 +30,12 @@ def plain_failure(error: OhmError, *, who: str) -> OhmError:
         return error
     failed = said.removeprefix(_BACKEND)
     return replace(error, message=f"{who} {said}" if failed == said else f"{who} failed: {failed}")
+
+
+def how_to_collect(reply: ReplyLines) -> str:
+    """Say what to do next about work that goes on in the background; empty for all other work."""
+    ids = [task.id for task in reply.tasks if not task.is_terminal]
+    if not ids or reply.op != "start":
+        return ""
+    waiting = json.dumps({"op": "wait", "ids": ids})
+    return f"\n\nThe work goes on in the background. To get the answers, call task: {waiting}"
