@@ -87,7 +87,7 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Order:
+class _Invocation:
     """A call that may be carried out; `depth` is the level of the new subagent."""
 
     asked: SubagentInput
@@ -99,13 +99,13 @@ class _Order:
 
 async def _subagent(context: SuiteContext, files: SuiteFiles, call: ToolCall) -> ToolResult:
     match _ordered(context, files, call.arguments):
-        case _Order() as order:
+        case _Invocation() as order:
             return _viewed(await _carried_out(context, call, order))
         case refusal:
             return _viewed(refusal)
 
 
-def _ordered(context: SuiteContext, files: SuiteFiles, arguments: JsonValue) -> _Order | ToolResult:
+def _ordered(context: SuiteContext, files: SuiteFiles, arguments: JsonValue) -> _Invocation | ToolResult:
     """Return the call as an order, or the result that refuses it; an unreadable depth is too deep."""
     settings, nesting = files.settings(), context.place.nesting
     max_depth = settings.max_depth if nesting.max_depth is None else nesting.max_depth
@@ -123,10 +123,10 @@ def _ordered(context: SuiteContext, files: SuiteFiles, arguments: JsonValue) -> 
     if agent is None:
         message = f"Unknown agent: {asked.agent}. Available agents: {', '.join(agents) or '(none)'}"
         return refused(SubagentErrorCode.UNKNOWN_AGENT, message)
-    return _Order(asked=asked, agent=agent, settings=settings, depth=nesting.depth + 1, max_depth=max_depth)
+    return _Invocation(asked=asked, agent=agent, settings=settings, depth=nesting.depth + 1, max_depth=max_depth)
 
 
-async def _carried_out(context: SuiteContext, call: ToolCall, order: _Order) -> ToolResult:
+async def _carried_out(context: SuiteContext, call: ToolCall, order: _Invocation) -> ToolResult:
     redaction = call.redaction
     try:
         records = SessionFiles.create(context, redaction)
@@ -172,7 +172,7 @@ def _viewed(result: ToolResult) -> ToolResult:
     return replace(result, view=partial(result_text, result), has_failed=has_failed(result.details))
 
 
-def _prepared(order: _Order) -> Profile:
+def _prepared(order: _Invocation) -> Profile:
     """Give the agent the tools that it may have, and a prompt with all of its constraints."""
     agent, settings = order.agent, order.settings
     options = agent.agent or AgentOptions()
@@ -204,7 +204,7 @@ def _prepared(order: _Order) -> Profile:
     )
 
 
-def _item(order: _Order, redaction: Redaction) -> StartItem:
+def _item(order: _Invocation, redaction: Redaction) -> StartItem:
     asked, settings = order.asked, order.settings
     return StartItem(
         profile=_prepared(order),
