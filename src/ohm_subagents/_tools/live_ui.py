@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
@@ -13,6 +13,8 @@ from ohm_subagents._views.tree import SPINNER_FRAME_MS
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
 
+    from ohm_subagents._config.schema import Display
+    from ohm_subagents._plugins.backends.context import Log
     from ohm_subagents._plugins.suites.embedding import Host
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import Clock
@@ -21,23 +23,6 @@ if TYPE_CHECKING:
 KEY: Final = "ohm-subagents"
 HEARTBEAT_MS: Final = SPINNER_FRAME_MS
 WIDGET_TASKS: Final = 3
-
-
-class LiveUiSettings(Protocol):
-    """The part of the configuration that the live UI needs."""
-
-    @property
-    def ui_mode(self) -> Literal["off", "compact", "verbose"]: ...
-    @property
-    def ui_update_ms(self) -> int: ...
-    @property
-    def ui_idle_grace_ms(self) -> int: ...
-
-
-class ErrorLog(Protocol):
-    """The part of a logger that the live UI needs."""
-
-    def exception(self, event: str, **fields: object) -> object: ...
 
 
 class LiveUi:
@@ -54,9 +39,9 @@ class LiveUi:
         host: Host,
         *,
         tasks: Callable[[], Iterable[Task]],
-        settings: Callable[[], LiveUiSettings],
+        settings: Callable[[], Display],
         clock: Clock,
-        logger: ErrorLog,
+        logger: Log,
     ) -> None:
         self._host = host
         self._tasks = tasks
