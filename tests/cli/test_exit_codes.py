@@ -40,7 +40,7 @@ START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt":
         (("tasks", "--limit", "0"), 2, "--limit"),
         (("tasks", "forget"), 2, "forget"),
         (("tasks", "export"), 0, ""),
-        (("tasks", "--session", "s", "export"), 2, "Type the options of ohm tasks export behind it."),
+        (("tasks", "--session", "s", "export"), 2, "Type the options of ohm tasks export after that word."),
         (("task",), 2, "Missing argument 'ID'"),
         (("task", "task_1"), 1, "Unknown task id 'task_1'"),
         (("task", "task_1", "--output", "--json"), 2, "--output and --json exclude each other"),
