@@ -39,7 +39,7 @@ from ohm_subagents._tools.arguments import WrongOptionError, explain_error, shor
 from ohm_subagents._tools.arguments import whole as whole_number
 from ohm_subagents._tools.tool import result_of as task_result
 from ohm_subagents._tools.tool import run_command
-from ohm_subagents._tools.wording import plain_failure, title_of
+from ohm_subagents._tools.wording import plain_failure, title_of, tool_guidance
 from ohm_subagents.contract import (
     UNREADABLE_SESSION,
     Accepted,
@@ -234,6 +234,7 @@ __all__ = [
     "suite_options",
     "task_result",
     "title_of",
+    "tool_guidance",
     "truncate",
     "wait_or_abort",
     "whole_number",

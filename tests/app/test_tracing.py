@@ -16,6 +16,7 @@ from recorded_spans import RecordedSpans, events, is_inside
 from ohm_subagents import Budget, ErrorCode, LoopPolicy, Ohm, OhmError
 from ohm_subagents.contract import TextDelta, ToolEnded, ToolStarted, Usage, UsageAdded
 from ohm_subagents.plugin import Capability, Err, RequestNeed, RouteResolved, hookimpl
+from ohm_subagents.shell import child_environment
 from ohm_subagents.suite import Tool, ToolResult, ToolSuiteSpec
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
 
@@ -127,6 +128,18 @@ async def test_a_task_that_waits_in_line_is_inside_the_span_of_its_own_caller_an
     assert [queued.name, started.name, ended.name] == ["task.queued", "run.started", "run.ended"]
     (before,) = (one for one in spans.one("invoke_agent finder").events if one.name == "run.ended")
     assert queued.timestamp < before.timestamp <= started.timestamp
+
+
+async def test_a_process_that_a_backend_starts_is_in_the_span_of_its_task(spans):
+    async def act(request, sink):
+        await anyio.lowlevel.checkpoint()
+        return child_environment(request)["TRACEPARENT"]
+
+    async with acting(act) as ohm:
+        given = (await ohm.run("finder", "p")).ok_value.output
+
+    task = spans.one("invoke_agent finder").context
+    assert given == f"00-{task.trace_id:032x}-{task.span_id:016x}-{task.trace_flags:02x}"
 
 
 async def test_a_call_that_goes_on_by_itself_is_inside_the_span_in_which_it_began(spans):

@@ -1,4 +1,4 @@
-"""Texts of tools about tasks: a short title, a failure without an id, and work in the background."""
+"""Texts of tools: a short title, a failure without an id, work in the background, and guidance for a system prompt."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from ohm_subagents._plugins.suites.interface import Tool
     from ohm_subagents._views.reply_lines import ReplyLines
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.redaction.redactor import Redaction
@@ -39,3 +42,14 @@ def how_to_collect(reply: ReplyLines) -> str:
         return ""
     waiting = json.dumps({"op": "wait", "ids": ids})
     return f"\n\nThe work goes on in the background. To get the answers, call task: {waiting}"
+
+
+def tool_guidance(tools: Collection[Tool]) -> str:
+    """Return the guidance of the tools for a system prompt, each sentence once; empty if there is none."""
+    named: dict[str, list[str]] = {}
+    for tool in tools:
+        if tool.prompt_snippet:
+            named.setdefault(tool.prompt_snippet, []).append(tool.name)
+    lines = [f"- {', '.join(names)}: {snippet}" for snippet, names in named.items()]
+    lines += dict.fromkeys(f"- {line}" for tool in tools for line in tool.prompt_guidelines)
+    return "\n".join(["About your tools:", *lines]) if lines else ""

@@ -16,7 +16,7 @@ from pydantic_ai.usage import RunUsage
 from pydantic_core import SchemaValidator, core_schema
 
 from ohm_subagents.adapters._calls import call_tool
-from ohm_subagents.suite import JsonObject, ToolResult
+from ohm_subagents.suite import JsonObject, ToolResult, tool_guidance
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -48,9 +48,10 @@ class SubagentProgress(CustomEvent, name="ohm_subagent_progress"):
 def toolset(ohm: Ohm) -> AbstractToolset[object]:
     """Return the tools of `ohm` for `Agent(toolsets=[...])`; those of a reconfigured `ohm` are used from the next step.
 
-    The model reads the text of a result; `details` are the `metadata` of the tool return. A result that is an error is
-    a failed tool return. Each progress frame is an event `SubagentProgress`. Usage is added to that of the run, whose
-    `UsageLimits` so hold for the subagents too. A run that is cancelled cancels what its calls have started.
+    Guidance of the tools is part of the instructions. The model reads the text of a result, a failed tool return if it
+    is an error; `details` are the `metadata` of others. Each progress frame is an event `SubagentProgress`. Usage is
+    added to that of the run, whose `UsageLimits` so hold for the subagents too. A run that is cancelled cancels what
+    its calls have started.
     """
     return _Tools(ohm)
 
@@ -63,6 +64,11 @@ class _Tools(AbstractToolset[object]):
     def id(self) -> str:
         """Return the id of the toolset."""
         return "ohm"
+
+    async def get_instructions(self, ctx: RunContext[object]) -> str | None:
+        """Return what the tools have to say for a system prompt."""
+        del ctx
+        return tool_guidance(self._ohm.tools.values()) or None
 
     async def get_tools(self, ctx: RunContext[object]) -> dict[str, ToolsetTool[object]]:
         """Return the tools as they are now."""

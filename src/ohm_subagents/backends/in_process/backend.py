@@ -16,7 +16,7 @@ from pydantic_ai.usage import UsageLimits
 
 from ohm_subagents.backends.in_process.agents import instructions_of, unsupported, with_level
 from ohm_subagents.backends.in_process.bridge import Bridge
-from ohm_subagents.backends.in_process.child_tools import guidance, offered
+from ohm_subagents.backends.in_process.child_tools import offered
 from ohm_subagents.backends.in_process.conversation import Checkpoints, conversation_of
 from ohm_subagents.backends.in_process.failures import empty_answer, failure, telling
 from ohm_subagents.backends.in_process.gated_model import GatedModel, RefusedError
@@ -27,6 +27,7 @@ from ohm_subagents.backends.in_process.tracing import traced
 from ohm_subagents.contract.events import AgentEnded, DiagnosticRaised, FileChanged, RouteResolved
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.plugin import RunOutput, as_exception, full_instructions, profile_key, unused_key
+from ohm_subagents.suite import tool_guidance
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -99,7 +100,7 @@ class InProcessBackend:
             async with self._models.opened(pattern, key) as opened:
                 if isinstance(opened, Err):
                     return opened
-                text = full_instructions(instructions_of(request), guidance(request.child_tools))
+                text = full_instructions(instructions_of(request), tool_guidance(request.child_tools))
                 asked = replace(request, spec=replace(request.spec, instructions=text))
                 answer = await self._converse(asked, opened.ok_value, pattern, bridge)
         except BaseException as error:  # noqa: BLE001  whatever a model or an SDK raises may quote a key, so none gets out

@@ -13,24 +13,11 @@ from ohm_subagents.backends.in_process.tools.use import refuse_if_closed
 from ohm_subagents.plugin import Sink, Tool, ToolCall, ToolResult, ToolUpdated, encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pydantic import JsonValue
 
 
 _AN_OBJECT: Final = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
 """All that is looked at before a tool is called; arguments that are none would cost the run."""
-
-
-def guidance(tools: Sequence[Tool]) -> str:
-    """Return the guidance of the tools for a system prompt, each sentence once; empty if there is none."""
-    named: dict[str, list[str]] = {}
-    for tool in tools:
-        if tool.prompt_snippet:
-            named.setdefault(tool.prompt_snippet, []).append(tool.name)
-    lines = [f"- {', '.join(names)}: {snippet}" for snippet, names in named.items()]
-    lines += dict.fromkeys(f"- {line}" for tool in tools for line in tool.prompt_guidelines)
-    return "\n".join(["About your tools:", *lines]) if lines else ""
 
 
 def offered(tool: Tool, sink: Sink) -> UpstreamTool[object]:
