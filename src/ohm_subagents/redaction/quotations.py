@@ -7,6 +7,7 @@ Paths and stacks stay: they may be the very reason of a failure.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.redaction.known_values import spelled, without_values
@@ -30,5 +31,10 @@ def redacted_line(said: str, secrets: Iterable[str]) -> str:
 
 def redacted_text(said: str, secrets: Iterable[str]) -> str:
     """Return the text with `***` in place of `secrets`, in any spelling, and of what looks like a key."""
-    secrets = frozenset(secrets)
-    return _KEY_SHAPES.sub(_MARK, without_values(said, secrets | spelled(secrets), _MARK))
+    return _KEY_SHAPES.sub(_MARK, without_values(said, _forms(frozenset(secrets)), _MARK))
+
+
+@lru_cache(maxsize=4)
+def _forms(secrets: frozenset[str]) -> frozenset[str]:
+    """Return the secrets, short ones too, and their spellings: one run quotes with the same secrets again and again."""
+    return secrets | spelled(secrets)
