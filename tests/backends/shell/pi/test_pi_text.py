@@ -1,6 +1,7 @@
 """The degraded mode of `pi`: the command line and the prompts that are documented, and what its text means."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 from pi_streams import ENDED, TRANSCRIPTS, pattern, request, told
@@ -117,7 +118,8 @@ def test_standard_error_stands_in_for_an_answer_that_is_blank():
 def test_no_secret_is_shown_of_what_pi_wrote_on_standard_error(code):
     ended = Ended(code=code, stderr="Warning: hunter2hunter2 is old\n  hunter2hunter2\nsk-looks-like-one\n")
     reader = TextReader(request(), secrets=("hunter2hunter2",))
-    shown = f"{[*reader.last(ended)]} {reader.outcome(ended)}"
+    last, outcome = [*reader.last(ended)], reader.outcome(ended)
+    shown = f"{last} {asdict(outcome.err_value) if code else outcome}"
 
     assert shown.count("***") == (7 if code else 4)
     assert "hunter2" not in shown
