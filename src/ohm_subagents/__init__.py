@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ohm_subagents._app.opening import OpenOptions
     from ohm_subagents._app.options import CallOptions, RunOptions
     from ohm_subagents._app.script import run_sync
+    from ohm_subagents._app.sync import CallSync, HandleSync, OhmSync
     from ohm_subagents._concurrency.own_loop import ClosedError, WrongEventLoopError
     from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents._plugins.suites.function_tool import tool
@@ -33,12 +34,14 @@ __all__ = [
     "Budget",
     "Call",
     "CallOptions",
+    "CallSync",
     "Category",
     "ClosedError",
     "Envelope",
     "Err",
     "ErrorCode",
     "Handle",
+    "HandleSync",
     "Inspection",
     "Limits",
     "Logger",
@@ -46,6 +49,7 @@ __all__ = [
     "MountedTool",
     "Ohm",
     "OhmError",
+    "OhmSync",
     "Ok",
     "OpenOptions",
     "Result",
@@ -68,6 +72,7 @@ _load, __dir__ = lazy_names(
         "_app.opening": "OpenOptions",
         "_app.options": "CallOptions RunOptions",
         "_app.script": "run_sync",
+        "_app.sync": "CallSync HandleSync OhmSync",
         "_concurrency.own_loop": "ClosedError WrongEventLoopError",
         "_orchestrator.observe.logger": "Logger",
         "_plugins.suites.function_tool": "tool",

@@ -26,8 +26,12 @@ class Background:
         self._logger = logger
 
     def spawn(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Begin the work as soon as the event loop gets to it."""
-        self._group.start_soon(self._run, work)
+        """Begin the work as soon as the event loop gets to it; nothing begins in an event loop that ends."""
+        run = self._run(work)
+        try:
+            self._group.start_soon(lambda: run)
+        except RuntimeError:  # the event loop has ended the group first
+            run.close()
 
     async def within(self, seconds: float, work: Callable[[], Awaitable[object]]) -> None:
         """Wait for some work, but no longer than that."""

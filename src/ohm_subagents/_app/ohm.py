@@ -2,52 +2,44 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Self, Unpack, overload
+from contextlib import asynccontextmanager, contextmanager, suppress
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
-from anyio.lowlevel import checkpoint
+from anyio import RunFinishedError, from_thread
+from anyio.from_thread import start_blocking_portal
+from anyio.lowlevel import checkpoint, current_token
 
-from ohm_subagents._app.answers import answer_of, envelope_of
 from ohm_subagents._app.assembly import assemble
-from ohm_subagents._app.handle import Handle, one_item, start_item
+from ohm_subagents._app.delegation import Delegation
 from ohm_subagents._app.host_events import NOTHING
 from ohm_subagents._app.inspection import inspection_of
 from ohm_subagents._app.mounting import message_text
 from ohm_subagents._app.opening import OpenOptions, changed, opened_engine
-from ohm_subagents._app.options import CallOptions, RunOptions, overrides_of, parent_of, task_options
-from ohm_subagents._plugins.suites.interface import UNMOUNTED, ToolCall, ToolResult
-from ohm_subagents._tools.tool import as_json, unknown_tool
+from ohm_subagents._app.sync import OhmSync
+from ohm_subagents._concurrency.held_open import HeldOpen
+from ohm_subagents._concurrency.own_loop import ClosedError, WrongEventLoopError
+from ohm_subagents._plugins.suites.interface import UNMOUNTED
 from ohm_subagents._views.theme import PLAIN
-from ohm_subagents.contract.commands import Start, StartItem
-from ohm_subagents.contract.ids import CallId, TaskId
-from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping
     from types import EllipsisType
 
-    import anyio
-    from pydantic import JsonValue
-
     from ohm_subagents._app.assembly import ConfigSource
-    from ohm_subagents._app.calls import Call
     from ohm_subagents._app.engine import Engine
     from ohm_subagents._app.inspection import Inspection
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._plugins.stores import Store
-    from ohm_subagents._plugins.suites.interface import JsonObject, OnUpdate, Tool
-    from ohm_subagents._plugins.suites.observer import Observer
+    from ohm_subagents._plugins.suites.interface import JsonObject, Tool
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.diagnostics import Diagnostic
-    from ohm_subagents.contract.envelope import DataT, Envelope
-    from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.events import TaskEvent
     from ohm_subagents.contract.profile import Profile
-    from ohm_subagents.contract.task import Task
+
+T = TypeVar("T")
 
 
-class Ohm:
+class Ohm(Delegation):
     """Subagents for one program or parent agent; owns every task it starts.
 
     Nothing here raises for bad input: what is wrong with a configuration, a profile or a key is the answer of the call
@@ -55,8 +47,11 @@ class Ohm:
     """
 
     def __init__(self, engine: Engine) -> None:
-        """Use `Ohm.open`."""
-        self._engine = engine
+        """Use `Ohm.open`, `Ohm.aopen` or `Ohm.sync`."""
+        super().__init__(engine)
+        self._holder: HeldOpen[Self] | None = None
+        self._token = current_token()
+        self._thread = get_ident()
 
     @classmethod
     @asynccontextmanager
@@ -68,6 +63,62 @@ class Ohm:
         """
         async with opened_engine(options) as engine:
             yield cls(engine)
+
+    @classmethod
+    async def aopen(cls, **options: Unpack[OpenOptions]) -> Self:
+        """Open an `Ohm` that any task may close by `aclose`: for containers, notebooks and fixtures.
+
+        The options are those of `open`, which is better where one block of code opens and closes it.
+        """
+        holder = HeldOpen(cls.open(**options))
+        ohm = await holder.open()
+        ohm._holder = holder  # noqa: SLF001  its other constructor
+        return ohm
+
+    async def aclose(self) -> None:
+        """Close an `Ohm` that `aopen` has opened, as leaving the block of `open` does; once is enough.
+
+        Raises RuntimeError for one that such a block owns.
+        """
+        with suppress(ClosedError):
+            self._engine.orchestrator.check_open()
+        if self._holder is None:
+            raise RuntimeError("This Ohm is closed by leaving the block of `Ohm.open`; `aclose` is for `Ohm.aopen`.")
+        await self._holder.close()
+
+    @classmethod
+    @contextmanager
+    def sync(cls, **options: Unpack[OpenOptions]) -> Generator[OhmSync]:
+        """Open an `Ohm` for code without an event loop, in an event loop of its own that runs in a thread.
+
+        The options are those of `open`. Any thread may use it until the block is left.
+        """
+        is_open = True
+
+        def in_loop(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+            if not is_open:
+                raise ClosedError("This Ohm is closed; use it inside `with Ohm.sync(...)`.")
+            answer: T = portal.call(work)
+            return answer
+
+        with start_blocking_portal() as portal, portal.wrap_async_context_manager(cls.open(**options)) as ohm:
+            try:
+                yield OhmSync(ohm, in_loop)
+            finally:
+                is_open = False
+
+    @property
+    def from_thread(self) -> OhmSync:
+        """The same `Ohm` for other threads, whose calls are carried out in its event loop while they wait."""
+        return OhmSync(self, self._call_from_thread)
+
+    def _call_from_thread(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        if get_ident() == self._thread:
+            raise WrongEventLoopError("This is the thread of the Ohm itself, which must not wait; await its methods.")
+        try:
+            return from_thread.run(work, token=self._token)
+        except RunFinishedError:
+            raise ClosedError("This Ohm is closed, and so is its event loop.") from None
 
     async def reconfigure(
         self,
@@ -89,11 +140,6 @@ class Ohm:
         if sources.live_ui is not None:
             sources.live_ui.refresh()
         await checkpoint()
-
-    @property
-    def tools(self) -> Mapping[str, Tool]:
-        """The mounted tools by name, for any agent framework."""
-        return self._engine.assembly.mounted.parent.tools
 
     @property
     def child_tools(self) -> Mapping[str, Tool]:
@@ -127,72 +173,6 @@ class Ohm:
         """
         return inspection_of(self._engine.assembly)
 
-    async def call(
-        self,
-        name: str,
-        arguments: object,
-        *,
-        on_update: OnUpdate | None = None,
-        abort: anyio.Event | None = None,
-    ) -> ToolResult:
-        """Call a mounted tool with arguments as a model wrote them; never raises for bad input.
-
-        `on_update` gets progress frames. Setting `abort` ends the call with a result that says so; what it waits for is
-        cancelled, except by a `wait`. Cancelling the caller does the same without a result.
-        """
-        self._engine.orchestrator.check_open()
-        return await self._called(name, as_json(arguments), on_update, abort)
-
-    async def begin(
-        self,
-        name: str,
-        arguments: object,
-        *,
-        call_id: str | None = None,
-        on_update: OnUpdate | None = None,
-        result_type: type[object] | None = None,
-        **options: Unpack[CallOptions],
-    ) -> Call:
-        """Begin the call of a mounted tool and return at once; never raises for bad arguments.
-
-        It goes on whether anybody waits for it or not, and ends with this `Ohm`. `call_id` is an id of your own, say of
-        a request: where there is a call with this id, that is returned, and nothing begins. `options` and `result_type`
-        are about every task that the call starts; a `Profile` may stand in the arguments where an id does.
-        """
-        self._engine.orchestrator.check_open()
-        plain, said = task_options(arguments, options, result_type, self._engine.child_tool)
-        given = as_json(plain)
-        await checkpoint()
-        return self._engine.calls.begin(lambda abort: self._called(name, given, on_update, abort), call_id, said)
-
-    async def _called(
-        self, name: str, arguments: JsonValue, on_update: OnUpdate | None, abort: anyio.Event | None
-    ) -> ToolResult:
-        tool = self.tools.get(name)
-        if tool is None:
-            return unknown_tool(name, self.tools, self._engine.assembly.mounted.diagnostics)
-        return await tool.execute(ToolCall(arguments=arguments, on_update=on_update, abort=abort))
-
-    def handle(self, handle_id: str) -> Handle | Call | None:
-        """Find a call by its id, or a task by its; None if there is none.
-
-        A call that has started tasks is found after a restart too, and so is a task.
-        """
-        self._engine.orchestrator.check_open()
-        call = self._engine.calls.find(CallId(handle_id))
-        if call is not None:
-            return call
-        found = self._engine.store.get(TaskId(handle_id))
-        return Handle(self._engine.orchestrator, found) if isinstance(found, Ok) else None
-
-    def events(self, *, with_checkpoints: bool = False) -> AsyncGenerator[TaskEvent]:
-        """Yield each event of all tasks, from the first `anext` on until this `Ohm` closes.
-
-        `with_checkpoints`: see `Handle.events`.
-        """
-        self._engine.orchestrator.check_open()
-        return self._engine.all_events(with_checkpoints=with_checkpoints)
-
     async def emit(self, event: str, payload: Mapping[str, object] = NOTHING) -> tuple[JsonObject, ...]:
         """Tell the mounted suites what happened to the session of the host, say `session_start`; gives their answers.
 
@@ -208,83 +188,9 @@ class Ohm:
         """A message that a suite gave to `Host.send_message`, or answered an event with, for a person."""
         return message_text(self._engine.assembly.host.tool_suites().values(), kind, text, theme)
 
-    @overload
-    async def run(
-        self,
-        profile: str | Profile,
-        prompt: str,
-        *,
-        result_type: type[DataT],
-        observer: Observer | None = None,
-        **options: Unpack[RunOptions],
-    ) -> Result[Envelope[DataT], OhmError]: ...
-    @overload
-    async def run(
-        self, profile: str | Profile, prompt: str, *, observer: Observer | None = None, **options: Unpack[RunOptions]
-    ) -> Result[Envelope, OhmError]: ...
-    async def run(
-        self,
-        profile: str | Profile,
-        prompt: str,
-        *,
-        result_type: type[DataT] | None = None,
-        observer: Observer | None = None,
-        **options: Unpack[RunOptions],
-    ) -> Result[Envelope[DataT], OhmError]:
-        """Run one task and give its whole answer. `Err` is a refusal, a failure or a cancellation.
-
-        Nothing is lost then: `error.task_id` names the task, and `task(...)` and `envelope(...)` hold what it did.
-        `profile` is an id of the roster, or a profile of your own. With a `result_type` that pydantic knows, say a
-        model, a dataclass or `list[str]`, the subagent has to hand in such an answer, and `data` of the envelope is it.
-        """
-        _, command = self._start_of(profile, prompt, options, result_type)
-        match one_item(await self._engine.orchestrator.execute(command, observer=observer)):
-            case Ok(task):
-                return answer_of(task, result_type)
-            case Err() as refused:
-                return refused
-
-    @overload
-    async def start(
-        self, profile: str | Profile, prompt: str, *, result_type: type[DataT], **options: Unpack[RunOptions]
-    ) -> Handle[DataT]: ...
-    @overload
-    async def start(self, profile: str | Profile, prompt: str, **options: Unpack[RunOptions]) -> Handle: ...
-    async def start(
-        self,
-        profile: str | Profile,
-        prompt: str,
-        *,
-        result_type: type[DataT] | None = None,
-        **options: Unpack[RunOptions],
-    ) -> Handle[DataT]:
-        """Start one task in the background, whatever `asyncStart` says: that is about models, this is your program.
-
-        A refused start gives a handle too; its `wait` answers why. The task is cancelled when this `Ohm` closes.
-        """
-        item, command = self._start_of(profile, prompt, options, result_type)
-        started = one_item(await self._engine.orchestrator.execute(replace(command, background=True)))
-        return Handle(self._engine.orchestrator, started, item=item, result_type=result_type)
-
-    def _start_of(
-        self, profile: str | Profile, prompt: str, options: RunOptions, result_type: type[DataT] | None
-    ) -> tuple[StartItem, Start]:
-        overrides = overrides_of(options, result_type, self._engine.child_tool)
-        item = start_item(profile, prompt, options, overrides)
-        return item, Start(items=(item,), by_program=True, budget=options.get("budget"), parent=parent_of(options))
-
     async def warm_up(self, *profiles: str) -> tuple[Diagnostic, ...]:
         """Import and open now what first runs of `profiles`, or of all visible ones, would wait for; asks no model.
 
         What cannot be opened, say for want of a key, is a diagnostic here, and the error of a run that needs it.
         """
         return await self._engine.warm_up(profiles)
-
-    def task(self, task_id: str) -> Task | None:
-        """The newest state of a task: its whole output, its events, its usage. None if it is unknown or expired."""
-        return self._engine.store.get(TaskId(task_id)).ok()
-
-    def envelope(self, task_id: str) -> Envelope | None:
-        """Give the task.v1 envelope of a task, with its whole answer. None if it is unknown or expired."""
-        task = self.task(task_id)
-        return None if task is None else envelope_of(task)

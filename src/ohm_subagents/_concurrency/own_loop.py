@@ -34,12 +34,11 @@ class OwnLoop:
         """Raise `ClosedError` after `close`, and `WrongEventLoopError` anywhere else, before anything is done there."""
         if get_ident() != self._thread or not self._is_here():
             raise WrongEventLoopError(
-                "This Ohm was opened in another thread or event loop, and works only there; from a worker thread, hand"
-                " the call over: `anyio.from_thread.run(ohm.run, profile, prompt)`, or with asyncio"
-                " `asyncio.run_coroutine_threadsafe(ohm.run(profile, prompt), loop).result()`."
+                "This Ohm was opened in another thread or event loop, and works only there; from another thread, use"
+                " `ohm.from_thread.run(profile, prompt)`."
             )
         if self._is_closed:
-            raise ClosedError("This Ohm is closed; use it inside `async with Ohm.open(...)`.")
+            raise ClosedError("This Ohm is closed; use it inside `async with Ohm.open(...)`, or before `aclose`.")
 
     def _is_here(self) -> bool:
         try:
