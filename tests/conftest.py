@@ -6,7 +6,7 @@ import tomllib
 from importlib.metadata import entry_points
 from pathlib import Path
 
-import hypothesis  # noqa: F401  its import asks the garbage collector who holds what, so it comes before the freeze below
+import hypothesis  # its import asks the garbage collector who holds what, so it comes before the freeze below
 import leaks
 import pytest
 import real_processes
@@ -18,6 +18,12 @@ PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 MEMORY = Path("/dev/shm")
 ROOM = 2**30
 """Bytes: several times what one run of all tests writes."""
+
+
+hypothesis.settings.register_profile(
+    "shared machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("shared machine")
 
 
 def pytest_configure(config):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ohm_subagents._config.jsonc import parse_jsonc
@@ -120,7 +120,6 @@ def test_a_key_given_twice_is_told_and_an_object_never_vanishes_behind_it(text, 
 
 
 @given(NESTED)
-@settings(deadline=None)  # a busy machine is no fault
 def test_plain_json_is_read_as_json_reads_it(value):
     assert value_of(json.dumps(value, indent=1)) == value
 
