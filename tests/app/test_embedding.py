@@ -148,10 +148,17 @@ def test_what_is_no_event_is_refused_in_one_sentence(fields, message):
         event_from_json(fields)
 
 
+async def soon(method, *arguments):
+    return method(*arguments)
+
+
 USES = {
     "run": lambda ohm, _: ohm.run("finder", "x"),
     "start": lambda ohm, _: ohm.start("finder", "x"),
     "call": lambda ohm, _: ohm.call("list_todos", {}),
+    "begin": lambda ohm, _: ohm.begin("list_todos", {}),
+    "handle": lambda ohm, handle: soon(ohm.handle, handle.id),
+    "all_events": lambda ohm, _: soon(ohm.events),
     "emit": lambda ohm, _: ohm.emit("session_start"),
     "reconfigure": lambda ohm, _: ohm.reconfigure(),
     "warm_up": lambda ohm, _: ohm.warm_up(),

@@ -1,4 +1,4 @@
-"""Everything an `Ohm` is made of before it has an event loop: configuration, plugins, profiles."""
+"""The parts of an `Ohm` that need no event loop: configuration, plugins, profiles."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Sources:
 
 
 def source_of(config: ConfigSource) -> Mapping[str, JsonValue] | Path | None:
-    """A text is the path of a file; a mapping is taken as the JSON that it would be written as."""
+    """Return the path of a text, and a mapping as plain JSON. Raises TypeError for anything else."""
     if config is None or isinstance(config, str | Path):
         return Path(config) if isinstance(config, str) else config
     if not isinstance(cast("object", config), Mapping):
@@ -106,7 +106,7 @@ def source_of(config: ConfigSource) -> Mapping[str, JsonValue] | Path | None:
 
 
 def env_of(env: Mapping[str, str] | None) -> Mapping[str, str]:
-    """The environment to work in, as it is now: nobody who is handed it, a backend say, can write into it."""
+    """Return a read-only copy of the environment; None is that of the process."""
     return MappingProxyType(dict(process_env() if env is None else env))
 
 
@@ -242,7 +242,7 @@ def assemble(sources: Sources) -> Assembly:
     host.register(_BuiltinObservers(LogObserver(sources.logger), sources.live_ui), "log", origin="builtin")
     for plugin in sources.plugins:
         host.register(plugin)
-    if isinstance(loaded, Ok):  # while it cannot be read, nobody knows which plugins it blocks
+    if isinstance(loaded, Ok):  # until it can be read, the plugins that it blocks are unknown
         host.register_installed(load=listed(config.load_plugins), block=block)
     place = _place(sources, trust)
     catalog = _catalog(host, config, place) if sources.profiles is None else Catalog.of(sources.profiles)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Background:
-    """Starts tasks of which nobody awaits the end; one that raises is logged and costs nobody else anything."""
+    """Start tasks that are not awaited; one that raises is logged, and the others go on."""
 
     def __init__(self, group: TaskGroup, logger: Logger) -> None:
         self._group = group
@@ -34,7 +34,7 @@ class Background:
             run.close()
 
     async def within(self, seconds: float, work: Callable[[], Awaitable[object]]) -> None:
-        """Wait for some work, but no longer than that."""
+        """Wait until some work is done, at most for so many seconds."""
         done = anyio.Event()
 
         async def play() -> None:
@@ -57,7 +57,7 @@ class Background:
 
 @asynccontextmanager
 async def background(logger: Logger) -> AsyncGenerator[Background]:
-    """Owns the tasks: whatever still runs on leaving is cancelled, and left to itself where that does not help."""
+    """Own the tasks: cancel those that still run on leaving, and leave to itself what does not end then."""
 
     def left() -> None:
         logger.error("background.left", reason=f"it did not end within {GRACE_S:.0f} s of being cancelled")

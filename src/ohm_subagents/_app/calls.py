@@ -101,7 +101,7 @@ class Call:
 
     @property
     def id(self) -> CallId:
-        """The id that `Ohm.handle` takes; nobody guesses one that `begin` has made."""
+        """The id that `Ohm.handle` takes; random, unless you gave it."""
         return self._state.id
 
     @property
@@ -184,7 +184,7 @@ class Calls:
         """Carry out a call in a task of its own, unless there is one with this id: then return that."""
         fault = None if call_id is None else _fault_of(call_id)
         named = CallId(f"call_{token_hex(16)}" if call_id is None or fault is not None else call_id)
-        found = None if call_id is None else self.find(named)
+        found = None if call_id is None else self.known(named) or self.kept(named)
         if found is not None:
             return found
         state = CallState(named)
@@ -197,11 +197,13 @@ class Calls:
 
         return self._begun(state, carried_out, options)
 
-    def find(self, call_id: CallId) -> Call | None:
-        """Return the call of an id, from memory or from the tasks that are kept of it; None if there is none."""
+    def known(self, call_id: CallId) -> Call | None:
+        """Return a call of this process that is not forgotten."""
         state = self._known.get(call_id)
-        if state is not None:
-            return Call(state, self._engine, self._store)
+        return None if state is None else Call(state, self._engine, self._store)
+
+    def kept(self, call_id: CallId) -> Call | None:
+        """Return a call whose tasks are kept, say by an earlier process."""
         kept = [
             found.ok_value
             for found in self._store.list(TaskQuery())

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Delegation:
-    """What a program delegates through an open engine."""
+    """Call tools through an open engine, and start and find tasks."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -73,7 +73,7 @@ class Delegation:
         observer: Observer | None = None,
         **options: Unpack[RunOptions],
     ) -> Result[Envelope[DataT], OhmError]:
-        """Run one task and give its whole answer. `Err` is a refusal, a failure or a cancellation.
+        """Run one task and return its whole answer. `Err` is a refusal, a failure or a cancellation.
 
         Nothing is lost then: `error.task_id` names the task, and `task(...)` and `envelope(...)` hold what it did.
         `profile` is an id of the roster, or a profile of your own. With a `result_type` that pydantic knows, say a
@@ -169,11 +169,11 @@ class Delegation:
         A call that has started tasks is found after a restart too, and so is a task.
         """
         self._engine.orchestrator.check_open()
-        call = self._engine.calls.find(CallId(handle_id))
-        if call is not None:
-            return call
-        found = self._engine.store.get(TaskId(handle_id))
-        return Handle(self._engine.orchestrator, found) if isinstance(found, Ok) else None
+        calls = self._engine.calls
+        call, task = calls.known(CallId(handle_id)), self._engine.store.get(TaskId(handle_id))
+        if call is None and isinstance(task, Ok):
+            return Handle(self._engine.orchestrator, task)
+        return call or calls.kept(CallId(handle_id))
 
     def events(self, *, with_checkpoints: bool = False) -> AsyncGenerator[TaskEvent]:
         """Yield each event of all tasks, from the first `anext` on until this `Ohm` closes.
@@ -184,10 +184,10 @@ class Delegation:
         return self._engine.all_events(with_checkpoints=with_checkpoints)
 
     def task(self, task_id: str) -> Task | None:
-        """The newest state of a task: its whole output, its events, its usage. None if it is unknown or expired."""
+        """Return the newest state of a task: its whole output, its events, its usage. None if it is unknown or expired."""
         return self._engine.store.get(TaskId(task_id)).ok()
 
     def envelope(self, task_id: str) -> Envelope | None:
-        """Give the task.v1 envelope of a task, with its whole answer. None if it is unknown or expired."""
+        """Return the task.v1 envelope of a task, with its whole answer. None if it is unknown or expired."""
         task = self.task(task_id)
         return None if task is None else envelope_of(task)

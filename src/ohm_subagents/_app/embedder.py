@@ -24,7 +24,7 @@ LOST: Final = "what it was told or asked then is lost"
 
 
 def steady_clock(clock: Clock, faults: HostFaults) -> Clock:
-    """The clock that was given, and where it raises or tells no time, the system's."""
+    """Return the clock that was given, which gives the system's time where it raises or gives none."""
 
     def now() -> int:
         try:
@@ -48,7 +48,7 @@ def steady_clock(clock: Clock, faults: HostFaults) -> Clock:
 def steady(
     make: Callable[[], Answer], name: str, faults: HostFaults, *, own: Callable[[], Answer], of: type[Answer]
 ) -> Callable[[], Answer]:
-    """A maker of ids that was given, and where it raises or gives something else, our own."""
+    """Return the maker of ids that was given, which gives one of ours where it raises or gives something else."""
 
     def made() -> Answer:
         try:
@@ -75,7 +75,7 @@ def session_file(sources: Sources) -> Path | None:
 
 
 class SteadyHost:
-    """The host as everybody here calls it: what it raises is an `Exception`, and noted once."""
+    """The host of a program: what it raises becomes an `Exception`, and is noted once."""
 
     def __init__(self, host: Host, faults: HostFaults) -> None:
         self._host = host

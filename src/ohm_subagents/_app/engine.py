@@ -95,7 +95,7 @@ class Engine:
         self._take_over(assembly, ours=())
 
     def replace(self, assembly: Assembly) -> None:
-        """Everything after this follows the new assembly; runs that go on keep what they were started with."""
+        """Follow another assembly from now on; runs that go on keep what they were started with."""
         self._pool.replace(assembly.backends(), assembly.config.subagents.backends)
         if isinstance(assembly.loaded, Ok):  # else nothing is known but the defaults, and they must not delete a task
             self.store.retain(assembly.retention)
@@ -119,17 +119,17 @@ class Engine:
             self._throttle.configure(limits=subagents.max_requests, retries=subagents.request_retries)
 
     def _with_names_of_their_own(self, assembly: Assembly, ours: Iterable[str]) -> Assembly:
-        """The assembly without a project's direct tools that are called like another; the host may have `ours`."""
+        """Return the assembly without a project's direct tools that are called like another; the host may have `ours`."""
         others = {*assembly.sources.parent_tools()} - {*ours}
         taken = taken_names(assembly.host.tool_suites(), self._suite_context, others)
         return replace(assembly, catalog=assembly.catalog.without_tools(taken))
 
     def profiles(self) -> tuple[Profile, ...]:
-        """The roster: every profile that may be shown."""
+        """Return the roster: every profile that may be shown."""
         return visible(self.assembly.catalog.profiles, self.assembly.config.subagents.permissions)
 
     async def warm_up(self, names: tuple[str, ...]) -> tuple[Diagnostic, ...]:
-        """Open what runs of these profiles need, and say what cannot be opened."""
+        """Open what runs of these profiles need, and return what cannot be opened."""
         self.orchestrator.check_open()
         return await warmed_up(names, self._context, self._pool)
 

@@ -49,7 +49,7 @@ def start_item(profile: str | Profile, prompt: str, options: RunOptions, overrid
 
 
 def one_item(reply: Reply) -> Result[Task, OhmError]:
-    """The task that a start of one item became, or why it did not."""
+    """Return the task of a start of one item, or the error that refused it."""
     match reply:
         case StartReply(items=(Accepted(task=task),)):
             return Ok(task)
@@ -90,7 +90,7 @@ class Handle(Generic[DataT]):
         return () if self.id is None else (self.id,)
 
     async def wait(self, *, timeout_ms: int | None = None) -> Result[Envelope[DataT], OhmError]:
-        """The answer of the task, once it is settled; `task_wait_timeout` after `timeout_ms`. Never cancels it."""
+        """Return the answer of the task once it is settled; `task_wait_timeout` after `timeout_ms`. Never cancels it."""
         if isinstance(self._started, Err):
             return self._started
         task_id = self._started.ok_value
@@ -111,7 +111,7 @@ class Handle(Generic[DataT]):
                 )
 
     async def send(self, prompt: str) -> Result[Envelope[DataT], OhmError]:
-        """A follow-up; the envelope carries the answer of the run that took it."""
+        """Send a follow-up, and return the answer of the run that took it."""
         if isinstance(self._started, Err):
             return self._started
         command = Send(id=self._started.ok_value, prompt=prompt, item=self._item)
@@ -134,7 +134,7 @@ class Handle(Generic[DataT]):
         return is_stopped
 
     async def events(self, *, with_checkpoints: bool = False) -> AsyncGenerator[Event]:
-        """Give what is kept of the past, then every event as it happens; the last one is always `TaskSettled`.
+        """Yield what is kept of the past, then every event as it happens; the last one is always `TaskSettled`.
 
         Of the past are kept the newest texts and tool calls. Begin to read right after the start to miss nothing.
         A `Checkpointed` is the whole conversation of the backend (system prompt, every message) and is left out

@@ -174,18 +174,17 @@ class Ohm(Delegation):
         return inspection_of(self._engine.assembly)
 
     async def emit(self, event: str, payload: Mapping[str, object] = NOTHING) -> tuple[JsonObject, ...]:
-        """Tell the mounted suites what happened to the session of the host, say `session_start`; gives their answers.
+        """Send an event of the host's session, say `session_start`, to the mounted suites, and return their answers.
 
-        They are told one after another in the order of mounting. One that raises is logged, one that has nothing to
-        answer is left out. `payload` is what there is to know of the event, as plain JSON. `reconfigure` mounts the
-        suites anew, and only those that are mounted then hear of what comes after it.
+        The suites get it one after another in the order of mounting. One that raises is logged, one that has nothing to
+        answer is left out. `payload` is plain JSON. `reconfigure` mounts the suites anew; later events go to those.
         """
         self._engine.orchestrator.check_open()
         await checkpoint()
         return await self._engine.events.emit(event, payload)
 
     def render_message(self, kind: str, text: str, *, theme: Theme = PLAIN) -> str:
-        """A message that a suite gave to `Host.send_message`, or answered an event with, for a person."""
+        """Draw a message that a suite gave to `Host.send_message`, or answered an event with, for a person."""
         return message_text(self._engine.assembly.host.tool_suites().values(), kind, text, theme)
 
     async def warm_up(self, *profiles: str) -> tuple[Diagnostic, ...]:

@@ -21,7 +21,7 @@ ToolMaker = Callable[[Tool | Callable[..., object]], Tool]
 
 
 class CallOptions(TypedDict, total=False):
-    """What a program says of every task that a call starts; each may be left out."""
+    """The options of `Ohm.begin`, which hold for every task that the call starts; each may be left out."""
 
     cwd: Path | str | None
     """The directory of the task: an absolute path."""
