@@ -1,5 +1,6 @@
 """`python page.py DOOR HEADING`: run the example below a heading of the guide, on the model of a door."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -24,7 +25,13 @@ def main(door, heading):
     section = GUIDE.read_text(encoding="utf-8").split(f"\n## {heading}\n")[1]
     example = {"__name__": "example"}
     exec(re.search(r"^```python\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)[1], example)
-    anyio.run(example["main"], scripted(door, heading))
+    model = scripted(door, heading)
+    if door == "claude_sdk":
+        with model.serving() as env:
+            os.environ.update(env)
+            anyio.run(example["main"])
+    else:
+        anyio.run(example["main"], model)
 
 
 main(*sys.argv[1:])

@@ -60,7 +60,7 @@ def played(request, pythons):
 
 def said_by(python, program, *arguments, env=None):
     command = [python, Path(__file__).with_name(program), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100, env=env)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -68,7 +68,7 @@ def said_by(python, program, *arguments, env=None):
 @pytest.mark.parametrize("case", CASES)
 def test_a_call_comes_to_the_same_as_without_a_framework(case, played, direct):
     ours, theirs = direct["cases"][case], played["cases"][case]
-    assert theirs["text"] == ours["text"], "the model reads the same"
+    assert theirs["text"].strip() == ours["text"].strip(), "the model reads the same; Claude Code trims errors"
     assert theirs["kept"] == ours["kept"], "the same envelopes are kept"
     for kind in ("is_error", "details", "usage"):
         assert theirs[kind] in (ours[kind], None)
@@ -97,7 +97,7 @@ def test_a_parent_that_is_cancelled_cancels_its_subagents_and_their_work_is_kept
 
 
 def test_arguments_that_do_not_fit_and_an_ohm_that_is_closed_are_a_text_for_the_model(played, direct):
-    assert played["refused"] == direct["refused"]
+    assert played["refused"].strip() == direct["refused"].strip()
     assert played["closed"]["text"] == direct["closed"]["text"]
 
 
@@ -118,7 +118,7 @@ def test_a_deep_agent_runs_our_profiles_by_its_own_task_tool(pythons):
         ("openai_agents", "openai-agents", "done"),
         ("langchain", "LangChain and LangGraph", "done"),
         ("langchain", "deepagents", "done"),
-        ("claude_sdk", "Claude Agent SDK", "ResultMessage"),
+        ("claude_sdk", "Claude Agent SDK", "done"),
         ("strands", "strands", "done"),
     ],
 )

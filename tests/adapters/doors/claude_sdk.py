@@ -1,79 +1,95 @@
 # /// script
 # dependencies = ["claude-agent-sdk"]
 # ///
-"""The Claude Agent SDK: a client with our server, whose transport plays Claude Code."""
+"""The Claude Agent SDK: a client with our server, and the Claude Code of the package on a model server of our own."""
 
 import json
-import math
+import os
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from tempfile import TemporaryDirectory
 
-import anyio
-from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, Transport
+from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
 from door_contract import Delegated
 
 from ohm_subagents.adapters.claude_sdk import server
 
-VERSION = "2025-06-18"
-HELLO = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "scripted", "version": "1"}}
-ENDED = {"subtype": "success", "duration_ms": 1, "duration_api_ms": 1, "is_error": False, "num_turns": 1}
 
-
-class Scripted(Transport):
-    """Greets the server, calls the tool once, then ends."""
+class Scripted(ThreadingHTTPServer):
+    """An Anthropic service on 127.0.0.1 whose model calls the tool once, then ends."""
 
     def __init__(self, tool, arguments):
-        self._asks = [
-            {"id": 1, "method": "initialize", "params": HELLO},
-            {"method": "notifications/initialized"},
-            {"id": 2, "method": "tools/call", "params": {"name": tool, "arguments": arguments}},
-        ]
-        self._said, self._heard = anyio.create_memory_object_stream(math.inf)
-        self.read = None
+        super().__init__(("127.0.0.1", 0), Answering)
+        self.call = {"type": "tool_use", "id": "c1", "name": f"mcp__ohm__{tool}", "input": {}}
+        self.written = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
+        self.read = []
 
-    async def connect(self):
+    @contextmanager
+    def serving(self):
+        """Give the environment in which Claude Code asks this model, and nothing else."""
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        with self, TemporaryDirectory(ignore_cleanup_errors=True) as home:
+            try:
+                yield {
+                    "ANTHROPIC_API_KEY": "scripted",
+                    "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{self.server_port}",
+                    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+                    "ENABLE_TOOL_SEARCH": "false",  # every tool is offered at once
+                    "HOME": home,
+                }
+            finally:
+                self.shutdown()
+
+
+class Answering(BaseHTTPRequestHandler):
+    def log_message(self, *arguments):
         pass
 
-    async def close(self):
-        self._said.close()
+    def do_HEAD(self):
+        self.send_response(200)
+        self.end_headers()
 
-    async def end_input(self):
-        pass
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        content = asked["messages"][-1]["content"]
+        read = [block for block in content if block["type"] == "tool_result"] if isinstance(content, list) else []
+        offered = {tool["name"] for tool in asked.get("tools", ())}
+        self.server.read += read
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        message = {"id": "m", "type": "message", "role": "assistant", "model": asked["model"], "content": []}
+        self._tell("message_start", message=message | {"usage": {"input_tokens": 1, "output_tokens": 1}})
+        if read or self.server.call["name"] not in offered:
+            self._block({"type": "text", "text": ""}, {"type": "text_delta", "text": "done"}, "end_turn")
+        else:
+            self._block(self.server.call, self.server.written, "tool_use")
 
-    def is_ready(self):
-        return True
+    def _block(self, block, delta, stop_reason):
+        self._tell("content_block_start", index=0, content_block=block)
+        self._tell("content_block_delta", index=0, delta=delta)
+        self._tell("content_block_stop", index=0)
+        self._tell("message_delta", delta={"stop_reason": stop_reason}, usage={"output_tokens": 1})
+        self._tell("message_stop")
 
-    async def read_messages(self):
-        async for message in self._heard:
-            yield message
-
-    async def write(self, data):
-        message = json.loads(data)
-        match message:
-            case {"type": "control_request", "request_id": request}:
-                self._answer(request)
-            case {"type": "control_response", "response": {"response": {"mcp_response": answer}}}:
-                self.read = answer["result"]
-                self._go_on()
-            case {"type": "user"}:
-                self._go_on()
-
-    def _answer(self, request):
-        answer = {"subtype": "success", "request_id": request, "response": {}}
-        self._said.send_nowait({"type": "control_response", "response": answer})
-
-    def _go_on(self):
-        if not self._asks:
-            self._said.send_nowait({"type": "result", "session_id": "s", **ENDED})
-            return
-        asked = {"subtype": "mcp_message", "server_name": "ohm", "message": {"jsonrpc": "2.0", **self._asks.pop(0)}}
-        self._said.send_nowait({"type": "control_request", "request_id": f"r{len(self._asks)}", "request": asked})
+    def _tell(self, kind, **fields):
+        self.wfile.write(f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode())
 
 
 async def delegate(ohm, tool, arguments):
-    played = Scripted(tool, arguments)
-    options = ClaudeAgentOptions(mcp_servers={"ohm": server(ohm)})
-    async with ClaudeSDKClient(options, transport=played) as client:
-        await client.query("Go.")
-        async for _message in client.receive_response():
-            pass
-    (content,) = played.read["content"]
-    return Delegated(content["text"], played.read["isError"])
+    model = Scripted(tool, arguments)
+    with model.serving() as env:
+        options = ClaudeAgentOptions(
+            mcp_servers={"ohm": server(ohm)},
+            allowed_tools=["mcp__ohm__task"],
+            setting_sources=[],
+            env=env | {"PATH": os.environ["PATH"]},
+        )
+        async with ClaudeSDKClient(options) as client:
+            await client.query("Go.")
+            async for _message in client.receive_response():
+                pass
+    (read,) = model.read
+    content = read["content"]
+    return Delegated(content if isinstance(content, str) else content[0]["text"], read.get("is_error", False))
