@@ -184,7 +184,7 @@ class Delegation:
         return self._engine.all_events(with_checkpoints=with_checkpoints)
 
     def task(self, task_id: str) -> Task | None:
-        """Return the newest state of a task: its whole output, its events, its usage. None if it is unknown or expired."""
+        """Return the newest state of a task: whole output, events, usage. None if it is unknown or expired."""
         return self._engine.store.get(TaskId(task_id)).ok()
 
     def envelope(self, task_id: str) -> Envelope | None:

@@ -119,7 +119,7 @@ class Engine:
             self._throttle.configure(limits=subagents.max_requests, retries=subagents.request_retries)
 
     def _with_names_of_their_own(self, assembly: Assembly, ours: Iterable[str]) -> Assembly:
-        """Return the assembly without a project's direct tools that are called like another; the host may have `ours`."""
+        """Return the assembly without a project's direct tools that share a name; the host may have `ours`."""
         others = {*assembly.sources.parent_tools()} - {*ours}
         taken = taken_names(assembly.host.tool_suites(), self._suite_context, others)
         return replace(assembly, catalog=assembly.catalog.without_tools(taken))

@@ -90,7 +90,7 @@ class Handle(Generic[DataT]):
         return () if self.id is None else (self.id,)
 
     async def wait(self, *, timeout_ms: int | None = None) -> Result[Envelope[DataT], OhmError]:
-        """Return the answer of the task once it is settled; `task_wait_timeout` after `timeout_ms`. Never cancels it."""
+        """Return the answer of the settled task; `task_wait_timeout` after `timeout_ms`. Never cancels it."""
         if isinstance(self._started, Err):
             return self._started
         task_id = self._started.ok_value
