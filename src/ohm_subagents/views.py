@@ -6,6 +6,7 @@ Text from outside goes through `printable` or `wrapped`, so that it can neither 
 from ohm_subagents._views.cells import cells, fit, one_line, preview_lines, printable, printable_json, wrap, wrapped
 from ohm_subagents._views.listing import task_fact_lines, task_list_lines
 from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
+from ohm_subagents._views.model_text import task_text
 from ohm_subagents._views.projection import project_task as task_envelope
 from ohm_subagents._views.quantities import age_text, duration_text, instant_text
 from ohm_subagents._views.status import status_line, task_line
@@ -40,6 +41,7 @@ __all__ = [
     "task_fact_lines",
     "task_line",
     "task_list_lines",
+    "task_text",
     "text_of",
     "tool_row",
     "tool_rows",

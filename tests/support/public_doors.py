@@ -6,6 +6,7 @@ DOORS = (
     "ohm_subagents.config",
     "ohm_subagents.contract",
     "ohm_subagents.files",
+    "ohm_subagents.mcp",
     "ohm_subagents.plugin",
     "ohm_subagents.redaction",
     "ohm_subagents.shell",

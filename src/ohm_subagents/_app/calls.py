@@ -109,6 +109,11 @@ class Call:
         """The tasks that the call has started so far, in their order."""
         return tuple(self._state.is_settled)
 
+    @property
+    def result(self) -> ToolResult | None:
+        """The result; None until the call is over."""
+        return self._state.result
+
     async def wait(self) -> ToolResult:
         """Return the result of the call once it is over. To stop waiting cancels nothing.
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.cells import cells
-from ohm_subagents._views.reply_lines import TaskLine
+from ohm_subagents._views.reply_lines import ReplyLines, TaskLine
 from ohm_subagents._views.task_texts import answer_of, assistant_text
 from ohm_subagents._views.tree import PREFIX, collapsed
 from ohm_subagents._views.tree_entries import entry_of, entry_of_line
@@ -17,7 +17,7 @@ from ohm_subagents.contract.truncation import truncate
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ohm_subagents._views.reply_lines import ErrorLine, ReplyLines
+    from ohm_subagents._views.reply_lines import ErrorLine
     from ohm_subagents._views.tree import TreeEntry
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.task import Task
@@ -74,6 +74,14 @@ def model_text(reply: ReplyLines, *, output_max_chars: int, ignored: Iterable[st
     tree = drawn(reply, entries, limits=collapsed(), width=WIDTH)
     notes = "\n".join([*_notes(reply), *map("note: {}".format, ignored)])
     return "\n\n".join([tree, *([notes] if notes else []), *blocks])
+
+
+def task_text(task: Task, *, output_max_chars: int) -> str:
+    """Return the text of one task, as the call that started it would have returned it."""
+    line = TaskLine(task=task, status=task.status)
+    return model_text(
+        ReplyLines(op="start", backend=task.assignment.backend, lines=(line,)), output_max_chars=output_max_chars
+    )
 
 
 def unforged(text: str) -> str:
