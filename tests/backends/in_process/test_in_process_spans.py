@@ -46,7 +46,7 @@ SUPPORT = Path(__file__).parents[2] / "support"
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, list[dict]]:
+def recorded() -> dict[str, list[dict]]:
     """The spans of a run that is answered, and of one that is refused."""
     ran = subprocess.run(
         [sys.executable, "-c", HOST], capture_output=True, text=True, check=False, cwd=SUPPORT, timeout=60
@@ -56,8 +56,10 @@ def told() -> dict[str, list[dict]]:
 
 
 @pytest.mark.parametrize("end", ["answered", "refused"])
-def test_the_host_s_tracer_gets_the_spans_of_a_run_without_what_was_said(end: str, told: dict[str, list[dict]]) -> None:
-    spans = told[end]
+def test_the_host_s_tracer_gets_the_spans_of_a_run_without_what_was_said(
+    end: str, recorded: dict[str, list[dict]]
+) -> None:
+    spans = recorded[end]
     assert {span["name"] for span in spans} == {"chat m1", "execute_tool look"}, "the span of the agent is the engine's"
     assert {span["parent_id"] for span in spans} == {None}
     first, *_, last = (span for span in spans if span["name"] == "chat m1")

@@ -17,7 +17,7 @@ from ohm_subagents.backends.in_process.bridge import ComingAnswer
 from ohm_subagents.backends.in_process.model_facts import cost_of
 from ohm_subagents.backends.in_process.soundness import sound
 from ohm_subagents.backends.in_process.token_estimate import TokenEstimate
-from ohm_subagents.backends.in_process.tracing import tell_first_word
+from ohm_subagents.backends.in_process.tracing import record_first_chunk
 from ohm_subagents.plugin import FINALIZE, Err, Grant, Ok, RequestNeed, Result, Usage, UsageAdded
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class GatedModel(WrapperModel):
                     async with self.wrapped.request_stream(asked, settings, parameters) as stream:
                         is_open = True
                         response = await self._heard(stream)
-                        tell_first_word(stream.time_to_first_chunk(asked_s))
+                        record_first_chunk(stream.time_to_first_chunk(asked_s))
                         return response
                 except ModelAPIError as error:
                     if is_open or not self._may_ask_again(error, attempt):

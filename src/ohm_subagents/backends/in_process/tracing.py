@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pydantic_ai.capabilities.abstract import WrapRunHandler
     from pydantic_ai.run import AgentRunResult
 
-_FIRST_WORD = "gen_ai.client.operation.time_to_first_chunk"
+_FIRST_CHUNK = "gen_ai.client.operation.time_to_first_chunk"
 
 
 class RunSpans(Instrumentation):
@@ -32,10 +32,10 @@ class RunSpans(Instrumentation):
             context.detach(token)
 
 
-def tell_first_word(seconds: float | None) -> None:
-    """Put how long the first word took on the span of the request: the agent, which is not streaming, cannot know."""
+def record_first_chunk(seconds: float | None) -> None:
+    """Record the time to the first chunk on the span of the request; the agent, which does not stream, lacks it."""
     if seconds is not None and "opentelemetry.sdk" in sys.modules:
-        trace.get_current_span().set_attribute(_FIRST_WORD, seconds)
+        trace.get_current_span().set_attribute(_FIRST_CHUNK, seconds)
 
 
 def traced() -> Sequence[RunSpans]:
