@@ -229,10 +229,10 @@ class TestTools:
         )
 
 
-class TestInThreads:
+class TestInRealTime:
     @pytest.fixture(params=["asyncio", "trio"])
     def anyio_backend(self, request):
-        """Real time: a virtual clock would jump to the deadline of the run while the thread works."""
+        """Real time: a virtual clock would jump to the deadline of the run while a thread or a process works."""
         return request.param
 
     async def test_any_function_will_do_and_a_sync_one_runs_in_a_thread(self):
@@ -244,6 +244,31 @@ class TestInThreads:
 
         async with acting(act) as ohm:
             assert (await ohm.run("finder", "p", tools=[where])).ok_value.output == '{"main":false}'
+
+    async def test_an_answer_that_a_validator_of_the_type_refuses_goes_back_to_the_subagent(self):
+        class Even(BaseModel):
+            number: int
+
+            @field_validator("number")
+            @classmethod
+            def even(cls, number: int) -> int:
+                if number % 2:
+                    raise ValueError("odd")
+                return number
+
+        texts = []
+
+        async def act(request, sink):
+            for number in (3, 4):
+                handed_in = {"status": "SUCCESS", "result": {"number": number}}
+                texts.append((await called(request, "subagent_finalize", handed_in)).text)
+            return "done"
+
+        async with acting(act) as ohm:
+            assert (await ohm.run("finder", "p", result_type=Even)).ok_value.data == Even(number=4)
+            call = await ohm.begin("task", start(), result_type=Even)
+            assert (await call.wait()).details["output"] == '{"number":4}'
+        assert texts[0] == texts[2] == "'result' does not fit: number: Value error, odd."
 
 
 def where_is(word: str) -> str:

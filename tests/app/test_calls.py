@@ -165,6 +165,14 @@ async def test_cancelling_a_call_settles_all_its_tasks_at_once():
         assert await call.cancel() is False
 
 
+async def test_a_call_that_is_cancelled_before_it_begins_starts_nothing():
+    async with quick_ohm() as ohm:
+        call = await ohm.begin("task", start())
+        assert await call.cancel() is True
+        assert (await call.wait()).details["status"] == "cancelled"
+        assert [task.status for task in ohm.store.tasks()] in (["cancelled"], [])
+
+
 async def test_cancelling_a_call_ends_its_tasks_in_the_background():
     async with quick_ohm(Step(gate=anyio.Event()), config=ASYNC) as ohm:
         call = await ohm.begin("task", {**start(), "async": True})

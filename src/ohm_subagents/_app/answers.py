@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
-from ohm_subagents._app.options import answer_type
+from ohm_subagents._app.options import answer_type, fault_of
 from ohm_subagents._views.projection import project_sent, project_task
 from ohm_subagents.contract.envelope import DataT, Envelope
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -49,13 +49,11 @@ def _answer(envelope: Envelope, task: Task, result_type: type[DataT] | None) -> 
     final = task.activity.finalized
     try:
         data = answer_type(result_type)[0].validate_json("" if final is None else final.result or "")
-    except ValidationError as misfit:
-        first = misfit.errors(include_url=False, include_context=False)[0]
-        place = "".join(f"{each}: " for each in first["loc"])
+    except ValidationError as invalid:
         return Err(
             OhmError(
                 code=ErrorCode.FINALIZE_MISSING,
-                message=f"The answer that {FINALIZE} got does not fit: {place}{first['msg']}.",
+                message=f"The answer that {FINALIZE} got does not fit: {fault_of(invalid)}",
                 advice="The task holds the answer as a text.",
                 task_id=task.id,
             )

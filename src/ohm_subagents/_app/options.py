@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from ohm_subagents._orchestrator.observe.call import TaskOptions
 from ohm_subagents._plugins.suites.interface import Tool
@@ -61,6 +61,20 @@ def answer_type(result_type: type[Any]) -> tuple[TypeAdapter[Any], Mapping[str, 
     return _answer_type(cast("object", result_type))
 
 
+def fault_of(invalid: ValidationError) -> str:
+    """Return the first fault of an answer, with its place."""
+    first = invalid.errors(include_url=False, include_context=False)[0]
+    return f"{''.join(f'{each}: ' for each in first['loc'])}{first['msg']}."
+
+
+def _misfit(adapter: TypeAdapter[Any], text: str) -> str | None:
+    try:
+        adapter.validate_json(text)
+    except ValidationError as invalid:
+        return f"'result' does not fit: {fault_of(invalid)}"
+    return None
+
+
 def overrides_of(options: RunOptions, result_type: type[Any] | None, child_tool: ToolMaker) -> Overrides:
     """Return the choices of a call. Raises TypeError for an unknown option, and for a tool that is none."""
     for name in options.keys() - RunOptions.__annotations__.keys():
@@ -75,6 +89,7 @@ def overrides_of(options: RunOptions, result_type: type[Any] | None, child_tool:
         cwd=None if cwd is None else Path(cwd),
         tools=tuple(map(child_tool, options.get("tools", ()))),
         result_schema=None if result_type is None else answer_type(result_type)[1],
+        misfit=None if result_type is None else partial(_misfit, answer_type(result_type)[0]),
     )
 
 

@@ -48,6 +48,8 @@ class Overrides:
     """Child tools of the call (`ohm_subagents.plugin.Tool`), besides those of the profile."""
     result_schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
     """The JSON schema of the answer, which then has to be handed in."""
+    misfit: Callable[[str], str | None] | None = None
+    """Return what is wrong with an answer, JSON text that fits the schema; None if nothing is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,8 +46,13 @@ class TaskOptions:
     def _completed(self, item: StartItem) -> StartItem:
         said, own = self.overrides, item.overrides
         profile = item.profile if isinstance(item.profile, Profile) else self.profiles.get(item.profile, item.profile)
-        schema = said.result_schema if own.result_schema is None else own.result_schema
-        overrides = replace(own, cwd=own.cwd or said.cwd, tools=(*own.tools, *said.tools), result_schema=schema)
+        overrides = replace(
+            own,
+            cwd=own.cwd or said.cwd,
+            tools=(*own.tools, *said.tools),
+            result_schema=said.result_schema,
+            misfit=said.misfit,
+        )
         return replace(item, profile=profile, overrides=overrides, session=item.session or self.session)
 
 

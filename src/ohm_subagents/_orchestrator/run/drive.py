@@ -200,7 +200,7 @@ def _request(live: LiveTask, prompt: QueuedPrompt, text: str, guard: RunGuard, s
         task_id=task.id,
         session_id=task.session_id,
         prompt=text,
-        spec=_equipped(plan.spec, task.session_id, sink),
+        spec=_equipped(plan, task.session_id, sink),
         history=tuple(map(_exchange, (*task.assignment.inherited, *task.runs[:-1]))),
         checkpoint=task.activity.checkpoint if plan.label == task.assignment.backend else None,
         inbox=live.inbox if plan.can_steer else None,
@@ -213,13 +213,13 @@ def _exchange(run: Run) -> Exchange:
     return Exchange(prompt=run.prompt, output=run.output or "")
 
 
-def _equipped(spec: RunSpec, session_id: SessionId, sink: RunSink) -> RunSpec:
+def _equipped(plan: Plan, session_id: SessionId, sink: RunSink) -> RunSpec:
     """Bind the child tools to the session, and add the one that hands in an answer where the profile demands it."""
-    profile = spec.profile
+    spec, profile, misfit = plan.spec, plan.profile, plan.item.overrides.misfit
     if not (spec.child_tools or profile.finalize):
         return spec
     own = (restrained(tool, profile.agent) for tool in spec.child_tools)
-    final = (finalize_tool(profile.result_schema, sink.emit),) if profile.finalize else ()
+    final = (finalize_tool(profile.result_schema, sink.emit, misfit),) if profile.finalize else ()
     return replace(spec, child_tools=tuple(_used_in(session_id, tool) for tool in (*own, *final)))
 
 

@@ -56,14 +56,22 @@ def input_schema(schema: Schema | None) -> JsonObject:
     }
 
 
-def finalize_tool(schema: Schema | None, report: Callable[[Finalized], None]) -> Tool:
-    """Return the tool, which reports a valid call, and answers any other with what is wrong with it."""
+def finalize_tool(
+    schema: Schema | None, report: Callable[[Finalized], None], misfit: Callable[[str], str | None] | None = None
+) -> Tool:
+    """Return the tool, which reports a valid call, and answers any other with what is wrong with it.
+
+    `misfit` says what is wrong with a result that fits the schema.
+    """
 
     async def execute(call: ToolCall) -> ToolResult:
         match parse_final(call.arguments) if schema is None else await parse_fitting(call.arguments, schema):
             case Err(wrong):
                 return ToolResult(text=wrong, details={}, is_error=True)
             case Ok(final):
+                fault = misfit(final.result or "") if misfit is not None and final.status == "SUCCESS" else None
+                if fault is not None:
+                    return ToolResult(text=fault, details={}, is_error=True)
                 report(final)
                 return ToolResult(text=HANDED_IN, details=payload(final))
 
