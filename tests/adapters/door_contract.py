@@ -113,10 +113,27 @@ async def refused(door) -> str:
         return (await door.delegate(ohm, "task", {"op": "fly"})).text
 
 
+async def across(door) -> dict:
+    """What a model reads that awaits, continues and cancels what the program has started, and what becomes of it."""
+    steps, config = (Step(text="It is here."), Step(text="And there."), Step(gate=anyio.Event())), {"suites": ["task"]}
+    async with quick_ohm(*steps, config=config | {"subagents": {"sendToFinished": "resume"}}) as ohm:
+        first = await ohm.start("finder", "a")
+        waited = await door.delegate(ohm, "task", {"op": "wait", "ids": [first.id]})
+        sent = await door.delegate(ohm, "task", {"op": "send", "id": first.id, "prompt": "And there?"})
+        second = await ohm.start("finder", "b")
+        async for event in second.events():
+            if event.kind == "run_started":
+                break
+        cancelled = await door.delegate(ohm, "task", {"op": "cancel", "id": second.id})
+        statuses = [task.status for task in ohm.store.recent()]
+    return {"read": [each.text.strip() for each in (waited, sent, cancelled)], "statuses": statuses}
+
+
 async def played(door) -> dict:
     """All of it, as JSON."""
     cases = {name: await answer(door, case) for name, case in CASES.items()}
     ends = {"cancelled": await cancelled(door), "closed": await closed(door), "refused": await refused(door)}
+    ends["across"] = await across(door)
     return {"cases": cases, **ends}
 
 

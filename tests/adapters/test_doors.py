@@ -96,6 +96,11 @@ def test_a_parent_that_is_cancelled_cancels_its_subagents_and_their_work_is_kept
     assert played["cancelled"] == {"status": "cancelled", "said": "So far."}
 
 
+def test_a_task_of_the_program_is_awaited_continued_and_cancelled_through_the_door(played, direct):
+    assert played["across"] == direct["across"]
+    assert sorted(direct["across"]["statuses"]) == ["cancelled", "succeeded", "succeeded"]
+
+
 def test_arguments_that_do_not_fit_and_an_ohm_that_is_closed_are_a_text_for_the_model(played, direct):
     assert played["refused"].strip() == direct["refused"].strip()
     assert played["closed"]["text"] == direct["closed"]["text"]
