@@ -26,7 +26,7 @@ from ohm_subagents._profiles.documents import (
     split_front_matter,
 )
 from ohm_subagents._profiles.timed_cache import TimedCache
-from ohm_subagents._profiles.trust import untrusted
+from ohm_subagents._profiles.trust import tightened, untrusted
 from ohm_subagents._profiles.yaml_text import YamlText, dump_yaml
 
 __all__ = [
@@ -58,6 +58,7 @@ __all__ = [
     "read_settings",
     "read_text",
     "split_front_matter",
+    "tightened",
     "trust_everything",
     "trust_nothing",
     "try_lock",

@@ -190,7 +190,7 @@ def test_the_list_of_hooks_is_the_specs() -> None:
         "ohm_backends": ("context",),
         "ohm_models": ("context",),
         "ohm_profiles": ("config", "place"),
-        "ohm_profile_sources": ("place", "clock", "parent_tools"),
+        "ohm_profile_sources": ("config", "place", "clock", "parent_tools"),
         "ohm_stores": (),
         "ohm_tool_suites": (),
         "ohm_permission": ("request",),
@@ -247,4 +247,6 @@ async def test_what_ships_is_declared_as_the_hooks_demand(tmp_path: Path) -> Non
         refusals = {name: refusal(plugin, name) for name, plugin in manager.list_name_plugin() if name in ours}
     suites = {"delegate", "single", "sticky", "todos"}
     backends = {"interactive-sdk", "interactive-shell", "local-search", "echo"}
-    assert refusals == dict.fromkeys((*backends, *suites, "sqlite", "snapshot", "suites", "stores", "log"))
+    assert refusals == dict.fromkeys(
+        (*backends, *suites, "agent-files", "sqlite", "snapshot", "suites", "stores", "log")
+    )

@@ -121,7 +121,7 @@ def tool_row(host: PluginHost, _: ModuleType) -> None:
 
 
 def profile_sources(host: PluginHost, _: ModuleType) -> None:
-    source = host.profile_sources(Place(), lambda: 0, tuple)["review"]
+    source = host.profile_sources({}, Place(), lambda: 0, tuple)["review"]
     assert [source.find(name).unwrap().summary for name in source.names()] == ["Finds faults."]
     assert isinstance(source.find("nobody"), Err)
 

@@ -245,7 +245,8 @@ def assemble(sources: Sources) -> Assembly:
     if isinstance(loaded, Ok):  # until it can be read, the plugins that it blocks are unknown
         host.register_installed(load=listed(config.load_plugins), block=block)
     place = _place(sources, trust)
-    catalog = _catalog(host, config, place) if sources.profiles is None else Catalog.of(sources.profiles)
+    written = config.subagents.model_dump(mode="json", by_alias=True)
+    catalog = _catalog(host, config, written, place) if sources.profiles is None else Catalog.of(sources.profiles)
     return Assembly(
         sources=sources,
         loaded=loaded,
@@ -254,7 +255,7 @@ def assemble(sources: Sources) -> Assembly:
         services=services,
         catalog=catalog.marked(lambda profile_id: config.subagents.entry(profile_id).primary),
         place=place,
-        sources_of_profiles=host.profile_sources(place, sources.clock, sources.parent_tools),
+        sources_of_profiles=host.profile_sources(written, place, sources.clock, sources.parent_tools),
         trust=trust,
     )
 
@@ -272,13 +273,12 @@ def _place(sources: Sources, trust: Callable[[], Trust]) -> Place:
     )
 
 
-def _catalog(host: PluginHost, config: OhmConfig, place: Place) -> Catalog:
-    written = config.subagents.model_dump(mode="json", by_alias=True)
+def _catalog(host: PluginHost, config: OhmConfig, written: Mapping[str, JsonValue], place: Place) -> Catalog:
     return load_catalog(
         cwd=place.cwd,
         config_dir=config_dir(place.env),
         plugin_profiles=host.profiles(written, place),
-        may_replace=lambda _: config.subagents.agent_profiles is not None,
+        may_replace=lambda one: one.agent is not None and config.subagents.agent_profiles is not None,
         trusts=place.trusts,
     )
 

@@ -23,7 +23,7 @@ from ohm_subagents._config.merge import BACKEND, CEILING, LOWER, LOWEST, LOWEST_
 from ohm_subagents._config.permissions import OPEN, Permissions
 from ohm_subagents._config.section import Section
 from ohm_subagents._config.tool_rules import ToolRules
-from ohm_subagents._config.values import AllOrNames, ConfiguredModel, Line, PositiveInt, Switch, WholeNumber
+from ohm_subagents._config.values import AllOrNames, ConfiguredModel, Line, Model, PositiveInt, Switch, WholeNumber
 from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.profile import fold_id
 
@@ -138,6 +138,15 @@ class Subagents(Scheduling, Storage):
         default=None,
         description="Agent profiles of `agent-profiles/*.md` that are subagents: `true` for all, also in place of "
         "others, a list for these alone; by default those whose name no other profile has. Not for project files.",
+    )
+    agent_files: Annotated[AllOrNames, USER_ONLY] = Field(
+        default=False,
+        description="Formats of other programs' agent files that are read: a list of `claude`, `opencode`, `codex`, "
+        "`gemini`, `github`, `cursor` and `qwen`, `true` for all; not for project files.",
+    )
+    model_aliases: Annotated[Mapping[str, Model], USER_ONLY] = Field(
+        default={},
+        description="Models by the names that such files have for them, say `sonnet`; not for project files.",
     )
     redact: Annotated[AllOrNames, USER_ONLY] = Field(
         default=False,

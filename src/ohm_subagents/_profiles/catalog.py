@@ -89,16 +89,19 @@ def load_catalog(
     """Read every source. A later one overrides by id, keeping its place; a broken file is a diagnostic.
 
     A project's profile that overrides another gets no tool that the other had not, and none but those that read unless
-    the user `trusts` its file. Of the profiles of a tool suite with one id, the last one read counts; one that
-    `may_replace` none is left out where its id is reserved, or that of a profile of a plugin or of ours.
+    the user `trusts` its file. Of the agent profiles of a tool suite with one id, the last one read counts; one that
+    `may_replace` none is left out where its id is reserved, or that of a profile of a plugin or of ours. Other profiles
+    of a suite replace none.
     """
     builder = _CatalogBuilder()
     builder.put(builtin_profiles())
     offered = tuple(plugin_profiles)
     builder.put(profile for profile in offered if not profile.suite)
     taken = frozenset(builder.profiles) | RESERVED_IDS
-    for profile in (one for one in offered if one.suite and (may_replace(one) or fold_id(one.id) not in taken)):
+    agents = (one for one in offered if one.suite and one.agent)
+    for profile in (one for one in agents if may_replace(one) or fold_id(one.id) not in taken):
         builder.put([builder.tightened(profile) if profile.agent and profile.agent.is_local else profile])
+    builder.add(one for one in offered if one.suite and not one.agent)
     user, project = config_dir / "subagents", cwd / ".pi" / "subagents"
     builder.put(profile for profile, _ in _read(user, builder.diagnostics, trust_nothing))
     brought: frozenset[str] = frozenset()
@@ -155,6 +158,16 @@ class _CatalogBuilder:
             else:
                 seen[key] = profile
         self.profiles |= seen
+
+    def add(self, source: Iterable[Profile]) -> None:
+        """Add one source whose profiles replace none; name those that are left out."""
+        for profile in source:
+            former = self.profiles.get(fold_id(profile.id))
+            if former is None:
+                self.put([profile])
+            else:
+                message = f"The profile is left out: its id '{profile.id}' is taken by {former.source or 'a plugin'}."
+                self.diagnostics.append(Diagnostic(subject=profile.id, message=message, source=profile.source or None))
 
     def is_tool(self, profile: Profile) -> bool:
         """Return True if there is a direct tool of this name already."""

@@ -86,7 +86,7 @@ class Readiness:
         An agent profile that only its suite was meant to run is a choice, and no fault.
         """
         found = next(self._obstacles(profile), None)
-        is_chosen = not profile.suite or self._loaded.config.subagents.agent_profiles is not None
+        is_chosen = not (profile.suite and profile.agent) or self._loaded.config.subagents.agent_profiles is not None
         return found if found is None or is_chosen else replace(found, is_fault=False)
 
     def _unusable(self, spec: BackendSpec) -> Obstacle | None:

@@ -137,14 +137,18 @@ class Offers(Protocol):
 
     @hookspec
     def ohm_profile_sources(
-        self, place: Place, clock: Clock, parent_tools: Callable[[], tuple[str, ...]]
+        self,
+        config: Mapping[str, JsonValue],
+        place: Place,
+        clock: Clock,
+        parent_tools: Callable[[], tuple[str, ...]],
     ) -> Iterable[ProfileSource]:
         """Offer the profiles of a tool suite to the engine: to continue tasks of them, and for rules in ohm.json.
 
         **Called** at the start and at each reconfiguration; read files when a function of the source is called, not
-        before. **Arguments**: `place`, as for `ohm_profiles`; `clock` gives epoch milliseconds; `parent_tools` returns
-        the parent agent's active tools. **None** is no source. **Errors**: one diagnostic, and the plugin brings no
-        source. A suite that has a source keeps its first one; a diagnostic names both.
+        before. **Arguments**: `config` and `place`, as for `ohm_profiles`; `clock` gives epoch milliseconds;
+        `parent_tools` returns the parent agent's active tools. **None** is no source. **Errors**: one diagnostic, and
+        the plugin brings no source. A suite that has a source keeps its first one; a diagnostic names both.
 
         ```python
         from collections.abc import Iterable

@@ -125,16 +125,19 @@ class Collection:
     def profiles(self, config: Mapping[str, JsonValue], place: Place) -> tuple[Profile, ...]:
         """Return the profiles for a configuration, asked anew at each call; `config` is written under `subagents`."""
         self._problems = {key: problem for key, problem in self._problems.items() if key[0] != PROFILES.hook}
-        written = dict(config)
-        offers = self._keyed(PROFILES, lambda: {"config": MappingProxyType(deepcopy(written)), "place": place})
+        offers = self._keyed(PROFILES, lambda: {"config": _own_copy(config), "place": place})
         return tuple(offers.items.values())
 
     def profile_sources(
-        self, place: Place, clock: Clock, parent_tools: Callable[[], tuple[str, ...]]
+        self,
+        config: Mapping[str, JsonValue],
+        place: Place,
+        clock: Clock,
+        parent_tools: Callable[[], tuple[str, ...]],
     ) -> Mapping[str, ProfileSource]:
-        """Return the sources of profiles by their suite, asked anew at each call."""
+        """Return the sources of profiles by their suite, asked anew at each call; `config` as for `profiles`."""
         given = {"place": place, "clock": clock, "parent_tools": parent_tools}
-        return self._keyed(SOURCES, lambda: given).items
+        return self._keyed(SOURCES, lambda: {"config": _own_copy(config), **given}).items
 
     def checks(self, place: Place, suites: Mapping[str, Mapping[str, JsonValue]]) -> tuple[Diagnostic, ...]:
         """Ask every plugin what works and what does not; `suites` are the options of mounted suites."""
@@ -226,6 +229,10 @@ class Collection:
         severity: Severity = "warning" if key else "error"
         diagnostic = Diagnostic(subject=owner, message=f"Plugin {owner!r} {fact}", severity=severity)
         self._problems.setdefault((hook, owner, key), diagnostic)
+
+
+def _own_copy(config: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    return MappingProxyType(deepcopy(dict(config)))
 
 
 def _items(results: Iterable[object], accepts: Callable[[object], TypeGuard[T]], what: str) -> Result[list[T], str]:
