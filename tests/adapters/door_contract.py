@@ -1,7 +1,7 @@
 """The contract of a door: what a parent agent asks through it, and what has to come back. Needs no pytest.
 
-A door is a module of `doors/` with a function `delegate(ohm, tool, arguments)`: an agent of that framework, on a
-scripted model, calls the tool once. It returns what its model read, and what its program got besides:
+A door is a module of `doors/` with a function `delegate(ohm, tool, arguments, **options)`: an agent of that framework,
+on a scripted model, calls the tool once. It returns what its model read, and what its program got besides:
 
     text: the tool's answer as the model read it
     is_error: the framework knows that the call failed; None where it cannot
@@ -129,11 +129,19 @@ async def across(door) -> dict:
     return {"read": [each.text.strip() for each in (waited, sent, cancelled)], "statuses": statuses}
 
 
+async def placed(door, cwd: str) -> list[str]:
+    """Where tasks work, by an option for all calls of a door."""
+    async with quick_ohm() as ohm:
+        await door.delegate(ohm, "task", start("a"), cwd=cwd)
+        return [str(task.assignment.cwd) for task in ohm.store.recent()]
+
+
 async def played(door) -> dict:
     """All of it, as JSON."""
     cases = {name: await answer(door, case) for name, case in CASES.items()}
     ends = {"cancelled": await cancelled(door), "closed": await closed(door), "refused": await refused(door)}
     ends["across"] = await across(door)
+    ends["placed"] = await placed(door, str(DOORS))
     return {"cases": cases, **ends}
 
 

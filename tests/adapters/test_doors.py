@@ -101,6 +101,10 @@ def test_a_task_of_the_program_is_awaited_continued_and_cancelled_through_the_do
     assert sorted(direct["across"]["statuses"]) == ["cancelled", "succeeded", "succeeded"]
 
 
+def test_options_hold_for_every_call_of_a_door(played):
+    assert played["placed"] == [str(DOORS)]
+
+
 def test_arguments_that_do_not_fit_and_an_ohm_that_is_closed_are_a_text_for_the_model(played, direct):
     assert played["refused"].strip() == direct["refused"].strip()
     assert played["closed"]["text"] == direct["closed"]["text"]

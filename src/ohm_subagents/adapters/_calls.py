@@ -14,8 +14,9 @@ from ohm_subagents.suite import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from typing import Unpack
 
-    from ohm_subagents import Ohm
+    from ohm_subagents import CallOptions, Ohm
     from ohm_subagents.suite import OnUpdate
 
 
@@ -50,10 +51,12 @@ class Called:
     usage: Usage = NOTHING_USED
 
 
-async def call_tool(ohm: Ohm, name: str, arguments: object, on_update: OnUpdate | None = None) -> Called:
+async def call_tool(
+    ohm: Ohm, name: str, arguments: object, on_update: OnUpdate | None = None, **options: Unpack[CallOptions]
+) -> Called:
     """Call a tool for a model: whatever fails is text, and cancelling the caller cancels what it waits for."""
     try:
-        call = await ohm.begin(name, arguments, on_update=on_update)
+        call = await ohm.begin(name, arguments, on_update=on_update, **options)
         try:
             result = await call.wait()
         except anyio.get_cancelled_exc_class():

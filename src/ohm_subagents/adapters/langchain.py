@@ -10,30 +10,31 @@ from ohm_subagents.contract import Err, Ok
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+    from typing import Unpack
 
     from deepagents import CompiledSubAgent
     from langchain_core.messages import BaseMessage
     from langchain_core.tools import StructuredTool
 
-    from ohm_subagents import Ohm
+    from ohm_subagents import CallOptions, Ohm
     from ohm_subagents.suite import OnUpdate, ToolResult
 
 __all__ = ["subagents", "tools"]
 
 
-def tools(ohm: Ohm) -> list[StructuredTool]:
+def tools(ohm: Ohm, **options: Unpack[CallOptions]) -> list[StructuredTool]:
     """Return the tools of `ohm` for `create_agent(tools=...)` and any other graph; they are asynchronous.
 
     The model reads the text of a result; `details` are the `artifact` of its message. A result that is an error is a
     message with the status `error`. Progress frames are chunks `{"tool", "text", "details"}` of `stream_mode="custom"`.
-    A run that is cancelled cancels what its calls have started.
+    A run that is cancelled cancels what its calls have started. `options` are those of `Ohm.begin`, for every call.
     """
     with installed("langchain-core"):
         from langchain_core.tools import StructuredTool, ToolException
 
     def calling(name: str) -> Callable[..., Awaitable[tuple[str, object]]]:
         async def call(**arguments: object) -> tuple[str, object]:  # LangChain evaluates what stands here
-            result = (await call_tool(ohm, name, arguments, _stream(name))).result
+            result = (await call_tool(ohm, name, arguments, _stream(name), **options)).result
             if result.is_error:
                 raise ToolException(result.text)
             return result.text, result.details
@@ -53,11 +54,11 @@ def tools(ohm: Ohm) -> list[StructuredTool]:
     ]
 
 
-def subagents(ohm: Ohm) -> list[CompiledSubAgent]:
+def subagents(ohm: Ohm, **options: Unpack[CallOptions]) -> list[CompiledSubAgent]:
     """Return the profiles of `ohm` for `create_deep_agent(subagents=...)`, whose own `task` tool then runs them.
 
     The answer, or why there is none, is a message with its usage; the data of a profile with a schema are the
-    `structured_response`.
+    `structured_response`. `options` are those of `Ohm.run`, for every task.
     """
     with installed("deepagents"):
         from deepagents import CompiledSubAgent
@@ -66,7 +67,7 @@ def subagents(ohm: Ohm) -> list[CompiledSubAgent]:
         from langchain_core.runnables import RunnableLambda
 
     async def run(profile: str, state: Mapping[str, list[BaseMessage]]) -> dict[str, object]:
-        match await ohm.run(profile, state["messages"][-1].text):
+        match await ohm.run(profile, state["messages"][-1].text, **options):
             case Ok(envelope):
                 used, spent = envelope.usage, None
                 if used is not None:

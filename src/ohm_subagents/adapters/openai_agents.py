@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING
 from ohm_subagents.adapters._calls import call_tool, installed, parsed
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from agents import FunctionTool
     from agents.tool_context import ToolContext
 
-    from ohm_subagents import Ohm
+    from ohm_subagents import CallOptions, Ohm
     from ohm_subagents.suite import JsonObject
 
 __all__ = ["tools"]
 
 
-def tools(ohm: Ohm) -> list[FunctionTool]:
+def tools(ohm: Ohm, **options: Unpack[CallOptions]) -> list[FunctionTool]:
     """Return the tools of `ohm` for `Agent(tools=...)`.
 
     The model reads the text of a result, also that of a failure; `details` are the `custom_data` of its item. Usage is
     added to that of the run. A run that is cancelled cancels what its calls have started.
+    `options` are those of `Ohm.begin`, for every call.
     """
     with installed("openai-agents"):
         from agents import FunctionTool, Usage
@@ -29,7 +32,7 @@ def tools(ohm: Ohm) -> list[FunctionTool]:
     details: dict[str, JsonObject] = {}
 
     async def call(name: str, context: ToolContext[object], arguments: str) -> str:
-        called = await call_tool(ohm, name, parsed(arguments))
+        called = await call_tool(ohm, name, parsed(arguments), **options)
         used = called.usage
         context.usage.add(
             Usage(

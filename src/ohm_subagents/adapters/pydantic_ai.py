@@ -20,10 +20,11 @@ from ohm_subagents.suite import JsonObject, ToolResult, tool_guidance
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
+    from typing import Unpack
 
     from pydantic_ai import RunContext
 
-    from ohm_subagents import Ohm
+    from ohm_subagents import CallOptions, Ohm
     from ohm_subagents.suite import OnUpdate
 
 __all__ = ["SubagentProgress", "toolset"]
@@ -45,20 +46,21 @@ class SubagentProgress(CustomEvent, name="ohm_subagent_progress"):
     details: JsonObject = field(default_factory=dict[str, Any])
 
 
-def toolset(ohm: Ohm) -> AbstractToolset[object]:
+def toolset(ohm: Ohm, **options: Unpack[CallOptions]) -> AbstractToolset[object]:
     """Return the tools of `ohm` for `Agent(toolsets=[...])`; those of a reconfigured `ohm` are used from the next step.
 
     Guidance of the tools is part of the instructions. The model reads the text of a result, a failed tool return if it
     is an error; `details` are the `metadata` of others. Each progress frame is an event `SubagentProgress`. Usage is
     added to that of the run, whose `UsageLimits` so hold for the subagents too. A run that is cancelled cancels what
-    its calls have started.
+    its calls have started. `options` are those of `Ohm.begin`, for every call.
     """
-    return _Tools(ohm)
+    return _Tools(ohm, options)
 
 
 class _Tools(AbstractToolset[object]):
-    def __init__(self, ohm: Ohm) -> None:
+    def __init__(self, ohm: Ohm, options: CallOptions) -> None:
         self._ohm = ohm
+        self._options = options
 
     @property
     def id(self) -> str:
@@ -91,7 +93,7 @@ class _Tools(AbstractToolset[object]):
         """Call a tool, with its progress as events of the run."""
         del tool
         async with _shown(ctx) as show:
-            called = await call_tool(self._ohm, name, tool_args, show)
+            called = await call_tool(self._ohm, name, tool_args, show, **self._options)
         used = called.usage
         ctx.usage.incr(
             RunUsage(

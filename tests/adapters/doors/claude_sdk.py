@@ -77,11 +77,11 @@ class Answering(BaseHTTPRequestHandler):
         self.wfile.write(f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode())
 
 
-async def delegate(ohm, tool, arguments):
+async def delegate(ohm, tool, arguments, **options):
     model = Scripted(tool, arguments)
     with model.serving() as env:
         options = ClaudeAgentOptions(
-            mcp_servers={"ohm": server(ohm)},
+            mcp_servers={"ohm": server(ohm, **options)},
             allowed_tools=["mcp__ohm__task"],
             setting_sources=[],
             env=env | {"PATH": os.environ["PATH"]},

@@ -6,10 +6,10 @@ from door_contract import Delegated
 from ohm_subagents import ClosedError
 
 
-async def delegate(ohm, tool, arguments):
+async def delegate(ohm, tool, arguments, **options):
     frames = []
     try:
-        call = await ohm.begin(tool, arguments, on_update=lambda frame: frames.append(frame.text))
+        call = await ohm.begin(tool, arguments, on_update=lambda frame: frames.append(frame.text), **options)
     except ClosedError as exc:
         return Delegated(f"{exc}", is_error=True)
     try:

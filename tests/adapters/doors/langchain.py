@@ -30,8 +30,8 @@ class Scripted(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-async def delegate(ohm, tool, arguments):
-    agent = create_agent(Scripted(call={"name": tool, "args": arguments, "id": "c1"}), tools=tools(ohm))
+async def delegate(ohm, tool, arguments, **options):
+    agent = create_agent(Scripted(call={"name": tool, "args": arguments, "id": "c1"}), tools=tools(ohm, **options))
     frames, answered = [], None
     async for mode, chunk in agent.astream(
         {"messages": [{"role": "user", "content": "Go."}]}, stream_mode=["custom", "values"]

@@ -34,9 +34,9 @@ class Scripted(Model):
         raise NotImplementedError
 
 
-async def delegate(ohm, tool, arguments):
+async def delegate(ohm, tool, arguments, **options):
     model = Scripted(tool, arguments)
-    result = await Runner.run(Agent(name="parent", model=model, tools=tools(ohm)), "Go.")
+    result = await Runner.run(Agent(name="parent", model=model, tools=tools(ohm, **options)), "Go.")
     (read,) = model.read
     (details,) = (item.custom_data for item in result.new_items if item.type == "tool_call_output_item")
     used = result.context_wrapper.usage

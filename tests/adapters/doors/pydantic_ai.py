@@ -15,7 +15,7 @@ OWN = RequestUsage(input_tokens=1, output_tokens=1)
 """Of each of the two requests of the parent."""
 
 
-async def delegate(ohm, tool, arguments):
+async def delegate(ohm, tool, arguments, **options):
     def model(messages, _info):
         answered = any(part.part_kind == "tool-return" for part in messages[-1].parts)
         part = TextPart("done") if answered else ToolCallPart(tool, arguments)
@@ -23,7 +23,7 @@ async def delegate(ohm, tool, arguments):
 
     frames, returned = [], []
 
-    async with Agent(FunctionModel(model), toolsets=[toolset(ohm)]).iter("Go.") as run:
+    async with Agent(FunctionModel(model), toolsets=[toolset(ohm, **options)]).iter("Go.") as run:
         async for node in run:
             if Agent.is_call_tools_node(node):
                 async with node.stream(run.ctx) as events:

@@ -42,9 +42,9 @@ class Scripted(Model):
         yield {"messageStop": {"stopReason": "end_turn" if self.read else "tool_use"}}
 
 
-async def delegate(ohm, tool, arguments):
+async def delegate(ohm, tool, arguments, **options):
     model = Scripted(tool, arguments)
-    agent = Agent(model=model, tools=tools(ohm), callback_handler=None)
+    agent = Agent(model=model, tools=tools(ohm, **options), callback_handler=None)
     shown = [
         event["tool_stream_event"]["data"] async for event in agent.stream_async("Go.") if "tool_stream_event" in event
     ]
