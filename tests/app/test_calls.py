@@ -380,3 +380,18 @@ class TestAfterARestart:
                         process.wait()
 
         assert kinds == ["text_delta", "tool_started", "task_settled"]
+
+    async def test_a_call_of_another_process_is_followed_to_its_end(self, tmp_path):
+        with another_process(tmp_path) as (task_id, process):
+            async with self.opened(tmp_path) as ohm:
+                call, read = ohm.handle("elsewhere"), []
+                assert (call.task_ids, await call.cancel()) == ((task_id,), False)
+                async for each in call.events():
+                    read.append(each)
+                    if each.event.kind == "tool_started":
+                        process.kill()
+                        process.wait()
+                result = await call.wait()
+
+        assert seen(read) == [(task_id, kind) for kind in ("text_delta", "tool_started", "task_settled")]
+        assert result.details["error_code"] == ErrorCode.REHYDRATED_INCOMPLETE

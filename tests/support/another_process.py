@@ -1,6 +1,6 @@
 """A real process that has started a task and goes on with it until it is killed.
 
-with another_process(folder) as (task_id, process):
+with another_process(folder) as (task_id, process):  # the call is `elsewhere`
     ...it runs...
 ...it was killed with SIGKILL...
 """
@@ -21,11 +21,12 @@ async def main():
     backend = ScriptedBackend(Step(events=events, gate=anyio.Event()))
     env = HERMETIC | {"PI_CONFIG_DIR": sys.argv[1], "OHM_SUBAGENTS_STORE": "sqlite"}
     async with Ohm.open(env=env, config={"subagentBackend": "scripted"}, plugins=[backend]) as ohm:
-        handle = await ohm.start("finder", "p")
-        async for event in handle.events():
-            if event.kind == "tool_started":
+        start = {"op": "start", "subagent_type": "finder", "description": "p", "prompt": "p"}
+        call = await ohm.begin("task", start, call_id="elsewhere")
+        async for each in call.events():
+            if each.event.kind == "tool_started":
                 await ohm.store.flush()
-                print(handle.id, flush=True)
+                print(each.task_id, flush=True)
 
 anyio.run(main)
 """

@@ -77,6 +77,8 @@ class CallState:
                 self.result = await work()
         finally:
             self.result = refused(_CLOSED) if self.result is None else self.result
+            if self.abort is None:  # it has waited for them, and no event of another process comes here
+                self.is_settled = dict.fromkeys(self.is_settled, True)
             self.over.set()
             self._end_streams()
 

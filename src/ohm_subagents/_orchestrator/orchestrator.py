@@ -16,7 +16,7 @@ from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.plan import plan
 from ohm_subagents._orchestrator.call_context import current_program_call
 from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
-from ohm_subagents._orchestrator.observe.call import Call
+from ohm_subagents._orchestrator.observe.call import CommandCall
 from ohm_subagents._orchestrator.observe.observers import subscribed
 from ohm_subagents._orchestrator.run.live import LiveTask
 from ohm_subagents._orchestrator.waiting import all_settled, answered, cancelled, leave, seconds
@@ -86,12 +86,12 @@ class Orchestrator:
         or cancelling the caller, cancels the tasks or the follow-up that it waits for; a `wait` only stops waiting.
         """
         self.check_open()
-        reply = await self._execute(command, Call(observer, progress, abort, current_program_call()))
+        reply = await self._execute(command, CommandCall(observer, progress, abort, current_program_call()))
         if command.op != "status":  # the answer has to survive the death of this process
             await self._store.flush()
         return reply
 
-    async def _execute(self, command: Command, call: Call) -> Reply:
+    async def _execute(self, command: Command, call: CommandCall) -> Reply:
         match self._context():
             case Err(error):
                 return CommandRejected(error=error, backend=STATIC, op=command.op)
@@ -111,7 +111,7 @@ class Orchestrator:
                     case Cancel():
                         return await self._cancel(command, call)
 
-    async def _start(self, command: Start, context: AdmissionContext, backend: str, call: Call) -> Reply:
+    async def _start(self, command: Start, context: AdmissionContext, backend: str, call: CommandCall) -> Reply:
         if command.background and not (command.by_program or context.config.subagents.async_start == "allow"):
             return CommandRejected(error=refusals.ASYNC_REFUSED, backend=backend, items=command.items)
         mistyped = refusals.mistyped("budget", command.budget, Budget)
@@ -142,7 +142,7 @@ class Orchestrator:
             leave(started, observers, background=command.background)
         return reply()
 
-    async def _wait(self, command: Wait, backend: str, call: Call) -> Reply:
+    async def _wait(self, command: Wait, backend: str, call: CommandCall) -> Reply:
         live = [one for each in dict.fromkeys(command.ids) if (one := self._running.get(TaskId(each))) is not None]
         aborted = False
 
@@ -160,7 +160,7 @@ class Orchestrator:
         over: WaitStatus = "aborted" if aborted and not patience.cancelled_caught else "timeout"
         return TasksReply(items=items, backend=backend, op="wait", wait_status="completed" if is_done else over)
 
-    async def _send(self, command: Send, context: AdmissionContext, call: Call) -> Reply:
+    async def _send(self, command: Send, context: AdmissionContext, call: CommandCall) -> Reply:
         match self._store.get(TaskId(command.id)):
             case Err(error):
                 return CommandRejected(error=error, backend=LOOKUP, op="send", task_id=TaskId(command.id))
@@ -187,7 +187,7 @@ class Orchestrator:
                             return await self._resume(task, admitted, context, call)
                         return await self._follow_up(live, command.prompt, admitted, call)
 
-    async def _follow_up(self, live: LiveTask, prompt: str, admitted: Plan, call: Call) -> Reply:
+    async def _follow_up(self, live: LiveTask, prompt: str, admitted: Plan, call: CommandCall) -> Reply:
         """Make the prompt the next run of a task that is not settled, or part of its open run."""
         message = live.inbox.send(prompt, admitted)
         reply = partial(follow_up, live, message)
@@ -199,7 +199,7 @@ class Orchestrator:
             answer = reply() if message.answered.is_set else abandoned(live, message)
         return answer
 
-    async def _resume(self, former: Task, admitted: Plan, context: AdmissionContext, call: Call) -> Reply:
+    async def _resume(self, former: Task, admitted: Plan, context: AdmissionContext, call: CommandCall) -> Reply:
         """Start a new task in the session of a settled one, which itself never changes."""
         if self._running.is_busy(former.session_id):
             error = refusals.busy(former.session_id)
@@ -221,7 +221,7 @@ class Orchestrator:
                     leave([live], observers)
                 return reply()
 
-    async def _cancel(self, command: Cancel, call: Call) -> Reply:
+    async def _cancel(self, command: Cancel, call: CommandCall) -> Reply:
         match self._store.get(TaskId(command.id)):
             case Err(error):
                 return CommandRejected(error=error, backend=LOOKUP, op="cancel", task_id=TaskId(command.id))

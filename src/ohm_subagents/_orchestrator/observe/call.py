@@ -71,7 +71,7 @@ class ProgramCall:
     options: TaskOptions
 
 
-class Call:
+class CommandCall:
     """The observer and the progress of one command, the event with which its caller aborts it, and its program's call.
 
     Fields:
