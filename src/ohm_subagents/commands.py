@@ -8,6 +8,8 @@ is imported before the command is run, so keep heavy imports inside of functions
 review = "ohm_review.commands:review"
 ```
 
+A name with a dot, such as `profiles.import`, is a command below one of ours.
+
 A command reads its parameters (`Cwd`, `Config`, `AsJson`), prints by `print_text` and its like, which let no text drive
 the terminal, and leaves by `finish` with an exit code.
 """

@@ -45,12 +45,12 @@ def load_agents(config: Mapping[str, JsonValue], place: Place) -> AgentRoster:
     """
     chosen, unknown = _chosen(config.get("agentFiles"))
     diagnostics = [*unknown]
-    aliases = _aliases(config.get("modelAliases"))
+    aliases = model_aliases(config.get("modelAliases"))
     by_id: dict[str, Profile] = {}
     for is_local in (False, True):
         seen: dict[str, Profile] = {}
         for dialect, folder in _folders(chosen, place, is_local=is_local):
-            for path, file, is_trusted in _files(folder, dialect, aliases, place, is_local=is_local):
+            for path, file, is_trusted in agents_in(folder, dialect, aliases, place, is_local=is_local):
                 profile = file.profile
                 diagnostics += file.diagnostics
                 if profile is None:
@@ -101,7 +101,8 @@ def _chosen(setting: JsonValue) -> tuple[tuple[Dialect, ...], tuple[Diagnostic, 
     return chosen, tuple(Diagnostic(subject="subagents.agentFiles", message=one) for one in unknown)
 
 
-def _aliases(setting: JsonValue) -> Mapping[str, ModelPattern]:
+def model_aliases(setting: JsonValue) -> Mapping[str, ModelPattern]:
+    """Return the models of `modelAliases` by the folded name."""
     written = setting if isinstance(setting, dict) else {}
     parsed = ((alias.strip().casefold(), parse_model_pattern(str(model))) for alias, model in written.items())
     return {alias: model.ok_value for alias, model in parsed if isinstance(model, Ok)}
@@ -113,20 +114,21 @@ def _folders(dialects: Iterable[Dialect], place: Place, *, is_local: bool) -> It
         users = [place.home / one for one in dialect.user]
         for folder in [place.cwd / one for one in dialect.project] if is_local else users:
             is_users = is_local and any(is_one_place(folder, one) for one in users)
-            for below in () if is_users else _below(folder):
+            for below in () if is_users else folders_below(folder):
                 yield dialect, below
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def folders_below(folder: Path) -> Iterator[Path]:
     """Yield a folder and those below it, none of them through a link."""
     for path, names, _ in islice(os.walk(folder), MAX_FOLDERS):
         names.sort()
         yield Path(path)
 
 
-def _files(
+def agents_in(
     folder: Path, dialect: Dialect, aliases: Mapping[str, ModelPattern], place: Place, *, is_local: bool
 ) -> Iterator[tuple[Path, AgentFile, bool]]:
+    """Yield the files of a folder as they are read, and True for one that the user trusts."""
     trusts: Covers = place.trusts if is_local else trust_everything
     for path, text in read_folder(folder, (dialect.suffix,)):
         stem = path.stem.removesuffix(".agent").lower()

@@ -20,7 +20,7 @@ class PluginCommands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  typer's own class has no public name
         """Return every name, sorted."""
-        return sorted({*super().list_commands(ctx), *self._installed})
+        return sorted({*super().list_commands(ctx), *(name for name in self._installed if "." not in name)})
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401  as above
         """Return the command; one of a plugin is imported when it runs, one of our own now."""
@@ -28,11 +28,32 @@ class PluginCommands(TyperGroup):
         if found is not None or cmd_name not in self._installed:
             return found
         installed = self._installed[cmd_name]
-        return _imported(installed) if installed.is_own else _Foreign(installed)
+        command = _imported(installed) if installed.is_own else _Foreign(installed)
+        parts = ((name.partition("."), one) for name, one in self._installed.items())
+        below = {word: one for (above, _, word), one in parts if above == cmd_name and word}
+        return _WithSubcommands(command, below) if below and installed.is_own else command
 
     @cached_property
     def _installed(self) -> Mapping[str, InstalledCommand]:
         return installed_commands()
+
+
+class _WithSubcommands(TyperCommand):
+    """A command of our own that has others below it: the entry point `above.below` is `ohm above below`."""
+
+    def __init__(self, command: Any, below: Mapping[str, InstalledCommand]) -> None:  # noqa: ANN401  as above
+        super().__init__(command.name, short_help=command.short_help, help=command.help)
+        self._command = command
+        self._below = below
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:  # noqa: ANN401  as above
+        """Let the command read the arguments, or the one below it that they name."""
+        installed = self._below.get(args[0]) if args else None
+        if installed is None:
+            self._command.epilog = "\n\n".join(f"See also: ohm {info_name} {word} --help" for word in self._below)
+            return self._command.make_context(info_name, args, parent, **extra)
+        command = _imported(installed) if installed.is_own else _Foreign(installed)
+        return command.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
 
 
 class _Foreign(TyperCommand):

@@ -1,0 +1,52 @@
+"""`ohm profiles import`: agents of other programs, written as profiles of ours."""
+
+from ohm_subagents._profiles.markdown import parse_profile
+from ohm_subagents.contract import Budget, ToolPolicy
+
+AGENT = """---
+name: reviewer
+description: Reviews: all of it.
+tools: Read, Bash(git:*)
+model: sonnet
+maxTurns: 4
+---
+Review.
+"""
+
+
+def written(root, folder):
+    (root / folder).mkdir(parents=True)
+    (root / folder / "reviewer.md").write_text(AGENT)
+
+
+def test_the_agents_of_a_project_become_profiles_of_the_project(ohm):
+    written(ohm.root / "project", ".claude/agents")
+    done = ohm("profiles", "import", "--from", ".claude")
+    path = ohm.root / "project/.pi/subagents/reviewer.md"
+    assert done.returncode == 0
+    assert done.stdout == f"Wrote the profile 'reviewer' to {path}.\n"
+    assert "'tools' gives 'Bash(git:*)'" in done.stderr
+    profile = parse_profile(path.read_text(), source="", stem="").unwrap().profile
+    assert (profile.tools, profile.budget) == (ToolPolicy(allowed=("read",)), Budget(requests=4))
+    again = ohm("profiles", "import", "--from", ".claude")
+    assert again.returncode == 1
+    assert f"The file '{path}' exists. Remove it to import 'reviewer' again." in again.stderr
+
+
+def test_the_users_agents_become_the_users_profiles(ohm):
+    written(ohm.root / "home", ".claude/agents")
+    done = ohm("profiles", "import", "--from", str(ohm.root / "home/.claude"))
+    assert done.returncode == 0
+    assert str(ohm.root / "project") not in done.stdout
+    assert "- Reviewer (reviewer)" in ohm("subagents").stdout.replace("- reviewer (", "- Reviewer (")
+
+
+def test_a_directory_of_no_known_program_is_refused(ohm):
+    done = ohm("profiles", "import", "--from", ".cloud")
+    assert done.returncode == 2
+    assert "'.cloud' is no directory of a known program. Expected one of .claude, .opencode, .codex," in done.stderr
+
+
+def test_the_list_of_agent_profiles_names_the_command_below_it(ohm):
+    assert "profiles import" in ohm("profiles", "--help").stdout
+    assert "profiles.import" not in ohm("--help").stdout
