@@ -138,7 +138,7 @@ class Rights:
 
 def decide_of(profile_id, permissions):
     profile = Profile(id=profile_id, name="", summary="", prompt="")
-    return not isinstance(decide(profile=profile, permissions=permissions, opinions=()), Err)
+    return not isinstance(decide(profile=profile, permissions=permissions, opinions=lambda: ()), Err)
 
 
 def tools_of(entry):

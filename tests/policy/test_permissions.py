@@ -32,7 +32,7 @@ def profile(profile_id: str = "finder", *, internal: bool = False) -> Profile:
     ],
 )
 def test_a_deny_from_anywhere_stands(rule, opinions, denied_by):
-    decided = decide(profile=profile(), permissions=Permissions(default=rule), opinions=opinions)
+    decided = decide(profile=profile(), permissions=Permissions(default=rule), opinions=lambda: opinions)
     if denied_by is None:
         assert decided == Ok(rule)
         return
@@ -45,23 +45,34 @@ def test_a_deny_from_anywhere_stands(rule, opinions, denied_by):
 
 def test_the_rule_of_a_profile_is_stronger_than_the_default():
     permissions = Permissions(default=DENY, subagents={"finder": ALLOW})
-    assert decide(profile=profile("Finder"), permissions=permissions, opinions=()) == Ok(ALLOW)
-    assert isinstance(decide(profile=profile("oracle"), permissions=permissions, opinions=()), Err)
+    assert decide(profile=profile("Finder"), permissions=permissions, opinions=lambda: ()) == Ok(ALLOW)
+    assert isinstance(decide(profile=profile("oracle"), permissions=permissions, opinions=lambda: ()), Err)
 
 
 @pytest.mark.parametrize("rules", [{}, {"finder": ALLOW}, {"finder": DENY}])
 def test_an_internal_profile_is_hidden_even_when_a_rule_allows_it(rules):
-    decided = decide(profile=profile(internal=True), permissions=Permissions(subagents=rules), opinions=[PLUGIN_ALLOWS])
+    permissions = Permissions(subagents=rules)
+    decided = decide(profile=profile(internal=True), permissions=permissions, opinions=lambda: [PLUGIN_ALLOWS])
     assert isinstance(decided, Err)
     assert decided.err_value.code == ErrorCode.INTERNAL_SUBAGENT_HIDDEN
     assert decided.err_value.message == "Subagent 'finder' is internal and unavailable by current policy"
 
 
+@pytest.mark.parametrize(
+    ("rule", "is_internal", "is_asked"), [(ALLOW, False, True), (DENY, False, False), (ALLOW, True, False)]
+)
+def test_plugins_see_no_task_that_the_configuration_refuses(rule, is_internal, is_asked):
+    asked = []
+    permissions = Permissions(default=rule)
+    decide(profile=profile(internal=is_internal), permissions=permissions, opinions=lambda: asked.append(1) or ())
+    assert bool(asked) is is_asked
+
+
 def test_internal_routing_leaves_the_other_rules_in_force():
     routed = Permissions(allow_internal_routing=True)
-    assert isinstance(decide(profile=profile(internal=True), permissions=routed, opinions=()), Ok)
+    assert isinstance(decide(profile=profile(internal=True), permissions=routed, opinions=lambda: ()), Ok)
     denied = Permissions(allow_internal_routing=True, default=DENY)
-    refused = decide(profile=profile(internal=True), permissions=denied, opinions=())
+    refused = decide(profile=profile(internal=True), permissions=denied, opinions=lambda: ())
     assert isinstance(refused, Err)
     assert refused.err_value.code == ErrorCode.PERMISSION_DENIED
 
@@ -98,5 +109,5 @@ OPINIONS = st.lists(st.sampled_from([ALLOW, DENY, PLUGIN_ALLOWS, PLUGIN_DENIES])
 @given(st.sampled_from([ALLOW, DENY]), OPINIONS, OPINIONS)
 def test_one_more_opinion_never_loosens(rule, opinions, more):
     permissions = Permissions(default=rule)
-    if isinstance(decide(profile=profile(), permissions=permissions, opinions=opinions), Err):
-        assert isinstance(decide(profile=profile(), permissions=permissions, opinions=[*opinions, *more]), Err)
+    if isinstance(decide(profile=profile(), permissions=permissions, opinions=lambda: opinions), Err):
+        assert isinstance(decide(profile=profile(), permissions=permissions, opinions=lambda: [*opinions, *more]), Err)

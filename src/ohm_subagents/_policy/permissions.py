@@ -10,7 +10,7 @@ from ohm_subagents.contract.profile import Decision, fold_id
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from ohm_subagents._config.permissions import Permissions
     from ohm_subagents.contract.profile import Profile
@@ -24,31 +24,33 @@ def effective_decision(*, profile: Profile, permissions: Permissions, opinions: 
     if is_hidden(profile, permissions):
         key = "subagents.permissions.allowInternalRouting"
         return Decision(verdict="deny", source=permissions.routing_source, reason=f"it is internal, and {key} is false")
-    rule = permissions.decision(profile.id)
-    for one in (rule, *opinions):
-        if one.verdict == "deny":
-            return one
-    return rule
+    return _strictest(permissions.decision(profile.id), opinions)
 
 
-def decide(*, profile: Profile, permissions: Permissions, opinions: Iterable[Decision]) -> Result[Decision, OhmError]:
+def decide(
+    *, profile: Profile, permissions: Permissions, opinions: Callable[[], Iterable[Decision]]
+) -> Result[Decision, OhmError]:
     """Return the decision in force, or the error that refuses a start.
 
-    Returns `task_internal_subagent_hidden` for a hidden profile, and `task_permission_denied` for any other deny; the
-    advice names the rule. The messages are fixed by the contract of `task`.
+    Calls `opinions`, the decisions of plugins, only where the configuration allows the profile: a plugin never sees the
+    prompt of a task that is refused anyway. Returns `task_internal_subagent_hidden` for a hidden profile, and
+    `task_permission_denied` for any other deny; the advice names the rule. The messages are fixed by the contract of
+    `task`.
     """
-    decision = effective_decision(profile=profile, permissions=permissions, opinions=opinions)
-    if decision.verdict == "allow":
-        return Ok(decision)
     if is_hidden(profile, permissions):
+        source = permissions.routing_source
         return Err(
             OhmError(
                 code=ErrorCode.INTERNAL_SUBAGENT_HIDDEN,
                 message=f"Subagent '{profile.id}' is internal and unavailable by current policy",
                 advice="Set subagents.permissions.allowInternalRouting to true in ohm.json to allow it"
-                + (f"; {decision.source} says false." if decision.source != "default" else "."),
+                + (f"; {source} says false." if source != "default" else "."),
             )
         )
+    rule = permissions.decision(profile.id)
+    decision = rule if rule.verdict == "deny" else _strictest(rule, opinions())
+    if decision.verdict == "allow":
+        return Ok(decision)
     because = f" ({decision.reason})" if decision.reason else ""
     return Err(
         OhmError(
@@ -57,6 +59,11 @@ def decide(*, profile: Profile, permissions: Permissions, opinions: Iterable[Dec
             advice=f"The deny comes from {decision.source}{because}; only a change there lifts it.",
         )
     )
+
+
+def _strictest(rule: Decision, opinions: Iterable[Decision]) -> Decision:
+    """Return the first deny, or the rule."""
+    return next((one for one in (rule, *opinions) if one.verdict == "deny"), rule)
 
 
 def is_hidden(profile: Profile, permissions: Permissions) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from ohm_subagents._orchestrator.admission import refusals
@@ -73,9 +74,13 @@ class Plan(NamedTuple):
 
 
 def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = None) -> Result[Plan, ItemRejected]:
-    """Plan how an item runs, or refuse it: no text, unknown profile, feature off, denied, bad tools, model or cwd.
+    """Plan how an item runs, or refuse it. `prompt` is that of a follow-up, which is admitted like the item.
 
-    `prompt` is that of a follow-up, which is admitted like the item.
+    The first of these refuses it, in this order: a blank prompt or description, values of a wrong type, the suite
+    (`StartItem.refusal`), the directory of the call, an unknown profile, a feature that is off, tools that a profile may
+    not have, limits that no run could have, routing to internal profiles, a rule of ohm.json, a plugin's
+    `ohm_permission`, the model, settings of the profile, a backend without what the answer or the tools need, and a
+    directory that cannot be read.
     """
     prompt = item.prompt if prompt is None else prompt
     found = _profile_of(item, prompt, context)
@@ -158,8 +163,9 @@ def _allowed(
     request = PermissionRequest(
         profile=profile, description=item.description, prompt=prompt, cwd=cwd, tools=tools.names
     )
-    opinions = context.host.permission(request)
-    verdict = decide(profile=profile, permissions=config.subagents.permissions, opinions=opinions)
+    verdict = decide(
+        profile=profile, permissions=config.subagents.permissions, opinions=partial(context.host.permission, request)
+    )
     return verdict if isinstance(verdict, Err) else Ok((tools, limits.ok_value))
 
 
