@@ -77,8 +77,8 @@ def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = Non
     """Plan how an item runs, or refuse it. `prompt` is that of a follow-up, which is admitted like the item.
 
     The first of these refuses it, in this order: a blank prompt or description, values of a wrong type, the suite
-    (`StartItem.refusal`), the directory of the call, an unknown profile, a feature that is off, tools that a profile may
-    not have, limits that no run could have, routing to internal profiles, a rule of ohm.json, a plugin's
+    (`StartItem.refusal`), the directory of the call, an unknown profile, a feature that is off, tools that a profile
+    may not have, limits that no run could have, routing to internal profiles, a rule of ohm.json, a plugin's
     `ohm_permission`, the model, settings of the profile, a backend without what the answer or the tools need, and a
     directory that cannot be read.
     """

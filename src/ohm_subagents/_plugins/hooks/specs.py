@@ -36,8 +36,8 @@ class Hooks(Offers, Protocol):
         """Say whether a profile may run. Every plugin is asked and a deny wins: a plugin can tighten, never loosen.
 
         **Called** once a task that ohm.json allows, before it is admitted. **Arguments**: `request` holds the profile,
-        the prompt, the directory and the tools. **None** is no opinion; an allow weighs no more than that beside a deny.
-        **Errors**: a plugin that raises, or answers with anything but a decision, counts as deny.
+        the prompt, the directory and the tools. **None** is no opinion; an allow weighs no more than that beside a
+        deny. **Errors**: a plugin that raises, or answers with anything but a decision, counts as deny.
 
         ```python
         from ohm_subagents.plugin import Decision, PermissionRequest, hookimpl
