@@ -238,6 +238,20 @@ async def test_a_call_of_no_tool_answers_so():
     assert (result.is_error, result.details["error_code"]) == (True, "unknown_tool")
 
 
+async def test_arguments_that_no_tool_can_take_are_the_answer_of_its_call():
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    circle = {"op": "start"}
+    circle["again"] = circle
+    async with quick_ohm() as ohm:
+        for arguments in (deep, circle, object(), start(prompt="x" * 1_000_000)):
+            result = await (await ohm.begin("task", arguments)).wait()
+            assert result.is_error is (arguments is deep or arguments is circle or not isinstance(arguments, dict))
+        while deep:
+            deep = deep.pop()
+
+
 async def test_progress_frames_of_a_begun_call_are_those_of_any_call():
     frames = []
     async with quick_ohm("done") as ohm:

@@ -110,7 +110,11 @@ def task_options(
 ) -> tuple[object, TaskOptions]:
     """Return the arguments of a tool with ids in place of profiles, and what holds for the tasks of the call."""
     profiles: dict[str, Profile] = {}
-    return _with_ids(arguments, profiles), TaskOptions(
+    try:
+        arguments = _with_ids(arguments, profiles)
+    except RecursionError:  # nested too deep, or in themselves: the tool says so
+        profiles = {}
+    return arguments, TaskOptions(
         overrides=overrides_of(cast("RunOptions", options), result_type, child_tool),
         session=session_of(options),
         parent=parent_of(options),
