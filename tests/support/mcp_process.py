@@ -83,8 +83,9 @@ class McpProcess:
 def place_of(home, config='{"subagentBackend": "stage"}', **env):
     """Make a home for a server; return its environment."""
     (home / "ohm.json").write_text(config)
-    for name in ("reached", "released"):
-        os.mkfifo(home / name)
+    for fifo in (home / "reached", home / "released"):
+        if not fifo.exists():
+            os.mkfifo(fifo)
     fixed = {"PI_CONFIG_DIR": home, "HOME": home, "PYTHONPATH": STAGE}
     fifos = {"OHM_TEST_REACHED": home / "reached", "OHM_TEST_RELEASED": home / "released"}
     return {**os.environ, **{name: f"{value}" for name, value in (fixed | fifos | env).items()}}
