@@ -55,6 +55,25 @@ def imports() -> Row:
     )
 
 
+def mcp_calls() -> Row:
+    """A start through the MCP server, beside one in a program."""
+    unit, alone = "ms a start", "Ohm.call"
+    ways = {alone: "program", "ohm mcp, stdio": "stdio", "ohm mcp, HTTP": "http"}
+    return Row(
+        name="mcp",
+        title="`task` op start on backend none, kept in sqlite, by the official client of the protocol 2026-07-28",
+        cases=tuple(
+            Case(name=name, file="mcp_server.py", function="call", unit=unit, scale=1e3, arguments={"way": way})
+            for name, way in ways.items()
+        ),
+        compared=tuple(
+            Compared(name=f"{name}, more than {alone}", of=name, beside=alone, unit=unit, target=10.0)
+            for name in ways
+            if name != alone
+        ),
+    )
+
+
 def follow_ups() -> Row:
     """A send that continues a finished task, on a nested pi that has waited for it and on a new one."""
     unit = "ms a send"

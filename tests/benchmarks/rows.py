@@ -2,7 +2,7 @@
 
 from command_rows import commands
 from engine_rows import calls, cancellations, events, fan_outs, queues, starts, turns
-from process_rows import follow_ups, imports
+from process_rows import follow_ups, imports, mcp_calls
 from search_rows import searches
 
 ROWS = {
@@ -18,6 +18,7 @@ ROWS = {
         imports(),
         commands(),
         follow_ups(),
+        mcp_calls(),
         searches(),
     )
 }

@@ -112,7 +112,9 @@ def _new_task_id() -> str:
 
 def _listener(at: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
-    return socket.create_server((at.host, at.port), family=family, backlog=2048)
+    listener = socket.create_server((at.host, at.port), family=family, backlog=2048)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or each answer waits 40 ms; connections inherit it
+    return listener
 
 
 async def _served(server: Server[Any], guarded: Callable[[ASGIApp], Guard], listener: socket.socket) -> None:
