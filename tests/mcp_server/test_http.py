@@ -1,6 +1,7 @@
 """`ohm mcp --http` in a process of its own."""
 
 import json
+import sys
 
 import httpx2
 import psutil
@@ -184,6 +185,13 @@ UNSAFE = {
     ("127.0.0.1:0", "short"): "OHM_MCP_TOKEN has 5 characters; allowed: 16 or more, printable ASCII without spaces.",
     ("nowhere.invalid:0", "s" * 16): "Cannot listen at 'nowhere.invalid:0': ",
 }
+
+
+def test_without_the_package_it_says_what_to_install(ohm_at, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    done = ohm_at("mcp")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("`ohm mcp` needs the package mcp, which is not installed. Install it: pip install ")
 
 
 @pytest.mark.parametrize(("typed", "token"), UNSAFE)
