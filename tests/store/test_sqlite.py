@@ -332,6 +332,19 @@ async def test_a_list_reads_as_many_rows_as_it_shows(registry, clock):
         assert few < len(read) / 20
 
 
+async def test_the_tasks_of_a_call_are_found_without_a_look_at_each_other(registry, clock, monkeypatch):
+    async with registry() as store:
+        for number in range(50):
+            Hand(store, clock).settled(f"task_{number}", call=f"call_{number % 25}")
+        await store.flush()
+        looks = []
+        monkeypatch.setattr(
+            store._loader, "listed", lambda row, look=store._loader.listed: looks.append(row) or look(row)
+        )
+        assert [found.ok_value.id for found in store.list(TaskQuery(call="call_3"))] == ["task_28", "task_3"]
+        assert len(looks) == 2
+
+
 async def test_a_list_reads_no_answers(registry, clock):
     async with registry() as store:
         Hand(store, clock).settled("task_1", TextDelta(text="word "), output="word " * 50_000)

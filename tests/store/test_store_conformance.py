@@ -105,6 +105,20 @@ async def test_a_list_shows_each_task_as_it_is_newest_first(stores):
         assert [one.ok_value for one in store.list(TaskQuery())] == [ListedTask.of(task) for task in reversed(tasks)]
 
 
+async def test_the_tasks_of_a_call_are_found_by_its_id(stores):
+    async with stores.opened() as store:
+        hand = stores.hand(store)
+        hand.settled("task_1", call='a "call"')
+        hand.settled("task_2", call="another", description='"call": "a \\"call\\""')
+        hand.settled("task_3")
+        hand.started("task_4", call='a "call"')
+        await store.flush()
+        of_call = TaskQuery(call='a "call"')
+        assert [one.ok_value.id for one in store.list(of_call)] == ["task_4", "task_1"]
+        assert store.count(of_call) == 2
+        assert [*store.list(TaskQuery(call="a"))] == []
+
+
 async def test_an_unknown_id_is_told_as_such(stores):
     async with stores.opened() as store:
         assert store.get("task_9").err_value.code == ErrorCode.UNKNOWN_TASK_ID

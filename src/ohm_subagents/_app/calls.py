@@ -211,11 +211,8 @@ class Calls:
 
     def kept(self, call_id: CallId) -> Call | None:
         """Return a call whose tasks are kept, say by an earlier process."""
-        kept = [
-            found.ok_value
-            for found in self._store.list(TaskQuery())
-            if isinstance(found, Ok) and found.ok_value.call == call_id
-        ][::-1]
+        found = self._store.list(TaskQuery(call=call_id))
+        kept = [each.ok_value for each in found if isinstance(each, Ok)][::-1]
         if not kept:
             return None
         state = CallState(call_id, kept, is_collected=True)

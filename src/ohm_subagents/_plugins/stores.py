@@ -45,6 +45,8 @@ class TaskQuery:
     """Only tasks of this profile; upper and lower case are the same."""
     id_prefix: str = ""
     """Only tasks whose id begins with it."""
+    call: str | None = None
+    """Only tasks that this call of a program has started (`Ohm.begin`)."""
 
     def matches(self, task: Task) -> bool:
         """Return True for a task that the query chooses."""
@@ -53,6 +55,7 @@ class TaskQuery:
             and self.session in {None, task.session_id}
             and (self.profile is None or fold_id(self.profile) == fold_id(task.assignment.profile))
             and task.id.startswith(self.id_prefix)
+            and self.call in {None, task.assignment.call}
         )
 
 

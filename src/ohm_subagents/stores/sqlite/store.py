@@ -171,7 +171,7 @@ class SqliteStore:
 
     def count(self, query: TaskQuery | None = None) -> int:
         if query is not None:
-            return self._reader.number(self._selection(query))
+            return sum(1 for _ in self.list(query)) if query.call else self._reader.number(self._selection(query))
         found = dict(self._reader.found("SELECT what, n FROM counts") or ())
         return found["tasks"] - found["expired"] - len(self._writer.eviction.leaving) if found else len(self._recent)
 
@@ -210,7 +210,7 @@ class SqliteStore:
         for row in self._reader.rows(self._selection(query), is_newest_first=True):
             if row.id not in self._writer.eviction.leaving and not self._expiry.is_recorded(row):
                 listed = self._loader.listed(row)
-                if listed is not None:
+                if listed is not None and (query.call is None or _has_call(listed, query.call)):
                     yield listed
 
     def _selection(self, query: TaskQuery) -> Selection:
@@ -257,3 +257,7 @@ class SqliteStore:
         self._queue.put(Takeover(task=settled, events=events, former=former))
         self._settle(settled)
         return settled
+
+
+def _has_call(listed: Result[ListedTask, OhmError], call: str) -> bool:
+    return isinstance(listed, Ok) and listed.ok_value.call == call

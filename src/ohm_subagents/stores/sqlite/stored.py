@@ -130,6 +130,8 @@ class Selection:
     equal: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
     """Columns and their values; None is NULL."""
     id_prefix: str = ""
+    call: str | None = None
+    """What `listed` holds of a task of the call; a row without `listed` is chosen too, since only its log can tell."""
     ended_after_ms: int | None = None
     """Only what has not ended, or later than this."""
     now_ms: int | None = None
@@ -141,13 +143,15 @@ class Selection:
         profile = None if query.profile is None else fold_id(query.profile)
         named = {"status": query.status, "session_id": query.session, "profile": profile}
         equal = {column: value for column, value in named.items() if value is not None}
-        return cls(equal=equal, id_prefix=query.id_prefix, ended_after_ms=ended_after_ms, now_ms=now_ms)
+        call = None if query.call is None else json.dumps({"call": query.call})[1:-1]
+        return cls(equal=equal, id_prefix=query.id_prefix, call=call, ended_after_ms=ended_after_ms, now_ms=now_ms)
 
     @property
     def where(self) -> str:
         """The clause, with a `?` for each of `values`."""
         clauses = [f"tasks.{column} {'IS NULL' if value is None else '= ?'}" for column, value in self.equal.items()]
         clauses += ["instr(tasks.id, ?) = 1"] if self.id_prefix else []
+        clauses += ["ifnull(instr(listed, ?), 1)"] if self.call is not None else []
         clauses += ["ifnull(ended_ms > ?, 1)"] if self.ended_after_ms is not None else []
         clauses += ["ifnull(expired_ms > ?, 1)"] if self.now_ms is not None else []
         return f"WHERE {' AND '.join(clauses)}" if clauses else ""
@@ -155,7 +159,7 @@ class Selection:
     @property
     def values(self) -> tuple[object, ...]:
         """The values that the clause compares with."""
-        values = (*self.equal.values(), self.id_prefix or None, self.ended_after_ms, self.now_ms)
+        values = (*self.equal.values(), self.id_prefix or None, self.call, self.ended_after_ms, self.now_ms)
         return tuple(value for value in values if value is not None)
 
     def fits(self, row: Row) -> bool:
@@ -163,6 +167,7 @@ class Selection:
         return (
             all(getattr(row, column) == value for column, value in self.equal.items())
             and str(row.id).startswith(self.id_prefix)
+            and (self.call is None or row.listed is None or self.call in row.listed)
             and (self.ended_after_ms is None or row.ended_ms is None or row.ended_ms > self.ended_after_ms)
             and (self.now_ms is None or row.expired_ms is None or row.expired_ms > self.now_ms)
         )
