@@ -197,3 +197,28 @@ def test_one_subagent_says_which_model_it_would_run_on(ohm) -> None:
         "model: openai/gpt-5",
         "runs on: openai/gpt-5:low, set by subagents.model",
     )
+
+
+def test_agents_of_every_kind_are_listed_with_their_files(ohm):
+    files = {
+        "config/subagents/mine.md": "---\nsummary: s\n---\nX",
+        "home/.pi/agent/agent-profiles/tidy.md": "---\nname: tidy\n---\nX",
+        "home/.pi/agent/agents/tester.md": "---\nname: mine-too\n---\nX",
+        "project/prompts/keeper.md": "---\nname: keeper\n---\nX",
+        "home/.claude/agents/theirs.md": "---\nname: theirs\ndescription: d\n---\nX",
+        "config/ohm.json": '{"suites": ["task", "single"], "subagents": {"agentFiles": ["claude"]}}',
+    }
+    for name, text in files.items():
+        (ohm.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (ohm.root / name).write_text(text)
+    done = ohm("subagents", "--all")
+    assert done.returncode == 0
+    groups = dict(part.split(":\n", 1) for part in done.stdout.strip().split("\n\n"))
+    subagents = groups["Subagents of task and ohm run"].splitlines()
+    assert "- librarian: profile, builtin/librarian.md" in subagents
+    assert f"- mine: profile, {ohm.root}/config/subagents/mine.md" in subagents
+    assert f"- tidy: agent of delegate, {ohm.root}/home/.pi/agent/agent-profiles/tidy.md" in subagents
+    assert f"- theirs: agent of agent-files, {ohm.root}/home/.claude/agents/theirs.md" in subagents
+    assert groups["Agents of delegate (not mounted)"].startswith("- tidy: ")
+    assert f"- mine-too: agent, {ohm.root}/home/.pi/agent/agents/tester.md" in groups["Agents of single"]
+    assert f"- keeper: agent, {ohm.root}/project/prompts/keeper.md" in groups["Agents of sticky (not mounted)"]

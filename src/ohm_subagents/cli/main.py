@@ -100,11 +100,16 @@ def call(
 
 
 @app.command()
-def subagents(cwd: Cwd = HERE, config: Config = None) -> None:
+def subagents(
+    *,
+    every: Annotated[bool, typer.Option("--all", help="List the agents of every kind, with their files.")] = False,
+    cwd: Cwd = HERE,
+    config: Config = None,
+) -> None:
     """List the subagents."""
-    from ohm_subagents.cli.roster import print_roster
+    from ohm_subagents.cli.roster import print_every_agent, print_roster
 
-    inspect(print_roster, cwd=cwd, config=config)
+    inspect(print_every_agent if every else print_roster, cwd=cwd, config=config)
 
 
 @app.command()

@@ -31,6 +31,29 @@ def print_roster(ohm: Ohm, loaded: LoadedConfig) -> int:
     return SUCCESS
 
 
+def print_every_agent(ohm: Ohm, loaded: LoadedConfig) -> int:
+    """Print the agents of every kind with their files, those that may not be shown too; return the exit code."""
+    parts, config = ohm.inspect(), loaded.config
+    lines = ["Subagents of task and ohm run:", *map(_agent_line, parts.profiles)]
+    for name, suite in parts.suites.items():
+        if suite.agents is not None:
+            lines += ["", f"Agents of {name}{'' if name in config.suites else ' (not mounted)'}:"]
+            try:
+                agents = tuple(suite.agents(parts.place, config.suite_options.get(name, {})))
+            except Exception as error:  # noqa: BLE001  a fault of a plugin costs its own lines alone
+                lines.append(f"The suite cannot list them: {type(error).__name__}: {error}.")
+            else:
+                lines += map(_agent_line, agents) if agents else ["none"]
+    print_text("\n".join(lines))
+    return SUCCESS
+
+
+def _agent_line(profile: Profile) -> str:
+    """Return the id of an agent, its kind and its file."""
+    kind = f"agent of {profile.suite}" if profile.suite else "agent" if profile.agent else "profile"
+    return f"- {profile.id}: {kind}, {profile.source or 'of a plugin'}"
+
+
 def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
     """Print one profile, or which ones there are; return the exit code."""
     wanted = fold_id(profile_id)

@@ -283,3 +283,6 @@ class ToolSuiteSpec:
     """Draw a message that the suite sent to the host, of a kind that it knows: (kind, text, theme)."""
     redacts: bool = False
     """Results and messages to the host never hold a secret, whatever `subagents.redact` says."""
+    agents: Callable[[Place, Mapping[str, JsonValue]], Iterable[Profile]] | None = None
+    """Read the agents of the suite's own files, by its options in ohm.json, for a list of all agents; None if it has
+    none."""

@@ -21,7 +21,8 @@ NAME: Final = "delegate"
 @hookimpl
 def ohm_tool_suites() -> Iterable[ToolSuiteSpec]:
     """Offer the suite."""
-    yield ToolSuiteSpec(name=NAME, summary="Delegate tasks to parallel sub-agents with profiles.", build=_build)
+    summary = "Delegate tasks to parallel sub-agents with profiles."
+    yield ToolSuiteSpec(name=NAME, summary=summary, build=_build, agents=_agents)
 
 
 @hookimpl
@@ -53,6 +54,12 @@ def ohm_secrets(place: Place) -> Iterable[str]:
 
     agents = (profile.agent for profile in load_agents(place).profiles.values())
     return [agent.api_key for agent in agents if agent is not None and agent.api_key]
+
+
+def _agents(place: Place, _options: Mapping[str, JsonValue]) -> Iterable[Profile]:
+    from ohm_subagents.suites.delegate.agents import load_agents  # noqa: PLC0415  only a list of agents needs it here
+
+    return load_agents(place).profiles.values()
 
 
 def _build(context: SuiteContext) -> tuple[Tool, ...]:

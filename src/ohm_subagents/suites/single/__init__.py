@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents.suite import Diagnostic, Place, SuiteContext, Tool
+    from ohm_subagents.suite import Diagnostic, Place, Profile, SuiteContext, Tool
 
 NAME: Final = "single"
 
@@ -19,7 +19,9 @@ NAME: Final = "single"
 @hookimpl
 def ohm_tool_suites() -> Iterable[ToolSuiteSpec]:
     """Offer the suite."""
-    yield ToolSuiteSpec(name=NAME, summary="Delegate one task to one agent.", build=_build, redacts=True)
+    yield ToolSuiteSpec(
+        name=NAME, summary="Delegate one task to one agent.", build=_build, redacts=True, agents=_agents
+    )
 
 
 @hookimpl
@@ -32,6 +34,12 @@ def ohm_checks(place: Place, suites: Mapping[str, Mapping[str, JsonValue]]) -> I
         return
     yield from load_agents(place).diagnostics
     yield from load_settings(place.agent_dir)[1]
+
+
+def _agents(place: Place, _options: Mapping[str, JsonValue]) -> Iterable[Profile]:
+    from ohm_subagents.suites.single.agents import load_agents  # noqa: PLC0415  only a list of agents needs it here
+
+    return load_agents(place).profiles.values()
 
 
 def _build(context: SuiteContext) -> tuple[Tool, ...]:

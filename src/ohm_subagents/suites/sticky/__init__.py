@@ -5,14 +5,15 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.suite import ToolSuiteSpec, WrongOptionError, hookimpl, suite_options
+from ohm_subagents.suite import Ok, ToolSuiteSpec, WrongOptionError, hookimpl, suite_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pydantic import JsonValue
 
-    from ohm_subagents.suite import Diagnostic, Place, SuiteContext, Tool
+    from ohm_subagents.suite import Diagnostic, Place, Profile, SuiteContext, Tool
+    from ohm_subagents.suites.sticky.agents import Agents
 
 NAME: Final = "sticky"
 
@@ -20,19 +21,30 @@ NAME: Final = "sticky"
 @hookimpl
 def ohm_tool_suites() -> Iterable[ToolSuiteSpec]:
     """Offer the suite."""
-    yield ToolSuiteSpec(name=NAME, summary="Delegate to one agent that keeps its context.", build=_build)
+    yield ToolSuiteSpec(
+        name=NAME, summary="Delegate to one agent that keeps its context.", build=_build, agents=_agents
+    )
 
 
 @hookimpl
 def ohm_checks(place: Place, suites: Mapping[str, Mapping[str, JsonValue]]) -> Iterable[Diagnostic]:
     """Say what is wrong with the files of agents."""
-    from ohm_subagents.suites.sticky.agents import load_agents  # noqa: PLC0415  only a check needs these here
-    from ohm_subagents.suites.sticky.options import StickyOptions, prompt_folders  # noqa: PLC0415
-
     if NAME in suites:
         with suppress(WrongOptionError):  # which mounting reports
-            options = suite_options(StickyOptions, suites[NAME], suite=NAME)
-            yield from load_agents(place, prompt_folders(options, place.home)).diagnostics
+            yield from _loaded(place, suites[NAME]).diagnostics
+
+
+def _agents(place: Place, options: Mapping[str, JsonValue]) -> Iterable[Profile]:
+    with suppress(WrongOptionError):  # as above
+        found = _loaded(place, options).by_name.values()
+        yield from (one.ok_value for one in found if isinstance(one, Ok))
+
+
+def _loaded(place: Place, options: Mapping[str, JsonValue]) -> Agents:
+    from ohm_subagents.suites.sticky.agents import load_agents  # noqa: PLC0415  only checks and lists need these here
+    from ohm_subagents.suites.sticky.options import StickyOptions, prompt_folders  # noqa: PLC0415
+
+    return load_agents(place, prompt_folders(suite_options(StickyOptions, options, suite=NAME), place.home))
 
 
 def _build(context: SuiteContext) -> tuple[Tool, ...]:
