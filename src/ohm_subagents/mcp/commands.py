@@ -27,7 +27,7 @@ def mcp(
     cwd: Cwd = HERE,
     config: Config = None,
 ) -> None:
-    """Serve the tools of a parent agent to an MCP client, over standard input and output."""
+    """Serve the tools to an MCP client, on standard input and output."""
     place = directory(cwd)
     if find_spec("mcp") is None:
         from ohm_subagents.plugin import install_command
