@@ -20,6 +20,7 @@ from ohm_subagents._orchestrator.observe.call import CommandCall
 from ohm_subagents._orchestrator.observe.observers import subscribed
 from ohm_subagents._orchestrator.run.live import LiveTask
 from ohm_subagents._orchestrator.waiting import all_settled, answered, cancelled, leave, seconds
+from ohm_subagents._plugins.backends.fallback import INTERACTIVE_SDK
 from ohm_subagents._plugins.suites.interface import SessionTask
 from ohm_subagents.contract.commands import Cancel, GetTasks, Send, Start, Wait
 from ohm_subagents.contract.ids import TaskId
@@ -55,8 +56,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
 ASKED = "A caller asked for it."
-STATIC = "interactive-sdk"
-"""The `backend` of an envelope while the configured one is unknown."""
 LOOKUP = "task"
 """The `backend` of an envelope for an id without a task."""
 
@@ -94,7 +93,7 @@ class Orchestrator:
     async def _execute(self, command: Command, call: CommandCall) -> Reply:
         match self._context():
             case Err(error):
-                return CommandRejected(error=error, backend=STATIC, op=command.op)
+                return CommandRejected(error=error, backend=INTERACTIVE_SDK, op=command.op)
             case Ok(context):
                 backend = label(context.config.subagent_backend, context.backends)
                 if not context.config.features.subagents:

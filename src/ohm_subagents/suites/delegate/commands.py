@@ -54,7 +54,7 @@ profile_app = typer.Typer(
 @profiles_app.command(short_help="List the agent profiles and their faults.")
 def profiles(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the agent profiles, and what is wrong with any of their files."""
-    from ohm_subagents.suites.delegate.profile_files import print_agents
+    from ohm_subagents.suites.delegate.profile_commands import print_agents
 
     inspect(print_agents, cwd=cwd, config=config)
 
@@ -67,7 +67,7 @@ def show(
     config: Config = None,
 ) -> None:
     """Show one agent profile."""
-    from ohm_subagents.suites.delegate.profile_files import print_agent
+    from ohm_subagents.suites.delegate.profile_commands import print_agent
 
     inspect(partial(print_agent, name), cwd=cwd, config=config)
 
@@ -97,7 +97,7 @@ def new(
     cwd: Cwd = HERE,
 ) -> None:
     """Write the file of a new agent profile. Add an API key in the file itself: others can read what is typed."""
-    from ohm_subagents.suites.delegate.profile_files import NewProfile, write_agent
+    from ohm_subagents.suites.delegate.profile_commands import NewProfile, write_agent
 
     keys = {
         "provider": provider,
