@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -68,3 +70,20 @@ def test_wrapping_keeps_every_visible_character_and_the_width(text: str, width: 
 @given(st.text(), st.integers(min_value=8, max_value=40))
 def test_a_fitted_line_fits(text: str, width: int) -> None:
     assert cells(fit(text, width)) <= width
+
+
+@pytest.mark.parametrize("word", ["word ", "word"], ids=["words", "one word"])
+def test_the_first_lines_of_a_long_line_cost_no_look_at_the_rest(word) -> None:
+    text = word * 100_000
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        first = next(iter(wrap(text, 80)))
+    finally:
+        sys.setprofile(None)
+    assert (len(first) in {79, 80}, calls < 2000) == (True, True)

@@ -123,14 +123,18 @@ def _wrap_line(line: str, width: int) -> Iterator[str]:
         yield line.rstrip()
         return
     current, used = "", 0
-    for token in _TOKEN.findall(line):
+    for found in _TOKEN.finditer(line):
+        token = found[0]
         needed = cells(token)
         is_space = token[0] == " "
         if needed > width and not is_space:
             if current.strip():
                 yield current.rstrip()
-            *whole, current = _pieces(token, width)
-            yield from whole
+            current = ""
+            for piece in _pieces(token, width):
+                if current:
+                    yield current
+                current = piece
             used = cells(current)
         elif used and used + needed > width:
             if current.strip():
