@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from mcp_process import EXECUTABLE, mcp_listener, place_of
+from not_installed import not_installed
 
 CLIENT = Path(__file__).with_name("fastmcp_client.py")
 TOKEN = "s3cret-s3cret-s3cret"
@@ -22,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory):
-    """A Python that has fastmcp-tasks; without its registry the test is skipped."""
+    """A Python that has fastmcp-tasks; see `not_installed`."""
     place = tmp_path_factory.mktemp("fastmcp")
     uv = shutil.which("uv", path=Path(sys.executable).parent) or shutil.which("uv")
     steps = (
@@ -31,7 +32,7 @@ def python(tmp_path_factory):
     )
     for step in steps:
         if uv is None or subprocess.run(step, capture_output=True, check=False).returncode:
-            pytest.skip("fastmcp-tasks could not be installed")
+            not_installed("fastmcp-tasks could not be installed")
     return place / "bin" / "python"
 
 

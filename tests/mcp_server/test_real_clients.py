@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from agent_models import END, agent_model
 from mcp_process import EXECUTABLE, place_of
+from not_installed import not_installed
 
 CACHE = Path(__file__).parents[2] / ".cache" / "mcp-clients"
 PATIENCE_S = 300
@@ -20,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(2 * PATIENCE_S)]
 
 
 def installed(package, version, program):
-    """The path of a program, from the cache or from npm; without npm or its registry the test is skipped."""
+    """The path of a program, from the cache or from npm."""
     place = CACHE / f"{program}-{version}"
     npm = shutil.which("npm")
     if not place.is_dir() and npm is not None:
@@ -34,7 +35,7 @@ def installed(package, version, program):
             shutil.rmtree(fresh)
     found = place / "node_modules" / ".bin" / program
     if not found.exists():
-        pytest.skip(f"{package} {version} could not be installed")
+        not_installed(f"{package} {version} could not be installed")
     return f"{found}"
 
 

@@ -9,7 +9,6 @@ without a registry, `installed` skips the test with the reason; where `CI` is se
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 import subprocess
@@ -19,7 +18,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final
 
-import pytest
+from not_installed import not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,12 +55,9 @@ class RealPi:
 def installed(version: str) -> RealPi:
     """The version, from the cache or from npm."""
     found = _installed(version)
-    if isinstance(found, RealPi):
-        return found
-    reason = f"pi {version} could not be installed: {found}"
-    if os.environ.get("CI", "").strip().lower() in {"", "0", "false"}:
-        pytest.skip(reason)
-    pytest.fail(reason, pytrace=False)
+    if isinstance(found, NotInstalledError):
+        not_installed(f"pi {version} could not be installed: {found}")
+    return found
 
 
 @cache

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _POLL_MS: Final = 500
 _MOST_SUMMARIES: Final = 5
 _MOST_OVER: Final = 1_000
-"""So many calls that are over are remembered with their results; of an older one the tasks are left."""
+"""Of so many calls the results are remembered; of one that was over before them, the tasks are left."""
 
 
 class TaskParams(RequestParams):
@@ -94,9 +94,9 @@ class Tasks:
 
     async def created(self, call: Call) -> dict[str, Any]:
         """Return the result of a call that is a task from now on: it is kept, and goes on without its client."""
-        over = [known for known, (each, _) in self._calls.items() if each.result is not None]
-        for known in over[: max(0, len(over) - _MOST_OVER)]:
-            del self._calls[known]
+        if len(self._calls) > _MOST_OVER:
+            for known in [known for known, (each, _) in self._calls.items() if each.result is not None][:1]:
+                del self._calls[known]
         await self._ohm.store.flush()
         task_id = call.task_ids[0] if len(call.task_ids) == 1 else call.id
         tasks = self._tasks_of(call)
