@@ -273,3 +273,11 @@ async def test_a_task_of_an_agent_file_runs_and_says_what_does_not_hold(desk):
         envelope = (await ohm.run("code-reviewer", "Review it.")).unwrap()
         assert (envelope.status, envelope.output) == ("succeeded", "done")
         assert any("Bash(git diff:*)" in one for one in envelope.diagnostics)
+
+
+async def test_a_skill_of_an_untrusted_project_is_among_the_files_that_may_be_trusted(desk):
+    desk.write(".claude/agents/a.md", CLAUDE.replace("memory: project", "skills: style"))
+    desk.write(".claude/skills/style/SKILL.md", "---\nname: style\ndescription: d\n---\nShort sentences.")
+    async with desk.opened("claude") as ohm:
+        (asked,) = ohm.inspect().trust.asked.values()
+    assert {".claude/agents/a.md", ".claude/skills/style/SKILL.md"} <= asked.keys()

@@ -29,8 +29,8 @@ def with_skills(file: AgentFile, place: Place, *, is_trusted: bool) -> AgentFile
     blocks: list[str] = []
     lost: list[Diagnostic] = []
     for name in dict.fromkeys(file.skills):
-        text = _text(name, place) if is_trusted else None
-        if text is None:
+        text = _text(name, place)  # also to list its file among those that may be trusted
+        if text is None or not is_trusted:
             lost.append(_lost(name, profile, is_trusted=is_trusted))
         else:
             blocks.append(f'<loaded_skill name="{name}">\n{text}\n</loaded_skill>')

@@ -17,6 +17,7 @@ from pydantic_ai.usage import UsageLimits
 from ohm_subagents.backends.in_process.agents import instructions_of, unsupported, with_level
 from ohm_subagents.backends.in_process.bridge import Bridge
 from ohm_subagents.backends.in_process.child_tools import offered
+from ohm_subagents.backends.in_process.context_files import context_of
 from ohm_subagents.backends.in_process.conversation import Checkpoints, conversation_of
 from ohm_subagents.backends.in_process.failures import empty_answer, failure, telling
 from ohm_subagents.backends.in_process.gated_model import GatedModel, RefusedError
@@ -57,6 +58,7 @@ class InProcessBackend:
     def __init__(self, models: ModelBook, options: InProcessOptions, equip: Equip) -> None:
         self._models = models
         self._equip = equip
+        self._context_files = options.context_files
         self._read_timeout_s = options.read_timeout_ms / 1000
         self._limits = UsageLimits(request_limit=options.request_limit)
         # Both cost more to make than a whole turn of a quick model.
@@ -100,7 +102,8 @@ class InProcessBackend:
             async with self._models.opened(pattern, key) as opened:
                 if isinstance(opened, Err):
                     return opened
-                text = full_instructions(instructions_of(request), tool_guidance(request.child_tools))
+                text = full_instructions(instructions_of(request), self._context(request, sink))
+                text = full_instructions(text, tool_guidance(request.child_tools))
                 asked = replace(request, spec=replace(request.spec, instructions=text))
                 answer = await self._converse(asked, opened.ok_value, pattern, bridge)
         except BaseException as error:  # noqa: BLE001  whatever a model or an SDK raises may quote a key, so none gets out
@@ -110,6 +113,13 @@ class InProcessBackend:
                 return Err(refused.error)
             return Err(failure(raised, pattern, response=bridge.response, secrets=self._secrets(key)))
         return Ok(RunOutput(text=answer)) if answer.strip() else Err(empty_answer(pattern))
+
+    def _context(self, request: RunRequest, sink: Sink) -> str:
+        """Return the text of the project's context file; one that is left out is a diagnostic."""
+        found = context_of(request, self._context_files)
+        if isinstance(found, Err):
+            sink.emit(DiagnosticRaised(diagnostic=found.err_value))
+        return found.unwrap_or("")
 
     def _key(self, request: RunRequest, pattern: ModelPattern, sink: Sink) -> str | None:
         """Return the key of the profile, if it is for this provider and that takes one; if not, that is said."""
