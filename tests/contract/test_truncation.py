@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ohm_subagents.contract import truncate
+from ohm_subagents.contract import shortened, truncate
 
 FAMILY = "👩‍👩‍👧"
 
@@ -42,3 +42,10 @@ def test_a_cut_is_a_head_within_the_limit_and_counts_code_points(text, limit):
     assert len(capped.text) == capped.returned_chars <= limit
     assert capped.total_chars == len(text)
     assert capped.is_truncated == (len(text) > limit)
+
+
+@given(st.text(max_size=40), st.integers(min_value=1, max_value=40))
+def test_a_shortened_text_is_within_the_limit_and_says_that_it_is_not_whole(text, limit):
+    short = shortened(text, limit)
+    assert short == text if len(text) <= limit else short == f"{text[: limit - 1]}…"
+    assert len(short) <= max(limit, 1)

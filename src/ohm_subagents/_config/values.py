@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from ohm_subagents.contract.model_pattern import FORM as MODEL_FORM
 from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
 from ohm_subagents.contract.result import Err
+from ohm_subagents.contract.truncation import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -203,7 +204,7 @@ def quoted_value(value: object) -> str:
         text = repr(value[:_SHOWN]) if isinstance(value, str) else _beginning(value)
     except (TypeError, ValueError, RecursionError):  # YAML has keys and cycles that JSON has not
         text = f"a {type(value).__name__}"
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return shortened(text, _SHOWN)
 
 
 def _beginning(value: object) -> str:

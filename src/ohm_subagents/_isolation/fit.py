@@ -38,7 +38,7 @@ def misfit(value: JsonValue, schema: Mapping[str, JsonValue], *, name: str = "re
 
 def _cut(text: str) -> str:
     """Cut a message, which quotes the value, of whatever size."""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"  # as `shortened`, which takes long to import
 
 
 def judged(said: bytes) -> bytes:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio.lowlevel import checkpoint
+
+from ohm_subagents.contract.truncation import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.events import Recorded
     from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.contract.task import Run, Task
+
+TITLE: Final = 72
+"""At most so many characters of a description or a follow-up are in the summary of its run."""
 
 
 class LazyEvent:
@@ -94,9 +99,5 @@ class QueuedPrompt:
         """Return the default summary of a success; `redact` is applied before it is cut."""
         profile = self.plan.profile.name
         if self.is_follow_up:
-            return f"{profile} follow-up: {_cut(redact(self.text))}"
-        return f"{profile}: {_cut(redact(self.plan.item.description))}"
-
-
-def _cut(text: str, limit: int = 72) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+            return f"{profile} follow-up: {shortened(redact(self.text), TITLE)}"
+        return f"{profile}: {shortened(redact(self.plan.item.description), TITLE)}"

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from ohm_subagents.contract.text import encodable
+from ohm_subagents.contract.truncation import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,10 +44,9 @@ def overridden_key(key: str, *, by: str) -> str:
 def short_json(value: object) -> str:
     """Write a value as JSON, cut at 60 characters."""
     try:
-        text = encodable(json.dumps(value, ensure_ascii=False, default=str))
+        return shortened(encodable(json.dumps(value, ensure_ascii=False, default=str)), 60)
     except ValueError:  # a number with more digits than Python writes out
         return "too long to show"
-    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def whole(value: object) -> object:

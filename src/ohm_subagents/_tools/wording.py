@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents.contract.truncation import shortened
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -23,7 +25,7 @@ _BACKEND = "backend failed: "
 def title_of(task: str, redaction: Redaction) -> str:
     """Return the first line of a task, at most `MAX_CHARS`; redacted first, since half a secret is not recognised."""
     first_line, *_ = redaction.text(task).strip().split("\n")
-    return first_line if len(first_line) <= MAX_CHARS else f"{first_line[: MAX_CHARS - 1]}…"
+    return shortened(first_line, MAX_CHARS)
 
 
 def plain_failure(error: OhmError, *, who: str) -> OhmError:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from anyio.lowlevel import checkpoint
 
+from ohm_subagents.contract import shortened
 from ohm_subagents.plugin import (
     BackendSpec,
     Capability,
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from ohm_subagents.plugin import Backend, OhmError, Result, RunRequest, Sink
 
 LABEL = "scaffold"  # the recorded envelopes call its runtime so
+PROMPT = 220
+"""At most so many characters of a prompt are in an answer."""
 
 
 class EchoBackend:
@@ -38,18 +41,14 @@ class EchoBackend:
         asked = [f"subagent: {request.profile.id}", f"description: {request.description}"]
         if request.history:
             asked += [
-                f"initial_prompt: {_cut(request.history[0].prompt)}",
-                f"follow_up_prompt: {_cut(request.prompt)}",
+                f"initial_prompt: {shortened(request.history[0].prompt, PROMPT)}",
+                f"follow_up_prompt: {shortened(request.prompt, PROMPT)}",
                 f"follow_up_count: {len(request.history)}",
             ]
         else:
-            asked += [f"prompt: {_cut(request.prompt)}"]
+            asked += [f"prompt: {shortened(request.prompt, PROMPT)}"]
         where = [f"backend: {LABEL}", f"cwd: {request.cwd}", f"mode: {request.mode}"]
         return Ok(RunOutput(text="\n".join([*asked, *where])))
-
-
-def _cut(text: str, limit: int = 220) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 @asynccontextmanager

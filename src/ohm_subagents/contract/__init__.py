@@ -96,7 +96,7 @@ from ohm_subagents.contract.replies import (
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import Assignment, Invocation, Route, Run, Status, Task, apply
 from ohm_subagents.contract.text import Redactor
-from ohm_subagents.contract.truncation import Truncated, truncate
+from ohm_subagents.contract.truncation import Truncated, shortened, truncate
 from ohm_subagents.contract.usage import Usage
 
 __all__ = [
@@ -221,5 +221,6 @@ __all__ = [
     "event_from_json",
     "event_to_json",
     "parse_model_pattern",
+    "shortened",
     "truncate",
 ]

@@ -25,6 +25,14 @@ class Truncated(NamedTuple):
         return self.returned_chars < self.total_chars
 
 
+def shortened(text: str, limit: int) -> str:
+    """Return the text; the beginning of a longer one, with an ellipsis as the last of `limit` code points.
+
+    For a line that names or quotes something. An answer is cut by `truncate`, which says how much is lost.
+    """
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
 def truncate(text: str, limit: int) -> Truncated:
     """Keep the head of a text: `limit` code points, fewer if that would split one character as a reader sees it."""
     total = len(text)

@@ -8,6 +8,7 @@ from ohm_subagents._plugins.backends.interface import RunOutput
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import RunEvent, TextDelta
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.truncation import shortened
 from ohm_subagents.testing.scenarios import request_for
 
 if TYPE_CHECKING:
@@ -69,9 +70,8 @@ def silent(sink: Recorder, since: str) -> None:
 
 
 def cut(value: object) -> str:
-    """A value as it is quoted in a message."""
-    text = repr(value)
-    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
+    """Quote a value in a message."""
+    return shortened(repr(value), _QUOTED)
 
 
 def answered(result: object) -> RunOutput:

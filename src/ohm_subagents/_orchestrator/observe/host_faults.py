@@ -7,6 +7,7 @@ from typing import Final
 from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.text import encodable
+from ohm_subagents.contract.truncation import shortened
 
 LONGEST: Final = 260
 
@@ -24,8 +25,7 @@ class HostFaults:
 
     def raised(self, subject: str, error: BaseException, so: str) -> None:
         """Note that `subject` raised, and the consequence `so`."""
-        said = encodable(error_line(error))
-        self.note(subject, f"raised {said if len(said) <= LONGEST else f'{said[: LONGEST - 1]}…'}", so)
+        self.note(subject, f"raised {shortened(encodable(error_line(error)), LONGEST)}", so)
 
     def note(self, subject: str, fact: str, so: str) -> None:
         """Note what `subject` did, and the consequence `so`."""

@@ -25,6 +25,7 @@ from ohm_subagents.contract.events import DiagnosticRaised, RunStarted, TextDelt
 from ohm_subagents.contract.outcome import Cancelled, Failed, Succeeded
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.text import encodable
+from ohm_subagents.contract.truncation import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -274,7 +275,6 @@ def _raised(live: LiveTask, error: BaseException) -> OhmError:
 
 
 def _crashed(live: LiveTask, detail: str) -> OhmError:
-    detail = live.record.redact(detail)
-    cut = detail if len(detail) <= 260 else f"{detail[:259]}…"
+    cut = shortened(live.record.redact(detail), 260)
     message = f"Task {live.task.id} backend failed: {cut}"
     return OhmError(code=ErrorCode.BACKEND_FAILED, message=message, task_id=live.task.id, cause=cut)

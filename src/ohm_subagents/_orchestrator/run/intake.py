@@ -29,6 +29,7 @@ from ohm_subagents.contract.events import (
 )
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.text import encodable
+from ohm_subagents.contract.truncation import shortened
 from ohm_subagents.contract.usage import Usage, as_count, as_money
 
 NAME: Final = 200
@@ -62,7 +63,7 @@ class Seen(NamedTuple):
 
     def cut(self, text: str, most: int) -> str:
         """Return the text, no longer than `most`."""
-        return text if len(text) <= most else f"{self.redact(text)[: most - 1]}…"
+        return text if len(text) <= most else shortened(self.redact(text), most)
 
 
 Check = Callable[[Seen], object]
@@ -74,7 +75,7 @@ def quoted(value: object, redact: Callable[[str], str]) -> str:
         text = redact(encodable(repr(value)))
     except BaseException:  # noqa: BLE001  an object of a plugin may answer anything
         text = f"something of type {type(value).__name__}"
-    return text if len(text) <= NAME else f"{text[: NAME - 1]}…"
+    return shortened(text, NAME)
 
 
 def _text(seen: Seen, *, most: int | None = None) -> str:

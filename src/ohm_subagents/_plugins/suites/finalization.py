@@ -13,6 +13,7 @@ from ohm_subagents.contract.events import Finalized, FinalStatus
 from ohm_subagents.contract.json_schema import placed, writable
 from ohm_subagents.contract.profile import FINALIZE
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.truncation import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -191,8 +192,7 @@ def _written(text: str) -> Result[JsonValue, str]:
 def _what(name: str, value: JsonValue) -> str:
     if value is None:
         return f"'{name}' is missing"
-    text = _json(value)
-    return f"'{name}' is {text if len(text) <= _SHOWN else f'{text[: _SHOWN - 1]}…'}"
+    return f"'{name}' is {shortened(_json(value), _SHOWN)}"
 
 
 def _json(value: JsonValue) -> str:

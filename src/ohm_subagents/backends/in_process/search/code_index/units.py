@@ -169,4 +169,4 @@ def _definition(
 
 def _summary(text: str) -> str:
     first = text.strip().partition("\n")[0].strip()
-    return first if len(first) <= _SUMMARY_CHARS else f"{first[:_SUMMARY_CHARS]}…"
+    return first if len(first) <= _SUMMARY_CHARS else f"{first[: _SUMMARY_CHARS - 1]}…"
