@@ -85,12 +85,14 @@ def test_one_that_cannot_be_imported_says_so_and_costs_nothing_else(ohm) -> None
     assert done.stderr == f"The command 'gone' of ohm-review cannot be loaded: {why}.\n"
 
 
-def test_one_that_the_user_leaves_out_is_not_imported(ohm) -> None:
+def test_one_that_the_user_leaves_out_is_not_imported(ohm, tmp_path) -> None:
     blocked = ohm("review", "a.py", OHM_SUBAGENTS_BLOCK_PLUGINS="review")
+    (tmp_path / "ohm.json").write_text('{"blockPlugins": "a, review"}')
+    written = ohm("review", "a.py", PI_CONFIG_DIR=str(tmp_path))
     unlisted = ohm("review", "a.py", OHM_SUBAGENTS_LOAD_PLUGINS="notes")
 
     told = "The command 'review' of ohm-review is left out by loadPlugins or blockPlugins.\n"
-    assert [(one.returncode, one.stdout, one.stderr) for one in (blocked, unlisted)] == [(2, "", told)] * 2
+    assert [(one.returncode, one.stdout, one.stderr) for one in (blocked, written, unlisted)] == [(2, "", told)] * 3
 
 
 def test_an_unreadable_configuration_runs_no_code_of_others(ohm, tmp_path) -> None:

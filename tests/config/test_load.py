@@ -90,6 +90,12 @@ def test_a_file_that_is_not_utf8_is_an_error_with_its_line(home):
     [
         ('{"loadPlugins": "mine"}', ("mine",), (), 0),
         ('{"blockPlugins": "evil"}', None, ("evil",), 0),
+        ('{"loadPlugins": "none"}', (), (), 0),
+        ('{"loadPlugins": " b, a,"}', ("b", "a"), (), 0),
+        ('{"loadPlugins": ["a", " NONE "], "blockPlugins": "none"}', ("a",), (), 0),
+        ('{"blockPlugins": "a, review"}', None, ("a", "review"), 0),
+        ('{"blockPlugins": ["a,review", "b"]}', None, ("a", "review", "b"), 0),
+        ('{"blockPlugins": ["a", " "]}', None, ("a",), 1),
         ('{"loadPlugins": 3}', (), (), 1),
         ('{"loadPlugins": {"mine": true}}', (), (), 1),
         ('{"blockPlugins": {"evil": true}}', (), (), 1),
@@ -98,11 +104,29 @@ def test_a_file_that_is_not_utf8_is_an_error_with_its_line(home):
         ('{"loadPlugins": null, "blockPlugins": []}', None, (), 0),
     ],
 )
-def test_a_list_of_plugins_that_cannot_be_understood_loads_none(home, text, load, block, told):
+def test_a_list_of_plugins_is_read_with_commas_and_loads_none_if_it_cannot_be_understood(home, text, load, block, told):
     home.write(user=text)
     loaded = home.load()
     assert (loaded.config.load_plugins, loaded.config.block_plugins) == (load, block)
     assert len(loaded.diagnostics) == told
+
+
+@pytest.mark.parametrize(
+    ("load", "block", "allowed"),
+    [
+        (None, "", "abc"),
+        ("none", "", ""),
+        ("b, a", "", "ab"),
+        (None, "b", "ac"),
+        (None, "none", "abc"),
+        ("a,b", "b,c", "a"),
+    ],
+)
+def test_a_plugin_is_allowed_unless_it_is_blocked_or_others_alone_are_named(home, load, block, allowed):
+    home.write(user=json.dumps({"loadPlugins": load, "blockPlugins": [block] if block else []}))
+    config = home.load().config
+    assert "".join(filter(config.allows_plugin, "abc")) == allowed
+    assert "".join(filter(config.allows_own_plugin, "abc")) == "".join(sorted({*"abc"} - {*config.block_plugins}))
 
 
 def test_a_file_that_is_a_pipe_is_an_error_and_not_waited_for(home):

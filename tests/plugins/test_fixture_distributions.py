@@ -16,7 +16,7 @@ import json, sys
 from ohm_subagents._plugins.host.host import PluginHost
 
 host = PluginHost()
-host.register_installed(load=sys.argv[1] or None, block=sys.argv[2] or None)
+host.register_installed(lambda name: not sys.argv[1:] or name in sys.argv)
 print(json.dumps({
     "backends": list(host.backends()),
     "plugins": {p.name: [p.state, p.origin, p.distribution, p.version, *p.hooks] for p in host.plugins},
@@ -32,7 +32,7 @@ from ohm_subagents._plugins.host.host import PluginHost
 from ohm_subagents.plugin import Profile, RunRequest, RunSpec
 
 host = PluginHost()
-host.register_installed(load="upper")
+host.register_installed(lambda name: name == "upper")
 spec = host.backends()["upper"]
 profile = Profile(id="p", name="P", summary="", prompt="")
 how = RunSpec(profile=profile, description="", instructions="", cwd=Path.cwd())
@@ -70,8 +70,8 @@ def python(site: Path, code: str, *arguments: str) -> str:
     return finished.stdout
 
 
-def report(site: Path, *, load: str = "", block: str = "") -> dict[str, Any]:
-    return json.loads(python(site, REPORT, load, block))
+def report(site: Path, *allowed: str) -> dict[str, Any]:
+    return json.loads(python(site, REPORT, *allowed))
 
 
 def test_an_installed_backend_is_found_by_its_entry_point_beside_two_broken_plugins(site: Path) -> None:
@@ -81,7 +81,7 @@ def test_an_installed_backend_is_found_by_its_entry_point_beside_two_broken_plug
 
 
 def test_a_plugin_that_fails_to_import_is_one_diagnostic(site: Path) -> None:
-    seen = report(site, load="broken-import,upper")
+    seen = report(site, "broken-import", "upper")
     assert seen["plugins"]["broken-import"] == ["failed", "entry point", "ohm-broken-import", "1.2.3"]
     assert seen["diagnostics"] == {
         "broken-import": "Plugin 'broken-import' of ohm-broken-import 1.2.3 could not be imported: "
@@ -92,7 +92,7 @@ def test_a_plugin_that_fails_to_import_is_one_diagnostic(site: Path) -> None:
 
 
 def test_a_plugin_with_a_wrong_hook_is_one_diagnostic(site: Path) -> None:
-    seen = report(site, load="broken-hook,upper")
+    seen = report(site, "broken-hook", "upper")
     assert seen["plugins"]["broken-hook"] == ["failed", "entry point", "ohm-broken-hook", "1.2.3"]
     assert seen["diagnostics"] == {
         "broken-hook": "Plugin 'broken-hook' of ohm-broken-hook 1.2.3 declares ohm_backends with the parameter "
@@ -103,14 +103,14 @@ def test_a_plugin_with_a_wrong_hook_is_one_diagnostic(site: Path) -> None:
 
 
 def test_a_blocked_plugin_is_never_imported(site: Path) -> None:
-    seen = report(site, load="broken-import,upper", block=" broken-import , ")
+    seen = report(site, "upper")
     assert seen["diagnostics"] == {}
     assert seen["imported"] == ["ohm_example_backend"]
     assert seen["plugins"]["broken-import"][0] == "blocked"
 
 
-def test_a_plugin_that_the_load_list_leaves_out_is_never_imported(site: Path) -> None:
-    seen = report(site, load="none")
+def test_where_no_plugin_is_allowed_none_is_imported(site: Path) -> None:
+    seen = report(site, "none")
     assert seen["imported"] == []
     assert seen["backends"] == []
     assert {state for state, *_ in seen["plugins"].values()} == {"blocked"}

@@ -1,7 +1,7 @@
 """A misspelt id in ohm.json does not pass unseen."""
 
 from ohm_subagents._config.load import load_config
-from ohm_subagents._policy.entries import unmatched_backends, unmatched_entries, unmatched_suites
+from ohm_subagents._policy.entries import unmatched_backends, unmatched_entries, unmatched_plugins, unmatched_suites
 from ohm_subagents.contract.result import Err
 
 
@@ -55,3 +55,19 @@ def test_options_and_redaction_of_a_suite_that_there_is_not_are_named_with_their
         "Did you mean 'single'? Available: single, sticky.",
     ]
     assert told(tmp_path, '{"subagents": {"redact": true}}', suites) == []
+
+
+def plugins(loaded) -> tuple[object, ...]:
+    return unmatched_plugins(loaded, ["echo", "single"])
+
+
+def test_a_plugin_that_is_not_installed_is_named_with_the_place_of_its_list(tmp_path):
+    assert told(tmp_path, '{"loadPlugins": "echo, singel",\n"blockPlugins": ["x", "single", "x"]}', plugins) == [
+        "ohm.json:1: 'loadPlugins' names 'singel', which is not installed. Did you mean 'single'? "
+        "Available: echo, single.",
+        "ohm.json:2: 'blockPlugins' names 'x', which is not installed. Available: echo, single.",
+    ]
+    loaded = load_config(cwd=tmp_path, config=None, env={"HOME": str(tmp_path), "OHM_SUBAGENTS_BLOCK_PLUGINS": "x"})
+    assert [str(one) for one in plugins(loaded.unwrap())] == [
+        "env OHM_SUBAGENTS_BLOCK_PLUGINS: 'blockPlugins' names 'x', which is not installed. Available: echo, single."
+    ]

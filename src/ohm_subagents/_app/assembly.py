@@ -29,7 +29,13 @@ from ohm_subagents._plugins.backends.model_choice import ModelChoice
 from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._plugins.host.host import PluginHost
 from ohm_subagents._plugins.stores import RetentionPolicy, StoreRequest
-from ohm_subagents._policy.entries import unmatched_agents, unmatched_backends, unmatched_entries, unmatched_suites
+from ohm_subagents._policy.entries import (
+    unmatched_agents,
+    unmatched_backends,
+    unmatched_entries,
+    unmatched_plugins,
+    unmatched_suites,
+)
 from ohm_subagents._policy.permissions import unmatched
 from ohm_subagents._policy.sources import void_ceilings
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
@@ -143,6 +149,7 @@ class Assembly:
             yield from unmatched_entries(self.loaded.ok_value, ruled, unlisted=sources)
             yield from unmatched_backends(self.loaded.ok_value, self.host.backends())
             yield from unmatched_suites(self.loaded.ok_value, self.host.tool_suites())
+            yield from unmatched_plugins(self.loaded.ok_value, self.host.installed())
             yield from void_ceilings(self.loaded.ok_value, self.catalog.profiles)
         yield from unmatched_agents(self.config.subagents.agent_profiles, agents)
         yield from chain.from_iterable(source.diagnostics() for source in sources.values())
@@ -171,12 +178,7 @@ class Assembly:
     @property
     def retention(self) -> RetentionPolicy:
         """Return how long tasks are kept."""
-        return RetentionPolicy(
-            retention_ms=self.config.subagents.task_retention_ms,
-            max_entries=self.config.task_max_entries,
-            max_reasons=self.config.task_max_expired_entries,
-            max_events=self.config.task_max_events,
-        )
+        return retention_of(self.config)
 
     def open_store(self, clock: Clock, given: Store | None = None) -> AbstractAsyncContextManager[Store]:
         """The configured store in the user's directory, unless one is `given`, which its owner closes.
@@ -235,15 +237,14 @@ def assemble(sources: Sources) -> Assembly:
     services = services_of(config.providers, sources.env)
     cache, log = cache_dir(sources.env), sources.logger
     host = PluginHost(BackendContext(env=sources.env, providers=services.providers, cache_directory=cache, log=log))
-    block = listed(config.block_plugins)
-    host.register_own(block=block)
+    host.register_own(config.allows_own_plugin)
     host.register(builtin_suites, BUILTIN_SUITES, origin="builtin")
     host.register(builtin_stores, "stores", origin="builtin")
     host.register(_BuiltinObservers(LogObserver(sources.logger), sources.live_ui), "log", origin="builtin")
     for plugin in sources.plugins:
         host.register(plugin)
     if isinstance(loaded, Ok):  # until it can be read, the plugins that it blocks are unknown
-        host.register_installed(load=listed(config.load_plugins), block=block)
+        host.register_installed(config.allows_plugin)
     place = _place(sources, trust)
     written = config.subagents.model_dump(mode="json", by_alias=True)
     catalog = _catalog(host, config, written, place) if sources.profiles is None else Catalog.of(sources.profiles)
@@ -283,8 +284,14 @@ def _catalog(host: PluginHost, config: OhmConfig, written: Mapping[str, JsonValu
     )
 
 
-def listed(names: tuple[str, ...] | None) -> str | None:
-    return None if names is None else ",".join(names)
+def retention_of(config: OhmConfig) -> RetentionPolicy:
+    """Return how long a configuration keeps tasks, and how much of them."""
+    return RetentionPolicy(
+        retention_ms=config.subagents.task_retention_ms,
+        max_entries=config.task_max_entries,
+        max_reasons=config.task_max_expired_entries,
+        max_events=config.task_max_events,
+    )
 
 
 def system_clock() -> int:

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ohm_subagents._app.assembly import listed, system_clock
+from ohm_subagents._app.assembly import retention_of, system_clock
 from ohm_subagents._config.env import config_dir, process_env
 from ohm_subagents._plugins.host.host import PluginHost
-from ohm_subagents._plugins.stores import RetentionPolicy, Store, StoreRequest
+from ohm_subagents._plugins.stores import Store, StoreRequest
 from ohm_subagents._profiles.catalog import load_catalog
 from ohm_subagents._store import opening as builtin_stores
 from ohm_subagents._store.opening import opened
@@ -39,12 +39,7 @@ async def stored_tasks(config: OhmConfig, *, cwd: Path) -> AsyncGenerator[Store]
     request = StoreRequest(
         directory=directory,
         clock=system_clock,
-        policy=RetentionPolicy(
-            retention_ms=config.subagents.task_retention_ms,
-            max_entries=config.task_max_entries,
-            max_reasons=config.task_max_expired_entries,
-            max_events=config.task_max_events,
-        ),
+        policy=retention_of(config),
         sync=config.subagents.store_sync,
         name_of=lambda profile_id: names().get(profile_id, profile_id),
         is_reader=True,
@@ -55,13 +50,14 @@ async def stored_tasks(config: OhmConfig, *, cwd: Path) -> AsyncGenerator[Store]
 
 def _specs(config: OhmConfig) -> Mapping[str, StoreSpec]:
     """The chosen store and its predecessor; others only if it is not one of ours, since importing them takes long."""
-    chosen, block = config.subagents.store, listed(config.block_plugins)
+    chosen, allows = config.subagents.store, config.allows_own_plugin
     host = PluginHost()
     host.register(builtin_stores, "stores", origin="builtin")
-    host.register_own(block=block, only=frozenset({chosen}))
+    host.register_own(lambda name: name == chosen and allows(name))
     if chosen in host.stores():
-        host.register_own(block=block, only=frozenset({host.stores()[chosen].predecessor}))
+        predecessor = host.stores()[chosen].predecessor
+        host.register_own(lambda name: name == predecessor and allows(name))
     else:
-        host.register_own(block=block)
-        host.register_installed(load=listed(config.load_plugins), block=block)
+        host.register_own(allows)
+        host.register_installed(config.allows_plugin)
     return host.stores()

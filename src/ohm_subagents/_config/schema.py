@@ -34,7 +34,7 @@ from ohm_subagents._config.subagents import JsonObject, Subagents
 from ohm_subagents._config.values import (
     Flag,
     Line,
-    Names,
+    PluginNames,
     PositiveInt,
     ShortSwitch,
     Switch,
@@ -199,10 +199,10 @@ class OhmConfig(Display, History):
         description="Let `interactive-shell` run what `interactive-sdk` cannot begin: no model, no key, no SDK, a "
         "model that it does not know, a provider that gives no answer.",
     )
-    load_plugins: Annotated[Names | None, USER_ONLY] = Field(
+    load_plugins: Annotated[PluginNames | None, USER_ONLY] = Field(
         default=None, description="The only installed plugins to load; not for project files."
     )
-    block_plugins: Annotated[Names, USER_ONLY] = Field(
+    block_plugins: Annotated[PluginNames, USER_ONLY] = Field(
         default=(), description="Installed plugins that are not loaded; not for project files."
     )
 
@@ -211,6 +211,14 @@ class OhmConfig(Display, History):
         """The limits of every run: those that the user sets, or the defaults; and those that a project sets besides."""
         said, at_most = limit_sources("common", self.subagents.limits, None, self.subagents.ceilings)
         return replace(said, limits=replace(said.limits, soft_ms=self.backend_timeout_ms)), at_most
+
+    def allows_plugin(self, name: str) -> bool:
+        """Return True unless one of the two lists leaves out this installed plugin; block wins."""
+        return self.allows_own_plugin(name) and (self.load_plugins is None or name in self.load_plugins)
+
+    def allows_own_plugin(self, name: str) -> bool:
+        """Return the same for a plugin of ohm-subagents itself, which only `blockPlugins` leaves out."""
+        return name not in self.block_plugins
 
     def said_limits(self) -> Limits:
         """Return the limits of every run without our defaults, for a suite that has other ones."""

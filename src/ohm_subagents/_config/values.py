@@ -99,6 +99,21 @@ def _one_or_more(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _plugin_names(value: object) -> object:
+    """Split texts at commas, as an environment variable is read; `none` is the name of no plugin."""
+    written = _one_or_more(value)
+    if not isinstance(written, list | tuple):
+        return written
+    parts = (part for one in cast("list[object]", written) for part in _separated(one))
+    return [one for one in parts if not isinstance(one, str) or one.strip().lower() != "none"]
+
+
+def _separated(value: object) -> list[object]:
+    """Return the parts of a text that are not blank; anything else, and a blank text, as it is."""
+    named: list[object] = [part for part in value.split(",") if part.strip()] if isinstance(value, str) else []
+    return named or [value]
+
+
 def _all_or_names(value: object) -> object:
     names = _one_or_more(value)
     if isinstance(names, bool):
@@ -160,8 +175,8 @@ Amount: TypeAlias = Annotated[
 Line: TypeAlias = Annotated[str, BeforeValidator(_line)]
 Key: TypeAlias = Annotated[str, BeforeValidator(_text(r"[\s\S]+", "a text that is not blank", kind=SECRET))]
 """A key, or the place of one; no part of it is ever shown."""
-Names: TypeAlias = Annotated[tuple[Line, ...], BeforeValidator(_one_or_more)]
-"""A list of texts; a text is a list of one."""
+PluginNames: TypeAlias = Annotated[tuple[Line, ...], BeforeValidator(_plugin_names)]
+"""Names of plugins, in a list or separated by commas; `none` names none."""
 AllOrNames: TypeAlias = Annotated[
     bool | tuple[str, ...],
     PlainValidator(_all_or_names),

@@ -1,4 +1,4 @@
-"""Warn about settings for profiles, backends or suites that do not exist."""
+"""Warn about settings for profiles, backends, suites or plugins that do not exist."""
 
 from __future__ import annotations
 
@@ -42,6 +42,22 @@ def unmatched_suites(loaded: LoadedConfig, suites: Iterable[str]) -> tuple[Diagn
     written = [(f"suiteOptions.{suite}", suite, "its options have") for suite in loaded.config.suite_options]
     written += [("subagents.redact", suite, "the name has") for suite in (() if isinstance(redact, bool) else redact)]
     return tuple(_unoffered(loaded, "tool suite", written, suites))
+
+
+def unmatched_plugins(loaded: LoadedConfig, installed: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """Name each plugin of `loadPlugins` and `blockPlugins` that is not installed."""
+    available = {name: name for name in sorted(installed)}
+    lists = {"loadPlugins": loaded.config.load_plugins or (), "blockPlugins": loaded.config.block_plugins}
+    return tuple(
+        Diagnostic(
+            subject=key,
+            message=f"{_place(loaded, key)}: '{key}' names '{name}', which is not installed. "
+            f"{_instead(name, available)}",
+        )
+        for key, names in lists.items()
+        for name in dict.fromkeys(names)
+        if name not in available
+    )
 
 
 def unmatched_agents(chosen: bool | tuple[str, ...] | None, names: Iterable[str]) -> tuple[Diagnostic, ...]:  # noqa: FBT001  the setting itself

@@ -79,9 +79,10 @@ def _check_allowed(installed: InstalledCommand) -> None:
     if isinstance(loaded, Err):  # while it cannot be read, nobody knows which plugins it blocks
         complain(loaded.err_value)
         raise typer.Exit(BAD_USAGE)
-    config, name = loaded.ok_value.config, installed.name
-    if name in (config.block_plugins or ()) or (config.load_plugins is not None and name not in config.load_plugins):
-        complain(f"The command '{name}' of {installed.distribution} is left out by loadPlugins or blockPlugins.")
+    if not loaded.ok_value.config.allows_plugin(installed.name):
+        complain(
+            f"The command '{installed.name}' of {installed.distribution} is left out by loadPlugins or blockPlugins."
+        )
         raise typer.Exit(BAD_USAGE)
 
 

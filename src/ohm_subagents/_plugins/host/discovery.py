@@ -1,4 +1,4 @@
-"""Discovery: what is installed under the entry-point group, imported as far as the two lists allow."""
+"""Discovery: what is installed under the entry-point group, imported as far as the configuration allows."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from ohm_subagents._plugins.hooks.specs import PROJECT
 from ohm_subagents.contract.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-LOAD_VARIABLE: Final = "OHM_SUBAGENTS_LOAD_PLUGINS"
 BLOCK_VARIABLE: Final = "OHM_SUBAGENTS_BLOCK_PLUGINS"
 DISTRIBUTION: Final = "ohm-subagents"
 WITHOUT_ITSELF: Final = (
@@ -52,7 +51,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocked:
-    """A plugin that one of the lists leaves out; it was not imported."""
+    """A plugin that the configuration leaves out; it was not imported."""
 
     installed: Installed
 
@@ -76,43 +75,36 @@ class Discovery:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def discover(*, load: str | None = None, block: str | None = None) -> Discovery:
-    """Import the installed plugins that the lists leave; never raises for a broken one.
+def all_allowed(_name: str) -> bool:
+    """Leave out no plugin."""
+    return True
 
-    `load` and `block` are the values of the two variables: names of entry points, separated by commas. `load=None` (not
-    set) is every plugin, an empty value or `none` is no plugin at all; in `block` all three leave nothing out. Block
-    wins. If two distributions use one name, the first by distribution name has it and the other is a diagnostic.
+
+def discover(allows: Callable[[str], bool] = all_allowed) -> Discovery:
+    """Import the installed plugins whose names are allowed; never raises for a broken one.
+
+    If two distributions use one name, the first by distribution name has it and the other is a diagnostic.
     """
-    allowed, denied = _names(load), _names(block) or frozenset[str]()
     scan = _scan()
-    found = _found((one for one in scan.entry_points if one[0].distribution != DISTRIBUTION), allowed, denied)
-    known = {installed.name for installed, _ in scan.entry_points}
-    diagnostics = [
-        *scan.diagnostics,
-        *_unknown_names(LOAD_VARIABLE, allowed or frozenset(), known),
-        *_unknown_names(BLOCK_VARIABLE, denied, known),
-    ]
-    return Discovery(found=found, diagnostics=tuple(diagnostics))
+    found = _found((one for one in scan.entry_points if one[0].distribution != DISTRIBUTION), allows)
+    return Discovery(found=found, diagnostics=scan.diagnostics)
 
 
-def own_plugins(block: str | None = None, only: frozenset[str] | None = None) -> tuple[Found, ...]:
-    """Import the plugins that this distribution brings itself, all or those named, without those that `block` names.
+def own_plugins(allows: Callable[[str], bool] = all_allowed) -> tuple[Found, ...]:
+    """Import the plugins that this distribution brings itself and whose names are allowed.
 
     They are found as anybody's are, and come before all others. Empty where its metadata is not installed.
     """
-    ours = (one for one in _scan().entry_points if one[0].distribution == DISTRIBUTION)
-    return _found(ours, only, _names(block) or frozenset())
+    return _found((one for one in _scan().entry_points if one[0].distribution == DISTRIBUTION), allows)
 
 
 def _found(
-    entry_points: Iterable[tuple[Installed, metadata.EntryPoint]],
-    allowed: frozenset[str] | None,
-    denied: frozenset[str],
+    entry_points: Iterable[tuple[Installed, metadata.EntryPoint]], allows: Callable[[str], bool]
 ) -> tuple[Found, ...]:
     owners: dict[str, Installed] = {}
     found: list[Found] = []
     for installed, entry_point in entry_points:
-        if installed.name in denied or (allowed is not None and installed.name not in allowed):
+        if not allows(installed.name):
             found.append(Blocked(installed=installed))
         elif (owner := owners.setdefault(installed.name, installed)) is not installed:
             found.append(_broken(installed, f"uses a name that {owner.distribution} has.", "Uninstall one of them."))
@@ -124,12 +116,6 @@ def _found(
 def leave_out(name: str) -> str:
     """Return the advice about a broken plugin: repair it, or block it."""
     return f"Repair it, or set {BLOCK_VARIABLE}={name} to leave it out."
-
-
-def _names(listed: str | None) -> frozenset[str] | None:
-    if listed is None:
-        return None
-    return frozenset(name for part in listed.split(",") if (name := part.strip()) and name.lower() != "none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,14 +199,3 @@ def _imported(installed: Installed, entry_point: metadata.EntryPoint) -> Found:
 def _broken(installed: Installed, fact: str, advice: str) -> Broken:
     diagnostic = Diagnostic(subject=installed.name, message=f"{installed} {fact} {advice}", severity="error")
     return Broken(installed=installed, diagnostic=diagnostic)
-
-
-def _unknown_names(variable: str, listed: frozenset[str], known: set[str]) -> list[Diagnostic]:
-    return [
-        Diagnostic(
-            subject=variable,
-            message=f"{variable} names {name!r}, which is not installed. "
-            f"Installed plugins: {', '.join(sorted(known)) or 'none'}.",
-        )
-        for name in sorted(listed - known)
-    ]

@@ -21,6 +21,7 @@ from ohm_subagents._plugins.host.discovery import (
     Found,
     Imported,
     Installed,
+    all_allowed,
     discover,
     leave_out,
     own_plugins,
@@ -29,7 +30,7 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from ohm_subagents.contract.errors import OhmError
 
@@ -93,24 +94,25 @@ class PluginHost(Collection):
             case Err(error):
                 raise PluginInvalidError(error)
 
-    def register_installed(self, *, load: str | None = None, block: str | None = None) -> None:
-        """Register what is installed under the entry-point group, as far as the lists allow (see `discover`).
+    def register_installed(self, allows: Callable[[str], bool] = all_allowed) -> None:
+        """Register what is installed under the entry-point group and allowed by its name (see `discover`).
 
         Never raises: a plugin that cannot be imported or is misdeclared is one diagnostic, and costs nothing else.
         """
-        discovery = discover(load=load, block=block)
+        discovery = discover(allows)
         self._diagnostics += discovery.diagnostics
         self._register_found(discovery.found)
 
-    def register_own(self, *, block: str | None = None, only: frozenset[str] | None = None) -> None:
-        """Register the plugins of this distribution itself, all or those named, without what `block` names.
-
-        Never raises.
-        """
-        own = own_plugins(block, only)
+    def register_own(self, allows: Callable[[str], bool] = all_allowed) -> None:
+        """Register the plugins of this distribution itself that are allowed; never raises."""
+        own = own_plugins(allows)
         if not own:
             self._diagnostics.append(Diagnostic(subject=DISTRIBUTION, message=WITHOUT_ITSELF, severity="error"))
         self._register_found(own)
+
+    def installed(self) -> tuple[str, ...]:
+        """Return the names of the plugins that were found by entry points, whatever became of them."""
+        return tuple(one.name for one in self._plugins if one.origin == "entry point")
 
     def is_own(self, name: str) -> bool:
         """Return True for a plugin of this distribution itself, built in or registered by an entry point."""
