@@ -11,6 +11,8 @@ from ohm_subagents._config.limits import (
     OwnLoop,
 )
 from ohm_subagents._config.load import CONFIG_FILE, LoadedConfig, load_config
+from ohm_subagents._config.mcp_servers import REFERENCE as VARIABLE_REFERENCE
+from ohm_subagents._config.mcp_servers import McpServer
 from ohm_subagents._config.permissions import Permissions
 from ohm_subagents._config.schema import (
     AzurePainter,
@@ -42,12 +44,13 @@ from ohm_subagents._orchestrator.admission.model_order import NamedModel, config
 from ohm_subagents._policy.allowance import loop_policy
 from ohm_subagents._policy.permissions import effective_decision, is_hidden
 from ohm_subagents._policy.sources import ExplainedLimit, explain_limits
-from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
+from ohm_subagents._policy.tools import LaterTools, ResolvedTools, resolve_tools
 
 __all__ = [
     "CONFIG_FILE",
     "DELEGATE_BACKEND",
     "TRUST_COMMAND",
+    "VARIABLE_REFERENCE",
     "AzurePainter",
     "CommonBudget",
     "CommonLimits",
@@ -56,8 +59,10 @@ __all__ = [
     "ExplainedLimit",
     "Features",
     "GooglePainter",
+    "LaterTools",
     "LimitSource",
     "LoadedConfig",
+    "McpServer",
     "NamedModel",
     "OhmConfig",
     "OpenAIPainter",

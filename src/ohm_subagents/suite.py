@@ -25,15 +25,17 @@ from ohm_subagents._plugins.suites.interface import (
     OnUpdate,
     Progress,
     SessionTask,
-    Settings,
     SuiteContext,
     Tool,
     ToolCall,
+    ToolNeed,
     ToolResult,
+    ToolSource,
     ToolSuiteSpec,
 )
 from ohm_subagents._plugins.suites.observer import Observer
 from ohm_subagents._plugins.suites.profile_source import ProfileSource
+from ohm_subagents._plugins.suites.settings import Settings
 from ohm_subagents._plugins.suites.shared_budget import shared_budget
 from ohm_subagents._tools.arguments import WrongOptionError, explain_error, short_json, suite_options
 from ohm_subagents._tools.arguments import whole as whole_number
@@ -206,8 +208,10 @@ __all__ = [
     "Tool",
     "ToolCall",
     "ToolEnded",
+    "ToolNeed",
     "ToolPolicy",
     "ToolResult",
+    "ToolSource",
     "ToolStarted",
     "ToolSuiteSpec",
     "ToolUpdated",

@@ -222,7 +222,7 @@ def test_a_plugin_that_failed_is_a_fault(ohm, tmp_path) -> None:
             "'subagents.permissions.default' is 'alow'; it counts",
         ),
         ({"subagents": {"permissions": {"defualt": "deny"}}}, "'subagents.permissions.defualt' is not a key of"),
-        ({"suites": ["taks"]}, "No plugin offers the tool suite 'taks'. Available: delegate, primary, single, "),
+        ({"suites": ["taks"]}, "No plugin offers the tool suite 'taks'. Available: delegate, mcp, primary, single, "),
     ],
 )
 def test_a_typo_that_switches_everything_off_is_a_fault(ohm, config: dict, fault: str) -> None:

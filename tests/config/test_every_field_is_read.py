@@ -11,7 +11,7 @@ from ohm_subagents import Ohm
 from ohm_subagents._config.reserved import RESERVED
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.section import Section
-from ohm_subagents._plugins.suites.interface import Settings
+from ohm_subagents._plugins.suites.settings import Settings
 from ohm_subagents.plugin import ToolSuiteSpec, hookimpl
 from ohm_subagents.testing import HERMETIC, MemoryHost, ScriptedBackend, Step
 
@@ -20,6 +20,7 @@ pytestmark = pytest.mark.anyio
 CONFIG = {
     "subagentBackend": "scripted",
     "providers": {"acme": {"baseUrl": "http://127.0.0.1:1", "models": [{"id": "m", "contextWindow": 9}]}},
+    "mcpServers": {"calc": {"command": "calc"}},
     "subagents": {
         "asyncStart": "allow",
         "sendToFinished": "resume",

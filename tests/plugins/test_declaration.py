@@ -245,7 +245,7 @@ async def test_what_ships_is_declared_as_the_hooks_demand(tmp_path: Path) -> Non
         plugins = ohm.inspect().plugins
         ours = {one.name for one in plugins if one.origin == "builtin" or one.distribution == "ohm-subagents"}
         refusals = {name: refusal(plugin, name) for name, plugin in manager.list_name_plugin() if name in ours}
-    suites = {"delegate", "single", "sticky", "todos"}
+    suites = {"delegate", "mcp", "single", "sticky", "todos"}
     backends = {"interactive-sdk", "interactive-shell", "local-search", "echo"}
     assert refusals == dict.fromkeys(
         (*backends, *suites, "agent-files", "sqlite", "snapshot", "suites", "stores", "log")

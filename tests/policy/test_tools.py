@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ohm_subagents._config.tool_rules import ToolRules
-from ohm_subagents._policy.tools import resolve_tools
+from ohm_subagents._policy.tools import LaterTools, resolve_tools
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.profile import CHILD_TOOLS, ToolPolicy
 from ohm_subagents.contract.result import Err
@@ -193,3 +193,65 @@ def test_a_denied_tool_is_never_resolved_and_nothing_is_invented(allowed, denied
     assert not set(found) & {*denied, *more}
     assert set(found) <= {*CHILD_TOOLS, "todo"}
     assert allowed is None or set(found) <= set(allowed)
+
+
+@pytest.mark.parametrize(
+    ("policy", "override", "expected"),
+    [
+        (ToolPolicy(allowed=("re*", "L*")), None, ("read", "ls")),
+        (ToolPolicy(allowed=("*",), denied=("*s*", "edit")), None, ("read", "write", "grep", "find")),
+        (ToolPolicy(denied=("*",)), None, ()),
+        (ToolPolicy(), ToolRules(allowed=("code_*",)), ("code_search",)),
+        (ToolPolicy(allowed=("*",)), ToolRules(at_most=("read", "f*")), ("read", "find")),
+        (ToolPolicy(allowed=("r?ad", "[r]ead")), None, ()),
+    ],
+)
+def test_a_star_in_a_list_stands_for_any_characters(
+    policy: ToolPolicy, override: ToolRules | None, expected: tuple[str, ...]
+) -> None:
+    assert names(policy, override) == expected
+
+
+CALC = "mcp__calc__"
+
+
+def later(policy: ToolPolicy, override: ToolRules | None = None, *, is_agent: bool = False) -> LaterTools | None:
+    resolved = resolve_tools(policy, override, sources=(CALC, "mcp__web__"), is_agent=is_agent)
+    assert not isinstance(resolved, Err), resolved
+    assert resolved.ok_value.diagnostics == ()
+    return resolved.ok_value.later
+
+
+@pytest.mark.parametrize(
+    ("policy", "override", "given", "withheld"),
+    [
+        (ToolPolicy(allowed=("mcp__calc__*",)), None, "mcp__calc__add", "mcp__web__get"),
+        (ToolPolicy(allowed=("mcp__calc__*",), denied=("mcp__*__sub",)), None, "mcp__calc__add", "mcp__calc__sub"),
+        (ToolPolicy(allowed=("MCP__Calc__Add",)), None, "mcp__calc__add", "mcp__calc__sub"),
+        (ToolPolicy(allowed=("mcp__calc__*",)), ToolRules(denied=("*sub",)), "mcp__calc__add", "mcp__calc__sub"),
+        (ToolPolicy(allowed=("mcp__*",)), ToolRules(at_most=("mcp__calc__a*",)), "mcp__calc__add", "mcp__calc__sub"),
+        (ToolPolicy(), ToolRules(allowed=("mcp__calc__add",)), "mcp__calc__add", "mcp__calc__sub"),
+    ],
+)
+@pytest.mark.parametrize("is_agent", [False, True])
+def test_tools_of_a_source_are_given_later_by_the_same_lists(
+    policy: ToolPolicy, override: ToolRules | None, given: str, withheld: str, *, is_agent: bool
+) -> None:
+    found = later(policy, override, is_agent=is_agent)
+    assert found is not None
+    assert found.gives(given)
+    assert not found.gives(withheld)
+    assert CALC in found.sources
+
+
+@pytest.mark.parametrize("policy", [ToolPolicy(), ToolPolicy(allowed=("read",)), ToolPolicy(denied=("mcp__calc__*",))])
+def test_a_profile_that_names_no_tool_of_a_source_asks_none(policy: ToolPolicy) -> None:
+    assert later(policy) is None
+
+
+def test_a_name_that_no_source_may_have_is_reported() -> None:
+    resolved = resolve_tools(ToolPolicy(allowed=("mcp__mail__*", "mcp__calc__add")), None, sources=(CALC,))
+    assert not isinstance(resolved, Err)
+    assert [one.message.partition(" and is")[0] for one in resolved.ok_value.diagnostics] == [
+        "The profile names 'mcp__mail__*', which is no child tool"
+    ]

@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.interface import BackendSpec
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.embedding import Host
-    from ohm_subagents._plugins.suites.interface import Tool
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents._plugins.suites.profile_source import ProfileSource
     from ohm_subagents._tools.live_ui import LiveUi
@@ -157,7 +156,7 @@ class Assembly:
         yield from self.host.diagnostics
         yield from self.sources.faults.diagnostics
 
-    def admission_context(self, child_tools: Mapping[str, Tool]) -> Result[AdmissionContext, OhmError]:
+    def admission_context(self) -> Result[AdmissionContext, OhmError]:
         """Return what the engine looks at when it admits an item; an `Err` refuses every command."""
         if isinstance(self.loaded, Err):
             return Err(_unusable(self.loaded.err_value))
@@ -169,7 +168,8 @@ class Assembly:
                 host=self.host,
                 cwd=self.sources.cwd,
                 backends=self.backends(),
-                child_tools=child_tools,
+                child_tools=self.mounted.child.tools,
+                tool_sources=self.mounted.sources,
                 depth=nesting_depth(self.sources.env),
                 env=self.sources.env,
             )

@@ -27,7 +27,7 @@ from ohm_subagents._plugins.suites.function_tool import tool
 from ohm_subagents._plugins.suites.interface import UNMOUNTED, HostDoor, SuiteContext, Tool
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._store.opening import MissingStore
-from ohm_subagents._tools.mounting import safe_tool
+from ohm_subagents._tools.mounting import safe_source, safe_tool
 from ohm_subagents._tools.tool import result_of
 from ohm_subagents._views.status import status_line
 from ohm_subagents.contract.commands import Wait
@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.pool import BackendPool
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.embedding import Host
-    from ohm_subagents._plugins.suites.interface import DiagnosticSource, Settings, ToolResult
+    from ohm_subagents._plugins.suites.interface import DiagnosticSource, ToolResult, ToolSource
+    from ohm_subagents._plugins.suites.settings import Settings
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import TaskEvent
     from ohm_subagents.contract.ids import TaskId
@@ -105,15 +106,16 @@ class Engine:
         self.assembly = assembly
         self._settings: dict[str, Settings] = {}
         self._reports: list[DiagnosticSource] = []
+        self._sources: dict[str, ToolSource] = {}
         self._secrets = KnownSecrets(assembly)
         self.events = HostEvents(assembly.sources.logger)
         if assembly.catalog.new_tools:
             self.assembly = assembly = self._with_names_of_their_own(assembly, ours)
         subagents = assembly.config.subagents
         mounted = mount_all(assembly.config, self._suites, assembly.host.tool_suites(), self._suite_context)
-        self.assembly = replace(assembly, mounted=mounted)
+        self.assembly = replace(assembly, mounted=replace(mounted, sources=self._sources))
         missing = self.store.error if isinstance(self.store, MissingStore) else None
-        self._context = Err(missing) if missing else assembly.admission_context(mounted.child.tools)
+        self._context = Err(missing) if missing else self.assembly.admission_context()
         if isinstance(assembly.loaded, Ok):
             self._running.limit(subagents.max_running)
             self._throttle.configure(limits=subagents.max_requests, retries=subagents.request_retries)
@@ -221,7 +223,14 @@ class Engine:
             new_uuid=self._new_uuid,
             spawn=self._background.spawn,
             report=self._reports.append,
+            offer=partial(self._offer, suite),
         )
+
+    def _offer(self, suite: str, source: ToolSource) -> None:
+        """Add a source of child tools; the first one of a prefix counts."""
+        redact, always = self.assembly.config.subagents.redact, self.assembly.host.tool_suites()[suite].redacts
+        is_redacted = always or redact is True or (redact is not False and suite in redact)
+        self._sources.setdefault(source.prefix, safe_source(source, self._secrets.redaction if is_redacted else None))
 
     def _visible(self, profiles: Iterable[Profile]) -> tuple[Profile, ...]:
         return visible(profiles, self.assembly.config.subagents.permissions)

@@ -60,6 +60,8 @@ class Inspection:
     """The tool suites that plugins offer, by name, mounted or not."""
     tools: tuple[MountedTool, ...]
     """The mounted tools: first those of the parent agent, then those of subagents."""
+    tool_prefixes: tuple[str, ...]
+    """The beginnings of the names of tools that are known only before a run, such as `mcp__calc__`."""
     opinions: Callable[[PermissionRequest], tuple[Decision, ...]]
     """Ask every plugin whether a subagent may run; return the decisions of those that make one."""
     checks: Callable[[Iterable[str]], tuple[Diagnostic, ...]]
@@ -79,6 +81,7 @@ def inspection_of(assembly: Assembly) -> Inspection:
         models=assembly.models(),
         suites=host.tool_suites(),
         tools=tuple(_tools(assembly)),
+        tool_prefixes=tuple(assembly.mounted.sources),
         opinions=host.permission,
         checks=lambda suites: host.checks(assembly.place, {name: options.get(name, {}) for name in suites}),
     )

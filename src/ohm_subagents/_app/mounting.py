@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._plugins.suites.interface import Settings
+from ohm_subagents._plugins.suites.settings import Settings
 from ohm_subagents._tools.mounting import PRIMARY, SHARED, Mounted, apart, mount
 from ohm_subagents.contract.profile import CHILD_TOOLS, FINALIZE
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         EventHandler,
         HostDoor,
         SuiteContext,
+        ToolSource,
         ToolSuiteSpec,
     )
     from ohm_subagents._views.theme import Theme
@@ -35,6 +36,8 @@ class MountedSuites:
 
     parent: Mounted = NOTHING
     child: Mounted = NOTHING
+    sources: Mapping[str, ToolSource] = field(default_factory=dict[str, "ToolSource"])
+    """The sources of more tools for children, by the prefix of their names."""
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -54,6 +57,7 @@ def settings_of(config: OhmConfig, suite: str) -> Settings:
         starts_async=config.subagents.async_start == "allow",
         model_text=config.model_text,
         limits=config.said_limits(),
+        mcp_servers=config.mcp_servers,
     )
 
 
@@ -97,7 +101,7 @@ def taken_names(
         if name != PRIMARY:
             with suppress(Exception):  # plugin collection, as above
                 own = context(name)
-                alone = replace(own, host=_deaf(own.host), memory={}, report=_unreported)
+                alone = replace(own, host=_deaf(own.host), memory={}, report=_unreported, offer=_unreported)
                 names |= {tool.name for tool in spec.build(alone)}
     return frozenset(names)
 
@@ -111,8 +115,8 @@ def _unheard(_event: str, _handler: EventHandler) -> None:
     """Register nothing."""
 
 
-def _unreported(_source: DiagnosticSource) -> None:
-    """Report nothing: the suite is built for the names of its tools alone."""
+def _unreported(_source: DiagnosticSource | ToolSource) -> None:
+    """Report and offer nothing: the suite is built for the names of its tools alone."""
 
 
 def message_text(specs: Iterable[ToolSuiteSpec], kind: str, text: str, theme: Theme) -> str:

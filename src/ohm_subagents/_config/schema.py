@@ -16,6 +16,7 @@ from ohm_subagents._config.limits import (
     LimitSource,
     limit_sources,
 )
+from ohm_subagents._config.mcp_servers import McpServer
 from ohm_subagents._config.merge import (
     BACKEND,
     DENY_WINS,
@@ -184,6 +185,9 @@ class OhmConfig(Display, History):
     """Everything about subagents."""
     providers: Annotated[Mapping[str, Provider], USER_ONLY] = Field(
         default={}, description="OpenAI-compatible providers, by name; not for project files."
+    )
+    mcp_servers: Annotated[Mapping[str, McpServer], USER_ONLY] = Field(
+        default={}, description="MCP servers whose tools subagents may get, by name; not for project files."
     )
     suites: Annotated[tuple[Line, ...], INTERSECT] = Field(
         default=("task", "primary"), description="The tool suites that are mounted."

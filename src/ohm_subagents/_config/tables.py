@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _TEXT: Final[JsonValue] = {"type": "string"}
-_MEMBER: Final[Mapping[str, str]] = {"providers": "<name>", "maxRequests": "<provider>"}
+_MEMBER: Final[Mapping[str, str]] = {"providers": "<name>", "mcpServers": "<name>", "maxRequests": "<provider>"}
 _AGENTS: Final = "Of the last two, the first that is set holds `agent-profiles/`, `skills/` and `settings.json`. "
 _CACHE: Final = "Its `ohm-subagents/` keeps what `code_search` has read."
 _DEPTH: Final = (

@@ -5,14 +5,18 @@ The user's file decides: it may give a subagent more tools than its profile does
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
-from functools import reduce
-from typing import TYPE_CHECKING
+from functools import lru_cache, reduce
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pydantic import JsonValue
+
+WILDCARD: Final = "*"
+"""In a list of tools, any characters."""
 
 
 def fold_tool(name: str) -> str:
@@ -21,8 +25,25 @@ def fold_tool(name: str) -> str:
 
 
 def has_tool(names: tuple[str, ...] | None, name: str) -> bool:
-    """Return True if a list has the tool, in any case of letters; no list has every tool."""
-    return names is None or fold_tool(name) in map(fold_tool, names)
+    """Return True if a list has the tool, in any case of letters; no list has every tool.
+
+    `*` in a name of the list stands for any characters. A list has a name with `*` if it has all that this stands for.
+    """
+    if names is None:
+        return True
+    folded = fold_tool(name)
+    return any(folded == one or (WILDCARD in one and _matches(one, folded)) for one in map(fold_tool, names))
+
+
+def common_tools(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the tools that both lists have, those of the first list first, as far as one name stands for them."""
+    kept = tuple(name for name in first if has_tool(second, name))
+    return (*kept, *(name for name in second if has_tool(first, name) and not has_tool(kept, name)))
+
+
+@lru_cache(maxsize=256)
+def _matches(pattern: str, name: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, pattern.split(WILDCARD))), name, re.DOTALL) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,4 +117,4 @@ def _merged(lower: ToolRules, upper: ToolRules) -> ToolRules:
 def _common(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> tuple[str, ...] | None:
     if first is None or second is None:
         return second if first is None else first
-    return tuple(name for name in first if has_tool(second, name))
+    return common_tools(first, second)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ohm_subagents._config.tool_rules import ToolRules, has_tool
+from ohm_subagents._config.tool_rules import WILDCARD, ToolRules, common_tools, fold_tool, has_tool
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import CHILD_TOOLS, ToolPolicy
@@ -13,6 +13,22 @@ from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaterTools:
+    """The tools that a profile names of sources: servers that are asked for their tools before a run."""
+
+    sources: tuple[str, ...]
+    """The prefixes of the sources that may have them."""
+    asked: tuple[str, ...]
+    """The names, and the patterns with `*`, that the lists give."""
+    denied: tuple[str, ...]
+    """The names and patterns that they take away."""
+
+    def gives(self, name: str) -> bool:
+        """Return True if the lists give a tool of a source."""
+        return has_tool(self.asked, name) and not has_tool(self.denied, name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +41,8 @@ class ResolvedTools:
     """True if the profile or the configuration limits the tools: then a backend gives no others."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """The tools that were asked for and are not given."""
+    later: LaterTools | None = None
+    """The tools of sources that are named, which `names` has not; None for none."""
 
 
 def resolve_tools(
@@ -33,13 +51,15 @@ def resolve_tools(
     *,
     offered: Iterable[str] = (),
     only_if_named: Iterable[str] = (),
+    sources: Iterable[str] = (),
     is_agent: bool = False,
 ) -> Result[ResolvedTools, OhmError]:
     """Resolve the tools of a profile's policy under the configuration's rules; `offered` are those of plugins.
 
-    Of these, `only_if_named` are given only where a list has them; a profile without a list has every other tool. A
-    profile that `is_agent` keeps its order, and names that only a command-line agent may know. The configuration only
-    takes tools away from it: its rules may be meant for a subagent of the same name.
+    Of these, `only_if_named` are given only where a list has them; a profile without a list has every other tool.
+    `sources` are the prefixes of tools that are known only before a run, which too are given only where a list has
+    them. A profile that `is_agent` keeps its order, and names that only a command-line agent may know. The
+    configuration only takes tools away from it: its rules may be meant for a subagent of the same name.
 
     Returns `profile_invalid` for a tool that the profile both allows and denies, and `task_config_load_failed` for
     rules that cannot be understood.
@@ -52,24 +72,39 @@ def resolve_tools(
     if is_agent:
         rules = rules.at_most_these()
     known = tuple(dict.fromkeys((*CHILD_TOOLS, *offered)))
-    available = _with_its_own(known, policy, rules) if is_agent else known
+    prefixes = tuple(sources)
+    available = _with_its_own(known, policy, rules, prefixes) if is_agent else known
     named = ((policy.allowed, policy.denied, "The profile"), (rules.allowed, rules.denied, "The configuration"))
     unasked = tuple(only_if_named)
-    unknown = () if is_agent else (one for row in named for one in _unknown(*row, available))
+    unknown = () if is_agent else (one for row in named for one in _unknown(*row, available, prefixes))
     base = policy if rules.allowed is None else ToolPolicy(allowed=rules.allowed)
     listed = users if base.allowed is None else base.allowed
+    denied = (*base.denied, *rules.denied)
     names = tuple(
         name
         for name in available
-        if _gives(listed, name, unasked)
-        and has_tool(rules.at_most, name)
-        and not has_tool((*base.denied, *rules.denied), name)
+        if _gives(listed, name, unasked) and has_tool(rules.at_most, name) and not has_tool(denied, name)
     )
     lists = (policy.allowed, rules.allowed, rules.at_most)
     are_bounded = bool(policy.denied or rules.denied) or any(one is not None for one in lists)
     not_granted = _not_granted(policy, rules, listed=listed, only_if_named=unasked, is_agent=is_agent)
     diagnostics = (*unknown, *not_granted)
-    return Ok(ResolvedTools(names=names, are_bounded=are_bounded, diagnostics=diagnostics))
+    asked = listed if listed is None or rules.at_most is None else common_tools(listed, rules.at_most)
+    later = _later(asked or (), denied, prefixes)
+    return Ok(ResolvedTools(names=names, are_bounded=are_bounded, diagnostics=diagnostics, later=later))
+
+
+def _later(asked: tuple[str, ...], denied: tuple[str, ...], prefixes: tuple[str, ...]) -> LaterTools | None:
+    found = tuple(one for one in prefixes if any(may_begin(name, one) for name in asked))
+    names = tuple(name for name in asked if any(may_begin(name, one) for one in found))
+    return LaterTools(sources=found, asked=names, denied=denied) if found else None
+
+
+def may_begin(name: str, prefix: str) -> bool:
+    """Return True if a name, or one that a pattern with `*` stands for, may begin with a prefix."""
+    start, wildcard, _ = fold_tool(name).partition(WILDCARD)
+    folded = fold_tool(prefix)
+    return start.startswith(folded) or (bool(wildcard) and folded.startswith(start))
 
 
 def _fault(policy: ToolPolicy, rules: ToolRules) -> OhmError | None:
@@ -83,11 +118,18 @@ def _fault(policy: ToolPolicy, rules: ToolRules) -> OhmError | None:
     return OhmError(code=ErrorCode.CONFIG_INVALID, message=rules.unclear) if rules.unclear else None
 
 
-def _with_its_own(known: tuple[str, ...], policy: ToolPolicy, rules: ToolRules) -> tuple[str, ...]:
+def _with_its_own(
+    known: tuple[str, ...], policy: ToolPolicy, rules: ToolRules, prefixes: tuple[str, ...]
+) -> tuple[str, ...]:
     """Return the tools that an agent profile lists, ours, and those that the configuration leaves to it."""
-    own = tuple(_as_known(name, known) for name in policy.allowed or ())
+
+    def single(names: tuple[str, ...] | None) -> Iterator[str]:
+        """Yield the names without the patterns that stand for tools of ours."""
+        return (name for name in names or () if WILDCARD not in name or not _exists(name, known, prefixes))
+
+    own = tuple(_as_known(name, known) for name in single(policy.allowed))
     names = (*own, *known)
-    return tuple(dict.fromkeys((*names, *(_as_known(name, names) for name in rules.at_most or ()))))
+    return tuple(dict.fromkeys((*names, *(_as_known(name, names) for name in single(rules.at_most)))))
 
 
 def _as_known(name: str, known: tuple[str, ...]) -> str:
@@ -126,15 +168,26 @@ def _not_granted(
 
 
 def _unknown(
-    allowed: tuple[str, ...] | None, denied: tuple[str, ...], owner: str, available: tuple[str, ...]
+    allowed: tuple[str, ...] | None,
+    denied: tuple[str, ...],
+    owner: str,
+    available: tuple[str, ...],
+    prefixes: tuple[str, ...],
 ) -> Iterator[Diagnostic]:
-    names = sorted({name for name in (*(allowed or ()), *denied) if not has_tool(available, name)})
+    names = sorted({name for name in (*(allowed or ()), *denied) if not _exists(name, available, prefixes)})
     if names:
         verb = "is no child tool and is" if len(names) == 1 else "are no child tools and are"
         yield Diagnostic(
             subject="tools",
             message=f"{owner} names {_quoted(names)}, which {verb} left out. Available: {', '.join(available)}.",
         )
+
+
+def _exists(name: str, available: tuple[str, ...], prefixes: tuple[str, ...]) -> bool:
+    """Return True if there is, or may be later, a tool of this name, or one that the pattern stands for."""
+    if has_tool(available, name) or any(may_begin(name, one) for one in prefixes):
+        return True
+    return WILDCARD in name and any(has_tool((name,), one) for one in available)
 
 
 def _quoted(names: Iterable[str]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.merge import backend_choices, backend_refusal
-from ohm_subagents._config.tool_rules import fold_tool, has_tool
+from ohm_subagents._config.tool_rules import common_tools, fold_tool, has_tool
 from ohm_subagents._config.trust import TRUST_COMMAND
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -89,10 +90,12 @@ def _common_tools(profile: Profile, base: Profile) -> ToolPolicy:
     lists = [one.tools.allowed for one in (base, profile) if one.tools.allowed is not None]
     if not lists:
         return ToolPolicy(denied=denied)
-    names = (name for name in lists[0] if all(has_tool(one, name) for one in lists[1:]) and not has_tool(denied, name))
+    names = tuple(name for name in reduce(common_tools, lists) if not has_tool(denied, name))
     is_clear = profile.tools.allowed is None or not profile.tools.denied
+    if profile.agent is None or not is_clear:
+        return ToolPolicy(allowed=names, denied=denied)
     # Of an agent profile, both lists would be a conflict, unless its own file has them.
-    return ToolPolicy(allowed=tuple(names), denied=() if profile.agent is not None and is_clear else denied)
+    return ToolPolicy(allowed=tuple(name for name in names if not any(has_tool((name,), one) for one in denied)))
 
 
 def _reading_tools(profile: Profile) -> ToolPolicy:

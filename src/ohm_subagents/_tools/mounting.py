@@ -6,18 +6,28 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._concurrency.faults import error_line
+from ohm_subagents._concurrency.faults import as_exception, error_line
 from ohm_subagents._plugins.hooks.specs import PROJECT
 from ohm_subagents._tools.arguments import WrongOptionError
 from ohm_subagents._tools.redacting import redacting_context, redacting_tool
 from ohm_subagents._tools.tool import failed, guarded_tool
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from ohm_subagents._plugins.suites.interface import SuiteContext, Tool, ToolCall, ToolResult, ToolSuiteSpec
+    from ohm_subagents._plugins.suites.interface import (
+        SuiteContext,
+        Tool,
+        ToolCall,
+        ToolNeed,
+        ToolResult,
+        ToolSource,
+        ToolSuiteSpec,
+    )
+    from ohm_subagents.contract.result import Result
     from ohm_subagents.redaction.redactor import Redaction
 
 
@@ -103,6 +113,24 @@ def safe_tool(tool: Tool, redaction: Callable[[], Redaction] | None) -> Tool:
     """Return the tool with arguments checked before a call, an exception as its result, and redacted where wanted."""
     checked = guarded_tool(_checking_tool(tool))
     return checked if redaction is None else redacting_tool(checked, redaction)
+
+
+def safe_source(source: ToolSource, redaction: Callable[[], Redaction] | None) -> ToolSource:
+    """Return the source with safe tools, none of another's names, and an exception as an error."""
+
+    async def tools(need: ToolNeed) -> Result[tuple[Tool, ...], OhmError]:
+        try:
+            found = await source.tools(need)
+        except BaseException as exc:
+            logger.exception("The source of the tools %s raised.", source.prefix)
+            message = f"The tools '{source.prefix}*' could not be listed: {error_line(as_exception(exc))}."
+            return Err(OhmError(code=ErrorCode.TOOL_FAILED, message=message))
+        if isinstance(found, Err):
+            return found
+        own = (tool for tool in found.ok_value if tool.name.startswith(source.prefix))
+        return Ok(tuple(safe_tool(tool, redaction) for tool in own))
+
+    return replace(source, tools=tools)
 
 
 def _checking_tool(tool: Tool) -> Tool:

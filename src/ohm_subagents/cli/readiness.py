@@ -70,9 +70,10 @@ class Readiness:
             self._loaded.config.subagents.entry(profile.id).tools,
             offered=tuple(offered),
             only_if_named=tuple(name for name, tool in offered.items() if tool.only_if_named),
+            sources=self.parts.tool_prefixes,
             is_agent=profile.agent is not None,
         )
-        ours = resolve_tools(profile.tools, None, offered=tuple(offered))
+        ours = resolve_tools(profile.tools, None, offered=tuple(offered), sources=self.parts.tool_prefixes)
         if isinstance(found, Err) or isinstance(ours, Err) or profile.agent is None or not self.is_ours(profile):
             return found
         known = {*CHILD_TOOLS, *offered}  # in this process there are no others, whatever a command-line agent knows

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     )
     from ohm_subagents.shell.command import command_setting, locate_command
     from ohm_subagents.shell.dialect import Dialect, Ended, Invocation, Reader, full_prompt, records
-    from ohm_subagents.shell.environment import CONFIG_DIRECTORIES, child_environment, trace_environment
+    from ohm_subagents.shell.environment import (
+        CONFIG_DIRECTORIES,
+        child_environment,
+        passed_environment,
+        trace_environment,
+    )
     from ohm_subagents.shell.inheritance import start_failure, with_default_signals
     from ohm_subagents.shell.options import ShellOptions
     from ohm_subagents.shell.process import MARKER, Child, Launch, Supervisor, output_of
@@ -57,6 +62,7 @@ __all__ = [
     "locate_command",
     "new_invocation",
     "output_of",
+    "passed_environment",
     "records",
     "run_apart",
     "shell_backend",
@@ -73,7 +79,7 @@ __getattr__, __dir__ = lazy_names(
         "shell.backend": "ShellBackend command_environment converse finish_run new_invocation shell_backend start_run",
         "shell.command": "command_setting locate_command",
         "shell.dialect": "Dialect Ended Invocation Reader full_prompt records",
-        "shell.environment": "CONFIG_DIRECTORIES child_environment trace_environment",
+        "shell.environment": "CONFIG_DIRECTORIES child_environment passed_environment trace_environment",
         "shell.inheritance": "start_failure with_default_signals",
         "shell.options": "ShellOptions",
         "shell.process": "MARKER Child Launch Supervisor output_of",

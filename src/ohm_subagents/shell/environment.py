@@ -45,12 +45,18 @@ def child_environment(
     """
     ours = request.env
     extra = extra or {}
-    wanted = {*ALLOWED, *keys, *request.profile.env, *(name for name, value in extra.items() if value is None)}
-    passed = {name: value for name, value in ours.items() if name in wanted or name.startswith(_FAMILIES)}
+    wanted = (*keys, *request.profile.env, *(name for name, value in extra.items() if value is None))
+    passed = passed_environment(ours, wanted)
     given = {name: value for name, value in extra.items() if value is not None}
     agent = request.profile.agent
     variables = dict(agent.variables if agent else ())
     return {**passed, **trace_environment(ours), CHILD: "1", DEPTH: f"{request.depth}", **variables, **given}
+
+
+def passed_environment(env: Mapping[str, str], names: Iterable[str] = ()) -> dict[str, str]:
+    """Return the variables of `env` that every child process gets, and those of these names; no key is among them."""
+    wanted = {*ALLOWED, *names}
+    return {name: value for name, value in env.items() if name in wanted or name.startswith(_FAMILIES)}
 
 
 def trace_environment(env: Mapping[str, str]) -> dict[str, str]:

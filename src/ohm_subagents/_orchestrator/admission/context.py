@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ohm_subagents._config.subagents import SubagentEntry
     from ohm_subagents._plugins.backends.interface import BackendSpec
     from ohm_subagents._plugins.host.host import PluginHost
-    from ohm_subagents._plugins.suites.interface import Tool
+    from ohm_subagents._plugins.suites.interface import Tool, ToolSource
     from ohm_subagents._plugins.suites.profile_source import ProfileSource
     from ohm_subagents._profiles.catalog import Catalog
     from ohm_subagents.contract.errors import OhmError
@@ -64,6 +64,7 @@ class AdmissionContext:
         cwd: the directory of tasks that name none.
         child_tools: the tools that plugins bring for subagents.
         depth: how many subagents this process is inside of; None if it is unknown, and then nothing may start.
+        tool_sources: the sources of more such tools, by the prefix of their names.
         env: the environment that the `Ohm` was opened with.
     """
 
@@ -75,6 +76,7 @@ class AdmissionContext:
     backends: Mapping[str, BackendSpec]
     child_tools: Mapping[str, Tool]
     depth: int | None
+    tool_sources: Mapping[str, ToolSource] = field(default_factory=dict[str, "ToolSource"])
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     _resolved: dict[tuple[str, bool], ResolvedProfile] = field(
         default_factory=dict[tuple[str, bool], ResolvedProfile], repr=False, compare=False
@@ -126,6 +128,7 @@ class AdmissionContext:
             own.tools,
             offered=tuple(self.child_tools),
             only_if_named=named_tools(self.child_tools),
+            sources=self.tool_sources,
             is_agent=is_agent,
         )
         names, ungiven = ((), ()) if isinstance(tools, Err) else (tools.ok_value.names, tools.ok_value.diagnostics)

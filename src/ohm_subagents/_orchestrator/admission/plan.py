@@ -13,6 +13,7 @@ from ohm_subagents._orchestrator.admission.call_tools import ungiven
 from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.admission.model_order import named_model
+from ohm_subagents._orchestrator.admission.sourced_tools import SourcedTools, sourced_tools, ungiven_sources
 from ohm_subagents._plugins.backends.interface import Capability, RunSpec
 from ohm_subagents._policy.permissions import decide
 from ohm_subagents.contract.commands import StartItem, check_cwd
@@ -52,6 +53,7 @@ class Plan(NamedTuple):
         can_steer: the backend takes follow-ups into the run that goes on.
         counts_usage: the backend reports what it uses.
         traces_itself: the backend makes spans of its own.
+        sourced: the tools that each run asks sources for; None for none.
     """
 
     item: StartItem
@@ -66,6 +68,7 @@ class Plan(NamedTuple):
     can_steer: bool
     counts_usage: bool
     traces_itself: bool
+    sourced: SourcedTools | None = None
 
     @property
     def profile(self) -> Profile:
@@ -137,10 +140,11 @@ def _planned(
             loop=limits.loop,
             budget=None if limits.budget is NO_BUDGET else limits.budget,
             max_events=config.task_max_events,
-            diagnostics=resolved.diagnostics,
+            diagnostics=(*resolved.diagnostics, *ungiven_sources(resolved, spec)),
             can_steer=Capability.STEERING in capabilities,
             counts_usage=Capability.USAGE in capabilities,
             traces_itself=Capability.TRACES in capabilities,
+            sourced=sourced_tools(tools, context, spec),
         )
     )
 
@@ -161,7 +165,11 @@ def _allowed(
     if item.overrides.tools:
         tools = replace(tools, names=(*tools.names, *(tool.name for tool in item.overrides.tools)))
     request = PermissionRequest(
-        profile=profile, description=item.description, prompt=prompt, cwd=cwd, tools=tools.names
+        profile=profile,
+        description=item.description,
+        prompt=prompt,
+        cwd=cwd,
+        tools=tools.names if tools.later is None else (*tools.names, *tools.later.asked),
     )
     verdict = decide(
         profile=profile, permissions=config.subagents.permissions, opinions=partial(context.host.permission, request)

@@ -15,6 +15,7 @@ from ohm_subagents._orchestrator.finalization import concluded, correction, exha
 from ohm_subagents._orchestrator.run.guard import RunGuard
 from ohm_subagents._orchestrator.run.intake import MisfitError, answered, bounded
 from ohm_subagents._orchestrator.run.sink import RunSink
+from ohm_subagents._orchestrator.run.sourced_tools import with_sourced_tools
 from ohm_subagents._plugins.backends.interface import Exchange, RunOutput, RunRequest, RunSpec
 from ohm_subagents._plugins.backends.preparation import not_ready
 from ohm_subagents._plugins.suites.finalization import finalize_tool
@@ -164,13 +165,17 @@ class Driver:
         opened = await self._ready(prompt.plan, lease, guard)
         if isinstance(opened, Err):
             return opened
+        plan = prompt.plan
+        if plan.sourced is not None:
+            guard.prepare()
+            plan = plan._replace(spec=await with_sourced_tools(plan.spec, plan.sourced, live))
         guard.start()
         live.guard = guard
-        if live.label != prompt.plan.label:
-            live.label = prompt.plan.label
+        if live.label != plan.label:
+            live.label = plan.label
             live.record.reroute(live.label)
         text = await _assembled(prompt)
-        answer: object = await opened.ok_value.run(_request(live, prompt, text, guard, sink), sink)
+        answer: object = await opened.ok_value.run(_request(live, plan, text, guard, sink), sink)
         return _checked(live, prompt, answer)
 
     async def _ready(self, plan: Plan, lease: Lease, guard: RunGuard) -> Opened:
@@ -194,9 +199,9 @@ async def _assembled(prompt: QueuedPrompt) -> str:
     return encodable("\n\n".join(filter(None, (preface, prompt.text))))
 
 
-def _request(live: LiveTask, prompt: QueuedPrompt, text: str, guard: RunGuard, sink: RunSink) -> RunRequest:
+def _request(live: LiveTask, plan: Plan, text: str, guard: RunGuard, sink: RunSink) -> RunRequest:
     """Return the request of the open run."""
-    task, plan = live.task, prompt.plan
+    task = live.task
     return RunRequest(
         task_id=task.id,
         session_id=task.session_id,

@@ -13,17 +13,18 @@ from pydantic import JsonValue
 
 from ohm_subagents._plugins.suites.embedding import Host
 from ohm_subagents._plugins.suites.observer import Observer
+from ohm_subagents._plugins.suites.settings import Settings
 from ohm_subagents._views.cells import PREVIEW_LINES, preview_lines, printable_json, wrapped
 from ohm_subagents._views.theme import PLAIN, Theme, View
 from ohm_subagents.contract.commands import Command
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import Event, Recorded
-from ohm_subagents.contract.ids import Clock, SessionId
-from ohm_subagents.contract.limits import Limits
+from ohm_subagents.contract.ids import Clock, SessionId, TaskId
 from ohm_subagents.contract.place import Place
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.replies import Reply
+from ohm_subagents.contract.result import Result
 from ohm_subagents.contract.task import Task
 from ohm_subagents.redaction.redactor import Redaction
 
@@ -133,6 +134,32 @@ def named_tools(tools: Mapping[str, Tool]) -> tuple[str, ...]:
     return tuple(name for name, tool in tools.items() if tool.only_if_named)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolNeed:
+    """A run that needs tools of a source."""
+
+    task_id: TaskId
+    """The task of the run."""
+    gives: Callable[[str], bool]
+    """Return True if the profile, under the rules of ohm.json, gives the tool of this name."""
+    settled: Callable[[], Awaitable[None]]
+    """Wait until the task has settled: what was opened for it alone may close then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSource:
+    """A source of child tools that are known only when a run needs them, because something outside has to be asked."""
+
+    prefix: str
+    """The beginning of the names of its tools, such as `mcp__calc__`. It is asked if a profile names a tool like this,
+    or a pattern with `*` that could stand for one."""
+    tools: Callable[[ToolNeed], Awaitable[Result[tuple[Tool, ...], OhmError]]]
+    """Return its tools that `ToolNeed.gives`; called before each run that names some, while no clock of it counts.
+
+    An `Err` costs the run these tools, and is a diagnostic of its task. Keep the list, and bound the wait for it.
+    """
+
+
 class Progress(Protocol):
     """Receives the steps of a command."""
 
@@ -175,30 +202,6 @@ class Executor(Protocol):
     async def read_session(self, session_id: SessionId) -> tuple[SessionTask, ...]:
         """Return the stored tasks of a session, oldest first; none for an unknown session."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """The part of the configuration in force that a suite may know."""
-
-    output_max_chars: int
-    """The cap of an answer in a payload, in code points."""
-    onupdate_throttle_ms: int
-    """The least time between two progress frames of one call."""
-    debug: bool
-    """Views show every field of a result."""
-    transcript_tail_lines: int
-    """The tool rows of a collapsed view."""
-    result_preview_lines: int
-    """The lines of a preview."""
-    options: Mapping[str, JsonValue]
-    """`suiteOptions.<name>` of ohm.json."""
-    limits: Limits = field(default_factory=Limits)
-    """The clocks that the configuration sets for every run; None where it sets none."""
-    starts_async: bool = False
-    """A model may start work that it collects later (`asyncStart`)."""
-    model_text: Literal["tree", "framed"] = "tree"
-    """The form of what the calling model reads (`modelText`)."""
 
 
 def _without_owner(_work: Callable[[], Awaitable[None]]) -> None:
@@ -255,6 +258,8 @@ class SuiteContext:
     """Start a task that the `Ohm` owns: cancelled when that closes, logged if it raises."""
     report: Callable[[DiagnosticSource], None] = lambda _source: None
     """Add a source of diagnostics, say about the suite's files; asked whenever someone reads `Ohm.diagnostics`."""
+    offer: Callable[[ToolSource], None] = lambda _source: None
+    """Add a source of child tools, for a suite whose tools are not known when it is built."""
     audience: Literal["parent", "child"] = "parent"
     """The reader of the tools. A suite for both is built twice, with one memory; only the parent's gets events."""
 

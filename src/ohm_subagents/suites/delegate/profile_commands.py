@@ -176,7 +176,7 @@ async def _warn(path: str, typed: NewProfile) -> None:
             why = "another profile has its name" if settings.agent_profiles is None else "agentProfiles leaves it out"
             complain(f"warning: Only delegate_to_subagents runs it, and `ohm run` does not: {why}.")
         elif ohm.config.subagent_backend == INTERACTIVE_SDK:
-            tools = resolve_tools(profile.tools, None, offered=tuple(ohm.child_tools)).ok()
+            tools = resolve_tools(profile.tools, None, offered=tuple(ohm.child_tools), sources=parts.tool_prefixes).ok()
             report(tools.diagnostics if tools else ())
             if profile.model is None and profile.agent and profile.agent.model:
                 complain(f"warning: The model '{profile.agent.model}' names no provider. Expected {FORM}.")

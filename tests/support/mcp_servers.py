@@ -1,0 +1,136 @@
+"""Real MCP servers as child processes: `python mcp_servers.py <kind>`, and how ohm.json names them."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__)
+
+
+def entry(kind, *more, **fields):
+    """The entry of a server in `mcpServers`."""
+    return {"command": sys.executable, "args": [str(HERE), kind, *more], **fields}
+
+
+def calc(log):
+    """A server with a few tools, each for one thing that a test looks at; `log` is a file that it appends to."""
+    import os
+
+    import anyio
+    from mcp.server.mcpserver import Context, MCPServer
+
+    server = MCPServer("calc")
+    total = 0
+
+    def note(line):
+        with Path(log).open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+
+    note(f"pid {os.getpid()}")
+
+    @server.tool()
+    def add(a: int, b: int) -> str:
+        """Add two numbers."""
+        return str(a + b)
+
+    @server.tool()
+    def count() -> str:
+        """Count the calls of this connection."""
+        nonlocal total
+        total += 1
+        return str(total)
+
+    @server.tool()
+    def show(name: str) -> str:
+        """Show a variable of the environment."""
+        return os.environ.get(name, "not set")
+
+    @server.tool()
+    def die() -> str:
+        """End the process in the middle of a call."""
+        os._exit(3)
+
+    @server.tool()
+    async def work(ctx: Context) -> str:
+        """Report progress and go on until it is cancelled."""
+        try:
+            await ctx.report_progress(1, 2, "half")
+            note("working")
+            await anyio.sleep_forever()
+        finally:
+            note("cancelled")
+
+    add_answers(server)
+    add_changes(server)
+    return server
+
+
+def add_answers(server):
+    from mcp.server.mcpserver.utilities.types import Image
+
+    @server.tool()
+    def fail() -> str:
+        """Fail."""
+        raise ValueError("no such luck")
+
+    @server.tool()
+    def picture() -> Image:
+        """Draw."""
+        return Image(data=b"PNG" * 100, format="png")
+
+    @server.tool()
+    def long() -> str:
+        """Say much."""
+        return "x" * 300_000
+
+
+def add_changes(server):
+    @server.tool()
+    def grow() -> str:
+        """Add a tool."""
+        server.add_tool(lambda: "new", name="fresh", description="New.")
+        return "grown"
+
+
+def stumbling(kind):
+    """Speak the protocol of 2025-11-25 line by line, up to the fault that is asked for."""
+    import json
+
+    if kind == "silent":
+        sys.stdin.read()
+    if kind == "broken":
+        sys.exit("cannot find the config")
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "id" not in message:
+            continue
+        result = answer(kind, message)
+        text = json.dumps({"jsonrpc": "2.0", "id": message["id"], **result})
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+
+def answer(kind, message):
+    method = message["method"]
+    if method == "initialize":
+        info = {"name": kind, "version": "1"}
+        version = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+        return {"result": version}
+    if method == "tools/list":
+        names = [f"t{number}" for number in range(5000 if kind == "many" else 1)]
+        return {"result": {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]}}
+    if method == "tools/call" and kind == "flood":
+        for _ in range(100):
+            sys.stdout.write("noise\n" * 100_000)
+    if method == "tools/call" and kind == "huge":
+        return {"result": {"content": [{"type": "text", "text": "x" * 9_000_000}]}}
+    return {"error": {"code": -32601, "message": "Method not found"}}
+
+
+if __name__ == "__main__":
+    kind = sys.argv[1]
+    if kind == "calc":
+        calc(sys.argv[2]).run("stdio")
+    elif kind == "http":
+        calc(sys.argv[2]).run("streamable-http", port=int(sys.argv[3]))
+    else:
+        stumbling(kind)
