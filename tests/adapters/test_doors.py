@@ -20,7 +20,7 @@ from ohm_subagents.testing import HERMETIC
 
 ROOT = Path(__file__).parents[2]
 OTHERS = ("openai_agents", "langchain", "strands", "claude_sdk")
-EVERY = ["pydantic_ai", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
+EVERY = ["pydantic_ai", "mcp_server", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
 pytestmark = pytest.mark.timeout(600)  # the first test of a framework downloads it
 CI = os.environ.get("CI", "").strip().lower() not in {"", "0", "false"}
 
@@ -88,6 +88,7 @@ PLACES = [
     {"is_error", "details", "frames"},  # LangChain counts the usage of its own models only
     {"is_error", "frames", "usage"},  # strands
     {"details", "usage"},  # openai-agents shows no progress, and every answer of a tool is just that
+    {"is_error", "details"},  # an MCP client reads one line of each frame
     {"is_error"},  # the Claude Agent SDK passes no notifications of a server on
 ]
 

@@ -8,19 +8,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from mcp.server import Server
 
-    from ohm_subagents import Ohm
+    from ohm_subagents import CallOptions, Ohm
 
 __all__ = ["mcp_server"]
 
 
-def mcp_server(ohm: Ohm, *, structured: bool = False) -> Server[Any]:
+def mcp_server(ohm: Ohm, *, structured: bool = False, **options: Unpack[CallOptions]) -> Server[Any]:
     """Return a server of the package `mcp` with the tools of an `Ohm`, for any number of connections.
 
-    Its calls end with `ohm`. `structured`: send the envelope as structured content too. Raises ImportError without the
-    extra `mcp`.
+    Its calls end with `ohm`. `structured`: send the envelope as structured content too. `options` are those of
+    `Ohm.begin`, for every call. Raises ImportError without the extra `mcp`.
     """
     from ohm_subagents.mcp.server import server_of
 
-    return server_of(ohm, structured=structured)
+    return server_of(ohm, options, structured=structured)

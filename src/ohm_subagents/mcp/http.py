@@ -76,7 +76,7 @@ async def serve_http(options: ServerOptions, typed: str, *, origins: tuple[str, 
             complain(f"Token of this run: {token} (set {TOKEN} for one of your own).")
         async with Ohm.open(cwd=options.cwd, config=options.config, new_task_id=_new_task_id) as ohm:
             report(ohm.diagnostics)
-            server = server_of(ohm, structured=options.structured)
+            server = server_of(ohm, {}, structured=options.structured)
             guard = partial(Guard, token=token, origins=origins, is_local=at.is_local)
             complain(f"Serving MCP at {at}")
             ended = await until_signal(lambda: _served(server, guard, listener))

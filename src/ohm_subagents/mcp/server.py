@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp.server import Server
-from mcp_types import CallToolResult, ListToolsResult
+from mcp_types import CallToolResult, ListToolsResult, TextContent
 
+from ohm_subagents import ClosedError
 from ohm_subagents.mcp.options import INSTRUCTIONS, NAME, TASKS_EXTENSION
 from ohm_subagents.mcp.results import call_result, progress_line, tool_entry
 from ohm_subagents.mcp.tasks import TaskParams, Tasks, UpdateParams, takes_tasks
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from mcp.server.session import ServerSession
     from mcp_types import CallToolRequestParams, PaginatedRequestParams
 
-    from ohm_subagents import Call, Ohm
+    from ohm_subagents import Call, CallOptions, Ohm
     from ohm_subagents.mcp.tasks import Context
     from ohm_subagents.suite import ToolResult
 
@@ -26,9 +27,9 @@ CLIENT_LEFT = "ohm.client_left"
 """The key of an HTTP scope with the event that is set when the client closes its connection."""
 
 
-def server_of(ohm: Ohm, *, structured: bool) -> Server[Any]:
-    """Make a server for any number of connections; its calls end with `ohm`."""
-    calls = _Calls(ohm, structured=structured)
+def server_of(ohm: Ohm, options: CallOptions, *, structured: bool) -> Server[Any]:
+    """Make a server for any number of connections; its calls end with `ohm`, and each has the options."""
+    calls = _Calls(ohm, options, structured=structured)
     server: Server[Any] = Server(
         NAME,
         version=version("ohm-subagents"),
@@ -46,8 +47,9 @@ def server_of(ohm: Ohm, *, structured: bool) -> Server[Any]:
 class _Calls:
     """The handlers of `tools/list` and `tools/call`."""
 
-    def __init__(self, ohm: Ohm, *, structured: bool) -> None:
+    def __init__(self, ohm: Ohm, options: CallOptions, *, structured: bool) -> None:
         self._ohm = ohm
+        self._options = options
         self._structured = structured
         self.tasks = Tasks(ohm, structured=structured)
 
@@ -59,18 +61,20 @@ class _Calls:
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult | dict[str, Any]:
         """Carry out a call. A client that cancels it, or goes away, ends it, unless it is a task by then."""
         frames = _Frames()
-        call = await self._ohm.begin(params.name, params.arguments or {}, on_update=frames.add)
-        try:
-            if takes_tasks(context) and await frames.come_before_the_end(call):
-                return await self.tasks.created(call)
-            await frames.sent(call, context)
-        except anyio.get_cancelled_exc_class():
-            with anyio.CancelScope(shield=True):
-                await call.cancel()
-            raise
-        finally:
-            frames.close()
-        return call_result(await call.wait(), structured=self._structured)
+        with closing(frames):
+            try:
+                call = await self._ohm.begin(params.name, params.arguments or {}, on_update=frames.add, **self._options)
+            except ClosedError as closed:
+                return CallToolResult(content=[TextContent(type="text", text=f"{closed}")], is_error=True)
+            try:
+                if takes_tasks(context) and await frames.come_before_the_end(call):
+                    return await self.tasks.created(call)
+                await frames.sent(call, context)
+            except anyio.get_cancelled_exc_class():
+                with anyio.CancelScope(shield=True):
+                    await call.cancel()
+                raise
+            return call_result(await call.wait(), structured=self._structured)
 
 
 class _Frames:

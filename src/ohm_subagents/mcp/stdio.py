@@ -38,4 +38,4 @@ async def _served(wire: Wire, options: ServerOptions) -> None:
         async with Ohm.open(cwd=options.cwd, config=options.config) as ohm:
             report(ohm.diagnostics)
             connection = Connection(wire, answered=greeted)
-            await connection.serve(server_of(ohm, structured=options.structured), first, lines)
+            await connection.serve(server_of(ohm, {}, structured=options.structured), first, lines)
