@@ -245,3 +245,14 @@ def test_a_tool_that_there_is_not_is_named_with_its_profile(ohm, folder: str) ->
     at = lines.index("tools: read")
     assert lines[at + 1].startswith("tools left out: The profile names 'reed', which is no child tool")
     assert lines[at + 2] == f"file: {path}"
+
+
+def test_a_misspelt_deny_is_a_fault_and_a_run_that_it_was_meant_for_says_so(ohm) -> None:
+    ohm.configure({"subagentBackend": "none", "subagents": {"permissions": {"subagents": {"fnder": "deny"}}}})
+    checked, ran = ohm("doctor"), ohm("run", "finder", "Where?", "--json")
+    assert checked.returncode == 1
+    assert "  ✕ " in checked.stdout.partition("Diagnostics:")[2]
+    assert "the rule for 'fnder' names no subagent; it denies nothing, and 'finder' may run." in checked.stdout
+    assert "Did you mean 'finder'?" in checked.stdout
+    assert ran.returncode == 0
+    assert ran.stderr.count("Did you mean 'finder'?") == 1

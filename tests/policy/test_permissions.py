@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ohm_subagents._config.permissions import Permissions
-from ohm_subagents._policy.permissions import decide, unmatched, visible
+from ohm_subagents._policy.permissions import decide, misspelt_denials, unmatched, visible
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.profile import Decision, Profile
 from ohm_subagents.contract.result import Err, Ok
@@ -87,15 +87,31 @@ def test_the_roster_has_internal_profiles_only_while_routing_is_allowed():
 def test_a_rule_that_names_no_subagent_is_told():
     permissions = Permissions(subagents={"finder": ALLOW, "findr": DENY})
     assert [str(one) for one in unmatched(permissions, ["oracle", "finder"])] == [
-        "~/ohm.json:7: the rule for 'findr' names no subagent. Available: finder, oracle."
+        "~/ohm.json:7: the rule for 'findr' names no subagent; it denies nothing, and 'finder' may run. "
+        "Did you mean 'finder'? Available: finder, oracle."
     ]
 
 
 def test_a_name_that_may_be_ruled_and_is_no_subagent_is_known_and_not_offered():
     permissions = Permissions(subagents={"delegate": DENY, "findr": DENY})
     assert [str(one) for one in unmatched(permissions, ["finder", "delegate"], unlisted=["delegate"])] == [
-        "~/ohm.json:7: the rule for 'findr' names no subagent. Available: finder."
+        "~/ohm.json:7: the rule for 'findr' names no subagent; it denies nothing, and 'finder' may run. "
+        "Did you mean 'finder'? Available: finder."
     ]
+
+
+def test_only_a_deny_that_is_like_the_name_of_a_subagent_is_an_error():
+    permissions = Permissions(subagents={"findr": DENY, "oracel": ALLOW, "reviewer": DENY})
+    found = unmatched(permissions, ["oracle", "finder"])
+    assert {one.subject.rpartition(".")[2]: one.severity for one in found} == {
+        "findr": "error",
+        "oracel": "warning",
+        "reviewer": "warning",
+    }
+    assert misspelt_denials(profile("Finder"), permissions, ["oracle", "Finder"]) == tuple(
+        one for one in unmatched(permissions, ["oracle", "Finder"]) if one.severity == "error"
+    )
+    assert misspelt_denials(profile("oracle"), permissions, ["oracle", "Finder"]) == ()
 
 
 def test_a_rule_matches_its_subagent_however_the_id_is_spelt():

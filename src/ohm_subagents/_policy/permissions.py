@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -10,10 +11,13 @@ from ohm_subagents.contract.profile import Decision, fold_id
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from ohm_subagents._config.permissions import Permissions
     from ohm_subagents.contract.profile import Profile
+
+_LIKENESS: Final = 0.7
+"""Of an id that was perhaps meant."""
 
 
 def effective_decision(*, profile: Profile, permissions: Permissions, opinions: Iterable[Decision]) -> Decision:
@@ -79,17 +83,40 @@ def visible(profiles: Iterable[Profile], permissions: Permissions) -> tuple[Prof
 def unmatched(
     permissions: Permissions, profile_ids: Iterable[str], *, unlisted: Collection[str] = ()
 ) -> tuple[Diagnostic, ...]:
-    """Name the rules that are for no profile: a misspelt id in a deny would otherwise pass unseen.
+    """Name the rules that are for no profile; a deny that is a misspelt id is an error, since it denies nothing.
 
     `unlisted` are names that may be ruled, though they are no subagents.
     """
-    available = tuple(sorted(profile_id for profile_id in profile_ids if profile_id not in unlisted))
-    known = {fold_id(profile_id) for profile_id in (*available, *unlisted)}
-    return tuple(
-        Diagnostic(
-            subject=f"subagents.permissions.subagents.{profile_id}",
-            message=f"{rule.source}: the rule for '{profile_id}' names no subagent. Available: {', '.join(available)}.",
+    return tuple(one for one, _ in _unmatched(permissions, profile_ids, unlisted))
+
+
+def misspelt_denials(
+    profile: Profile, permissions: Permissions, profile_ids: Iterable[str], *, unlisted: Collection[str] = ()
+) -> tuple[Diagnostic, ...]:
+    """Return those diagnostics of `unmatched` whose rule was perhaps meant to deny this profile."""
+    meant = fold_id(profile.id)
+    return tuple(one for one, denied in _unmatched(permissions, profile_ids, unlisted) if denied == meant)
+
+
+def _unmatched(
+    permissions: Permissions, profile_ids: Iterable[str], unlisted: Collection[str]
+) -> Iterator[tuple[Diagnostic, str | None]]:
+    """Yield a diagnostic for each rule without a profile, and the folded id that a deny was perhaps meant for."""
+    available = {fold_id(one): one for one in sorted(profile_ids) if one not in unlisted}
+    known = {*available, *map(fold_id, unlisted)}
+    for written, rule in permissions.subagents.items():
+        if written in known:
+            continue
+        near = get_close_matches(written, available, n=1, cutoff=_LIKENESS)
+        meant = near[0] if near and rule.verdict == "deny" else None
+        hint = f"Did you mean '{available[near[0]]}'? " if near else ""
+        allowed = f"; it denies nothing, and '{available[meant]}' may run" if meant else ""
+        yield (
+            Diagnostic(
+                subject=f"subagents.permissions.subagents.{written}",
+                message=f"{rule.source}: the rule for '{written}' names no subagent{allowed}. {hint}"
+                f"Available: {', '.join(available.values())}.",
+                severity="error" if meant else "warning",
+            ),
+            meant,
         )
-        for profile_id, rule in permissions.subagents.items()
-        if profile_id not in known
-    )

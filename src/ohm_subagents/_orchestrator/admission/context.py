@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from ohm_subagents._orchestrator.call_context import CallContext, current_contex
 from ohm_subagents._plugins.suites.interface import named_tools
 from ohm_subagents._plugins.suites.shared_budget import current_budget
 from ohm_subagents._policy.allowance import RunLimits, run_limits
-from ohm_subagents._policy.permissions import visible
+from ohm_subagents._policy.permissions import misspelt_denials, visible
 from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
 from ohm_subagents.contract.commands import Overrides, Send, StartItem
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -140,8 +141,21 @@ class AdmissionContext:
             child_tools=tuple(tool for name, tool in self.child_tools.items() if name in names),
             limits=run_limits(profile, own, self.config),
             instructions=instructions(profile, self.cwd),
-            diagnostics=(*(Diagnostic(subject=profile.id, message=note) for note in profile.notes), *ungiven),
+            diagnostics=(
+                *(Diagnostic(subject=profile.id, message=note) for note in profile.notes),
+                *ungiven,
+                *self._misspelt_denials(profile),
+            ),
         )
+
+    def _misspelt_denials(self, profile: Profile) -> tuple[Diagnostic, ...]:
+        """Return a diagnostic for each rule that was perhaps meant to deny this profile, and names none."""
+        permissions = self.config.subagents.permissions
+        if not permissions.subagents:
+            return ()
+        names = chain.from_iterable(source.names() for source in self.sources.values())
+        known = {*self.catalog.available(), *names}
+        return misspelt_denials(profile, permissions, known, unlisted=self.sources)
 
     def limits(self, resolved: ResolvedProfile, item: StartItem) -> Result[RunLimits, OhmError]:
         """Return the limits of a run of an item."""
