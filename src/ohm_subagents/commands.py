@@ -36,6 +36,9 @@ if TYPE_CHECKING:
         inspect,
         print_refusal,
         report,
+        typed_count,
+        typed_path,
+        typed_text,
     )
     from ohm_subagents._terminal.live import TaskWatch, call_live, drawn, finished_lines, running_lines
     from ohm_subagents._terminal.signals import until_signal
@@ -89,6 +92,9 @@ __all__ = [
     "styled",
     "system_clock",
     "terminal_theme",
+    "typed_count",
+    "typed_path",
+    "typed_text",
     "until_signal",
     "width",
 ]
@@ -98,7 +104,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "_app.assembly": "system_clock",
         "_terminal.command": "BAD_USAGE HERE INTERRUPTED SUCCESS TASK_FAILED AsJson Config Cwd "
-        "complain directory finish inspect print_refusal report",
+        "complain directory finish inspect print_refusal report typed_count typed_path typed_text",
         "_terminal.live": "TaskWatch call_live drawn finished_lines running_lines",
         "_terminal.signals": "until_signal",
         "_terminal.terminal": "OutputLost harmless is_terminal json_line styled width "

@@ -68,3 +68,10 @@ def test_a_delegation_in_which_none_failed_is_a_success(ohm) -> None:
     ohm.configure({"suites": ["delegate"], "subagentBackend": "stage"})
     done = ohm("call", "delegate_to_subagents", json.dumps({"tasks": [{"name": "a", "prompt": "answer"}]}))
     assert done.returncode == 0
+
+
+def test_a_dash_is_the_arguments_on_standard_input(ohm) -> None:
+    arguments = {"op": "start", "subagent_type": "finder", "description": "Find", "prompt": "Where?"}
+    done = ohm("call", "task", "-", stdin=json.dumps(arguments).encode())
+    assert done.returncode == 0, done.stderr
+    assert "prompt: Where?" in done.stdout

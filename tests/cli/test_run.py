@@ -123,3 +123,12 @@ def test_a_task_that_could_not_be_kept_is_told_when_the_run_is_over(ohm) -> None
     done = ohm("run", "finder", "x", "--backend", "none")
     assert done.returncode == 0
     assert "the disk is full" in done.stderr
+
+
+def test_a_dash_is_the_prompt_on_standard_input(ohm) -> None:
+    done = ohm("run", "finder", "-", stdin="Where is the café?\n".encode())
+    assert done.returncode == 0, done.stderr
+    assert "prompt: Where is the café?" in done.stdout
+    refused = ohm("run", "finder", "-", stdin=b"\xff\xfe")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("Cannot read standard input as UTF-8: ")

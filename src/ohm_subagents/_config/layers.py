@@ -148,7 +148,8 @@ def read_settings(
         return Err(_unusable(str(path), SyntaxFault(problem="it is not UTF-8 text", line=line, column=column)))
     except OSError as error:
         problem = (error.strerror or type(error).__name__).lower()
-        return Err(_unusable(str(path), SyntaxFault(problem=problem, line=0, column=0)))
+        fault = SyntaxFault(problem=problem, line=0, column=0)
+        return Err(_unusable(str(path), fault, remedy="Put a file there that this process may read"))
     read = _layer(text, str(path), kind, numbered=True)
     if isinstance(read, Err):
         return Err(read.err_value)
@@ -193,10 +194,10 @@ def _layer(
     return Ok(Layer(kind=kind, source=source, values=values, places=places, repeated=document.repeated))
 
 
-def _unusable(source: str, fault: SyntaxFault) -> OhmError:
+def _unusable(source: str, fault: SyntaxFault, *, remedy: str = "Correct it or remove it") -> OhmError:
     where = f" at line {fault.line}, column {fault.column}" if fault.line else ""
     return OhmError(
         code=ErrorCode.CONFIG_INVALID,
         message=f"Cannot read the configuration {source}: {fault.problem}{where}.",
-        advice="Correct it or remove it; it may hold rules that deny, so nothing runs without it.",
+        advice=f"{remedy}; it may hold rules that deny, so nothing runs without it.",
     )

@@ -28,14 +28,60 @@ TASK_FAILED: Final = 1
 BAD_USAGE: Final = 2
 INTERRUPTED: Final = 130
 """SIGINT; another signal is 128 and its number, as in a shell."""
+
+
+def typed_path(typed: str | Path) -> Path:
+    """Read a path from the command line; an empty one, say of a variable that is not set, is not the current directory.
+
+    Give it as `parser=typed_path` to `typer.Option` or `typer.Argument`.
+    """
+    if typed == "":
+        message = "The path is empty. Give a path, or leave it out."
+        raise typer.BadParameter(message)
+    return Path(typed)
+
+
+def typed_text(typed: str) -> str:
+    """Return a text as typed, or all of standard input for `-`; leave with 2 if that is no UTF-8."""
+    if typed != STDIN:
+        return typed
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        complain(f"Cannot read standard input as UTF-8: {error}.")
+        raise typer.Exit(BAD_USAGE) from None
+
+
+def typed_count(typed: str | int) -> int:
+    """Read a whole number of at least 1 from the command line: `parser=typed_count`."""
+    try:
+        count = int(typed)
+    except ValueError:
+        count = 0
+    if count < 1:
+        message = f"'{typed}' is not a whole number of at least 1."
+        raise typer.BadParameter(message)
+    return count
+
+
 Cwd: TypeAlias = Annotated[
-    Path, typer.Option("--cwd", help="Working directory of subagents.", show_default="here", readable=False)
+    Path,
+    typer.Option(
+        "--cwd", help="Working directory of subagents.", show_default="here", metavar="<path>", parser=typed_path
+    ),
 ]
 Config: TypeAlias = Annotated[
-    Path | None, typer.Option("--config", help="Use this ohm.json instead of the user's and the project's.")
+    Path | None,
+    typer.Option(
+        "--config",
+        help="Use this ohm.json instead of the user's and the project's.",
+        metavar="<path>",
+        parser=typed_path,
+    ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
 HERE = Path()
+STDIN: Final = "-"
 
 
 def finish(command: Callable[[], Coroutine[Any, Any, int]]) -> NoReturn:

@@ -30,6 +30,8 @@ from ohm_subagents.commands import (
     harmless,
     inspect,
     print_text,
+    typed_path,
+    typed_text,
 )
 
 _EXAMPLES: Final = """Examples:
@@ -64,7 +66,7 @@ _LOST: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO})
 def run(
     context: typer.Context,
     profile: Annotated[str, typer.Argument(help="Id of the subagent; `ohm subagents` lists them.")],
-    prompt: Annotated[str, typer.Argument(help="The task, as one argument in quotes.")],
+    prompt: Annotated[str, typer.Argument(help="The task, as one argument in quotes; - for standard input.")],
     *,
     model: Annotated[str | None, typer.Option("--model", help="Model, as <provider>/<model>[:<thinking>].")] = None,
     backend: Annotated[str | None, typer.Option("--backend", help="Backend id; `ohm doctor` lists them.")] = None,
@@ -80,13 +82,13 @@ def run(
     from ohm_subagents.cli.run import Typed, run
 
     typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)
-    finish(partial(run, profile, prompt, model=model, backend=backend, typed=typed))
+    finish(partial(run, profile, typed_text(prompt), model=model, backend=backend, typed=typed))
 
 
 @app.command()
 def call(
     tool: Annotated[str, typer.Argument(help="Name of the tool; `ohm tools` lists them.")],
-    arguments: Annotated[str, typer.Argument(help="Arguments of the tool, as a JSON object.")],
+    arguments: Annotated[str, typer.Argument(help="Arguments of the tool, as a JSON object; - for standard input.")],
     *,
     cwd: Cwd = HERE,
     config: Config = None,
@@ -96,7 +98,7 @@ def call(
     from ohm_subagents.cli.run import Typed, call
 
     typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)
-    finish(partial(call, tool, arguments, typed))
+    finish(partial(call, tool, typed_text(arguments), typed))
 
 
 @app.command()
@@ -114,7 +116,7 @@ def subagents(
 
 @app.command()
 def subagent(
-    profile: Annotated[str, typer.Argument(metavar="ID", help="Id of the subagent.")],
+    profile: Annotated[str, typer.Argument(metavar="id", help="Id of the subagent.")],
     *,
     cwd: Cwd = HERE,
     config: Config = None,
@@ -151,7 +153,9 @@ def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
 
 @app.command(short_help="Trust a project's files for subagents.")
 def trust(
-    project: Annotated[Path, typer.Argument(metavar="[PATH]", help="Directory of the project.")] = HERE,
+    project: Annotated[
+        Path, typer.Argument(metavar="path", help="Directory of the project.", show_default="here", parser=typed_path)
+    ] = HERE,
     *,
     forget: Annotated[bool, typer.Option("--forget", help="Stop trusting the project.")] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the trusted projects.")] = False,
@@ -159,6 +163,9 @@ def trust(
     """Trust the files of a project for subagents as they are now, and list what that allows."""
     from ohm_subagents.cli import trust as command
 
+    if listed and (forget or project != HERE):
+        complain("--list lists all trusted projects: leave out --forget and the path.")
+        raise typer.Exit(BAD_USAGE)
     if listed:
         finish(command.print_trusted)
     else:
@@ -188,7 +195,7 @@ def config_schema() -> None:
 
 @policy_app.command("explain")
 def policy_explain(
-    profile: Annotated[str, typer.Argument(metavar="ID", help="Id of the subagent.")],
+    profile: Annotated[str, typer.Argument(metavar="id", help="Id of the subagent.")],
     *,
     cwd: Cwd = HERE,
     config: Config = None,

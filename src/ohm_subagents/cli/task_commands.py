@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from ohm_subagents.commands import BAD_USAGE, HERE, AsJson, Config, Cwd, complain
+from ohm_subagents.commands import BAD_USAGE, HERE, AsJson, Config, Cwd, complain, typed_count, typed_path
 
 _LIMIT: Final = 20
 tasks_app = typer.Typer(help="List the kept tasks of every process, or export them.", rich_markup_mode=None)
@@ -24,7 +24,10 @@ def tasks(
     ] = None,
     profile: Annotated[str | None, typer.Option("--profile", help="Only tasks of this subagent.")] = None,
     session: Annotated[str | None, typer.Option("--session", help="Only tasks of this session.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of tasks, newest first.")] = _LIMIT,
+    limit: Annotated[
+        int,
+        typer.Option("--limit", help="Maximum number of tasks, newest first.", metavar="<int>", parser=typed_count),
+    ] = _LIMIT,
     cwd: Cwd = HERE,
     config: Config = None,
     as_json: AsJson = False,
@@ -32,7 +35,7 @@ def tasks(
     """List the kept tasks, newest first."""
     if context.invoked_subcommand is not None:
         if (status, profile, session, limit, cwd, config, as_json) != (None, None, None, _LIMIT, HERE, None, False):
-            complain(f"Type the options of ohm tasks {context.invoked_subcommand} after that word.")
+            complain(f"Put the options behind the word: ohm tasks {context.invoked_subcommand} <options>.")
             raise typer.Exit(BAD_USAGE)
         return
     from ohm_subagents.cli.reading import read
@@ -48,7 +51,10 @@ def export(
     *,
     session: Annotated[str | None, typer.Option("--session", help="Only tasks of this session.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", help="New file to write to, readable by you alone.", readable=False)
+        Path | None,
+        typer.Option(
+            "--output", help="New file to write to, readable by you alone.", metavar="<path>", parser=typed_path
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     with_checkpoints: Annotated[
@@ -66,7 +72,7 @@ def export(
 
 
 def task(
-    task_id: Annotated[str, typer.Argument(metavar="ID", help="Task id or unique prefix.")],
+    task_id: Annotated[str, typer.Argument(metavar="id", help="Task id or unique prefix.")],
     *,
     output: Annotated[bool, typer.Option("--output", help="Print the whole answer alone.")] = False,
     transcript: Annotated[bool, typer.Option("--transcript", help="Print all that was said and done.")] = False,

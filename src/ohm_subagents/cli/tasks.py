@@ -45,7 +45,7 @@ async def print_tasks(query: TaskQuery, limit: int, store: Store, config: OhmCon
     for task in shown:
         _print_listed(task, store)
     if more:
-        print_text(f"{more} more: add --limit {len(shown) + more}")
+        complain(f"{more} more: add --limit {len(shown) + more}")
     return SUCCESS
 
 

@@ -110,7 +110,7 @@ def _planned(
     model = named_model(asked.model, profile, resolved.own, config.subagents.model)
     if isinstance(model, Err):
         return model
-    backend = asked.backend or backend_of(profile, resolved.own, config)
+    backend = backend_of(profile, resolved.own, config) if asked.backend is None else asked.backend
     spec = context.backends.get(backend)
     capabilities = _NONE if spec is None else spec.capabilities
     unable = resolved.fault or unsupported(profile, spec) or ungiven(asked.tools, resolved, context.child_tools, spec)

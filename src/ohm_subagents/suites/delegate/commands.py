@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ohm_subagents.commands import HERE, AsJson, Config, Cwd, directory, finish, inspect
+from ohm_subagents.commands import BAD_USAGE, HERE, AsJson, Config, Cwd, complain, directory, finish, inspect
 
 _SHOW = "show"
 _TASKS = (
@@ -31,6 +31,9 @@ def delegate(
     """Delegate tasks to parallel subagents: live windows on a terminal, one line a task in a pipe."""
     from ohm_subagents.suites.delegate.delegate_command import delegate, tasks_in
 
+    if backend is not None and not backend.strip():
+        complain("--backend is empty. Give the id of a backend, or leave it out; `ohm doctor` lists them.")
+        raise typer.Exit(BAD_USAGE)
     place, asked = directory(cwd, as_json=as_json), tasks_in(tasks)
     finish(lambda: delegate(asked, cwd=place, config=config, as_json=as_json, backend=backend))
 
