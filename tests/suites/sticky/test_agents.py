@@ -40,6 +40,18 @@ def test_a_file_without_front_matter_is_no_agent(text):
     assert parse_prompt(text, source="README.md", stem="README", is_local=True) is None
 
 
+def test_an_agent_is_the_projects_only_in_a_folder_of_the_project(tmp_path):
+    project, users = tmp_path / "project", tmp_path / "mine"
+    for folder in (project / "prompts", project / "more", users):
+        folder.mkdir(parents=True)
+        (folder / f"{folder.name}.md").write_text("---\ndescription: x\n---\nx")
+
+    found = load_agents(Place(cwd=project), [project / "more", users]).by_name
+
+    of_a_project = {name: found[name].unwrap().agent.is_local for name in ("scout", "prompts", "more", "mine")}
+    assert of_a_project == {"scout": False, "prompts": True, "more": True, "mine": False}
+
+
 def test_the_later_folder_stands(tmp_path):
     for name, text in {"prompts": "first", "more": "second"}.items():
         (tmp_path / name).mkdir()

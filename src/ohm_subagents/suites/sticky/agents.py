@@ -117,7 +117,8 @@ def load_agents(place: Place, folders: Iterable[Path] = ()) -> Agents:
         found = dict(_read(shipped, trust_everything, is_local=False)[0])
     diagnostics: list[Diagnostic] = []
     for folder in (cwd / FOLDER, *(cwd / one for one in folders)):
-        read, trusted = _read(folder, place.trusts if _is_projects(folder, cwd) else trust_everything, is_local=True)
+        is_local = _is_projects(folder, cwd)
+        read, trusted = _read(folder, place.trusts if is_local else trust_everything, is_local=is_local)
         diagnostics += (_left_out(name, one.err_value) for name, one in read.items() if isinstance(one, Err))
         formers = {name: one.ok_value for name, one in found.items() if isinstance(one, Ok)}
         for name, one in read.items():
