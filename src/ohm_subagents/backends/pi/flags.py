@@ -29,8 +29,9 @@ TOOLS: Final = ("read", "bash", "edit", "write", "grep", "find", "ls")
 _OURS_ALONE: Final = "code_search"
 """Every profile that only reads has it, so its absence is no news."""
 
-# The project's own code stays out, and where `pi` can leave them its settings; its AGENTS.md stays in, as its author
-# it expects of `pi`.
+# What a project brings for `pi` (extensions, skills, templates, themes) stays out, for it may run code. So do the
+# settings and the MCP servers of the project, which name programs to run, in releases that have a flag for that.
+# AGENTS.md is only a text and stays in, as authors of projects expect of `pi`.
 _ALWAYS: Final = ("--no-extensions", "--no-skills", "--no-prompt-templates", "--no-themes")
 _WHERE_KNOWN: Final = ("--no-approve", "--no-mcp")
 
