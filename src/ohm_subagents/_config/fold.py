@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.diagnostics import Diagnostic
 
 _ENTRIES: Final = ("subagents", "profiles")
-_EXTENSION: Final = ("subagents", "limits", "extendMs")
-_IDLE: Final = ("subagents", "limits", "idleMs")
-_SOFT: Final = ("backendTimeoutMs",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +46,7 @@ class Folded:
         current = merged(_defaults(self.schema), self.values)
         for path, merge in _policies(self.schema, layer) if layer.kind == "project" else ():
             given, said = value_at(layer.values, path), value_at(current, path)
-            in_force = _follows(current, path) if said is None else said
+            in_force = _follows(current, path, merge) if said is None else said
             if merge.is_ceiling and said is None:
                 ceilings.add(path)
                 if in_force is None:
@@ -76,10 +73,10 @@ def _general(path: KeyPath) -> KeyPath:
     return (path[0], *path[3:]) if path[:2] == _ENTRIES and path[3:4] == ("loop",) else path
 
 
-def _follows(current: Mapping[str, JsonValue], path: KeyPath) -> JsonValue:
+def _follows(current: Mapping[str, JsonValue], path: KeyPath, merge: Merge) -> JsonValue:
     """Return the value in force where none is set: that of every subagent, or the one that other limits imply."""
-    if path == _EXTENSION:
-        return min(one for one in (value_at(current, _IDLE), value_at(current, _SOFT)) if isinstance(one, int))
+    if merge.implied_by:
+        return min(one for other in merge.implied_by if isinstance(one := value_at(current, other), int))
     return value_at(current, _general(path)) if _general(path) != path else None
 
 

@@ -7,13 +7,16 @@ from typing import Annotated, Final, Literal, TypeVar
 from pydantic import Field
 
 from ohm_subagents._config.jsonc import KeyPath
-from ohm_subagents._config.merge import CEILING, USER_ONLY
+from ohm_subagents._config.merge import ONLY_LOWER_OVER_PROFILES, USER_ONLY
 from ohm_subagents._config.section import Section
 from ohm_subagents._config.values import Amount, Line, PositiveInt, WholeNumber
 from ohm_subagents.contract.limits import NO_BUDGET, NO_LIMITS, Budget, Clocks, Limits, LoopPolicy
 
 _CLOCKS: Final = Clocks()
 _LOOP: Final = LoopPolicy()
+_EXTENSION: Final = replace(
+    ONLY_LOWER_OVER_PROFILES, implied_by=(("subagents", "limits", "idleMs"), ("backendTimeoutMs",))
+)
 _Part = TypeVar("_Part", Limits, Budget)
 
 
@@ -43,7 +46,7 @@ class CommonLimits(Section):
         description="Time limit of silence of the model while no tool runs, in milliseconds.",
     )
     tool_ms: PositiveInt = Field(default=_CLOCKS.tool_ms, description="Time limit of one tool call, in milliseconds.")
-    extend_ms: Annotated[PositiveInt | None, CEILING] = Field(
+    extend_ms: Annotated[PositiveInt | None, _EXTENSION] = Field(
         default=None,
         description="Time that a run goes on after each progress once `backendTimeoutMs` is over, in milliseconds; "
         "without it `idleMs` or the soft limit, whichever is shorter.",

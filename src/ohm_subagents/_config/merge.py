@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pydantic import JsonValue
 
 from ohm_subagents._config.trust import TRUST_COMMAND
 from ohm_subagents._config.values import parse_switch, quoted_value
+
+if TYPE_CHECKING:
+    from ohm_subagents._config.jsonc import KeyPath
 
 Meet: TypeAlias = Callable[[JsonValue, JsonValue], JsonValue]
 """Return what counts of a project's value and the one in force."""
@@ -51,6 +54,8 @@ class Merge:
     """Keys of a mapping that no project sets."""
     is_ceiling: bool = False
     """True if the value lowers what a profile's file says where nothing else is in force."""
+    implied_by: tuple[KeyPath, ...] = ()
+    """Paths of the numbers of which the lowest is in force while the field is not set."""
 
 
 def backend_choices(*, is_trusted: bool) -> frozenset[str]:
@@ -159,11 +164,11 @@ USER_ONLY: Final = _always(
     "not set it", _in_force, lambda _refused: "cannot be set by a project, and is ignored; set it in the user's file."
 )
 """No project sets it."""
-LOWEST: Final = _always("lower it", _lower, _void(_too_high))
-"""The lower number counts, of any project."""
-CEILING: Final = replace(LOWEST, is_ceiling=True)
+ONLY_LOWER: Final = _always("lower it", _lower, _void(_too_high))
+"""The lower number counts, of any project: even one that is trusted raises nothing."""
+ONLY_LOWER_OVER_PROFILES: Final = replace(ONLY_LOWER, is_ceiling=True)
 """The same, and it is held against a profile's file as well."""
-LOWEST_COUNT: Final = _always(
+ONLY_LOWER_COUNT: Final = _always(
     "lower it, not to 0", _lower_count, _void(lambda refused: f"{_too_high(refused)}, and not 0")
 )
 """The lower count counts, of any project; 0 is the highest."""
@@ -178,13 +183,13 @@ BACKEND: Final = Merge(
     project="choose `none`, or `interactive-sdk` if trusted",
 )
 """One that the user has chosen, or one that a project of its trust may choose."""
-LOWER: Final = _unless_trusted("lower it, or ", _lower)
-"""The lower number counts, unless the project is trusted."""
-HIGHER: Final = _unless_trusted("raise it, or ", _higher)
+LOWER_UNLESS_TRUSTED: Final = _unless_trusted("lower it, or ", _lower)
+"""The lower number counts, unless the project is trusted: then its value replaces the one in force."""
+HIGHER_UNLESS_TRUSTED: Final = _unless_trusted("raise it, or ", _higher)
 """The higher number counts, unless the project is trusted."""
-OFF: Final = _unless_trusted("switch it off, or ", _both)
+OFF_UNLESS_TRUSTED: Final = _unless_trusted("switch it off, or ", _both)
 """It is only switched off, unless the project is trusted."""
-INTERSECT: Final = _unless_trusted("leave some out, or ", _common)
+INTERSECT_UNLESS_TRUSTED: Final = _unless_trusted("leave some out, or ", _common)
 """The names that are in both lists, unless the project is trusted."""
 OPTIONS: Final = replace(
     REPLACE,
@@ -195,6 +200,6 @@ OPTIONS: Final = replace(
 """Options of suites, which may hold secrets. Those of two suites say which files are read and written."""
 
 
-def earlier(*order: str) -> Merge:
+def earlier_unless_trusted(*order: str) -> Merge:
     """Make a policy by which the word that is earlier in `order` counts, unless the project is trusted."""
     return _unless_trusted("choose an earlier one, or ", _earlier(order))

@@ -13,6 +13,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.limits import (
+    CommonLimits,
     LimitSource,
     limit_sources,
 )
@@ -20,14 +21,14 @@ from ohm_subagents._config.mcp_servers import McpServer
 from ohm_subagents._config.merge import (
     BACKEND,
     DENY_WINS,
-    HIGHER,
-    INTERSECT,
-    LOWER,
-    LOWEST,
-    OFF,
+    HIGHER_UNLESS_TRUSTED,
+    INTERSECT_UNLESS_TRUSTED,
+    LOWER_UNLESS_TRUSTED,
+    OFF_UNLESS_TRUSTED,
+    ONLY_LOWER,
     OPTIONS,
     USER_ONLY,
-    earlier,
+    earlier_unless_trusted,
 )
 from ohm_subagents._config.reserved import RESERVED
 from ohm_subagents._config.section import Section
@@ -124,31 +125,33 @@ class Provider(Section):
 class Display(Section):
     """The limits of what is shown of a result, and how often."""
 
-    output_max_chars: Annotated[PositiveInt, LOWER] = Field(
+    output_max_chars: Annotated[PositiveInt, LOWER_UNLESS_TRUSTED] = Field(
         default=8000, description="Cap of an answer in a payload, in characters."
     )
-    model_text: Annotated[Literal["tree", "framed"], earlier("framed", "tree")] = Field(
+    model_text: Annotated[Literal["tree", "framed"], earlier_unless_trusted("framed", "tree")] = Field(
         default="tree",
         description="What a calling model reads: a `tree` as people do, or answers `framed` as data, with `read_result`"
         " for the rest of one that was cut.",
     )
-    onupdate_throttle_ms: Annotated[PositiveInt, HIGHER] = Field(
+    onupdate_throttle_ms: Annotated[PositiveInt, HIGHER_UNLESS_TRUSTED] = Field(
         default=120, description="Least time between two live updates, in milliseconds."
     )
-    result_preview_lines: Annotated[PositiveInt, LOWER] = Field(
+    result_preview_lines: Annotated[PositiveInt, LOWER_UNLESS_TRUSTED] = Field(
         default=12, description="Lines of an answer in a collapsed view."
     )
-    transcript_tail_lines: Annotated[PositiveInt, LOWER] = Field(
+    transcript_tail_lines: Annotated[PositiveInt, LOWER_UNLESS_TRUSTED] = Field(
         default=4, description="Newest tool rows in a collapsed view."
     )
-    debug: Annotated[Flag, OFF] = Field(default=False, description="Show every field of a result in views.")
-    ui_mode: Annotated[Literal["off", "compact", "verbose"], earlier("off", "compact", "verbose")] = Field(
-        default="off", description="The live widget below a host's prompt."
+    debug: Annotated[Flag, OFF_UNLESS_TRUSTED] = Field(
+        default=False, description="Show every field of a result in views."
     )
-    ui_update_ms: Annotated[PositiveInt, HIGHER] = Field(
+    ui_mode: Annotated[Literal["off", "compact", "verbose"], earlier_unless_trusted("off", "compact", "verbose")] = (
+        Field(default="off", description="The live widget below a host's prompt.")
+    )
+    ui_update_ms: Annotated[PositiveInt, HIGHER_UNLESS_TRUSTED] = Field(
         default=150, description="Least time between two widget updates, in milliseconds."
     )
-    ui_idle_grace_ms: Annotated[PositiveInt, LOWER] = Field(
+    ui_idle_grace_ms: Annotated[PositiveInt, LOWER_UNLESS_TRUSTED] = Field(
         default=2000, description="Time that a finished task stays in the widget, in milliseconds."
     )
 
@@ -156,7 +159,7 @@ class Display(Section):
 class History(Section):
     """The limits of what is kept of tasks."""
 
-    task_max_events: Annotated[PositiveInt, LOWER] = Field(
+    task_max_events: Annotated[PositiveInt, LOWER_UNLESS_TRUSTED] = Field(
         default=120, description="Maximum number of events kept of one task."
     )
     task_max_entries: Annotated[PositiveInt, USER_ONLY] = Field(
@@ -170,7 +173,7 @@ class History(Section):
 class OhmConfig(Display, History):
     """The whole configuration: an immutable value."""
 
-    default_mode: Annotated[Mode, earlier("rush", "smart", "deep")] = Field(
+    default_mode: Annotated[Mode, earlier_unless_trusted("rush", "smart", "deep")] = Field(
         default="smart",
         description="Passed to backends as `RunRequest.mode`; of the built-in ones, `none` alone shows it.",
     )
@@ -189,13 +192,13 @@ class OhmConfig(Display, History):
     mcp_servers: Annotated[Mapping[str, McpServer], USER_ONLY] = Field(
         default={}, description="MCP servers whose tools subagents may get, by name; not for project files."
     )
-    suites: Annotated[tuple[Line, ...], INTERSECT] = Field(
+    suites: Annotated[tuple[Line, ...], INTERSECT_UNLESS_TRUSTED] = Field(
         default=("task", "primary"), description="The tool suites that are mounted."
     )
     suite_options: Annotated[Mapping[str, JsonObject], OPTIONS] = Field(
         default={}, description="Options of tool suites, by suite name."
     )
-    backend_timeout_ms: Annotated[PositiveInt, LOWEST] = Field(
+    backend_timeout_ms: Annotated[PositiveInt, ONLY_LOWER] = Field(
         default=180_000, description="Time limit of one run, in milliseconds; waiting in the queue does not count."
     )
     sdk_fallback_to_cli: Annotated[ShortSwitch, DENY_WINS] = Field(
@@ -229,5 +232,5 @@ class OhmConfig(Display, History):
         said = self.subagents.limits.model_fields_set
         soft_ms = self.backend_timeout_ms if "backend_timeout_ms" in self.model_fields_set else None
         limits = self.limit_sources[0].limits
-        unsaid = {name: None for name in ("idle_ms", "tool_ms", "extend_ms", "cap_ms") if name not in said}
+        unsaid = {name: None for name in CommonLimits.model_fields if name not in said}
         return replace(limits, soft_ms=soft_ms, **unsaid)

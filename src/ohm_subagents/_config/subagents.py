@@ -19,7 +19,17 @@ from ohm_subagents._config.limits import (
     OwnLoop,
     limit_sources,
 )
-from ohm_subagents._config.merge import BACKEND, CEILING, LOWER, LOWEST, LOWEST_COUNT, OFF, RULES, USER_ONLY, earlier
+from ohm_subagents._config.merge import (
+    BACKEND,
+    LOWER_UNLESS_TRUSTED,
+    OFF_UNLESS_TRUSTED,
+    ONLY_LOWER,
+    ONLY_LOWER_COUNT,
+    ONLY_LOWER_OVER_PROFILES,
+    RULES,
+    USER_ONLY,
+    earlier_unless_trusted,
+)
 from ohm_subagents._config.permissions import OPEN, Permissions
 from ohm_subagents._config.section import Section
 from ohm_subagents._config.tool_rules import ToolRules
@@ -44,14 +54,14 @@ class SubagentEntry(Section):
         | None,
         RULES,
     ] = Field(default=None, description="The child tools of this subagent.")
-    primary: Annotated[Switch | None, OFF] = Field(
+    primary: Annotated[Switch | None, OFF_UNLESS_TRUSTED] = Field(
         default=None, description="Offer this subagent as a direct tool besides; null: as its profile says."
     )
-    limits: Annotated[OwnLimits, CEILING] = OwnLimits()
+    limits: Annotated[OwnLimits, ONLY_LOWER_OVER_PROFILES] = OwnLimits()
     """Limits of each run."""
-    loop: Annotated[OwnLoop, LOWEST_COUNT] = OwnLoop()
+    loop: Annotated[OwnLoop, ONLY_LOWER_COUNT] = OwnLoop()
     """The loop rules of each run."""
-    budget: Annotated[OwnBudget, CEILING] = Field(
+    budget: Annotated[OwnBudget, ONLY_LOWER_OVER_PROFILES] = Field(
         default=OwnBudget(), json_schema_extra={"$comment": "For each task of this subagent, with all that it starts."}
     )
     """The budget of each task, with everything that it starts."""
@@ -83,17 +93,17 @@ EVERY: Final = ""
 class Scheduling(Section):
     """The most tasks and requests at once."""
 
-    task_max_concurrency: Annotated[PositiveInt, LOWER] = Field(
+    task_max_concurrency: Annotated[PositiveInt, LOWER_UNLESS_TRUSTED] = Field(
         default=3, description="Maximum number of tasks of one parallel batch that run at once."
     )
-    max_running: Annotated[PositiveInt | None, LOWER] = Field(
+    max_running: Annotated[PositiveInt | None, LOWER_UNLESS_TRUSTED] = Field(
         default=None,
         description="Maximum number of tasks of all calls that run at once, beside those that they start themselves.",
     )
-    max_requests: Annotated[Mapping[str, PositiveInt], LOWEST] = Field(
+    max_requests: Annotated[Mapping[str, PositiveInt], ONLY_LOWER] = Field(
         default={}, description="Maximum number of requests to a model provider in flight at once; none: no limit."
     )
-    request_retries: Annotated[WholeNumber, LOWER] = Field(
+    request_retries: Annotated[WholeNumber, LOWER_UNLESS_TRUSTED] = Field(
         default=4, description="Retries of a request that a provider refused because it is overloaded."
     )
 
@@ -120,17 +130,17 @@ class Subagents(Scheduling, Storage):
     model: ConfiguredModel | None = Field(
         default=None, description="The model of every subagent that has none of its own."
     )
-    send_to_finished: Annotated[Literal["refuse", "resume"], earlier("refuse", "resume")] = Field(
+    send_to_finished: Annotated[Literal["refuse", "resume"], earlier_unless_trusted("refuse", "resume")] = Field(
         default="refuse", description="`resume` lets `send` continue a finished task as a new one."
     )
-    async_start: Annotated[Literal["refuse", "allow"], earlier("refuse", "allow")] = Field(
+    async_start: Annotated[Literal["refuse", "allow"], earlier_unless_trusted("refuse", "allow")] = Field(
         default="refuse", description="`allow` lets `async: true` start in the background."
     )
-    limits: Annotated[CommonLimits, LOWEST] = CommonLimits()
+    limits: Annotated[CommonLimits, ONLY_LOWER] = CommonLimits()
     """Limits of each run, for all subagents."""
-    loop: Annotated[CommonLoop, LOWEST_COUNT] = CommonLoop()
+    loop: Annotated[CommonLoop, ONLY_LOWER_COUNT] = CommonLoop()
     """The loop rules of each run, for all subagents."""
-    budget: Annotated[CommonBudget, LOWEST] = Field(
+    budget: Annotated[CommonBudget, ONLY_LOWER] = Field(
         default=CommonBudget(), json_schema_extra={"$comment": "For each start from outside, with all below it."}
     )
     """The budget of each start, with everything below it."""
