@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ohm_subagents._concurrency.event_loop import caller_from_threads
 from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._plugins.stores import RetentionPolicy, Store, StoreRequest, StoreSpec, TaskQuery
 from ohm_subagents._store.history import COUNTED_EVENTS, completed_events, events_of, streamed_events
@@ -56,6 +57,7 @@ __all__ = [
     "Task",
     "TaskQuery",
     "apply",
+    "caller_from_threads",
     "completed_events",
     "event_from_json",
     "event_json_bytes",

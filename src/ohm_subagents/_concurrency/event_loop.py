@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import anyio
 from anyio.lowlevel import current_token
@@ -43,6 +43,15 @@ def loop_clock() -> Callable[[], float]:
     import trio  # noqa: PLC0415  only who runs on it has it
 
     return trio.current_time
+
+
+def caller_from_threads() -> Callable[[Callable[[], object]], object]:
+    """Return a function that calls another one soon in this event loop, from any thread, and does not wait for it.
+
+    It raises `RuntimeError` once the loop is closed.
+    """
+    native, name = current_token().native_token, "call_soon_threadsafe" if on_asyncio() else "run_sync_soon"
+    return cast("Callable[[Callable[[], object]], object]", getattr(native, name))
 
 
 def is_being_cancelled() -> bool:

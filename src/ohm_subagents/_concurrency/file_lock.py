@@ -9,7 +9,8 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Final
 
 import anyio
-from anyio.lowlevel import current_token
+
+from ohm_subagents._concurrency.event_loop import caller_from_threads
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
@@ -100,15 +101,14 @@ async def _freed(file: Path) -> None:
     No other process can set an event here, and the call that waits for the lock cannot be interrupted. So each file has
     a thread, which goes on without waiters, for those to come, and ends with the process.
     """
-    freed, native = anyio.Event(), current_token().native_token
-    soon = getattr(native, "run_sync_soon", None) or getattr(native, "call_soon_threadsafe")  # noqa: B009  trio, asyncio
+    freed, call_soon = anyio.Event(), caller_from_threads()
     reason: OSError | None = None
 
     def wake(error: OSError | None) -> None:
         nonlocal reason
         reason = error
         with suppress(RuntimeError):  # the event loop is closed, and its waiters with it
-            soon(freed.set)
+            call_soon(freed.set)
 
     with _guard:
         if file not in _awaited:

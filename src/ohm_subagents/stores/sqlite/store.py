@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio import to_thread
-from anyio.lowlevel import current_token
 
 from ohm_subagents.contract.events import TaskSettled
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.store import events_of, recovered, recovery_note, task_expired, unknown_task
+from ohm_subagents.store import caller_from_threads, events_of, recovered, recovery_note, task_expired, unknown_task
 from ohm_subagents.stores.sqlite.eviction import Expiry
 from ohm_subagents.stores.sqlite.loader import Loader
 from ohm_subagents.stores.sqlite.log import history
@@ -124,12 +123,11 @@ class SqliteStore:
     async def flush(self) -> None:
         if self._writer.has_all:
             return
-        written, native = anyio.Event(), current_token().native_token
-        soon = getattr(native, "run_sync_soon", None) or getattr(native, "call_soon_threadsafe")  # noqa: B009  trio, asyncio
+        written, call_soon = anyio.Event(), caller_from_threads()
 
         def wake() -> None:
             try:
-                soon(written.set)
+                call_soon(written.set)
             except RuntimeError:  # the event loop is closed: no one waits any more
                 return
 
