@@ -37,8 +37,7 @@ from ohm_subagents._plugins.suites.observer import Observer
 from ohm_subagents._plugins.suites.profile_source import ProfileSource
 from ohm_subagents._plugins.suites.settings import Settings
 from ohm_subagents._plugins.suites.shared_budget import shared_budget
-from ohm_subagents._tools.arguments import WrongOptionError, explain_error, short_json, suite_options
-from ohm_subagents._tools.arguments import whole as whole_number
+from ohm_subagents._tools.arguments import WrongOptionError, explain_error, short_json, suite_options, whole_number
 from ohm_subagents._tools.tool import result_of as task_result
 from ohm_subagents._tools.tool import run_command
 from ohm_subagents._tools.wording import plain_failure, title_of, tool_guidance

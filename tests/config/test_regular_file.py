@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from ohm_subagents._config.regular_file import MAX_BYTES, is_one_place, read_regular, whole
+from ohm_subagents._config.regular_file import MAX_BYTES, is_one_place, read_all, read_regular
 
 
 def test_a_file_is_read_up_to_one_mebibyte(tmp_path):
@@ -26,7 +26,7 @@ def test_a_file_that_has_nothing_yet_is_an_error_and_not_waited_for():
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     with os.fdopen(reading, "rb") as file, os.fdopen(writing, "wb"), pytest.raises(BlockingIOError, match="nothing"):
-        whole(file)
+        read_all(file)
 
 
 def test_two_paths_are_one_place_where_they_lead_to_the_same(tmp_path):

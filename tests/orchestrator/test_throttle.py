@@ -153,7 +153,7 @@ async def turn(throttle, acme, *, attempts=6):
             try:
                 await acme.ask()
             except RefusedError:
-                if not throttle.refused("acme", attempt=attempt, retry_after_s=acme.retry_after_s):
+                if not throttle.throttled("acme", attempt=attempt, retry_after_s=acme.retry_after_s):
                     raise
             else:
                 return

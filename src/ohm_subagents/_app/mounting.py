@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.suites.settings import Settings
-from ohm_subagents._tools.mounting import PRIMARY, SHARED, Mounted, apart, mount
+from ohm_subagents._tools.mounting import PRIMARY, SHARED, Mounted, mount, name_beside
 from ohm_subagents.contract.profile import CHILD_TOOLS, FINALIZE
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def taken_names(
 
     A suite that cannot be built has none; mounting it reports that.
     """
-    names = {TASK, FINALIZE, SHARED, *map(apart, specs), *CHILD_TOOLS, *others}
+    names = {TASK, FINALIZE, SHARED, *map(name_beside, specs), *CHILD_TOOLS, *others}
     for name, spec in specs.items():
         if name != PRIMARY:
             with suppress(Exception):  # plugin collection, as above

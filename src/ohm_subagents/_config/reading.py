@@ -12,7 +12,7 @@ from ohm_subagents._config.layers import object_at
 from ohm_subagents._config.reserved import without_effect
 from ohm_subagents._config.rules import read_rules
 from ohm_subagents._config.schema import OhmConfig
-from ohm_subagents._config.switches import closed
+from ohm_subagents._config.switches import close_unclear_switches
 from ohm_subagents._config.tool_lists import read_tools
 from ohm_subagents._config.values import quoted_value
 from ohm_subagents.contract.model_pattern import FORM, parse_model_pattern
@@ -51,7 +51,7 @@ def read(source: Layer) -> Reading:
     rest, rules, wrong_rules = read_rules(source)
     rest, tools, wrong_tools = read_tools(rest)
     rest, unclear, wrong_budgets = read_budgets(rest)
-    rest, wrong_switches = closed(rest)
+    rest, wrong_switches = close_unclear_switches(rest)
     rest, wrong_entries = unified(rest)
     values, wrong_values = keep_valid(OhmConfig, rest.values, rest.place, complete=False, shown_by=SHOWN_BY)
     checked = replace(rest, values=values)
@@ -84,7 +84,7 @@ def _repeated(layer: Layer) -> Iterator[Diagnostic]:
 
 
 def _unclear_models(layer: Layer) -> Iterator[Diagnostic]:
-    """Name each model that is none: it keeps the subagent from running on another one. Null says nothing."""
+    """Name each value that is no model: it keeps the subagent from running on another one. Null says nothing."""
     entries = object_at(layer.values, ("subagents", "profiles"))
     holders: list[tuple[KeyPath, str]] = [(("subagents",), "every subagent without a model of its own")]
     holders += [(("subagents", "profiles", name), "the subagent") for name in entries]

@@ -18,7 +18,7 @@ def read_regular(path: Path) -> bytes:
     with open(path, "rb", opener=_without_waiting) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "It is not a regular file")
-        return whole(file)
+        return read_all(file)
 
 
 class _Readable(Protocol):
@@ -27,7 +27,7 @@ class _Readable(Protocol):
     def read(self, size: int, /) -> bytes | None: ...
 
 
-def whole(file: _Readable) -> bytes:
+def read_all(file: _Readable) -> bytes:
     """Read an open file. Raises `OSError` for more than 1 MiB, and for a file that has nothing to read yet."""
     content = file.read(MAX_BYTES + 1)
     if content is None:

@@ -39,7 +39,7 @@ class _Unclear:
     severity: Severity = "error"
 
 
-def closed(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
+def close_unclear_switches(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
     """Close in a layer what is not understood: a switch is false, and no plugin is loaded."""
     unclear = (*_lists(layer), *_switches(layer))
     if not unclear:

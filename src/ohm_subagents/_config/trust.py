@@ -194,7 +194,7 @@ def _record_file(directory: Path, project: str) -> Path:
 
 
 def _record(path: Path) -> TrustRecord:
-    """Read the record of a file. Raises `ValueError` for one that is none."""
+    """Read the record of a file. Raises `ValueError` for a file without one."""
     match json.loads(read_regular(path)):
         case {"project": str(project), "trustedMs": int(trusted_ms), "files": dict()} as record:
             files = cast("dict[str, object]", record["files"])

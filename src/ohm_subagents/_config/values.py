@@ -192,7 +192,7 @@ ConfiguredModel: TypeAlias = Annotated[
     PlainSerializer(str),
     _MODEL_SCHEMA,
 ]
-"""A model, or a text that is none, which keeps a subagent from running on another one."""
+"""A model, or a text that names none, which keeps a subagent from running on another one."""
 WebAddress: TypeAlias = Annotated[
     str, BeforeValidator(_text(r"https?://\S+", "an address that begins with http:// or https://"))
 ]

@@ -19,7 +19,7 @@ from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
 from ohm_subagents._orchestrator.observe.call import CommandCall
 from ohm_subagents._orchestrator.observe.observers import subscribed
 from ohm_subagents._orchestrator.run.live import LiveTask
-from ohm_subagents._orchestrator.waiting import all_settled, answered, cancelled, leave, seconds
+from ohm_subagents._orchestrator.waiting import cancel_all, end_call, seconds, wait_answered, wait_settled_anywhere
 from ohm_subagents._plugins.backends.fallback import INTERACTIVE_SDK
 from ohm_subagents._plugins.suites.interface import SessionTask
 from ohm_subagents.contract.commands import Cancel, GetTasks, Send, Start, Wait
@@ -136,9 +136,9 @@ class Orchestrator:
         try:
             if started and not command.background and not call.is_aborted:
                 with self._running.in_line(started[0], partial(call.show, reply)):
-                    await call.wait(partial(answered, started))
+                    await call.wait(partial(wait_answered, started))
         finally:
-            leave(started, observers, background=command.background)
+            end_call(started, observers, background=command.background)
         return reply()
 
     async def _wait(self, command: Wait, backend: str, call: CommandCall) -> Reply:
@@ -153,7 +153,7 @@ class Orchestrator:
             subscribed((one.record.observers for one in live), call.visitors(reply)),
             anyio.move_on_after(seconds(command.timeout_ms)) as patience,
         ):
-            aborted = await call.wait(partial(all_settled, live, command.ids, self._store))
+            aborted = await call.wait(partial(wait_settled_anywhere, live, command.ids, self._store))
         items = self._seen(command.ids)
         is_done = all(isinstance(item, Missing) or item.task.is_terminal for item in items)
         over: WaitStatus = "aborted" if aborted and not patience.cancelled_caught else "timeout"
@@ -215,9 +215,9 @@ class Orchestrator:
             case LiveTask() as live:
                 self._running.begin([live], workers=1)
                 try:
-                    await call.wait(partial(answered, [live]))
+                    await call.wait(partial(wait_answered, [live]))
                 finally:
-                    leave([live], observers)
+                    end_call([live], observers)
                 return reply()
 
     async def _cancel(self, command: Cancel, call: CommandCall) -> Reply:
@@ -237,7 +237,7 @@ class Orchestrator:
                     return CancelReply(task=newest, applied=bool(running), prior=task.status)
 
                 with subscribed((one.record.observers for one in running), call.visitors(reply)):
-                    await cancelled(running, ASKED, self._store)
+                    await cancel_all(running, ASKED, self._store)
                 call.show(reply)
                 return reply()
 

@@ -30,28 +30,28 @@ def seconds(milliseconds: int | None) -> float:
     return math.inf if milliseconds is None or milliseconds > FOREVER_MS else milliseconds / 1000
 
 
-async def answered(tasks: Iterable[LiveTask]) -> None:
+async def wait_answered(tasks: Iterable[LiveTask]) -> None:
     """Wait until the first prompt of every task is answered."""
     for live in tasks:
         if not live.asked.answered.is_set:
             await live.asked.answered.wait()
 
 
-async def settled(tasks: Iterable[LiveTask]) -> None:
+async def wait_settled(tasks: Iterable[LiveTask]) -> None:
     """Wait until every task is settled."""
     for live in tasks:
         if not live.task.is_terminal:
             await live.settled.wait()
 
 
-async def all_settled(tasks: Iterable[LiveTask], ids: Iterable[str], store: Store) -> None:
+async def wait_settled_anywhere(tasks: Iterable[LiveTask], ids: Iterable[str], store: Store) -> None:
     """Wait until every task is settled, those of other processes too."""
-    await settled(tasks)
+    await wait_settled(tasks)
     while any(store.is_foreign(TaskId(each)) for each in ids):  # noqa: ASYNC110  another process sets no event here
         await anyio.sleep(FOREIGN_LOOK_S)
 
 
-async def cancelled(tasks: Iterable[LiveTask], reason: str, store: Store) -> None:
+async def cancel_all(tasks: Iterable[LiveTask], reason: str, store: Store) -> None:
     """Record tasks as cancelled at once, then stop their runs when that is stored: to unwind them takes longer."""
     for live in tasks:
         live.record.settle(Cancelled(reason=reason))
@@ -63,7 +63,7 @@ async def cancelled(tasks: Iterable[LiveTask], reason: str, store: Store) -> Non
             live.stop()
 
 
-def leave(started: Iterable[LiveTask], observers: Iterable[Observer], *, background: bool = False) -> None:
+def end_call(started: Iterable[LiveTask], observers: Iterable[Observer], *, background: bool = False) -> None:
     """End a call: cancel what it waited for in vain, and notify its observers no more of tasks that go on."""
     for live in started:
         if not (background or live.asked.answered.is_set):

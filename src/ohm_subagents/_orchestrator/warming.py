@@ -73,7 +73,7 @@ async def _made(profile: Profile, context: AdmissionContext, pool: BackendPool) 
                 if isinstance(opened, Err):
                     return opened
                 return await opened.ok_value.prepare(profile, None if model is None else model.pattern)
-    except BaseException as exc:  # noqa: BLE001  a plugin may break the law; a run of it will say more
+    except BaseException as exc:  # noqa: BLE001  a plugin may raise although it must not; a run of it will say more
         message = f"Backend '{backend}' failed to prepare: {type(as_exception(exc)).__name__}."
         return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))
     return Err(not_ready(backend))

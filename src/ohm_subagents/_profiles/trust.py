@@ -25,7 +25,7 @@ _NEW: Final = Profile(id="", name="", summary="", prompt="", primary=True)
 _NO_OPTIONS: Final = AgentOptions()
 _FREE: Final = ModelPattern(provider="local", model="search")
 """A model that costs nothing and reads no file of its own."""
-_VAIN: Final = (
+_NEVER_GRANTED: Final = (
     ("polling", fold_tool, "exempt a tool from the loop guard"),
     ("env", str, "show a subagent more of the environment"),
 )
@@ -141,7 +141,7 @@ def _refused(profile: Profile, base: Profile, joined: Profile, *, is_trusted: bo
             f"{who} does not get {', '.join(lost)}: {base.source or 'a plugin'}, which it overrides, gives less, and a "
             "project's file cannot add to it. The user's file can."
         )
-    for key, folded, deed in _VAIN:
+    for key, folded, deed in _NEVER_GRANTED:
         given = {folded(one) for one in getattr(base, key)}
         names = [f"'{one}'" for one in getattr(profile, key) if folded(one) not in given]
         if names:

@@ -49,7 +49,7 @@ def short_json(value: object) -> str:
         return "too long to show"
 
 
-def whole(value: object) -> object:
+def whole_number(value: object) -> object:
     """Return a whole number, written as `10` or `10.0`, or None. Raises the error type `not_whole`."""
     number = int(value) if isinstance(value, float) and value.is_integer() else value
     if value is None or (isinstance(number, int) and not isinstance(number, bool)):

@@ -38,7 +38,7 @@ SHARED: Final = "subagent"
 """A name that tools of several suites may have: the later one is called `subagent_<suite>`."""
 
 
-def apart(suite: str) -> str:
+def name_beside(suite: str) -> str:
     """Return the name of such a tool beside that of another suite."""
     return f"{SHARED}_{suite}"
 
@@ -92,7 +92,7 @@ def mount(
 def _apart(tool: Tool, suite: str, taken: Mapping[str, str]) -> Tool:
     """Return the tool; where another suite's tool has the shared name, with its suite in its own."""
     if tool.name == SHARED and taken.get(SHARED, suite) != suite:
-        return replace(tool, name=apart(suite))
+        return replace(tool, name=name_beside(suite))
     return tool
 
 

@@ -23,10 +23,10 @@ class Theme(Protocol):
 
 
 class _Plain:
-    """No marks at all."""
+    """Adds no marks: each method returns the text as it is."""
 
     def fg(self, token: str, text: str) -> str:
-        """Return the text."""
+        """Ignore the token."""
         del token
         return text
 

@@ -132,7 +132,7 @@ def begun(activity: Activity) -> Activity:
     return activity
 
 
-def over(activity: Activity) -> Activity:
+def run_ended(activity: Activity) -> Activity:
     """Return the activity when a run has ended: no call is open any more."""
     return changed(activity, open_calls=()) if activity.open_calls else activity
 

@@ -54,7 +54,7 @@ def _is_tuple(value: object) -> bool:
 
 
 def _decimal(value: float | str) -> Decimal:
-    """Return an amount of money, exactly as it is written; -1 for a text that is none."""
+    """Return an amount of money, exactly as it is written; -1 for a text that is no number."""
     try:
         amount = Decimal(str(value))
     except InvalidOperation:
@@ -100,20 +100,18 @@ class Limits(_Partial):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clocks:
-    """`Limits` with every number set, so that no run can hang for ever; the defaults are those of the product."""
+    """`Limits` with every number set, so that no run can hang for ever; the defaults are those of the product.
+
+    Fields:
+        idle_ms, tool_ms, soft_ms, extend_ms, cap_ms, extension: as in `Limits`.
+    """
 
     idle_ms: int = 180_000
-    """As in `Limits`."""
     tool_ms: int = 600_000
-    """As in `Limits`."""
     soft_ms: int = 180_000
-    """As in `Limits`."""
     extend_ms: int = 180_000
-    """As in `Limits`."""
     cap_ms: int = 3_600_000
-    """As in `Limits`."""
     extension: Extension = "progress"
-    """As in `Limits`."""
 
 
 _DEFAULT: Final = Clocks()

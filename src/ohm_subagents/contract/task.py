@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from ohm_subagents.contract.activity import Activity, begun, changed, over, reported
+from ohm_subagents.contract.activity import Activity, begun, changed, reported, run_ended
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import (
@@ -232,7 +232,7 @@ def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
         task,
         updated_ms=at_ms,
         runs=(*task.runs[:-1], ended),
-        activity=over(task.activity),
+        activity=run_ended(task.activity),
         summary=event.summary or task.summary,
     )
 

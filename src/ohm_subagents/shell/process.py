@@ -89,7 +89,7 @@ class Child:
         return self._lines
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Standard output as it comes; for who wants no lines."""
+        """Yield standard output as it comes, not in lines."""
         while chunk := await self._running.stdout.read():
             yield chunk
 

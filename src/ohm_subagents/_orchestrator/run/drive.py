@@ -13,7 +13,7 @@ from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
 from ohm_subagents._orchestrator.call_context import current_context
 from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted
 from ohm_subagents._orchestrator.run.guard import RunGuard
-from ohm_subagents._orchestrator.run.intake import MisfitError, answered, bounded
+from ohm_subagents._orchestrator.run.intake import InvalidValueError, bounded, checked_output
 from ohm_subagents._orchestrator.run.sink import RunSink
 from ohm_subagents._orchestrator.run.sourced_tools import with_sourced_tools
 from ohm_subagents._plugins.backends.interface import Exchange, RunOutput, RunRequest, RunSpec
@@ -145,7 +145,7 @@ class Driver:
                 try:
                     with self._pool.lease(plan.backend) as lease:
                         result = await self._answer(live, prompt, guard, sink, lease)
-                except BaseException as exc:  # noqa: BLE001  the law says never raise; a plugin may break it
+                except BaseException as exc:  # noqa: BLE001  a backend must never raise; a plugin may all the same
                     stop = interrupt_in(exc)
                     if stop is not None:
                         if stop is not exc:  # it broke while it was stopped
@@ -246,14 +246,14 @@ def _used_in(session_id: SessionId, tool: Tool) -> Tool:
 def _checked(live: LiveTask, prompt: QueuedPrompt, answer: object) -> Result[RunOutput, OhmError]:
     """Return the checked result; of an answer that cannot be recorded, the text is kept."""
     try:
-        result = answered(answer, live.record.redact)
-    except MisfitError as misfit:
-        detail = f"{misfit}"
+        result = checked_output(answer, live.record.redact)
+    except InvalidValueError as invalid:
+        detail = f"{invalid}"
         match answer:
             case Ok(RunOutput(text=str(text))) if not live.task.activity.said:
                 live.record.add(TextDelta(text=encodable(str.__str__(text))))
             case Err(OhmError(message=str(said))):
-                detail = f"{misfit}. It said: {encodable(str.__str__(said))}"
+                detail = f"{invalid}. It said: {encodable(str.__str__(said))}"
             case _:
                 pass
         return Err(_crashed(live, detail))

@@ -102,7 +102,7 @@ class RequestGate:
 
     def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
         """Note that the provider refused; return whether to ask again (`Gate`)."""
-        return self._throttle.refused(provider, attempt=attempt, retry_after_s=retry_after_s)
+        return self._throttle.throttled(provider, attempt=attempt, retry_after_s=retry_after_s)
 
     async def _reserve(self, need: RequestNeed) -> Reservation | BudgetExceeded:
         first = self._take()

@@ -45,7 +45,7 @@ EXIT_CODES: Final = 2**32
 Record = TypeVar("Record")
 
 
-class MisfitError(Exception):
+class InvalidValueError(Exception):
     """A value that cannot be recorded; the message names its place and what is allowed there."""
 
 
@@ -56,10 +56,10 @@ class Seen(NamedTuple):
     where: str
     redact: Callable[[str], str]
 
-    def misfit(self, allowed: str) -> NoReturn:
-        """Raise `MisfitError` with what is allowed."""
+    def reject(self, allowed: str) -> NoReturn:
+        """Raise `InvalidValueError` with what is allowed."""
         wrong = f"{self.where} is {quoted(self.value, self.redact)}, and has to be {allowed}"
-        raise MisfitError(wrong)
+        raise InvalidValueError(wrong)
 
     def cut(self, text: str, most: int) -> str:
         """Return the text, no longer than `most`."""
@@ -82,7 +82,7 @@ def _text(seen: Seen, *, most: int | None = None) -> str:
     """Return a text that can be encoded."""
     value = seen.value
     if not isinstance(value, str):
-        seen.misfit("a text")
+        seen.reject("a text")
     text = encodable(value if type(value) is str else str.__str__(value))
     return text if most is None else seen.cut(text, most)
 
@@ -100,7 +100,7 @@ def _unless_blank(seen: Seen) -> str:
 
 def _one_of(seen: Seen, *, words: tuple[str, ...]) -> str:
     given = str.__str__(seen.value) if isinstance(seen.value, str) else None
-    return given if given in words else seen.misfit(f"one of {', '.join(words)}")
+    return given if given in words else seen.reject(f"one of {', '.join(words)}")
 
 
 def _if_any(seen: Seen, *, check: Check) -> object:
@@ -109,46 +109,46 @@ def _if_any(seen: Seen, *, check: Check) -> object:
 
 def _number(seen: Seen, *, least: int, below: int) -> int:
     if not isinstance(seen.value, int) or isinstance(seen.value, bool) or not least <= seen.value < below:
-        seen.misfit(f"a whole number from {least} to {below - 1}")
+        seen.reject(f"a whole number from {least} to {below - 1}")
     return int(seen.value)
 
 
 def _boolean(seen: Seen) -> bool:
     if not isinstance(seen.value, bool):
-        seen.misfit("True or False")
+        seen.reject("True or False")
     return seen.value
 
 
 def _code(seen: Seen) -> str:
     code = str.__str__(seen.value) if isinstance(seen.value, str) else ""
     if not code.strip() or not code.isprintable() or len(code) > CODE:
-        seen.misfit(f"a text of one line, not empty, of at most {CODE} characters")
+        seen.reject(f"a text of one line, not empty, of at most {CODE} characters")
     return as_declared(code)
 
 
 def _category(seen: Seen) -> Category:
     if not isinstance(seen.value, Category):
-        seen.misfit("a Category")
+        seen.reject("a Category")
     return seen.value
 
 
 def _usage(seen: Seen) -> Usage:
     if not isinstance(seen.value, Usage):
-        seen.misfit("a Usage")
+        seen.reject("a Usage")
     values: dict[str, Any] = {field.name: getattr(seen.value, field.name) for field in fields(Usage)}
     for name, value in values.items():
         is_money = name == "cost_usd"
         if value is not None or not is_money:
             values[name] = as_money(value) if is_money else as_count(value)
             if values[name] is None:
-                Seen(value, f"Usage.{name}", seen.redact).misfit("a number")
+                Seen(value, f"Usage.{name}", seen.redact).reject("a number")
     return Usage(**values)
 
 
 def _made(seen: Seen, *, of: type[Record], checks: Mapping[str, Check]) -> Record:
     """Return an object of exactly this class, with checked values."""
     if not isinstance(seen.value, of):
-        seen.misfit(f"a {of.__name__}")
+        seen.reject(f"a {of.__name__}")
     given = {name: getattr(seen.value, name) for name in checks}
     sound: dict[str, Any] = {
         name: check(Seen(given[name], f"{of.__name__}.{name}", seen.redact)) for name, check in checks.items()
@@ -220,8 +220,8 @@ _PLAIN: Final[Mapping[type, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
 """The kind, the names and the texts of the events that are all text: most of what is ever emitted."""
 
 
-def admitted(event: RunEvent, redact: Callable[[str], str]) -> RunEvent:
-    """Return the event as it may be recorded; raise `MisfitError` for anything else."""
+def checked_event(event: RunEvent, redact: Callable[[str], str]) -> RunEvent:
+    """Return the event as it may be recorded; raise `InvalidValueError` for anything else."""
     plain = _PLAIN.get(type(event))
     if plain is None:
         return _checked(event, redact)
@@ -251,11 +251,11 @@ def _checked(event: object, redact: Callable[[str], str]) -> RunEvent:
         if isinstance(event, of):
             return _made(Seen(event, "Sink.emit", redact), of=of, checks=checks)
     wrong = f"Sink.emit takes a RunEvent, not {type(event).__name__}."
-    raise MisfitError(wrong)
+    raise InvalidValueError(wrong)
 
 
-def answered(answer: object, redact: Callable[[str], str]) -> Result[RunOutput, OhmError]:
-    """Return the result of a backend as it may be recorded; raise `MisfitError` for anything else."""
+def checked_output(answer: object, redact: Callable[[str], str]) -> Result[RunOutput, OhmError]:
+    """Return the result of a backend as it may be recorded; raise `InvalidValueError` for anything else."""
     match answer:
         case Ok(RunOutput() as output):
             return Ok(output if _is_plain(output) else _made(Seen(output, "Ok", redact), of=RunOutput, checks=_OUTPUT))
@@ -263,7 +263,7 @@ def answered(answer: object, redact: Callable[[str], str]) -> Result[RunOutput, 
             return Err(bounded(error, redact))
         case _:
             wrong = f"it returned {type(answer).__name__}, not a Result of a RunOutput"
-            raise MisfitError(wrong)
+            raise InvalidValueError(wrong)
 
 
 def _is_plain(output: RunOutput) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._orchestrator.run.intake import MisfitError, admitted
+from ohm_subagents._orchestrator.run.intake import InvalidValueError, checked_event
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised, UsageAdded
 
@@ -18,7 +18,7 @@ MAX_NOTES: Final = 100
 TOO_MANY: Final = Diagnostic(
     subject="diagnostics", message=f"The backend said more than this: {MAX_NOTES} diagnostics of a run are kept."
 )
-BENT: Final = Diagnostic(
+ROUNDED_USAGE: Final = Diagnostic(
     subject="usage",
     message="The backend reported usage that cannot be: each count is taken as the nearest whole number from 0 on.",
 )
@@ -27,30 +27,30 @@ BENT: Final = Diagnostic(
 class RunSink:
     """Records what a backend emits, until the run has returned."""
 
-    __slots__ = ("_guard", "_is_bent", "_notes", "_record")
+    __slots__ = ("_guard", "_has_rounded", "_notes", "_record")
 
     def __init__(self, record: TaskRecord, guard: RunGuard) -> None:
         self._record: TaskRecord | None = record
         self._guard = guard
         self._notes = 0
-        self._is_bent = False
+        self._has_rounded = False
 
     def emit(self, event: RunEvent) -> None:
         """Record one fact about the run; raise `TypeError` for anything else."""
         record = self._record
         try:
-            sound = admitted(event, _as_it_is if record is None else record.redact)
-        except MisfitError as misfit:
-            raise TypeError(*misfit.args) from None
+            sound = checked_event(event, _as_it_is if record is None else record.redact)
+        except InvalidValueError as invalid:
+            raise TypeError(*invalid.args) from None
         if record is None or self._guard.ignores(sound):
             return
         match sound:
             case DiagnosticRaised(diagnostic=diagnostic):
                 self._note(record, diagnostic)
                 return
-            case UsageAdded() if not self._is_bent and sound != event:
-                self._is_bent = True
-                self._note(record, BENT)
+            case UsageAdded() if not self._has_rounded and sound != event:
+                self._has_rounded = True
+                self._note(record, ROUNDED_USAGE)
             case _:
                 pass
         record.add(sound)

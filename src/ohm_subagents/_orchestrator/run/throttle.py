@@ -70,7 +70,7 @@ class Throttle:
         for provider, line in self._lines.items():
             line.slots.total_tokens = limits.get(provider, math.inf)
 
-    def refused(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+    def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
         """Note that the provider refused a request; return whether to ask again.
 
         If so, all wait: as long as the provider asked for, else a random part of a time that doubles with each attempt.

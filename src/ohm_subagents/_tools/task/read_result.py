@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from ohm_subagents._plugins.suites.interface import Tool, ToolResult
-from ohm_subagents._tools.arguments import explain_error, whole
+from ohm_subagents._tools.arguments import explain_error, whole_number
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.framed_text import READ_RESULT, framed, harmless, how_to_read_on
 from ohm_subagents._views.task_texts import answer_of, assistant_text
@@ -44,7 +44,7 @@ class ReadFields(BaseModel):
     model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     task: Words = Field(description="Id of the task.")
-    offset: Annotated[int, BeforeValidator(whole), Field(ge=0)] = Field(
+    offset: Annotated[int, BeforeValidator(whole_number), Field(ge=0)] = Field(
         default=0, description="Where to begin, in characters from the start of the answer."
     )
     pattern: Words | None = Field(

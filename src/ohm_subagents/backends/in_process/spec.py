@@ -65,13 +65,13 @@ class WrongLoop:
     """The backend where pydantic-ai cannot run: it says so for every prompt."""
 
     async def prepare(self, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
-        """Refuse."""
+        """Return the error of every run."""
         del profile, model
         await checkpoint()
         return Err(_wrong_loop())
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
-        """Refuse."""
+        """Return the same error."""
         del request, sink
         await checkpoint()
         return Err(_wrong_loop())

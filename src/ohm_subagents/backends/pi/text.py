@@ -142,7 +142,7 @@ class TextReader:
             header, _ = _parted(self._text(ended))
             if header and _EXPECTED.fullmatch("\n".join(header)) is None:
                 said = redacted_line("; ".join(header), self._secrets)
-                taken = f"Taken for who did the work, not for a part of the answer: {said}."
+                taken = f"Read as the provider and model, not as part of the answer: {said}."
                 yield DiagnosticRaised(diagnostic=Diagnostic(subject="pi", message=taken))
             known = _known(header)
             yield RouteResolved(

@@ -62,7 +62,7 @@ def merged(entries: Sequence[Entry]) -> list[Entry]:
     for group in _groups(entries):
         try:
             short += [_text_line(group)] if len(group) > 1 else group
-        except TypeError:  # a text that is none: the writer reports it
+        except TypeError:  # a value that is no text: the writer reports it
             short += group
     return short
 

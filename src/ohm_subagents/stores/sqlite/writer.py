@@ -217,7 +217,7 @@ class Writer:
             self._drop(task_id, exc)
         except (sqlite3.Error, OSError):
             raise
-        except Exception as exc:  # noqa: BLE001  a number too large, a text that is none
+        except Exception as exc:  # noqa: BLE001  a number too large, a value that is no text
             self._drop(task_id, exc)
         return True
 

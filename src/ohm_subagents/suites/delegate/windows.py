@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from ohm_subagents.suites.delegate.details import Windows
-from ohm_subagents.views import PLAIN, cells, fit, printable, wrap
+from ohm_subagents.views import PLAIN, cells, fit, one_line, printable, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -70,12 +70,12 @@ def window_header(window: Window, *, now_ms: int, width: int = 0, theme: Theme =
     mark, token = _MARKS[window.status]
     parts = [f"{window.tool_count} tools"]
     if window.profile_name:
-        parts.insert(0, _line(_profile(window)))
+        parts.insert(0, one_line(_profile(window)))
     if window.todo_total and window.todo_completed != window.todo_total:
         parts.append(f"[{window.todo_completed or 0}/{window.todo_total}]")
     parts.append(f"{_elapsed_s(window, now_ms)}s/{_seconds(window.timeout)}s")
     facts = "".join(f" • {part}" for part in parts)
-    name = _line(window.name)
+    name = one_line(window.name)
     if width:
         room = max(_MIN_WIDTH, width) - cells(mark) - 1
         name = fit(name, max(_LEAST, room - cells(facts)))
@@ -133,8 +133,8 @@ def all_lines(windows: Windows, view: View, now_ms: int) -> Iterator[str]:
     width = max(_MIN_WIDTH, view.width)
     yield from (theme.fg("dim", line) for line in wrap("Session IDs (use with get_subagent_output):", width))
     for window in windows.windows:
-        session_id = _line(window.session_id)
-        name, room = _line(window.name), width - cells(session_id) - 6
+        session_id = one_line(window.session_id)
+        name, room = one_line(window.name), width - cells(session_id) - 6
         if room >= _LEAST:
             yield f"    {fit(name, room)}: {theme.fg('accent', session_id)}"
         else:
@@ -199,11 +199,7 @@ def _seconds(timeout: float) -> str:
 
 def _text(values: Mapping[str, JsonValue], key: str) -> str:
     value = values.get(key)
-    return _line(value) if isinstance(value, str) else ""
-
-
-def _line(text: str) -> str:
-    return " ".join(printable(text).split())
+    return one_line(value) if isinstance(value, str) else ""
 
 
 def _lines(text: str) -> str:

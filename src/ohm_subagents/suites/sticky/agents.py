@@ -42,7 +42,7 @@ def parse_prompt(text: str, *, source: str, stem: str, is_local: bool) -> tuple[
     """Return the name and the agent of a file; None for a file without front matter, which is no agent.
 
     A whitelist is `ToolPolicy.allowed`; a blacklist, or nothing, is `denied`. Returns `profile_invalid` for a file that
-    has both, a name that is not safe in a path, or a list that is none.
+    has both, a name that is not safe in a path, or a value that is no list where one belongs.
     """
     if split_front_matter(text) is None:
         return None

@@ -106,7 +106,7 @@ def test_lines_that_may_be_the_answers_own_are_told_when_they_are_taken_out(stdo
     reader = TextReader(request(), secrets=())
     told(reader, stdout.encode().split(b"\n"))
     assert [event.diagnostic.message for event in reader.last(ENDED) if not isinstance(event, RouteResolved)] == (
-        [] if taken is None else [f"Taken for who did the work, not for a part of the answer: {taken}."]
+        [] if taken is None else [f"Read as the provider and model, not as part of the answer: {taken}."]
     )
 
 

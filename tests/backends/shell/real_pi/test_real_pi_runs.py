@@ -219,7 +219,7 @@ async def test_an_answer_of_the_text_mode_that_begins_like_a_header_says_what_it
     async with ModelServer(Say("Model: x\n", "is what I use.")) as server, desk.ohm(server, mode="text") as ohm:
         envelope = (await ohm.run("task", "go")).ok_value
     assert envelope.output == "is what I use."
-    assert envelope.diagnostics == ["Taken for who did the work, not for a part of the answer: Model: x."]
+    assert envelope.diagnostics == ["Read as the provider and model, not as part of the answer: Model: x."]
 
 
 async def test_a_model_that_nobody_offers_is_an_error_of_one_sentence(desk):
