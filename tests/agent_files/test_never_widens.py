@@ -123,3 +123,12 @@ def test_front_matter_that_is_no_yaml_gives_no_tool_that_it_takes_away(lines):
         assert "bash" not in got
     if "tools: Read" in lines:
         assert got <= {"read"}
+
+
+@given(
+    st.sampled_from(["mcp__docs__*", "mcp__*", "mcp__docs__search"]),
+    st.sampled_from(["mcp__docs__search", "mcp__DOCS__Search", "mcp__docs__*", "mcp__*", "*"]),
+)
+def test_a_tool_of_a_server_that_is_taken_away_is_not_given_by_a_pattern(listed, denied):
+    assert "mcp__docs__search" in tools_of("claude", {"tools": ["mcp__docs__search"]})
+    assert "mcp__docs__search" not in tools_of("claude", {"tools": ["Read", listed], "disallowedTools": denied})

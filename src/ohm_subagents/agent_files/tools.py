@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents.agent_files.texts import Unreadable
 from ohm_subagents.files import quoted_value
-from ohm_subagents.suite import CHILD_TOOLS, ToolPolicy
+from ohm_subagents.suite import CHILD_TOOLS, ToolPolicy, has_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -52,10 +52,12 @@ class Tools:
 
     @property
     def policy(self) -> ToolPolicy:
-        """Return the policy; a tool that is in both lists is denied."""
+        """Return the policy; a tool that is in both lists is denied, one that a pattern of the list matches too."""
+        denied = tuple(sorted(self.denied))
         if self.allowed is None:
-            return ToolPolicy(denied=tuple(sorted(self.denied)))
-        return ToolPolicy(allowed=tuple(name for name in self.allowed if name not in self.denied))
+            return ToolPolicy(denied=denied)
+        allowed = tuple(name for name in self.allowed if not has_tool(denied, name))
+        return ToolPolicy(allowed=allowed, denied=denied if any("*" in name for name in allowed) else ())
 
     def allow(self, key: str, value: object) -> None:
         """Read a list of the tools that the agent has; one that cannot be read gives none."""
