@@ -256,3 +256,18 @@ def test_a_misspelt_deny_is_a_fault_and_a_run_that_it_was_meant_for_says_so(ohm)
     assert "Did you mean 'finder'?" in checked.stdout
     assert ran.returncode == 0
     assert ran.stderr.count("Did you mean 'finder'?") == 1
+
+
+def test_a_tool_of_a_server_that_is_configured_is_known_and_one_of_another_is_not(ohm, tmp_path) -> None:
+    ohm.configure({"subagentBackend": "none", "mcpServers": {"calc": {"command": "calc", "env": {"KEY": SECRET}}}})
+    profiles = tmp_path / "config" / "subagents"
+    profiles.mkdir(parents=True)
+    tools = "[mcp__calc__*, mcp__mail__send]"
+    (profiles / "clerk.md").write_text(f"---\nname: clerk\ndescription: Works.\ntools: {tools}\n---\n\nWork.\n")
+
+    said = [line for line in section(ohm("doctor").stdout, "Diagnostics") if "clerk" in line]
+    assert len(said) == 1
+    assert "clerk: The profile names 'mcp__mail__send', which is no child tool and is left out." in said[0]
+    shown = ohm("config", "show").stdout
+    assert SECRET not in shown
+    assert '"KEY": "***"' in shown

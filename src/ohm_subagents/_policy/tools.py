@@ -44,6 +44,11 @@ class ResolvedTools:
     later: LaterTools | None = None
     """The tools of sources that are named, which `names` has not; None for none."""
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Return the names, and those and the patterns that are asked of sources."""
+        return self.names if self.later is None else tuple(dict.fromkeys((*self.names, *self.later.asked)))
+
 
 def resolve_tools(
     policy: ToolPolicy,

@@ -38,7 +38,7 @@ def _request(profile: Profile, ready: Readiness) -> PermissionRequest:
     """Return the request that plugins get before a start; its prompt is not known yet."""
     tools, cwd = ready.tools_of(profile).ok(), ready.parts.place.cwd
     return PermissionRequest(
-        profile=profile, description="", prompt="", cwd=cwd, tools=() if tools is None else tools.names
+        profile=profile, description="", prompt="", cwd=cwd, tools=() if tools is None else tools.shown
     )
 
 

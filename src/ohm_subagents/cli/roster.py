@@ -137,7 +137,7 @@ def _facts(profile: Profile, ready: Readiness) -> Iterator[str]:
         yield f"runs on: {model}"
     yield f"backend: {ready.backend_of(profile)}"
     if tools is not None:
-        names = ", ".join(tools.names) or "none"
+        names = ", ".join(tools.shown) or "none"
         yield f"tools: {names if tools.are_bounded else f'all ({names})'}"
         yield from (f"tools left out: {one}" for one in tools.diagnostics)
     if profile.source:

@@ -1,7 +1,9 @@
 """Tools of MCP servers inside a run: real servers, started by a subagent that names their tools."""
 
+import json
 import os
 import socket
+import subprocess
 import sys
 from contextlib import aclosing
 
@@ -133,6 +135,7 @@ async def test_progress_is_shown_and_cancelling_the_task_reaches_the_server(log)
                     assert event.text == "half"
                     break
         await handle.cancel()
+        await anyio.to_thread.run_sync(wait_for, log, "cancelled")
         seen = [line.split()[0] for line in log.read_text().splitlines()]
     assert seen[:2] == ["pid", "working"]
     assert log.read_text().splitlines()[-1] == "cancelled"
@@ -244,3 +247,50 @@ async def test_a_server_that_runs_already_is_asked_by_its_address(log, free_port
         process.kill()
         await process.wait()
     assert read == ["4"]
+
+
+HOST = """
+import json, sys
+import anyio
+from ohm_subagents import Ohm
+from ohm_subagents.contract import Profile, ToolPolicy
+from ohm_subagents.testing import HERMETIC
+
+async def main():
+    config, env = json.loads(sys.argv[1])
+    tools = ToolPolicy(allowed=("mcp__calc__*",))
+    user = Profile(id="user", name="user", summary="s", prompt="p", tools=tools)
+    async with Ohm.open(config=config, env={**HERMETIC, **env}, profiles=[user]) as ohm:
+        await ohm.run("user", "go")
+
+anyio.run(main)
+"""
+
+
+async def test_a_server_ends_when_the_process_of_its_ohm_is_killed(log):
+    async with ModelServer(calling("work")) as server:
+        config = {
+            "providers": {"acme": {"baseUrl": server.url, "apiKeyEnv": "ACME_KEY", "models": ["small"]}},
+            "subagents": {"model": "acme/small"},
+            "mcpServers": {"calc": mcp_servers.entry("calc", str(log))},
+        }
+        names = ("PATH", "OHM_SUBAGENT_RUN_ID")
+        env = {name: os.environ[name] for name in names} | {"ACME_KEY": "k"}
+        host = await anyio.open_process(
+            [sys.executable, "-c", HOST, json.dumps([config, env])], stdout=None, stderr=None
+        )
+        await anyio.to_thread.run_sync(wait_for, log, "working")
+        (pid,) = started(log)
+        process = psutil.Process(pid)
+        host.kill()
+        await host.wait()
+        await anyio.to_thread.run_sync(process.wait, 30)
+    assert not process.is_running()
+
+
+def wait_for(log, word):
+    """Read a file as it grows, until it has a word."""
+    log.touch()
+    with subprocess.Popen(["tail", "-n", "+1", "-f", str(log)], stdout=subprocess.PIPE, text=True) as tail:
+        next(line for line in tail.stdout if word in line)
+        tail.kill()

@@ -169,7 +169,7 @@ def _allowed(
         description=item.description,
         prompt=prompt,
         cwd=cwd,
-        tools=tools.names if tools.later is None else (*tools.names, *tools.later.asked),
+        tools=tools.shown,
     )
     verdict = decide(
         profile=profile, permissions=config.subagents.permissions, opinions=partial(context.host.permission, request)
