@@ -132,3 +132,13 @@ def test_a_dash_is_the_prompt_on_standard_input(ohm) -> None:
     refused = ohm("run", "finder", "-", stdin=b"\xff\xfe")
     assert refused.returncode == 2
     assert refused.stderr.startswith("Cannot read standard input as UTF-8: ")
+
+
+def test_a_subagent_whose_file_has_faults_is_refused_with_them(ohm) -> None:
+    folder = ohm.root / "config" / "subagents"
+    folder.mkdir()
+    folder.joinpath("c.md").write_text("---\nsummary: C\nlimits: {capms: 5}\n---\nYou check.", encoding="utf-8")
+    done = ohm("run", "c", "Where?")
+    assert done.returncode == 2
+    assert "No subagent profile found for 'c'. Its file cannot be used: " in done.stderr
+    assert "c.md:3 has the unknown key 'limits.capms'. Did you mean 'capMs'? Available profiles: " in done.stderr

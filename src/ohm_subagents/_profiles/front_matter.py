@@ -50,7 +50,7 @@ class _Matter(BaseModel):
 
 
 class ToolsMatter(_Matter):
-    """`[read, grep]` is short for `{allow: [read, grep]}`."""
+    """`[read, grep]`, or the text `read, grep`, is short for `{allow: [read, grep]}`."""
 
     allow: tuple[Line, ...] | None = None
     deny: tuple[Line, ...] = ()
@@ -58,6 +58,10 @@ class ToolsMatter(_Matter):
     @model_validator(mode="before")
     @classmethod
     def _from_list(cls, value: JsonValue) -> JsonValue:
+        if isinstance(value, str):
+            value = [name for name in map(str.strip, value.split(",")) if name]
+        if not isinstance(value, list | dict):
+            raise expected("a list of the names of tools, or an object with 'allow' and 'deny'")
         return {"allow": value} if isinstance(value, list) else value
 
     @model_validator(mode="after")

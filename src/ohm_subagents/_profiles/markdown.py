@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from ohm_subagents._config.accept import known_keys
+from ohm_subagents._config.accept import known_keys, meant_key
 from ohm_subagents._config.values import allowed, quoted_value
 from ohm_subagents._profiles.documents import Document, read_document
 from ohm_subagents._profiles.front_matter import FrontMatter
@@ -63,7 +64,7 @@ def _faults(error: ValidationError, fenced: Document) -> list[tuple[int, str, st
             near = get_close_matches(key, known, n=1)
             advice = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(sorted(known))}."
             found.append((fenced.line((key,)), f"has the unknown key '{key}'", advice))
-    return found
+    return sorted(found, key=itemgetter(0))
 
 
 def _sentence(error: ErrorDetails) -> tuple[str, str]:
@@ -71,7 +72,7 @@ def _sentence(error: ErrorDetails) -> tuple[str, str]:
     if error["type"] == "missing":
         return f"lacks '{key}'", "Add it to the front matter."
     if error["type"] == "extra_forbidden":
-        return f"has the unknown key '{key}'", f"Known there: {', '.join(known_keys(FrontMatter, error['loc']))}."
+        return f"has the unknown key '{key}'", meant_key(str(error["loc"][-1]), known_keys(FrontMatter, error["loc"]))
     if error["type"] == "value_error":
         return f"has a wrong '{key}'", f"{error['msg'].removeprefix('Value error, ')}."
     return f"has {quoted_value(error['input'])} as '{key}'", f"It has to be {allowed(error)}."

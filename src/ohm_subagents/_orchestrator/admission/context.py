@@ -23,7 +23,7 @@ from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._config.subagents import SubagentEntry
@@ -92,9 +92,14 @@ class AdmissionContext:
             return Ok(wanted)
         found = self.catalog.find(wanted)
         if found is None:
-            return Err(refusals.unknown_profile(wanted, self.visible_ids(), self.sources.values()))
+            return Err(refusals.unknown_profile(wanted, self.visible_ids(), self.sources.values(), self._faults()))
         source = self.sources.get(found.suite)
         return Ok(found) if source is None else source.complete(found)
+
+    def _faults(self) -> Iterator[Diagnostic]:
+        """Yield the faults of the files of profiles."""
+        yield from self.catalog.diagnostics
+        yield from chain.from_iterable(source.diagnostics() for source in self.sources.values())
 
     def known_id(self, wanted: str | Profile) -> str | None:
         """Return the id of a profile that exists, though it may be refused."""

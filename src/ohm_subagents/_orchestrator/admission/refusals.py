@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.profile import fold_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from ohm_subagents._plugins.suites.profile_source import ProfileSource
+    from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.ids import SessionId, TaskId
     from ohm_subagents.contract.task import Task
 
@@ -30,14 +33,23 @@ ASYNC_REFUSED: Final = OhmError(
 )
 
 
-def unknown_profile(typed: str, visible_ids: tuple[str, ...], sources: Iterable[ProfileSource] = ()) -> OhmError:
-    """Refuse an id that no profile of the catalogue has; say where a suite has one of this name."""
+def unknown_profile(
+    typed: str,
+    visible_ids: tuple[str, ...],
+    sources: Iterable[ProfileSource] = (),
+    faults: Iterable[Diagnostic] = (),
+) -> OhmError:
+    """Refuse an id that no profile of the catalogue has; say where a suite has one, or which faults its file has."""
     near = get_close_matches(typed.strip().lower(), visible_ids, n=1, cutoff=_LIKENESS)
     hint = f"Did you mean '{near[0]}'? " if near else ""
     for source in sources:
         if typed in source.names():
             remedy = f'"agentProfiles": ["{typed}"] under "subagents" of ohm.json lets task run it too'
             hint = f"'{typed}' is an agent profile, which {source.used_by} and not task runs; {remedy}. "
+    for fault in faults:
+        names = {fold_id(fault.subject), fold_id(PurePath(fault.source or "").stem)}
+        if fault.severity == "error" and fold_id(typed) in names:
+            hint = f"Its file cannot be used: {fault} "
     return OhmError(
         code=ErrorCode.UNKNOWN_SUBAGENT_TYPE,
         summary=f"Unknown subagent_type '{typed}'",
