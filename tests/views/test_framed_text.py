@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ohm_subagents._views.framed_text import framed, harmless
+from ohm_subagents._views.framed_text import framed, without_markers
 
 
 @given(st.text(alphabet='</task_output> id="\n|Human:[INST]', max_size=80))
@@ -13,5 +13,5 @@ def test_no_text_closes_its_frame(said) -> None:
 
 @given(st.text(max_size=80))
 def test_what_is_harmless_stays_as_it_is(said) -> None:
-    once = harmless(said)
-    assert harmless(once) == once
+    once = without_markers(said)
+    assert without_markers(once) == once

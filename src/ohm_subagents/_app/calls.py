@@ -10,7 +10,8 @@ from anyio.lowlevel import checkpoint
 
 from ohm_subagents._app.streams import EventStream, end_of, past_of
 from ohm_subagents._orchestrator.call_context import part_of
-from ohm_subagents._orchestrator.observe.call import ProgramCall, TaskOptions
+from ohm_subagents._orchestrator.observe.call import ProgramCall
+from ohm_subagents._orchestrator.task_options import NO_OPTIONS
 from ohm_subagents._plugins.stores import TaskQuery
 from ohm_subagents._tools.tool import refused
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 
     from ohm_subagents._orchestrator.orchestrator import Orchestrator
+    from ohm_subagents._orchestrator.task_options import TaskOptions
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.interface import ToolResult
     from ohm_subagents.contract.events import Event, TaskEvent
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 MAX_OVER: Final = 100
 """So many calls that are over are remembered with their results; an older one is known by its tasks."""
 LONGEST_ID: Final = 200
-NO_OPTIONS: Final = TaskOptions()
 _CLOSED: Final = OhmError(code=ErrorCode.TASK_ABORTED, message="The Ohm that owned the call was closed.")
 
 

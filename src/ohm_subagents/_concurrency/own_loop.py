@@ -15,7 +15,7 @@ class WrongEventLoopError(RuntimeError):
     """The `Ohm` was used in another thread or event loop than the one that opened it; nothing was done."""
 
 
-class OwnLoop:
+class OwnEventLoop:
     """Remembers the thread and the event loop that it is made in."""
 
     __slots__ = ("_find_loop", "_is_closed", "_loop", "_thread")

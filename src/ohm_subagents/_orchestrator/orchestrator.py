@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._concurrency.own_loop import OwnLoop
+from ohm_subagents._concurrency.own_loop import OwnEventLoop
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.batch import plan_all
 from ohm_subagents._orchestrator.admission.context import label
@@ -69,7 +69,7 @@ class Orchestrator:
         self._context = context
         self._running = running
         self._store = store
-        self._own_loop = OwnLoop()
+        self._own_loop = OwnEventLoop()
 
     async def execute(
         self,
@@ -100,7 +100,7 @@ class Orchestrator:
                     return CommandRejected(error=refusals.DISABLED, backend=backend, op=command.op)
                 match command:
                     case Start():
-                        return await self._start(call.completed(command), context, backend, call)
+                        return await self._start(call.options.complete(command), context, backend, call)
                     case GetTasks():
                         return TasksReply(items=self._seen(command.ids), backend=backend, op="status")
                     case Wait():

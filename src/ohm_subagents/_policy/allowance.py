@@ -46,7 +46,7 @@ def run_limits(
     """
     if own.unclear:
         return Err(OhmError(code=ErrorCode.CONFIG_INVALID, message=own.unclear))
-    sources = limit_sources(profile, own, config)
+    sources = profile_limit_sources(profile, own, config)
     return Ok(
         RunLimits(
             clocks=resolved_limits(sources, limits or NO_LIMITS).resolved(),
@@ -64,7 +64,7 @@ def loop_policy(profile: Profile, own: SubagentEntry, config: OhmConfig) -> Loop
     return replace(policy, polling=tuple(dict.fromkeys((*policy.polling, *profile.polling))))
 
 
-def limit_sources(profile: Profile, own: SubagentEntry, config: OhmConfig) -> tuple[LimitSource, ...]:
+def profile_limit_sources(profile: Profile, own: SubagentEntry, config: OhmConfig) -> tuple[LimitSource, ...]:
     """Return the sources of a profile's limits: the first that sets a number counts, and ceilings only lower it.
 
     A source that sets no number is left out.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic.alias_generators import to_camel
 
-from ohm_subagents._policy.allowance import limit_sources, resolved_budget, resolved_limits
+from ohm_subagents._policy.allowance import profile_limit_sources, resolved_budget, resolved_limits
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.limits import Budget, Limits
 from ohm_subagents.contract.profile import fold_id
@@ -70,7 +70,7 @@ def _void(profile: Profile, loaded: LoadedConfig) -> Iterator[Diagnostic]:
 
 
 def _sources(profile: Profile, loaded: LoadedConfig) -> tuple[LimitSource, ...]:
-    return limit_sources(profile, loaded.config.subagents.entry(profile.id), loaded.config)
+    return profile_limit_sources(profile, loaded.config.subagents.entry(profile.id), loaded.config)
 
 
 def _filled(limits: Limits) -> Limits:

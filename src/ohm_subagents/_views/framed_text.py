@@ -53,14 +53,14 @@ def framed_text(reply: ReplyLines, *, output_max_chars: int, ignored: Iterable[s
 def framed(tag: str, task_id: str, whole: str, *, offset: int, shown: str) -> str:
     """Return a part of a text in a frame, with the place of the part in the text and the digest of the whole text.
 
-    The digest is SHA-256 over UTF-8. Tags and role markers in the part are made harmless (`harmless`).
+    The digest is SHA-256 over UTF-8. Tags and role markers in the part are made harmless (`without_markers`).
     """
     digest = sha256(whole.encode("utf-8", "replace")).hexdigest()
     place = f'offset="{offset}" chars="{len(shown)}" total="{len(whole)}"'
-    return f'<{tag} id="{escape(task_id)}" sha256="{digest}" {place}>\n{harmless(shown)}\n</{tag}>'
+    return f'<{tag} id="{escape(task_id)}" sha256="{digest}" {place}>\n{without_markers(shown)}\n</{tag}>'
 
 
-def harmless(text: str) -> str:
+def without_markers(text: str) -> str:
     """Return a text without tags of ours, of chat templates and of tool calls, and with `>` before a line of a role.
 
     The first bracket of such a tag becomes `&lt;` or `&#91;`.
@@ -119,4 +119,4 @@ def _notes(task: Task) -> Iterator[str]:
 
 def _inline(text: str) -> str:
     """Return a text of a child or of its caller on one line, bounded and harmless."""
-    return harmless(truncate(one_line(text), ROW_MAX_CHARS).text)
+    return without_markers(truncate(one_line(text), ROW_MAX_CHARS).text)

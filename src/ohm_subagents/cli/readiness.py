@@ -178,7 +178,7 @@ def chosen_model(profile: Profile, loaded: LoadedConfig, models: ModelChoice) ->
             return pattern, f"because a key of {pattern.provider} is set"
 
 
-def named_model(profile: Profile, loaded: LoadedConfig) -> NamedModel | None:
+def model_of(profile: Profile, loaded: LoadedConfig) -> NamedModel | None:
     """Return the model that the configuration or the profile names; None if neither does, or it cannot be read."""
     return _configured(profile, loaded).ok()
 
@@ -189,7 +189,7 @@ def _configured(profile: Profile, loaded: LoadedConfig) -> Result[NamedModel | N
 
 
 def _named(profile: Profile, loaded: LoadedConfig) -> tuple[ModelPattern, str] | None:
-    named = named_model(profile, loaded)
+    named = model_of(profile, loaded)
     return None if named is None else (named.pattern, f"set by {_origin(named, profile, loaded)}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.cli.readiness import Readiness, named_model
+from ohm_subagents.cli.readiness import Readiness, model_of
 from ohm_subagents.commands import BAD_USAGE, SUCCESS, complain, print_text
 from ohm_subagents.config import explain_limits, loop_policy
 from ohm_subagents.contract.profile import fold_id
@@ -62,7 +62,7 @@ def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
         complain(f"No subagent is called '{profile_id}'.\n")
         complain(usage_text(ohm.profiles, command=COMMAND))
         return BAD_USAGE
-    ready, named = Readiness(ohm, loaded), named_model(profile, loaded)
+    ready, named = Readiness(ohm, loaded), model_of(profile, loaded)
     found = ready.obstacle(profile)
     text = profile_text(
         profile,

@@ -2,58 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ohm_subagents._concurrency.abort import wait_or_abort
-from ohm_subagents.contract.commands import NO_OVERRIDES, Overrides, Session, Start, StartItem
-from ohm_subagents.contract.profile import Profile
+from ohm_subagents._orchestrator.task_options import NO_OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable
 
     import anyio
 
+    from ohm_subagents._orchestrator.task_options import TaskOptions
     from ohm_subagents._plugins.suites.interface import Progress
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents.contract.events import Event
-    from ohm_subagents.contract.ids import CallId, TaskId
+    from ohm_subagents.contract.ids import CallId
     from ohm_subagents.contract.replies import Reply
     from ohm_subagents.contract.task import Task
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskOptions:
-    """What a program says of the tasks of a tool call, beside the arguments of the tool.
-
-    Fields:
-        overrides: the directory, the tools and the schema of the answer, for each task that names none.
-        session: the session of each task that names none.
-        parent: the task that those of the call are below.
-        profiles: profiles by the ids that the arguments have in their place.
-    """
-
-    overrides: Overrides = NO_OVERRIDES
-    session: Session | None = None
-    parent: TaskId | None = None
-    profiles: Mapping[str, Profile] = field(default_factory=dict[str, Profile])
-
-    def completed(self, command: Start) -> Start:
-        """Return the command of a tool with these options."""
-        items = tuple(map(self._completed, command.items))
-        return replace(command, items=items, parent=command.parent or self.parent)
-
-    def _completed(self, item: StartItem) -> StartItem:
-        said, own = self.overrides, item.overrides
-        profile = item.profile if isinstance(item.profile, Profile) else self.profiles.get(item.profile, item.profile)
-        overrides = replace(
-            own,
-            cwd=own.cwd or said.cwd,
-            tools=(*own.tools, *said.tools),
-            result_schema=said.result_schema,
-            misfit=said.misfit,
-        )
-        return replace(item, profile=profile, overrides=overrides, session=item.session or self.session)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +62,10 @@ class CommandCall:
         """The id of the program's call, if it has one."""
         return None if self._program is None else self._program.id
 
-    def completed(self, command: Start) -> Start:
-        """Return the command with what the program has said beside the arguments of the tool."""
-        return command if self._program is None else self._program.options.completed(command)
+    @property
+    def options(self) -> TaskOptions:
+        """Options for the tasks that the command starts, beside the arguments of the tool."""
+        return NO_OPTIONS if self._program is None else self._program.options
 
     def visitors(self, snapshot: Callable[[], Reply]) -> tuple[Observer, ...]:
         """Return the followers as observers of tasks that the command does not start."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from ohm_subagents._plugins.suites.interface import Tool, ToolResult
 from ohm_subagents._tools.arguments import explain_error, whole_number
 from ohm_subagents._views.cells import one_line
-from ohm_subagents._views.framed_text import READ_RESULT, framed, harmless, how_to_read_on
+from ohm_subagents._views.framed_text import READ_RESULT, framed, how_to_read_on, without_markers
 from ohm_subagents._views.task_texts import answer_of, assistant_text
 from ohm_subagents.contract.commands import GetTasks
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -147,7 +147,7 @@ def _found(text: str, asked: ReadFields, details: JsonObject, output_max_chars: 
         if rows and room < 0:
             next_offset = offset
             break
-        rows.append(f"{offset}: {harmless(shown)}")
+        rows.append(f"{offset}: {without_markers(shown)}")
         matches.append({"offset": offset, "text": shown})
     count = f"{len(rows)} lines" if len(rows) != 1 else "1 line"
     more = "" if next_offset is None else f"; more from offset {next_offset} on"

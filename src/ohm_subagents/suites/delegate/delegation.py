@@ -39,7 +39,7 @@ from ohm_subagents.suites.delegate.transcripts import resume_text
 if TYPE_CHECKING:
     from ohm_subagents.suite import Event, Preface, Profile, Reply, Result, SuiteContext, Task, TaskId
     from ohm_subagents.suites.delegate.agents import AgentRepository
-    from ohm_subagents.suites.delegate.inputs import DelegateFields, TaskFields
+    from ohm_subagents.suites.delegate.inputs import DelegateFields, DelegateTaskFields
     from ohm_subagents.suites.delegate.options import DelegateOptions
     from ohm_subagents.suites.delegate.sessions import Sessions
 
@@ -61,7 +61,7 @@ _UNNAMED: Final = "sub-agent"
 class SubAgent:
     """One task of the call, from its place in the call to its end; a run of its session."""
 
-    fields: TaskFields
+    fields: DelegateTaskFields
     session_id: str
     profile_name: str | None
     window: LiveWindow
@@ -119,7 +119,7 @@ class Delegation:
         error = next(fatal, None)
         return Ok(Start(items=tuple(items), parallel=True, limit=MAX_CONCURRENCY)) if error is None else Err(error)
 
-    async def _item(self, task: TaskFields) -> StartItem:
+    async def _item(self, task: DelegateTaskFields) -> StartItem:
         session_id, context, unusable = await self._session(task)
         name = (task.profile if task.profile is not None else self._asked.profile) or ""
         found = self._agents.find(name)
@@ -147,7 +147,7 @@ class Delegation:
         )
 
     def _profile(
-        self, found: Result[Profile, OhmError], task: TaskFields, unusable: OhmError | None
+        self, found: Result[Profile, OhmError], task: DelegateTaskFields, unusable: OhmError | None
     ) -> Result[Profile, OhmError]:
         """Return the profile of a task, complete; or the first error, `unusable` being that of its session."""
         error = unusable or check_cwd(None if task.cwd is None else Path(task.cwd))
@@ -159,14 +159,14 @@ class Delegation:
             return found
         return self._agents.complete(found.ok_value, self._context.host.active_tools())
 
-    def _preface(self, task: TaskFields, context: str) -> Preface:
+    def _preface(self, task: DelegateTaskFields, context: str) -> Preface:
         """Return the files of a task, read when its run begins, and the transcript that it continues."""
         if not task.files:
             return context
         cwd, is_confined = Path(task.cwd or self._context.place.cwd), self._options.files_outside_cwd == "deny"
         return partial(preface, task.attachments, context, cwd, is_confined=is_confined)
 
-    def _limits(self, task: TaskFields) -> Limits:
+    def _limits(self, task: DelegateTaskFields) -> Limits:
         """Return the limits of this suite, and the configured ones of every run but the one of silence."""
         soft_ms, extend_ms = int(task.timeout * 1000), int(self._settings.extend_timeout_debounce_s * 1000)
         said, long_ms = self._context.settings().limits, max(_DAY_MS, soft_ms + extend_ms)
@@ -179,7 +179,7 @@ class Delegation:
             cap_ms=said.cap_ms or long_ms,
         )
 
-    async def _session(self, task: TaskFields) -> tuple[str, str, OhmError | None]:
+    async def _session(self, task: DelegateTaskFields) -> tuple[str, str, OhmError | None]:
         """Return the session of a task, its transcript, and the error if it cannot be continued."""
         if task.resume is None:
             return self._new_id(), "", None
@@ -205,7 +205,9 @@ class Delegation:
         ids = (self._context.new_uuid().hex[:16] for _ in range(MAX_TASKS * MAX_TASKS))
         return next(one for one in ids if one not in self._subagents)
 
-    def _subagent(self, task: TaskFields, session_id: str, name: str, found: Result[Profile, OhmError]) -> SubAgent:
+    def _subagent(
+        self, task: DelegateTaskFields, session_id: str, name: str, found: Result[Profile, OhmError]
+    ) -> SubAgent:
         profile = found.ok_value if name and isinstance(found, Ok) else None
         agent = (profile and profile.agent) or AgentOptions()
         window = Window(

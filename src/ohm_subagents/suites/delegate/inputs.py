@@ -77,7 +77,7 @@ class FileFields(_Fields):
         return Attachment(path=self.path, start=self.start, end=self.end, head=self.head, tail=self.tail)
 
 
-class TaskFields(_Fields):
+class DelegateTaskFields(_Fields):
     """One sub-agent to start. `timeout` is in seconds."""
 
     model_config = ConfigDict(extra="allow")
@@ -104,7 +104,7 @@ class TaskFields(_Fields):
 class DelegateFields(_Fields):
     """A call of `delegate_to_subagents`."""
 
-    tasks: tuple[TaskFields, ...] = Field(min_length=1, max_length=MAX_TASKS)
+    tasks: tuple[DelegateTaskFields, ...] = Field(min_length=1, max_length=MAX_TASKS)
     profile: Text | None = None
 
 

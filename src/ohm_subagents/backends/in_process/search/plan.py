@@ -35,7 +35,7 @@ _SNIPPET: Final = re.compile(r"^   (?P<line>\d+): (?P<text>.*)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class PlannedCall:
     """A tool call to make."""
 
     id: str
@@ -57,7 +57,7 @@ class Failure:
     why: str
 
 
-Step: TypeAlias = Call | Answer | Failure
+Step: TypeAlias = PlannedCall | Answer | Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def next_step(messages: Sequence[ModelMessage], tools: AbstractSet[str], *, advi
     found = results.get(SEARCH)
     if found is None:
         arguments: dict[str, str | int] = {"query": question[:_QUERY_CHARS] or "?", "limit": _SHOWN}
-        return Call(id=f"{SEARCH}-{len(messages)}", tool=SEARCH, arguments=arguments)
+        return PlannedCall(id=f"{SEARCH}-{len(messages)}", tool=SEARCH, arguments=arguments)
     if not found.is_ok:
         return Failure(found.text.strip())
     places = list(_places(found.text))[:_SHOWN]
@@ -89,7 +89,7 @@ def next_step(messages: Sequence[ModelMessage], tools: AbstractSet[str], *, advi
         return Answer(f"I found no place whose words match the question.{closing}")
     read = results.get(READ)
     if read is None and READ in tools:
-        return Call(id=f"{READ}-{len(messages)}", tool=READ, arguments=_excerpt_of(places[0]))
+        return PlannedCall(id=f"{READ}-{len(messages)}", tool=READ, arguments=_excerpt_of(places[0]))
     return Answer(f"{_listing(places, read)}{closing}")
 
 

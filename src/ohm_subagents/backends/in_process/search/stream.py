@@ -19,7 +19,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings
 
-from ohm_subagents.backends.in_process.search.plan import Answer, Call, Failure, next_step
+from ohm_subagents.backends.in_process.search.plan import Answer, Failure, PlannedCall, next_step
 
 
 class NoSearchError(UserError):
@@ -53,7 +53,7 @@ class SearchModel(Model):
         step = self._step(messages, parameters)
         part = (
             ToolCallPart(step.tool, step.arguments, tool_call_id=step.id)
-            if isinstance(step, Call)
+            if isinstance(step, PlannedCall)
             else TextPart(step.text)
         )
         return ModelResponse(parts=[part], model_name=self._name, provider_name=self._system)
@@ -75,7 +75,7 @@ class SearchModel(Model):
             _timestamp=dt.datetime.now(tz=dt.UTC),  # noqa: TID251  pydantic-ai wants it; nothing of ours reads it
         )
 
-    def _step(self, messages: list[ModelMessage], parameters: ModelRequestParameters) -> Call | Answer:
+    def _step(self, messages: list[ModelMessage], parameters: ModelRequestParameters) -> PlannedCall | Answer:
         tools = {tool.name for tool in parameters.function_tools}
         step = next_step(messages, tools, advises=not self._has_advised)
         if isinstance(step, Failure):
@@ -86,14 +86,14 @@ class SearchModel(Model):
 
 @dataclass
 class _SearchStream(StreamedResponse):
-    _step: Call | Answer
+    _step: PlannedCall | Answer
     _model_name: str
     _provider_name: str
     _timestamp: dt.datetime
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         step = self._step
-        if isinstance(step, Call):
+        if isinstance(step, PlannedCall):
             yield self._parts_manager.handle_tool_call_part(
                 vendor_part_id="call", tool_name=step.tool, args=step.arguments, tool_call_id=step.id
             )

@@ -1,0 +1,53 @@
+"""Options that a program gives for the tasks of a tool call, and what they change in its command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.contract.commands import NO_OVERRIDES, Overrides, Session, Start, StartItem
+from ohm_subagents.contract.profile import Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ohm_subagents.contract.ids import TaskId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOptions:
+    """Options that a program gives for the tasks of a tool call, beside the arguments of the tool.
+
+    Fields:
+        overrides: the directory, the tools and the schema of the answer, for each task that names none.
+        session: the session of each task that names none.
+        parent: the task that those of the call are below.
+        profiles: profiles by the ids that the arguments have in their place.
+    """
+
+    overrides: Overrides = NO_OVERRIDES
+    session: Session | None = None
+    parent: TaskId | None = None
+    profiles: Mapping[str, Profile] = field(default_factory=dict[str, Profile])
+
+    def complete(self, command: Start) -> Start:
+        """Return the command of a tool with these options."""
+        if self is NO_OPTIONS:
+            return command
+        items = tuple(map(self._completed, command.items))
+        return replace(command, items=items, parent=command.parent or self.parent)
+
+    def _completed(self, item: StartItem) -> StartItem:
+        said, own = self.overrides, item.overrides
+        profile = item.profile if isinstance(item.profile, Profile) else self.profiles.get(item.profile, item.profile)
+        overrides = replace(
+            own,
+            cwd=own.cwd or said.cwd,
+            tools=(*own.tools, *said.tools),
+            result_schema=said.result_schema,
+            misfit=said.misfit,
+        )
+        return replace(item, profile=profile, overrides=overrides, session=item.session or self.session)
+
+
+NO_OPTIONS: Final = TaskOptions()
