@@ -98,9 +98,12 @@ class McpListener:
         self.process = process
         self._reached = home / "reached"
         self._closing = ExitStack()
-        told = [process.stderr.readline().decode() for _ in range(1 if TOKEN in process.told_env else 2)]
+        told = []
+        while not told or "http://" not in told[-1]:  # a warning may come before it
+            told.append(process.stderr.readline().decode())
+            assert told[-1], "".join(told)
         self.url = told[-1].split()[-1]
-        self.token = process.told_env.get(TOKEN) or told[0].split()[4]
+        self.token = process.told_env.get(TOKEN) or told[-2].split()[4]
 
     def reached(self):
         """Wait until the backend has come to where it says so; return its word, of `hang` the id of its child."""
