@@ -68,11 +68,7 @@ async def _made(profile: Profile, context: AdmissionContext, pool: BackendPool) 
     backend = backend_of(profile, own, context.config)
     try:
         with anyio.move_on_after(READY_WITHIN_S):
-            with pool.lease(backend) as lease:
-                opened = await lease.backend()
-                if isinstance(opened, Err):
-                    return opened
-                return await opened.ok_value.prepare(profile, None if model is None else model.pattern)
+            return await pool.prepared(backend, profile, None if model is None else model.pattern)
     except BaseException as exc:  # noqa: BLE001  a plugin may raise although it must not; a run of it will say more
         message = f"Backend '{backend}' failed to prepare: {type(as_exception(exc)).__name__}."
         return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))

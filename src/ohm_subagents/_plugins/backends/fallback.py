@@ -132,18 +132,13 @@ class FallbackBackend:
 
     async def prepare(self, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
         """Prepare the backend that will run it, and those that are asked before."""
-        first = await self._prepared(self._first, replace(profile, fallback_model=None), model)
+        first = await self._pool.prepared(self._first, replace(profile, fallback_model=None), model)
         if not isinstance(first, Err) or first.err_value.code not in BOOTSTRAP | UNANSWERED:
             return first
-        second = await self._prepared(self._second, profile, model)
+        second = await self._pool.prepared(self._second, profile, model)
         if first.err_value.code != ErrorCode.MODEL_MISSING or profile.fallback_model is None:
             return self._of_both(first, second) if _is_absent(second) else second
-        return await self._prepared(self._first, profile, model)
-
-    async def _prepared(self, backend_id: str, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
-        with self._pool.lease(backend_id) as lease:
-            opened = await lease.backend()
-            return opened if isinstance(opened, Err) else await opened.ok_value.prepare(profile, model)
+        return await self._pool.prepared(self._first, profile, model)
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         watch = _Watch(sink)

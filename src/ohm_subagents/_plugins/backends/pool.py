@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.context import Log
     from ohm_subagents._plugins.backends.interface import Backend, BackendSpec, Options
     from ohm_subagents._plugins.suites.interface import JsonObject
+    from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.contract.profile import Profile
 
 Opened = Result[PreparingBackend, OhmError]
 
@@ -136,6 +138,12 @@ class BackendPool:
     def lease(self, backend_id: str) -> Lease:
         """Return a place for one run at the backend."""
         return Lease(self, backend_id)
+
+    async def prepared(self, backend_id: str, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
+        """Open the backend, and let it prepare what a run of this profile with this model would wait for."""
+        with self.lease(backend_id) as lease:
+            opened = await lease.backend()
+            return opened if isinstance(opened, Err) else await opened.ok_value.prepare(profile, model)
 
     async def joined(self, backend_id: str) -> tuple[Opened, _Host | None]:
         """Return the backend, and the host to leave when the run is over."""
