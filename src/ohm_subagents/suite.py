@@ -9,6 +9,7 @@ progress and returns the result. What a suite reads from disk comes through `ohm
 from ohm_subagents._concurrency.abort import wait_or_abort
 from ohm_subagents._concurrency.own_loop import ClosedError, WrongEventLoopError
 from ohm_subagents._config.tool_rules import has_tool
+from ohm_subagents._orchestrator.call_context import shared_budget
 from ohm_subagents._plugins.backends.interface import Options
 from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._plugins.suites.embedding import Host, WidgetPlacement
@@ -36,7 +37,6 @@ from ohm_subagents._plugins.suites.interface import (
 from ohm_subagents._plugins.suites.observer import Observer
 from ohm_subagents._plugins.suites.profile_source import ProfileSource
 from ohm_subagents._plugins.suites.settings import Settings
-from ohm_subagents._plugins.suites.shared_budget import shared_budget
 from ohm_subagents._tools.arguments import WrongOptionError, explain_error, short_json, suite_options, whole_number
 from ohm_subagents._tools.tool import result_of as task_result
 from ohm_subagents._tools.tool import run_command

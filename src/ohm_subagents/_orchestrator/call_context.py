@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ohm_subagents._orchestrator.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from ohm_subagents._orchestrator.observe.call import ProgramCall
     from ohm_subagents.contract.ids import CallId, TaskId
@@ -63,6 +63,39 @@ def part_of(call: ProgramCall) -> Generator[None]:
         yield
     finally:
         _program_call.reset(token)
+
+
+class _SharedBudget:
+    """Keeps the context of the first start, to which later ones are charged."""
+
+    __slots__ = ("context",)
+
+    def __init__(self) -> None:
+        self.context: CallContext | None = None
+
+
+_shared_budget: Final[ContextVar[_SharedBudget | None]] = ContextVar("ohm_shared_budget", default=None)
+"""The budget that the starts of the running code share, if they do."""
+
+
+@contextmanager
+def shared_budget() -> Generator[None]:
+    """Charge all starts inside to the same `subagents.budget`, as if they were one start."""
+    token = _shared_budget.set(_SharedBudget())
+    try:
+        yield
+    finally:
+        _shared_budget.reset(token)
+
+
+def program_context(make: Callable[[], CallContext]) -> CallContext:
+    """Return the context of a program: a new one, or that of the start with which this one shares its budget."""
+    shared = _shared_budget.get()
+    if shared is None:
+        return make()
+    if shared.context is None:
+        shared.context = make()
+    return shared.context
 
 
 def root_context(budget: Budget, *, level: int) -> CallContext:

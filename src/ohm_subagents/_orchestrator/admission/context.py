@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.answer import unfit
 from ohm_subagents._orchestrator.admission.instructions import instructions
-from ohm_subagents._orchestrator.call_context import CallContext, current_context, root_context
+from ohm_subagents._orchestrator.call_context import CallContext, current_context, program_context, root_context
 from ohm_subagents._plugins.suites.interface import named_tools
-from ohm_subagents._plugins.suites.shared_budget import current_budget
 from ohm_subagents._policy.allowance import RunLimits, run_limits
 from ohm_subagents._policy.permissions import misspelt_denials, visible
 from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
@@ -174,19 +173,12 @@ class AdmissionContext:
 
         `max_depth` replaces the configured number of levels for a program. `call` is the id of the program's call.
         """
-        current = current_context.get() or self._program(max_depth)
+        current = current_context.get() or program_context(partial(self._root, max_depth))
         return current if call is None else current._replace(call=call)
 
-    def _program(self, max_depth: int | None) -> CallContext:
-        """Return the context of a program: a new one, or that of the start with which this one shares its budget."""
-        shared = current_budget.get()
-        if shared is not None and isinstance(shared.context, CallContext):
-            return shared.context
+    def _root(self, max_depth: int | None) -> CallContext:
         budget = self._root_budget if max_depth is None else self._rooted_budget(max_depth)
-        context = root_context(budget, level=self.depth or 0)
-        if shared is not None:
-            shared.context = context
-        return context
+        return root_context(budget, level=self.depth or 0)
 
     @cached_property
     def _root_budget(self) -> Budget:

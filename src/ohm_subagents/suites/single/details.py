@@ -48,7 +48,7 @@ _OTHERS: Final[Mapping[SubagentErrorCode, tuple[ErrorCode, ...]]] = {
 }
 CODES: Final[Mapping[str, SubagentErrorCode]] = {
     **dict.fromkeys(ErrorCode, SubagentErrorCode.SUBAGENT_FAILED),
-    **{ours: theirs for theirs, codes in _OTHERS.items() for ours in codes},
+    **{code: of_suite for of_suite, codes in _OTHERS.items() for code in codes},
 }
 """The suite's code of each code of the engine; any other fault is SUBAGENT_FAILED."""
 
