@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator.observe.logger import HostLogger, SteadyLogger
 from ohm_subagents.contract.events import (
-    AgentEnded,
-    Checkpointed,
     DiagnosticRaised,
     Event,
     FileChanged,
@@ -23,12 +21,8 @@ from ohm_subagents.contract.events import (
     RunStarted,
     TaskQueued,
     TaskSettled,
-    TextDelta,
-    ThinkingDelta,
     ToolEnded,
     ToolStarted,
-    ToolUpdated,
-    UsageAdded,
 )
 from ohm_subagents.contract.outcome import Failed
 
@@ -80,16 +74,7 @@ LINES: Final[Mapping[type[Event], LogLine]] = {
     RunEnded: LogLine("run.ended", "The backend returned, failed or was stopped.", _END),
     TaskSettled: LogLine("task.settled", "Nothing more will happen to the task.", _END),
 }
-
-UNLOGGED: Final[tuple[type[Event], ...]] = (
-    AgentEnded,
-    TextDelta,
-    ThinkingDelta,
-    ToolUpdated,
-    UsageAdded,
-    Checkpointed,
-)
-"""Streamed text, tool payloads and usage steps are not log lines."""
+"""The events that are logged; streamed text, payloads of tools and steps of usage are not."""
 
 
 class LogObserver:
