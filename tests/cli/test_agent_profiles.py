@@ -238,7 +238,7 @@ def test_a_new_profile_runs_at_once_here_and_in_a_project(ohm, folders):
     for name in ("mine", "theirs"):
         done = ohm("run", name, "hello")
         assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"subagent: {name}")
-    assert done.stderr.count("does not get the tool 'bash'") == 1
+    assert done.stderr.count("does not get the tools 'bash', ") == 1
 
 
 @pytest.mark.parametrize(
@@ -260,3 +260,9 @@ def test_what_would_not_work_of_a_new_profile_is_said_and_the_file_written(ohm, 
     assert done.stderr.startswith(f"warning: {warning}")
     assert len(done.stderr.splitlines()) == 1
     assert (folders["mine"] / f"{typed[0]}.md").is_file()
+
+
+def test_a_subagent_that_is_no_agent_profile_is_shown_by_another_command(ohm) -> None:
+    done = ohm("profile", "oracle")
+    assert done.returncode == 2
+    assert done.stderr.endswith("'oracle' is a subagent and no agent profile: see 'ohm subagent oracle'.\n")

@@ -58,7 +58,7 @@ def test_what_an_untrusted_project_does_not_get_is_said_once(ohm, delegate) -> N
     ohm("profile", "new", "p", "--project", "--prompt", "You help.")
     (ohm.project / "tasks.json").write_text('[{"name": "a", "prompt": "answer", "profile": "p"}]')
     done = ohm("delegate", "tasks.json")
-    assert done.stderr.count("of a project that is not trusted does not get the tool 'bash'") == 1
+    assert done.stderr.count("of a project that is not trusted does not get the tools 'bash', ") == 1
 
 
 def test_a_list_of_tasks_is_run_as_it_is(ohm, delegate) -> None:

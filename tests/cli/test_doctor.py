@@ -271,3 +271,12 @@ def test_a_tool_of_a_server_that_is_configured_is_known_and_one_of_another_is_no
     shown = ohm("config", "show").stdout
     assert SECRET not in shown
     assert '"KEY": "***"' in shown
+
+
+def test_the_echo_is_not_said_to_choose_a_model(ohm) -> None:
+    assert "  ✓ finder: none, which echoes the task and runs no model" in section(ohm("doctor").stdout, "Subagents")
+
+
+def test_a_file_that_cannot_be_read_says_nothing_against_the_store(ohm) -> None:
+    ohm.configure("{")
+    assert section(ohm("doctor").stdout, "Tasks") == ["  ○ none are kept until the configuration can be read"]

@@ -45,7 +45,7 @@ def test_a_failed_task_has_no_answer(ohm) -> None:
     done = ohm("task", task_id, "--output")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        f"Task '{task_id}' has no answer; it is failed. What it said is in ohm task {task_id} --transcript.\n"
+        f"Task '{task_id}' has no answer; it has failed. What it said is in ohm task {task_id} --transcript.\n"
     )
 
 

@@ -374,8 +374,8 @@ def test_a_projects_agent_profile_gets_no_more_than_the_one_that_it_overrides(lo
         is_local=True, extensions=("a.js",), no_context_files=True, no_skills=True, provider="acme"
     )
     assert [str(one) for one in catalog.diagnostics] == [
-        "agent-profiles/p.md: The profile 'p' of a project does not get the tool 'code_search', the tool 'edit', "
-        "the tool 'find', the tool 'grep', the tool 'ls', the tool 'write': agent-profiles/p.md, which it overrides, "
+        "agent-profiles/p.md: The profile 'p' of a project does not get the tools 'code_search', 'edit', "
+        "'find', 'grep', 'ls', 'write': agent-profiles/p.md, which it overrides, "
         "gives less, and a project's file cannot add to it. The user's file can.",
         "agent-profiles/p.md: The profile 'p' of a project names more in 'extensions', 'loadSkills', 'extraArgs' than "
         "it gets: a project's file cannot add to how an agent is started. The user's file can.",

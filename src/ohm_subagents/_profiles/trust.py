@@ -18,7 +18,7 @@ from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import CHILD_TOOLS, READING_TOOLS, Profile, ToolPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _NEW: Final = Profile(id="", name="", summary="", prompt="", primary=True)
 """The rights of a profile that overrides none."""
@@ -131,7 +131,7 @@ def _modelled(agent: AgentOptions, base: AgentOptions) -> AgentOptions:
 def _refused(profile: Profile, base: Profile, joined: Profile, *, is_trusted: bool) -> Iterator[str]:
     """Yield a sentence about each kind of right that no project's profile gets."""
     who = f"The profile '{profile.id}' of a project"
-    lost = [f"the tool '{name}'" for name in sorted(_beyond(profile.tools, joined.tools))]
+    lost = [*_the_tools(_beyond(profile.tools, joined.tools))]
     if joined.internal != profile.internal:
         lost.append("the right to be seen")
     if base.feature not in {None, profile.feature}:
@@ -161,9 +161,16 @@ def _refused(profile: Profile, base: Profile, joined: Profile, *, is_trusted: bo
         )
 
 
+def _the_tools(names: Iterable[str]) -> Iterator[str]:
+    """Yield one phrase with all of the names, if there are any."""
+    quoted = [f"'{name}'" for name in sorted(names)]
+    if quoted:
+        yield f"the {'tool' if len(quoted) == 1 else 'tools'} {', '.join(quoted)}"
+
+
 def _unless_trusted(profile: Profile, joined: Profile, held: Profile) -> Iterator[str]:
     """Yield the rights that the profile lacks only because the project is not trusted."""
-    yield from (f"the tool '{name}'" for name in _beyond(joined.tools, held.tools))
+    yield from _the_tools(_beyond(joined.tools, held.tools))
     if profile.model not in {None, held.model}:
         yield f"the model '{profile.model}'"
     elif profile.agent is not None and held.agent is not None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ohm_subagents import Inspection, Ohm
     from ohm_subagents.config import LoadedConfig
 
+_ECHO: Final = "none"
+"""The backend that runs no model."""
 _OK: Final = "✓"
 _MISSING: Final = "○"
 _WRONG: Final = "✕"
@@ -96,7 +98,9 @@ def _subagents(ohm: Ohm, loaded: LoadedConfig, faults: list[Diagnostic]) -> Iter
         if obstacle is not None:
             yield f"{_WRONG if obstacle.is_fault else _MISSING} {profile.id}: {obstacle.why}"
         elif model is None and not ready.is_ours(profile):
-            yield f"{_OK} {profile.id}: {ready.backend_of(profile)}, which chooses the model itself"
+            backend = ready.backend_of(profile)
+            how = "which echoes the task and runs no model" if backend == _ECHO else "which chooses the model itself"
+            yield f"{_OK} {profile.id}: {backend}, {how}"
         else:
             yield f"{_OK} {profile.id}" + (f": {model}" if model else "")
 
@@ -114,6 +118,8 @@ def _tasks(ohm: Ohm) -> str:
     chosen = ohm.config.subagents.store
     if store.place is not None:
         return f"{_OK} {chosen}: {store.count()} in {store.place}"
+    if isinstance(ohm.inspect().loaded, Err):
+        return f"{_MISSING} none are kept until the configuration can be read"
     if chosen != "memory":
         return f"{_WRONG} {chosen}: it cannot be used, see the diagnostics"
     return f"{_OK} memory: gone with the process"

@@ -133,7 +133,7 @@ class Readiness:
         if chosen is None:
             missing = (
                 f"no model; set subagents.{profile.id}.model or subagents.model in ohm.json, or OHM_MODEL, "
-                "or a key that ohm doctor lists"
+                "or the key of a provider"
             )
             if profile.agent is not None and profile.agent.model:
                 missing = f"the model '{profile.agent.model}' of its file names no provider; expected {FORM}"

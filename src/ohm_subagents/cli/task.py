@@ -49,6 +49,15 @@ if TYPE_CHECKING:
 View: TypeAlias = "Callable[[Task, Store, OhmConfig], Awaitable[int]]"
 _CANDIDATES: Final = 10
 _ROWS: Final = 40
+_STATE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "queued": "is queued",
+        "running": "is running",
+        "succeeded": "has succeeded",
+        "failed": "has failed",
+        "cancelled": "was cancelled",
+    }
+)
 
 
 async def print_task(typed: str, view: View, store: Store, config: OhmConfig, *, as_json: bool) -> int:
@@ -106,7 +115,7 @@ async def _tree(task: Task, store: Store, _config: OhmConfig) -> int:
 async def _output(task: Task, _: Store, _config: OhmConfig) -> int:
     if not task.output:
         said = f" What it said is in ohm task {task.id} --transcript." if task.text.strip() else ""
-        complain(f"Task '{task.id}' has no answer; it is {task.status}.{said}")
+        complain(f"Task '{task.id}' has no answer; it {_STATE[task.status]}.{said}")
         return TASK_FAILED
     print_prose(task.output)
     return SUCCESS

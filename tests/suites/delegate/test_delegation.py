@@ -707,3 +707,12 @@ async def test_a_session_that_runs_makes_room_for_no_other(opened):
         assert len(ended) == 48
         known = [(await ohm.call("get_subagent_output", {"sessionId": each})).text == "done" for each in ended]
     assert known == [False] * 17 + [True] * 31
+
+
+async def test_a_directory_that_is_not_there_fails_its_task_alone(opened):
+    async with opened() as ohm:
+        one, other = tasks("a", "b")
+        done = await delegated(ohm, {**one, "cwd": "/no/such/place"}, other)
+    first, second = done.text.splitlines()
+    assert first.startswith("✗ a: error — The working directory '/no/such/place' is not a readable directory. Give an")
+    assert second.startswith("✓ b: completed")

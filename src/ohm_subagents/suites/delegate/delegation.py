@@ -24,7 +24,6 @@ from ohm_subagents.suite import (
     StartItem,
     StartReply,
     TaskSettled,
-    check_cwd,
 )
 from ohm_subagents.suites.delegate.attachments import preface
 from ohm_subagents.suites.delegate.details import SessionRun, Window, Windows
@@ -32,7 +31,7 @@ from ohm_subagents.suites.delegate.inputs import MAX_TASKS
 from ohm_subagents.suites.delegate.live_window import LiveWindow
 from ohm_subagents.suites.delegate.outcome import Ending, ending, failure
 from ohm_subagents.suites.delegate.profile_summary import profile_summary
-from ohm_subagents.suites.delegate.rules import conflict
+from ohm_subagents.suites.delegate.rules import conflict, unusable_cwd
 from ohm_subagents.suites.delegate.settings import load_settings, terminal_columns
 from ohm_subagents.suites.delegate.transcripts import resume_text
 
@@ -150,7 +149,7 @@ class Delegation:
         self, found: Result[Profile, OhmError], task: DelegateTaskFields, unusable: OhmError | None
     ) -> Result[Profile, OhmError]:
         """Return the profile of a task, complete; or the first error, `unusable` being that of its session."""
-        error = unusable or check_cwd(None if task.cwd is None else Path(task.cwd))
+        error = unusable or unusable_cwd(task.cwd)
         if isinstance(found, Ok):
             error = conflict(found.ok_value) or error
         if error is not None:

@@ -22,7 +22,6 @@ _SHORTER: Final[Mapping[str, str]] = {
     ErrorCode.REHYDRATED_INCOMPLETE: INTERRUPTED,
     ErrorCode.LOOP_DETECTED: LOOP,
     ErrorCode.COMMAND_UNUSABLE: SPAWN_FAILED,
-    ErrorCode.CWD_UNREADABLE: SPAWN_FAILED,
 }
 """The fixed words for a failure; its own words are then among the notes."""
 _WORDED: Final = frozenset({ErrorCode.UNKNOWN_SUBAGENT_TYPE, ErrorCode.UNKNOWN_SKILLS})

@@ -93,6 +93,8 @@ def print_agent(name: str, ohm: Ohm, loaded: LoadedConfig) -> int:
     profile = roster.profiles.get(name)
     if profile is None:
         complain(unknown_agent(name, tuple(roster.profiles)))
+        if any(one.id == name.strip().lower() for one in ohm.profiles):
+            complain(f"'{name}' is a subagent and no agent profile: see 'ohm subagent {name}'.")
         return BAD_USAGE
     print_text("\n".join(_told(profile, roster, ohm, loaded)))
     return SUCCESS

@@ -1,12 +1,14 @@
-"""Checks of agent profiles before anything starts, in the words that the requirements fix."""
+"""Checks of agent profiles and directories before anything starts, in the words that the requirements fix."""
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.suite import AgentOptions, ErrorCode, OhmError, ToolPolicy, has_tool
+from ohm_subagents.suite import AgentOptions, ErrorCode, OhmError, ToolPolicy, check_cwd, has_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,3 +86,16 @@ def without_excluded(profile: Profile, parent_tools: Iterable[str]) -> Profile:
         return profile
     left = tuple(name for name in parent_tools if not has_tool(profile.tools.denied, name))
     return replace(profile, tools=ToolPolicy(allowed=left))
+
+
+def unusable_cwd(written: str | None) -> OhmError | None:
+    """Return the error of a directory that is not absolute, or that is none."""
+    cwd = None if written is None else Path(written)
+    error = check_cwd(cwd)
+    if cwd is None or error is not None or os.path.isdir(cwd):
+        return error
+    return OhmError(
+        code=ErrorCode.CWD_UNREADABLE,
+        message=f"The working directory '{cwd}' is not a readable directory.",
+        advice="Give an existing directory that this process may read.",
+    )
