@@ -4,7 +4,9 @@ from datetime import date
 
 import pytest
 
+from ohm_subagents._config.load import load_config
 from ohm_subagents._config.values import quoted_value
+from ohm_subagents.contract.result import Ok
 
 
 def doubled(times: int) -> object:
@@ -36,3 +38,10 @@ def endless() -> object:
 )
 def test_it_is_quoted_in_sixty_characters_however_large_it_is(value, quoted):
     assert quoted_value(value) == quoted
+
+
+def test_an_empty_name_of_a_store_is_named_in_plain_words(tmp_path):
+    loaded = load_config(cwd=tmp_path, config={"subagents": {"store": ""}}, env={})
+    assert isinstance(loaded, Ok)
+    (found,) = loaded.ok_value.diagnostics
+    assert "'subagents.store' is '', but has to be a text that is not empty" in str(found)

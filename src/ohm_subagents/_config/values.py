@@ -200,6 +200,7 @@ _VARIABLE: Final = "the name of an environment variable, never a key itself"
 VariableName: TypeAlias = Annotated[str, BeforeValidator(_text(r"[A-Za-z_][A-Za-z0-9_]*", _VARIABLE, kind=SECRET))]
 
 _ALLOWED: Final[Mapping[str, str]] = {
+    "string_too_short": "a text that is not empty",
     "model_type": "an object",
     "dict_type": "an object",
     "tuple_type": "a list",
