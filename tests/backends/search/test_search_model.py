@@ -22,7 +22,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.run import AgentRunResultEvent
 
 from ohm_subagents.backends.in_process.search.model import search_model_spec
-from ohm_subagents.backends.in_process.search.plan import Call, Failure, next_step
+from ohm_subagents.backends.in_process.search.plan import Failure, PlannedCall, next_step
 from ohm_subagents.backends.in_process.search.stream import NoSearchError
 from ohm_subagents.backends.in_process.toolset import child_toolset, child_workspace
 from ohm_subagents.contract.errors import ErrorCode
@@ -241,7 +241,7 @@ def test_a_call_without_a_result_is_a_failed_call():
 def test_the_step_depends_on_the_messages_alone():
     messages = question_and_call("another_tool")
     assert next_step(messages, {"code_search"}) == next_step(messages, {"code_search"})
-    assert next_step(messages, {"code_search"}) == Call(
+    assert next_step(messages, {"code_search"}) == PlannedCall(
         id="code_search-3", tool="code_search", arguments={"query": "Where is\n it?", "limit": 3}
     )
 
