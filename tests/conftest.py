@@ -38,6 +38,11 @@ def pytest_configure(config):
     config.pluginmanager.register(recorded_cases)
 
 
+def pytest_xdist_auto_num_workers():
+    """One more than there are processors, four at most: some tests wait for a process, and the others work meanwhile."""
+    return min(4, (os.cpu_count() or 1) + 1)
+
+
 def has_room(place):
     """Check that the files of the tests, programs among them, fit into this directory."""
     try:

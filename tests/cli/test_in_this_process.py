@@ -28,11 +28,11 @@ TASKS = json.dumps([{"name": "a", "prompt": "b"}]).encode()
         (("--help",), b""),
         (STAGED, b""),
         (("run", "nobody", "Grüße \udcff"), b""),
-        (("run", "finder"), b""),
-        (("profile", "new", "p"), b"\xff\xfe"),
         *(
             pytest.param(*call, marks=pytest.mark.slow)
             for call in (
+                (("run", "finder"), b""),
+                (("profile", "new", "p"), b"\xff\xfe"),
                 (("run", "finder", "big", "--backend", "stage"), b""),
                 (("run", "nobody", "世界"), b""),
                 (("doctor",), b""),
@@ -91,7 +91,19 @@ def descriptors() -> dict[str, Path]:
 
 @pytest.mark.parametrize(
     "arguments",
-    [STAGED, ("run", "finder", "fail", "--backend", "stage"), ("run",), ("doctor",), ("tasks", "export"), ("--help",)],
+    [
+        STAGED,
+        ("run",),
+        *(
+            pytest.param(call, marks=pytest.mark.slow)
+            for call in (
+                ("run", "finder", "fail", "--backend", "stage"),
+                ("doctor",),
+                ("tasks", "export"),
+                ("--help",),
+            )
+        ),
+    ],
     ids=" ".join,
 )
 def test_nothing_is_left_of_a_command(ohm, arguments: tuple[str, ...]) -> None:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 LIMITS = ProcessLimits(memory=1 << 30, seconds=60)
 
 
-@pytest.fixture(params=["asyncio", "trio"])
+@pytest.fixture(params=["asyncio", pytest.param("trio", marks=pytest.mark.slow)])
 def anyio_backend(request):
     """Both loops as they are: these processes live in the time of the world."""
     return request.param

@@ -149,6 +149,7 @@ def test_a_version_from_the_future_is_refused_with_those_that_are_known(server):
     assert refusal["error"]["data"]["supported"] == [NEW]
 
 
+@pytest.mark.slow
 def test_a_signal_ends_the_server_and_what_it_runs(tmp_path):
     with mcp_listener(tmp_path) as server:
         message = call(1, "hang", era=NEW)

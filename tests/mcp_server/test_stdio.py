@@ -82,6 +82,7 @@ def test_a_signal_ends_everything_while_the_client_keeps_the_stream_open(tmp_pat
     assert not psutil.pid_exists(child)
 
 
+@pytest.mark.slow
 def test_a_client_that_closes_only_its_reading_end_ends_everything(tmp_path):
     with mcp_process(tmp_path) as server:
         server.write(initialize())
@@ -91,6 +92,7 @@ def test_a_client_that_closes_only_its_reading_end_ends_everything(tmp_path):
         assert server.process.wait(30) == 0
 
 
+@pytest.mark.slow
 def test_a_request_that_is_cancelled_is_not_answered_and_its_task_is_cancelled(server):
     server.write(call("cancelled", "hang"))
     child = psutil.Process(int(server.reached()))
@@ -127,6 +129,7 @@ def test_an_argument_of_50_mb_is_refused_and_the_next_request_is_answered(server
     assert refusal["error"]["message"].endswith("Write large input to a file, and name its path in the prompt.")
 
 
+@pytest.mark.slow
 def test_a_request_of_a_version_from_the_future_is_refused_with_those_that_are_known(tmp_path):
     future = request(1, "tools/list", era=NEW)
     future["params"]["_meta"] = META | {"io.modelcontextprotocol/protocolVersion": "2031-01-01"}

@@ -74,6 +74,7 @@ async def test_the_first_piece_is_there_before_the_last_is_made(model: GgufModel
     "ask",
     ["Search for 'proxy' in files.", pytest.param("List the lines with TODO, at most five.", marks=pytest.mark.slow)],
 )
+@pytest.mark.slow
 async def test_arguments_of_a_tool_fit_its_schema(model: GgufModel, ask: str) -> None:
     offered = ModelRequestParameters(function_tools=[SEARCH], allow_text_output=False)
     response = await model.request([ModelRequest.user_text_prompt(ask)], None, offered)
@@ -213,6 +214,7 @@ async def test_a_damaged_file_is_a_typed_error(damaged: Path) -> None:
     assert generating() == []
 
 
+@pytest.mark.slow
 async def test_the_file_is_unloaded_when_its_last_model_is_left(gguf: Path) -> None:
     engine = Engine(path=gguf, context_tokens=256)
     loaded: list[bool] = []

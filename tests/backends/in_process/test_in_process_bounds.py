@@ -112,7 +112,11 @@ BLOWN = [
 ]
 
 
-@pytest.mark.parametrize("pack", [("gzip", gzip.compress), ("deflate", zlib.compress)], ids=["gzip", "deflate"])
+@pytest.mark.parametrize(
+    "pack",
+    [("gzip", gzip.compress), pytest.param(("deflate", zlib.compress), marks=pytest.mark.slow)],
+    ids=["gzip", "deflate"],
+)
 @pytest.mark.parametrize(("blown", "too_many"), BLOWN)
 async def test_a_compressed_answer_is_unfolded_a_piece_at_a_time(monkeypatch, pack, blown, too_many):
     monkeypatch.setattr(bounded_stream, "MAX_BYTES", 600 * 1024)
@@ -167,7 +171,9 @@ async def test_a_delta_as_long_as_the_wire_allows_holds_the_loop_for_a_moment_on
     await refused(Say("half", text * 2), more_than(MAX_LINE_CHARS, "characters in one line"), kept="half")
 
 
-@pytest.mark.parametrize("character", ["\u00e9", "\n", "\u200d", "x"], ids=ascii)
+@pytest.mark.parametrize(
+    "character", ["\u00e9", *(pytest.param(one, marks=pytest.mark.slow) for one in ("\n", "\u200d", "x"))], ids=ascii
+)
 async def test_a_long_text_is_read_however_it_is_escaped(character):
     text = character * 300_000 + "x"
     body = DELTA % (b'"' + "".join(f"\\u{ord(one):04x}" for one in text).encode() + b'"') + LAST

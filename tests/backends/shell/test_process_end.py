@@ -57,7 +57,7 @@ LEAVERS = {
 leavers = pytest.mark.parametrize("leaver", LEAVERS.values(), ids=LEAVERS.keys())
 
 
-@pytest.fixture(params=["asyncio", "trio"])
+@pytest.fixture(params=["asyncio", pytest.param("trio", marks=pytest.mark.slow)])
 def anyio_backend(request):
     """In real time."""
     return request.param

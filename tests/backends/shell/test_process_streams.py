@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 MIB = 1 << 20
 
 
-@pytest.fixture(params=["asyncio", "trio"])
+@pytest.fixture(params=["asyncio", pytest.param("trio", marks=pytest.mark.slow)])
 def anyio_backend(request):
     """In real time."""
     return request.param

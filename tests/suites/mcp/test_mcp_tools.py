@@ -99,6 +99,7 @@ async def test_a_subagent_calls_the_tools_that_its_profile_names_and_nothing_is_
     assert not any(map(psutil.pid_exists, started(log)))
 
 
+@pytest.mark.slow
 async def test_children_share_one_connection_and_a_stateful_server_has_one_for_each_task(log):
     async def counted(sharing):
         script = ModelServer(lambda request: [calling("count"), Say("Done.")][len(request.tool_results)])
@@ -162,6 +163,7 @@ async def test_results_are_bounded_redacted_and_say_what_cannot_be_shown(log):
     assert read[4] == "not set"
 
 
+@pytest.mark.slow
 async def test_a_tool_that_the_server_adds_is_there_at_the_next_run(log):
     entry = mcp_servers.entry("calc", str(log))
     script = [calling("grow"), Say("Done."), Say("Seen.")]
@@ -223,6 +225,7 @@ async def test_one_of_many_tools_can_be_named():
     ]
 
 
+@pytest.mark.slow
 async def test_a_call_that_takes_too_long_is_given_up():
     read, _, _ = await results({"calc": mcp_servers.entry("mute", timeout=3000)}, calling("t0"))
 
@@ -236,6 +239,7 @@ async def test_nothing_is_started_or_imported_while_no_profile_names_a_tool(log)
     assert not log.exists()
 
 
+@pytest.mark.slow
 async def test_a_server_that_runs_already_is_asked_by_its_address(log, free_port):
     command = [sys.executable, mcp_servers.__file__, "http", str(log), str(free_port)]
     process = await anyio.open_process(command, stderr=None, stdout=None)
@@ -267,6 +271,7 @@ anyio.run(main)
 """
 
 
+@pytest.mark.slow
 async def test_a_server_ends_when_the_process_of_its_ohm_is_killed(log):
     async with ModelServer(calling("work")) as server:
         config = {
@@ -296,6 +301,7 @@ def wait_for(log, word):
         tail.kill()
 
 
+@pytest.mark.slow
 async def test_a_server_that_the_configuration_has_no_more_ends(log):
     entry = mcp_servers.entry("calc", str(log))
     async with (
