@@ -39,7 +39,7 @@ def pytest_configure(config):
 
 
 def pytest_xdist_auto_num_workers():
-    """One more than there are processors, four at most: some tests wait for a process, and the others work meanwhile."""
+    """One more than there are processors, four at most: while a test waits for a process, others work."""
     return min(4, (os.cpu_count() or 1) + 1)
 
 
