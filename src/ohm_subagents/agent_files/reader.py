@@ -147,7 +147,7 @@ class _Reading:
 
     @property
     def _reads(self) -> Mapping[Role, Callable[[str, object], None]]:
-        """How each key is read."""
+        """The reader of each key."""
         return {
             "name": partial(self._set_text, "name"),
             "description": self._set_summary,

@@ -69,7 +69,7 @@ class _Failure(_Record):
     error_message: str | None = None
     """The fact, in one sentence."""
     error_advice: str | None = None
-    """What is allowed, and what to do."""
+    """The values that are allowed, and the way out."""
 
 
 class _Assigned(_Failure):
@@ -108,9 +108,9 @@ class _Work(_Answered):
     event_count: int | None = None
     """The number of events that are kept."""
     assistant_text: str | None = None
-    """What the assistant said, truncated to `outputMaxChars` code points."""
+    """The text of the assistant, truncated to `outputMaxChars` code points."""
     usage: UsageBlock | None = None
-    """What it consumed; absent while it consumed nothing."""
+    """Its consumption; absent while it consumed nothing."""
     duration_ms: int | None = None
     """Milliseconds from the first run to the newest event."""
     session_id: str | None = None

@@ -220,7 +220,7 @@ class OhmError:
     message: str
     """The fact, in one sentence that quotes the offending value."""
     advice: str = ""
-    """What is allowed, and what to do."""
+    """The values that are allowed, and the way out."""
     summary: str = ""
     """A shorter form of the message; empty for the message."""
     category: Category | None = None

@@ -1,4 +1,4 @@
-"""Who may ask over HTTP, and what: checks of each request before the MCP library reads it."""
+"""Checks of each HTTP request before the MCP library reads it: token, origin, host and size."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _GRACE_S: Final = 1
 
 
 class Address(NamedTuple):
-    """Where a server listens."""
+    """The address that a server listens at."""
 
     host: str
     port: int

@@ -1,4 +1,4 @@
-"""What an MCP server is started with, and what it says of itself. Imports nothing heavy."""
+"""The options of an MCP server, and its description of itself. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ServerOptions:
     """The options of `ohm mcp` that do not depend on the transport."""
 
     cwd: Path
-    """Where subagents work."""
+    """The directory that subagents work in."""
     config: Path | None = None
     """An ohm.json in place of the user's and the project's."""
     structured: bool = False

@@ -66,7 +66,7 @@ def takes_tasks(context: Context) -> bool:
 
 
 class _Polled(NamedTuple):
-    """What is known of the task behind an id."""
+    """The known state of the task behind an id."""
 
     tasks: list[Task]
     """Those of ours that are still kept."""

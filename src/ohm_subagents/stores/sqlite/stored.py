@@ -56,7 +56,7 @@ class Row(NamedTuple):
 
     @property
     def listed_task(self) -> ListedTask | None:
-        """What a list shows of the task; None if only its log can tell."""
+        """The part of the task that a list shows; None if only its log can tell."""
         if self.listed is None or self.wrong is not None:
             return None
         try:
@@ -131,7 +131,7 @@ class Selection:
     """Columns and their values; None is NULL."""
     id_prefix: str = ""
     call: str | None = None
-    """What `listed` holds of a task of the call; a row without `listed` is chosen too, since only its log can tell."""
+    """The part of `listed` that each task of the call has; a row without `listed` is chosen too: its log decides."""
     ended_after_ms: int | None = None
     """Only what has not ended, or later than this."""
     now_ms: int | None = None
