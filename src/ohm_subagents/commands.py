@@ -11,7 +11,8 @@ review = "ohm_review.commands:review"
 A name with a dot, such as `profiles.import`, is a command below one of ours.
 
 A command reads its parameters (`Cwd`, `Config`, `AsJson`), prints by `print_text` and its like, which let no text drive
-the terminal, and leaves by `finish` with an exit code.
+the terminal, and leaves by `finish` with an exit code. One that speaks a protocol of JSON lines takes the standard
+streams by `standard_wire`.
 """
 
 from typing import TYPE_CHECKING
@@ -56,12 +57,21 @@ if TYPE_CHECKING:
         width,
     )
     from ohm_subagents._terminal.theme import terminal_theme
+    from ohm_subagents._terminal.wire import (
+        MAX_MESSAGE_BYTES,
+        TooLong,
+        Wire,
+        message_too_long,
+        request_id_in_use,
+        standard_wire,
+    )
 
 __all__ = [
     "BAD_USAGE",
     "COMMAND_GROUP",
     "HERE",
     "INTERRUPTED",
+    "MAX_MESSAGE_BYTES",
     "SUCCESS",
     "TASK_FAILED",
     "AsJson",
@@ -70,6 +80,8 @@ __all__ = [
     "InstalledCommand",
     "OutputLost",
     "TaskWatch",
+    "TooLong",
+    "Wire",
     "call_live",
     "complain",
     "directory",
@@ -81,6 +93,7 @@ __all__ = [
     "installed_commands",
     "is_terminal",
     "json_line",
+    "message_too_long",
     "print_json",
     "print_json_lines",
     "print_prose",
@@ -88,7 +101,9 @@ __all__ = [
     "print_styled",
     "print_text",
     "report",
+    "request_id_in_use",
     "running_lines",
+    "standard_wire",
     "styled",
     "system_clock",
     "terminal_theme",
@@ -110,5 +125,6 @@ __getattr__, __dir__ = lazy_names(
         "_terminal.terminal": "OutputLost harmless is_terminal json_line styled width "
         "print_json print_json_lines print_prose print_styled print_text",
         "_terminal.theme": "terminal_theme",
+        "_terminal.wire": "MAX_MESSAGE_BYTES TooLong Wire message_too_long request_id_in_use standard_wire",
     },
 )

@@ -19,8 +19,7 @@ from mcp_types.jsonrpc import (
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from ohm_subagents.mcp.options import repeated, too_long
-from ohm_subagents.mcp.wire import TooLong
+from ohm_subagents.commands import TooLong, message_too_long, request_id_in_use
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
     from mcp.server import Server
 
+    from ohm_subagents.commands import Wire
     from ohm_subagents.mcp.greeting import Greeting
-    from ohm_subagents.mcp.wire import Wire
 
 
 class Connection:
@@ -77,7 +76,7 @@ class Connection:
     def _message(self, line: bytes | TooLong) -> JSONRPCRequest | JSONRPCNotification | JSONRPCResponse | JSONRPCError:
         """Return the message of a line, or the error that refuses it."""
         if isinstance(line, TooLong):
-            return _refused(line.request_id, INVALID_REQUEST, too_long(line.size))
+            return _refused(line.request_id, INVALID_REQUEST, message_too_long(line.size))
         try:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValidationError as error:
@@ -87,7 +86,7 @@ class Connection:
             return _refused(None, INVALID_REQUEST, "The id of a request is no text and no whole number.")
         if isinstance(message, JSONRPCRequest):
             if message.id in self._in_use:
-                return _refused(message.id, INVALID_REQUEST, repeated(message.id))
+                return _refused(message.id, INVALID_REQUEST, request_id_in_use(message.id))
             self._in_use.add(message.id)
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             self._in_use.discard((message.params or {}).get("requestId", ""))

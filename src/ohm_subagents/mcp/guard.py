@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 import anyio
 from pydantic_core import from_json
 
-from ohm_subagents.mcp.options import MAX_MESSAGE_BYTES, PATH, repeated, too_long
+from ohm_subagents.commands import MAX_MESSAGE_BYTES, message_too_long, request_id_in_use
+from ohm_subagents.mcp.options import PATH
 from ohm_subagents.mcp.server import CLIENT_LEFT
 
 if TYPE_CHECKING:
@@ -46,12 +47,12 @@ class Guard:
             return
         body, size = await _body(receive)
         if size > MAX_MESSAGE_BYTES:
-            await _refuse(send, 413, too_long(size))
+            await _refuse(send, 413, message_too_long(size))
             return
         request_id = _id_of(body) if b"mcp-session-id" in headers and scope["method"] == "POST" else None
         key = None if request_id is None else (headers[b"mcp-session-id"].decode("latin-1"), f"{request_id}")
         if key in self._in_use:
-            await _refuse(send, 400, repeated(request_id), request_id=request_id)
+            await _refuse(send, 400, request_id_in_use(request_id), request_id=request_id)
             return
         if key is not None:
             self._in_use.add(key)

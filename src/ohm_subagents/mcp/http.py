@@ -14,11 +14,11 @@ from anyio.lowlevel import checkpoint
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from ohm_subagents import Ohm
-from ohm_subagents.commands import BAD_USAGE, SUCCESS, complain, report, until_signal
+from ohm_subagents.commands import BAD_USAGE, MAX_MESSAGE_BYTES, SUCCESS, complain, report, until_signal
 from ohm_subagents.config import process_env
 from ohm_subagents.contract import Err, Ok, Result
 from ohm_subagents.mcp.guard import Guard
-from ohm_subagents.mcp.options import MAX_MESSAGE_BYTES, PATH
+from ohm_subagents.mcp.options import PATH
 from ohm_subagents.mcp.server import server_of
 
 if TYPE_CHECKING:

@@ -6,13 +6,12 @@ from contextlib import aclosing
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from ohm_subagents.commands import SUCCESS, report, until_signal
+from ohm_subagents.commands import SUCCESS, report, standard_wire, until_signal
 from ohm_subagents.mcp.greeting import first_answer
-from ohm_subagents.mcp.wire import standard_wire
 
 if TYPE_CHECKING:
+    from ohm_subagents.commands import Wire
     from ohm_subagents.mcp.options import ServerOptions
-    from ohm_subagents.mcp.wire import Wire
 
 
 async def serve_stdio(options: ServerOptions) -> int:

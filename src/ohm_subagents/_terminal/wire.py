@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents.mcp.options import MAX_MESSAGE_BYTES
-
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
 
+MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
+"""The longest message that is read, in bytes."""
 _CHUNK: Final = 65_536
 _WRITE: Final = 4_096
 """A stream that is ready takes so many bytes without blocking (PIPE_BUF)."""
@@ -99,6 +99,20 @@ def standard_wire() -> Generator[Wire]:
             os.close(each)
 
 
+def message_too_long(size: int) -> str:
+    """Return the sentence that refuses a message of so many bytes."""
+    limit = MAX_MESSAGE_BYTES // 1024**2
+    return (
+        f"The message has {size} bytes; allowed: {MAX_MESSAGE_BYTES} ({limit} MiB). "
+        "Write large input to a file, and name its path in the prompt."
+    )
+
+
+def request_id_in_use(request_id: object) -> str:
+    """Return the sentence that refuses a second request with an id that is in use."""
+    return f"The request id {request_id!r:.80} is in use by a request that goes on. Give each request an id of its own."
+
+
 def _can_wait(stream: int) -> bool:
     """Return False for a file or a device that is always ready, on which an event loop cannot wait."""
     mode = os.fstat(stream).st_mode
@@ -106,9 +120,8 @@ def _can_wait(stream: int) -> bool:
 
 
 def _id_in(beginning: bytes, end: bytes) -> int | str | None:
-    """Return the id of a request of which only the two ends are known: a client writes it first or last."""
-    arguments = beginning.find(b'"arguments"')
-    for part in (beginning[:arguments], end[end.rfind(b"}}") :]):
+    """Return the id of a request of which only the two ends are known: a client writes it before or after `params`."""
+    for part in (beginning.partition(b'"params"')[0], end[end.rfind(b"}", 0, end.rfind(b"}")) :]):
         found = _ID_NEAR.search(part)
         if found is not None:
             text = found[1].decode(errors="replace")
