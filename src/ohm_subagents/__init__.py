@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ohm_subagents._concurrency.own_loop import ClosedError, WrongEventLoopError
     from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents._plugins.suites.function_tool import tool
+    from ohm_subagents._plugins.suites.image import Image
     from ohm_subagents.contract.envelope import Envelope
     from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
     from ohm_subagents.contract.event_json import event_from_json, event_to_json
@@ -42,6 +43,7 @@ __all__ = [
     "ErrorCode",
     "Handle",
     "HandleSync",
+    "Image",
     "Inspection",
     "Limits",
     "Logger",
@@ -76,6 +78,7 @@ _load, __dir__ = lazy_names(
         "_concurrency.own_loop": "ClosedError WrongEventLoopError",
         "_orchestrator.observe.logger": "Logger",
         "_plugins.suites.function_tool": "tool",
+        "_plugins.suites.image": "Image",
         "contract": "Budget Category Envelope Err ErrorCode Limits LoopPolicy "
         "OhmError Ok Result TaskEvent event_from_json event_to_json",
     },

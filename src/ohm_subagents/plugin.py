@@ -52,6 +52,7 @@ from ohm_subagents._plugins.suites.finalization import HANDED_IN as FINALIZE_HAN
 from ohm_subagents._plugins.suites.finalization import input_schema as finalize_schema
 from ohm_subagents._plugins.suites.finalization import parse_final as parse_finalized
 from ohm_subagents._plugins.suites.finalization import parse_fitting
+from ohm_subagents._plugins.suites.image import Image
 from ohm_subagents._plugins.suites.interface import (
     EventHandler,
     Executor,
@@ -154,6 +155,7 @@ __all__ = [
     "Grant",
     "Hooks",
     "Host",
+    "Image",
     "Inbox",
     "InputSpec",
     "JsonObject",

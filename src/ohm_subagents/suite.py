@@ -16,6 +16,7 @@ from ohm_subagents._plugins.suites.embedding import Host, WidgetPlacement
 from ohm_subagents._plugins.suites.finalization import GUIDELINE as FINALIZE_GUIDELINE
 from ohm_subagents._plugins.suites.finalization import finalize_tool
 from ohm_subagents._plugins.suites.finalization import payload as finalized_payload
+from ohm_subagents._plugins.suites.image import Image
 from ohm_subagents._plugins.suites.interface import (
     UNMOUNTED,
     DiagnosticSource,
@@ -159,6 +160,7 @@ __all__ = [
     "Guard",
     "Host",
     "HostDoor",
+    "Image",
     "ItemRejected",
     "ItemReply",
     "JsonObject",

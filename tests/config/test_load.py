@@ -186,7 +186,7 @@ WRONG = [
     (
         '{"providers": {"acme": {"baseUrl": "http://x", "models": [{"id": "m", "thinking": true}]}}}',
         "'providers.acme.models.0.thinking' is not a known key, and is ignored. "
-        "Known here: contextWindow, id, supportsThinking.",
+        "Known here: contextWindow, id, supportsImages, supportsThinking.",
     ),
     (
         '{"subagents": {"maxRuning": 3}}',

@@ -53,6 +53,7 @@ class _Part(BaseModel):
 class _Model(_Part):
     id: Line
     reasoning: Switch = False
+    input: tuple[Line, ...] = ()
     context_window: PositiveInt | None = None
 
 
@@ -92,7 +93,12 @@ def _service(name: str, written: _Provider, env: Mapping[str, str]) -> Compatibl
         api_key=key,
         key_place=f"the variable of providers.{name}.apiKey in {FILE_NAME}",
         models=tuple(
-            CompatibleModel(id=one.id, supports_thinking=one.reasoning, context_window=one.context_window)
+            CompatibleModel(
+                id=one.id,
+                supports_thinking=one.reasoning,
+                supports_images="image" in one.input,
+                context_window=one.context_window,
+            )
             for one in written.models
         ),
         source=FILE_NAME,

@@ -101,6 +101,7 @@ class ProviderModel(Section):
 
     id: Line = Field(description="The model's name at the provider.")
     supports_thinking: Switch = Field(default=False, description="The model takes a thinking level.")
+    supports_images: Switch = Field(default=False, description="The model reads the images that tools return.")
     context_window: PositiveInt | None = Field(default=None, description="Size of the context, in tokens.")
 
     @model_validator(mode="before")

@@ -16,6 +16,8 @@ class CompatibleModel:
     """The name that the service knows it by."""
     supports_thinking: bool = False
     """Takes a thinking level."""
+    supports_images: bool = False
+    """Reads the images that tools return."""
     context_window: int | None = None
     """The size of its context window in tokens; None if it is not known."""
 

@@ -1,5 +1,6 @@
 """Tools of MCP servers inside a run: real servers, started by a subagent that names their tools."""
 
+import base64
 import json
 import os
 import socket
@@ -157,10 +158,23 @@ async def test_results_are_bounded_redacted_and_say_what_cannot_be_shown(log):
 
     assert len(read[0]) < 100_100
     assert read[0].endswith("[cut: 100000 more characters]")
-    assert read[1] == "[image/png, 300 bytes: only text can be shown here]"
+    assert "[image/png, 300 bytes, sha256 " in read[1]
+    assert "this model cannot read images" in read[1]
     assert read[2] == "[REDACTED]"
     assert read[3] == "plain"
     assert read[4] == "not set"
+
+
+async def test_an_image_is_shown_to_a_model_that_reads_images(log):
+    model = {"id": "small", "supportsImages": True}
+    async with ModelServer(steps(calling("picture"), Say("Seen."))) as server:
+        config = {"providers": {"acme": {"baseUrl": server.url, "apiKeyEnv": "ACME_KEY", "models": [model]}}}
+        entry = mcp_servers.entry("calc", str(log))
+        async with opened(server, {"calc": entry}, "mcp__calc__*", config=config) as ohm:
+            await ohm.run("user", "go")
+
+    shown = json.dumps(server.requests[-1].messages)
+    assert f"data:image/png;base64,{base64.b64encode(b'PNG' * 100).decode()}" in shown
 
 
 @pytest.mark.slow

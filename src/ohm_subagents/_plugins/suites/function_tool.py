@@ -10,6 +10,7 @@ from anyio import to_thread
 from pydantic import ConfigDict, ValidationError, create_model
 from pydantic_core import to_json, to_jsonable_python
 
+from ohm_subagents._plugins.suites.image import Image
 from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ def tool(
 
     Its parameters become the arguments by their annotations, which pydantic checks; its docstring is the description. A
     parameter that is annotated with `ToolCall` gets the call itself. An async function runs in the event loop, any
-    other in a thread. What it returns is the result: a text as it is, anything else as JSON. What it raises is told to
-    the model. Raises TypeError for parameters that have no name, and for one without an annotation.
+    other in a thread. What it returns is the result: a text as it is, an `Image` as one, anything else as JSON. What it
+    raises is told to the model. Raises TypeError for parameters that have no name, and for one without an annotation.
     """
     if function is None:
         return partial(_tool, name=name, description=description)
@@ -96,6 +97,8 @@ def _complaint(name: str, wrong: ValidationError) -> str:
 def _result(returned: object) -> ToolResult:
     if isinstance(returned, ToolResult):
         return returned
+    if isinstance(returned, Image):
+        return ToolResult(text=returned.label, details={}, images=(returned,))
     plain: JsonValue = to_jsonable_python(returned, fallback=str)
     text = plain if isinstance(plain, str) else to_json(plain).decode()
     return ToolResult(text=text, details={"result": plain})

@@ -12,6 +12,7 @@ import anyio
 from pydantic import JsonValue
 
 from ohm_subagents._plugins.suites.embedding import Host
+from ohm_subagents._plugins.suites.image import Image, check_number
 from ohm_subagents._plugins.suites.observer import Observer
 from ohm_subagents._plugins.suites.settings import Settings
 from ohm_subagents._views.cells import PREVIEW_LINES, preview_lines, printable_json, wrapped
@@ -51,10 +52,15 @@ class ToolResult:
     """The call itself failed."""
     has_failed: bool = False
     """A subagent that the call started has failed, while the call itself has not."""
+    images: tuple[Image, ...] = ()
+    """For a model that takes images, up to 10; `text` says what they are, by their labels, as others read it alone."""
     view: Callable[[View], str] | None = field(default=None, repr=False, compare=False)
     """Draw the result for people; None shows the text."""
     preview_max_lines: int = field(default=PREVIEW_LINES, repr=False, compare=False)
     """The lines of a preview."""
+
+    def __post_init__(self) -> None:
+        check_number(self.images)
 
     def render(self, *, expanded: bool = False, width: int = 120, theme: Theme = PLAIN) -> str:
         """Draw the result for a person, `width` terminal cells wide; nothing in it can drive the terminal."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import BinaryContent
 from pydantic_ai.tools import RunContext
 from pydantic_ai.tools import Tool as UpstreamTool
 from pydantic_core import SchemaValidator, core_schema
@@ -26,7 +27,7 @@ def offered(tool: Tool, sink: Sink) -> UpstreamTool[object]:
     One that raises costs its call and not the run.
     """
 
-    async def execute(ctx: RunContext[object], /, **arguments: JsonValue) -> str:
+    async def execute(ctx: RunContext[object], /, **arguments: JsonValue) -> str | list[str | BinaryContent]:
         def on_update(frame: ToolResult) -> None:
             sink.emit(ToolUpdated(call_id=ctx.tool_call_id or "", tool=tool.name, text=frame.text))
 
@@ -38,7 +39,10 @@ def offered(tool: Tool, sink: Sink) -> UpstreamTool[object]:
             raise ToolFailed(message) from error
         if result.is_error:
             raise ToolFailed(encodable(result.text))
-        return encodable(result.text)
+        text = encodable(result.text)
+        if not result.images:
+            return text
+        return [text, *(BinaryContent(data=one.data, media_type=one.media_type) for one in result.images)]
 
     given = UpstreamTool[object].from_schema(
         execute,

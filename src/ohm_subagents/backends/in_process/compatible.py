@@ -28,11 +28,14 @@ def compatible_model(
     base_url: str,
     api_key: str,
     supports_thinking: bool | None,
+    supports_images: bool,
     context_window: int | None,
 ) -> OpenAIChatModel:
     """Return a chat-completions model at `base_url`. What is None is left to what upstream knows of the name."""
     # Upstream takes the end of a stream for the end of the answer; an answer that broke off is no answer.
-    profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+    profile = OpenAIModelProfile(
+        openai_chat_streaming_requires_finish_reason=True, supports_image_input=supports_images
+    )
     if supports_thinking is not None:
         profile["supports_thinking"] = supports_thinking
     if context_window is not None:

@@ -12,8 +12,10 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
+    ModelRequestPart,
     ModelResponse,
     TextPart,
+    ToolReturnPart,
     UserPromptPart,
     repair_messages,
 )
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from ohm_subagents.backends.in_process.tools.use import ToolUse
 
 _GROWTH: Final = 1.25
+_NOT_KEPT: Final = "[Images are not kept: call the tool again to see one.]"
 
 # It builds its schemas at first use, which takes long: better now, in the thread that imports this.
 ConversationTypeAdapter.validate_json(ConversationTypeAdapter.dump_json(Conversation(messages=[])))
@@ -83,9 +86,27 @@ class Checkpoints:
             return
         self._told = len(messages)
         # What `ConversationTypeAdapter` reads; it would write the messages twice over, and an account that is ours.
-        written = ModelMessagesTypeAdapter.dump_json(messages).decode()
+        written = ModelMessagesTypeAdapter.dump_json([*map(_without_images, messages)]).decode()
         state = f'{{"messages":{written},"conversation_id":{json.dumps(conversation_id)}}}'
         self._sink.emit(Checkpointed(state=state))
+
+
+def _without_images(message: ModelMessage) -> ModelMessage:
+    """Return the message as it is kept: of an image that a tool returned, its label alone."""
+    if not isinstance(message, ModelRequest):
+        return message
+    parts = [*map(_kept, message.parts)]
+    same = all(new is old for new, old in zip(parts, message.parts, strict=True))
+    return message if same else replace(message, parts=parts)
+
+
+def _kept(part: ModelRequestPart) -> ModelRequestPart:
+    if not isinstance(part, ToolReturnPart) or not isinstance(part.content, list):
+        return part
+    said = f"{part.model_response_str(wrap_if_error=False)}\n{_NOT_KEPT}"
+    return ToolReturnPart(
+        part.tool_name, said, part.tool_call_id, metadata=part.metadata, timestamp=part.timestamp, outcome=part.outcome
+    )
 
 
 def _messages(history: Iterable[Exchange]) -> Iterable[ModelMessage]:

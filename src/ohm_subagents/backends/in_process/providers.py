@@ -226,6 +226,7 @@ def _open_compatible(
                     base_url=provider.base_url,
                     api_key=key,
                     supports_thinking=None if known is None else known.supports_thinking,
+                    supports_images=known is not None and known.supports_images,
                     context_window=None if known is None else known.context_window,
                 )
             )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
-from pydantic_ai.messages import ModelRequest, ModelResponse
+from pydantic_ai.messages import BinaryContent, ModelRequest, ModelResponse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _BYTES_A_TOKEN: Final = 4
 _BYTES_A_PART: Final = 20
+_BYTES_AN_IMAGE: Final = 6000
+"""As large as providers let one be before they scale it down."""
 _BYTES_A_PARAMETER: Final = 120
 """Of the JSON schema of a tool, which is not worth serialising."""
 
@@ -70,5 +72,9 @@ def _bytes_of_words(name: str, description: str | None, parameters: int) -> int:
 def _bytes(value: object) -> int:
     if value is None:
         return 0
+    if isinstance(value, list):
+        return sum(map(_bytes, cast("list[object]", value)))
+    if isinstance(value, BinaryContent):
+        return _BYTES_AN_IMAGE
     text = value if isinstance(value, str) else str(value)
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))

@@ -235,6 +235,7 @@ class PiHome:
             model.id: {
                 "id": model.id,
                 "reasoning": model.supports_thinking,
+                **({"input": ["text", "image"]} if model.supports_images else {}),
                 **({} if model.context_window is None else {"contextWindow": model.context_window}),
             }
             for model in service.models

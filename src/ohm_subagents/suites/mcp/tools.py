@@ -15,7 +15,7 @@ from mcp_types import CONNECTION_CLOSED
 from ohm_subagents.contract import Err, Ok
 from ohm_subagents.suite import ErrorCode, OhmError, Tool, ToolResult
 from ohm_subagents.suites.mcp.connection import Connection
-from ohm_subagents.suites.mcp.results import MAX_CHARS, bounded, text_of
+from ohm_subagents.suites.mcp.results import MAX_CHARS, bounded, content_of
 from ohm_subagents.suites.mcp.servers import plain, prefix_of
 
 if TYPE_CHECKING:
@@ -108,8 +108,13 @@ class ServerTools:
             with anyio.move_on_after(self._server.call_s):
                 progress = _Progress(call, redaction, self._context)
                 result = await opened.ok_value.call_tool(tool, arguments, progress_callback=progress)
-                text = bounded(redaction.text(text_of(result)[: 2 * MAX_CHARS]))
-                return ToolResult(text=text, details={"server": self._server.name}, is_error=result.is_error)
+                text, images = content_of(result)
+                return ToolResult(
+                    text=bounded(redaction.text(text[: 2 * MAX_CHARS])),
+                    details={"server": self._server.name},
+                    is_error=result.is_error,
+                    images=images,
+                )
         except Exception as error:  # noqa: BLE001  as above; it costs this call
             why = self._reason(connection, error)
             return _failed(self._error(f"did not carry out '{tool}': {redaction.text(why)}"))
