@@ -1,6 +1,11 @@
 """Real MCP servers as child processes: `python mcp_servers.py <kind>`, and how ohm.json names them."""
 
+import base64
+import json
 import sys
+import threading
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 HERE = Path(__file__)
@@ -93,8 +98,6 @@ def add_changes(server):
 
 def stumbling(kind):
     """Speak the protocol of 2025-11-25 line by line, up to the fault that is asked for."""
-    import json
-
     if kind == "silent":
         sys.stdin.read()
     if kind == "broken":
@@ -121,9 +124,52 @@ def answer(kind, message):
     if method == "tools/call" and kind == "flood":
         for _ in range(100):
             sys.stdout.write("noise\n" * 100_000)
-    if method == "tools/call" and kind == "huge":
+    if method == "tools/call" and kind == "picture":
+        data = base64.b64encode(b"PNG" * 100).decode()
+        return {"result": {"content": [{"type": "image", "mimeType": "image/png", "data": data}]}}
+    if method == "tools/call" and kind in {"huge", "stream"}:
         return {"result": {"content": [{"type": "text", "text": "x" * 9_000_000}]}}
     return {"error": {"code": -32601, "message": "Method not found"}}
+
+
+@contextmanager
+def web(kind):
+    """The URL of a server of the protocol of 2025-11-25 that answers with JSON, up to the fault that is asked for."""
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_POST(self):
+            message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if "id" not in message:
+                self.send_response(202)
+                self.end_headers()
+                return
+            text = json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer(kind, message)})
+            is_stream, is_zipped = kind == "stream", kind == "zipped" and message["method"] == "tools/call"
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream" if is_stream else "application/json")
+            if is_zipped:
+                self.send_header("Content-Encoding", "gzip")
+            self.end_headers()
+            with suppress(ConnectionError):
+                self.wfile.write(f"data: {text}\n\n".encode() if is_stream else text.encode())
+                while kind == "endless" and message["method"] == "tools/call":
+                    self.wfile.write(b" " * 100_000)
+
+        def do_GET(self):
+            self.send_error(405)
+
+        def do_DELETE(self):
+            self.send_error(405)
+
+        def log_message(self, *_):
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/mcp"
+        server.shutdown()
+        thread.join()
 
 
 if __name__ == "__main__":

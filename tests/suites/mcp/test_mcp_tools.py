@@ -165,13 +165,13 @@ async def test_results_are_bounded_redacted_and_say_what_cannot_be_shown(log):
     assert read[4] == "not set"
 
 
-async def test_an_image_is_shown_to_a_model_that_reads_images(log):
+async def test_an_image_is_shown_to_a_model_that_reads_images():
     model = {"id": "small", "supportsImages": True}
-    async with ModelServer(steps(calling("picture"), Say("Seen."))) as server:
-        config = {"providers": {"acme": {"baseUrl": server.url, "apiKeyEnv": "ACME_KEY", "models": [model]}}}
-        entry = mcp_servers.entry("calc", str(log))
-        async with opened(server, {"calc": entry}, "mcp__calc__*", config=config) as ohm:
-            await ohm.run("user", "go")
+    with mcp_servers.web("picture") as url:
+        async with ModelServer(steps(calling("t0"), Say("Seen."))) as server:
+            config = {"providers": {"acme": {"baseUrl": server.url, "apiKeyEnv": "ACME_KEY", "models": [model]}}}
+            async with opened(server, {"calc": {"url": url}}, "mcp__calc__*", config=config) as ohm:
+                await ohm.run("user", "go")
 
     shown = json.dumps(server.requests[-1].messages)
     assert f"data:image/png;base64,{base64.b64encode(b'PNG' * 100).decode()}" in shown
@@ -224,6 +224,22 @@ async def test_a_server_that_cannot_be_used_costs_its_tools_and_one_sentence(ent
 )
 async def test_a_flood_costs_a_call_and_one_sentence(kind, sentence):
     read, _, _ = await results({"calc": mcp_servers.entry(kind)}, calling("t0"))
+
+    assert read == [f"{{\"error\":\"The MCP server 'calc' did not carry out 't0': {sentence}.\"}}"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        pytest.param("huge", "it sent a message of more than 8 MiB", marks=pytest.mark.slow),
+        ("endless", "it sent a message of more than 8 MiB"),
+        pytest.param("stream", "it ended the connection", marks=pytest.mark.slow),
+        ("zipped", "it compressed an answer as 'gzip', which nobody has asked for"),
+    ],
+)
+async def test_an_answer_over_http_has_a_size_too(kind, sentence):
+    with mcp_servers.web(kind) as url:
+        read, _, _ = await results({"calc": {"url": url}}, calling("t0"))
 
     assert read == [f"{{\"error\":\"The MCP server 'calc' did not carry out 't0': {sentence}.\"}}"]
 

@@ -16,7 +16,8 @@ from ohm_subagents.contract import Err, Ok
 from ohm_subagents.plugin import SharedResource
 from ohm_subagents.shell import Launch, Supervisor
 from ohm_subagents.suite import ErrorCode, OhmError
-from ohm_subagents.suites.mcp.stdio import streams_of
+from ohm_subagents.suites.mcp.http import http_client
+from ohm_subagents.suites.mcp.stdio import MAX_MESSAGE, streams_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -107,12 +108,8 @@ class Connection(SharedResource[Client]):
                 after.callback(self._child.stop)
                 transport: Transport = streams_of(self._child, self._give_up)
             else:
-                import httpx2  # noqa: PLC0415  only a server that has an address needs it
-
-                timeout = httpx2.Timeout(30, read=None)
-                http = httpx2.AsyncClient(headers=dict(self._server.headers), timeout=timeout)
-                await after.enter_async_context(http)
-                transport = streamable_http_client(self._server.url, http_client=http)
+                http = await after.enter_async_context(http_client(self._server.headers, self._give_up))
+                transport = streamable_http_client(self._server.url, http_client=http, max_sse_event_size=MAX_MESSAGE)
             us = Implementation(name="ohm-subagents", version="1")
             try:
                 with waiting:
@@ -160,7 +157,7 @@ class Connection(SharedResource[Client]):
 
     def late(self) -> OhmError:
         """Return the error of a server that is not ready in time."""
-        return self._error("was not ready in time")
+        return self._error(f"cannot be used: {self.fault}" if self.fault else "was not ready in time")
 
     def _error(self, fact: str) -> OhmError:
         return OhmError(code=ErrorCode.TOOL_FAILED, message=f"The MCP server '{self._server.name}' {fact:.{_SHOWN}}.")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
 MAX_MESSAGE: Final = 8 * 1024 * 1024
+TOO_LONG: Final = f"it sent a message of more than {MAX_MESSAGE // 1024**2} MiB"
 _MOST_NOISE: Final = 1000
 
 
@@ -33,7 +34,7 @@ async def streams_of(child: Child, on_fault: Callable[[str], None]) -> AsyncGene
         async with to_client:
             async for line in child.lines():
                 if len(line) > MAX_MESSAGE:
-                    on_fault(f"it sent a message of more than {MAX_MESSAGE // 1024**2} MiB")
+                    on_fault(TOO_LONG)
                     return
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
