@@ -28,6 +28,7 @@ from ohm_subagents._plugins.suites.interface import UNMOUNTED, HostDoor, SuiteCo
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._store.opening import MissingStore
 from ohm_subagents._tools.mounting import safe_source, safe_tool
+from ohm_subagents._tools.redacting import is_redacted
 from ohm_subagents._tools.tool import result_of
 from ohm_subagents._views.status import status_line
 from ohm_subagents.contract.commands import Wait
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.pool import BackendPool
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.embedding import Host
-    from ohm_subagents._plugins.suites.interface import DiagnosticSource, ToolResult, ToolSource
+    from ohm_subagents._plugins.suites.interface import DiagnosticSource, ToolResult, ToolSource, ToolSuiteSpec
     from ohm_subagents._plugins.suites.settings import Settings
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import TaskEvent
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.place import Place
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
+    from ohm_subagents.redaction.redactor import Redaction
 
 
 class Engine:
@@ -137,9 +139,7 @@ class Engine:
 
     def child_tool(self, given: Tool | Callable[..., object]) -> Tool:
         """Return a tool of a program as subagents call those of plugins."""
-        is_redacted = self.assembly.config.subagents.redact is True
-        own = given if isinstance(given, Tool) else tool(given)
-        return safe_tool(own, self._secrets.redaction if is_redacted else None)
+        return safe_tool(given if isinstance(given, Tool) else tool(given), self._redaction_for(None))
 
     async def all_events(self, *, with_checkpoints: bool) -> AsyncGenerator[TaskEvent]:
         """Yield the events of all tasks from now on, until it is closed."""
@@ -228,9 +228,13 @@ class Engine:
 
     def _offer(self, suite: str, source: ToolSource) -> None:
         """Add a source of child tools; the first one of a prefix counts."""
-        redact, always = self.assembly.config.subagents.redact, self.assembly.host.tool_suites()[suite].redacts
-        is_redacted = always or redact is True or (redact is not False and suite in redact)
-        self._sources.setdefault(source.prefix, safe_source(source, self._secrets.redaction if is_redacted else None))
+        redaction = self._redaction_for(self.assembly.host.tool_suites()[suite])
+        self._sources.setdefault(source.prefix, safe_source(source, redaction))
+
+    def _redaction_for(self, suite: ToolSuiteSpec | None) -> Callable[[], Redaction] | None:
+        """Return what redacts the tools of a suite, or of the program (None); None if nothing does."""
+        redacts = is_redacted(suite, self.assembly.config.subagents.redact)
+        return self._secrets.redaction if redacts else None
 
     def _visible(self, profiles: Iterable[Profile]) -> tuple[Profile, ...]:
         return visible(profiles, self.assembly.config.subagents.permissions)

@@ -77,15 +77,15 @@ def mount_all(
     offered = [name for name, spec in specs.items() if spec.audience != "parent"]
     for_children_only = {name for name, spec in specs.items() if spec.audience == "child"}
     chosen = [name for name in (config.suites if suites is None else suites) if name not in for_children_only]
-    redacted = config.subagents.redact
+    redact = config.subagents.redact
     child = mount(
         offered,
         specs,
         for_children,
         reserved=dict.fromkeys((*CHILD_TOOLS, FINALIZE), "ohm-subagents"),
-        redacted=redacted,
+        redact=redact,
     )
-    parent = mount(chosen, specs, context, kept={TASK: TASK}, redacted=redacted)
+    parent = mount(chosen, specs, context, kept={TASK: TASK}, redact=redact)
     return MountedSuites(parent=parent, child=child)
 
 

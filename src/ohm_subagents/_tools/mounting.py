@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._concurrency.faults import as_exception, error_line
 from ohm_subagents._plugins.hooks.specs import PROJECT
 from ohm_subagents._tools.arguments import WrongOptionError
-from ohm_subagents._tools.redacting import redacting_context, redacting_tool
+from ohm_subagents._tools.redacting import is_redacted, redacting_context, redacting_tool
 from ohm_subagents._tools.tool import failed, guarded_tool
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -59,12 +59,12 @@ def mount(
     *,
     reserved: Mapping[str, str] | None = None,
     kept: Mapping[str, str] | None = None,
-    redacted: bool | Sequence[str] = False,
+    redact: bool | Sequence[str] = False,
 ) -> Mounted:
     """Build the named suites in order. A tool whose name is taken is left out, with a diagnostic.
 
     `reserved` maps names that no suite may use to their owners; `kept` maps names to the only suite that may use them,
-    mounted or not. Suites that are `redacted`, all or by name, and those that always redact, let no secret out.
+    mounted or not. `redact` says which suites let no secret out (`is_redacted`).
     """
     taken = dict(reserved or {})
     owners = kept or {}
@@ -76,15 +76,15 @@ def mount(
         if spec is None:
             diagnostics.append(_unknown(name, specs))
             continue
-        is_redacted = spec.redacts or redacted is True or (redacted is not False and name in redacted)
         own = context(name)
-        for built in _built(spec, redacting_context(own) if is_redacted else own, diagnostics):
+        redaction = own.redaction if is_redacted(spec, redact) else None
+        for built in _built(spec, own if redaction is None else redacting_context(own), diagnostics):
             tool = _apart(built, name, taken)
             owner = taken.get(tool.name, owners.get(tool.name, name))
             if tool.name in taken or owner != name:
                 diagnostics.append(_collision(tool.name, name, owner))
             else:
-                tools[tool.name] = safe_tool(tool, own.redaction if is_redacted else None)
+                tools[tool.name] = safe_tool(tool, redaction)
                 suites[tool.name], taken[tool.name] = name, name
     return Mounted(tools=tools, suites=suites, diagnostics=tuple(diagnostics))
 

@@ -1,4 +1,7 @@
-"""Wrappers that redact: the executor of a suite, its tools, and the host that it writes to.
+"""Redact what passes between a suite and the rest: its tools' results, the tasks it starts, what it writes to the host.
+
+`is_redacted` decides for which tools, `redacted_result` takes the secrets out of one result. What is recorded of a task
+is redacted where it is recorded, by `_orchestrator/run/redaction.py`.
 
 A tool redacts by itself only what does not pass through here: files that it writes, and texts that it cuts, since half
 a secret cannot be recognised. For these it has `ToolCall.redaction`, which looks at each text once.
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
         Tool,
         ToolCall,
         ToolResult,
+        ToolSuiteSpec,
     )
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents._views.theme import Theme, View
@@ -42,6 +46,16 @@ if TYPE_CHECKING:
     from ohm_subagents.redaction.redactor import Redaction
 
     Redactions = Callable[[], Redaction]
+
+
+def is_redacted(suite: ToolSuiteSpec | None, redact: bool | Sequence[str]) -> bool:  # noqa: FBT001  the setting itself
+    """Return True if the tools of a suite, or of the program itself (None), let no secret out.
+
+    `redact` is `subagents.redact` of ohm.json: all tools, or those of the named suites. Some suites always do.
+    """
+    if suite is None:
+        return redact is True
+    return suite.redacts or redact is True or (redact is not False and suite.name in redact)
 
 
 def redacting_context(context: SuiteContext) -> SuiteContext:
@@ -99,10 +113,10 @@ def redacting_tool(tool: Tool, redaction: Redactions) -> Tool:
 
         def on_update(frame: ToolResult) -> None:
             if watched is not None:
-                watched(_redacted(frame, once, later=plain))
+                watched(redacted_result(frame, once, later=plain))
 
         inner = replace(call, redaction=once, on_update=None if watched is None else on_update)
-        return _redacted(await tool.execute(inner), once, later=plain)
+        return redacted_result(await tool.execute(inner), once, later=plain)
 
     def call_view(arguments: JsonValue, theme: Theme) -> str:
         plain = redaction()
@@ -116,7 +130,7 @@ def redacting_tool(tool: Tool, redaction: Redactions) -> Tool:
     return replace(tool, execute=execute, call_view=call_view, result_view=result_view)
 
 
-def _redacted(result: ToolResult, redaction: Redaction, *, later: Redaction) -> ToolResult:
+def redacted_result(result: ToolResult, redaction: Redaction, *, later: Redaction) -> ToolResult:
     """Return the result redacted, however it is shown.
 
     `later` redacts its views: it lives as long as the result, so it must not remember the texts of the call.
