@@ -12,13 +12,9 @@ from ohm_subagents._plugins.backends.interface import (
     Backend,
     BackendSpec,
     Capability,
-    Exchange,
-    Inbox,
     ModelSpec,
     Options,
     RunOutput,
-    RunRequest,
-    RunSpec,
     Sink,
     ToolRowRequest,
 )
@@ -36,6 +32,7 @@ from ohm_subagents._plugins.backends.provider_failures import (
     unknown_thinking_level,
     without_thinking,
 )
+from ohm_subagents._plugins.backends.request import Exchange, Inbox, RunRequest, RunSpec
 from ohm_subagents._plugins.backends.unsupported_options import (
     agent_fields,
     full_instructions,

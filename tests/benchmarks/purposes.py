@@ -42,6 +42,7 @@ PURPOSES = {
     "ohm_subagents/_concurrency/": "the run loop: scopes, prompt, request, outcome",
     "ohm_subagents/_plugins/backends/pool.py": "the run loop: scopes, prompt, request, outcome",
     "ohm_subagents/_plugins/backends/interface.py": "the run loop: scopes, prompt, request, outcome",
+    "ohm_subagents/_plugins/backends/request.py": "the run loop: scopes, prompt, request, outcome",
     "ohm_subagents/_orchestrator/observe/tracing.py": "the run loop: scopes, prompt, request, outcome",
     "ohm_subagents/_orchestrator/run/guard.py": "guards: four clocks, loops, budgets",
     "ohm_subagents/_orchestrator/run/deadlines.py": "guards: four clocks, loops, budgets",

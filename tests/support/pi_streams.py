@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from run_requests import run_request
 
-from ohm_subagents._plugins.backends.interface import RunRequest
+from ohm_subagents._plugins.backends.request import RunRequest
 from ohm_subagents.backends.pi.reader import PiReader
 from ohm_subagents.contract import (
     DiagnosticRaised,
@@ -27,7 +27,7 @@ from ohm_subagents.shell.dialect import Ended, Reader
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ohm_subagents._plugins.backends.interface import RunRequest
+    from ohm_subagents._plugins.backends.request import RunRequest
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 ENDED = Ended(code=0)

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from model_server import ModelServer
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.backends.interface import Backend, ModelSpec, RunOutput, RunRequest
+    from ohm_subagents._plugins.backends.interface import Backend, ModelSpec, RunOutput
+    from ohm_subagents._plugins.backends.request import RunRequest
 
 KEY = "sk-acme-0123456789"
 ENV = {"ACME_KEY": KEY}

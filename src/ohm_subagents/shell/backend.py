@@ -22,7 +22,8 @@ from ohm_subagents.shell.process import Launch, Supervisor
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
-    from ohm_subagents._plugins.backends.interface import Backend, RunOutput, RunRequest, Sink
+    from ohm_subagents._plugins.backends.interface import Backend, RunOutput, Sink
+    from ohm_subagents._plugins.backends.request import RunRequest
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.shell.dialect import Dialect, Ended, Reader
     from ohm_subagents.shell.process import Child

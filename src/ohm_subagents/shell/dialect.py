@@ -9,7 +9,8 @@ from typing import Protocol, cast
 
 from pydantic_core import from_json
 
-from ohm_subagents._plugins.backends.interface import Capability, RunOutput, RunRequest
+from ohm_subagents._plugins.backends.interface import Capability, RunOutput
+from ohm_subagents._plugins.backends.request import RunRequest
 from ohm_subagents._plugins.suites.interface import JsonObject
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import RunEvent

@@ -10,7 +10,7 @@ from ohm_subagents._config.env import TRACE_VARIABLES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ohm_subagents._plugins.backends.interface import RunRequest
+    from ohm_subagents._plugins.backends.request import RunRequest
 
 CONFIG_DIRECTORIES: Final = ("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
 """The variables that name our configuration directory; the first that is set counts."""

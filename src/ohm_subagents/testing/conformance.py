@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 import pytest
 
-from ohm_subagents._plugins.backends.interface import BackendSpec, Capability, Exchange, Options
+from ohm_subagents._plugins.backends.interface import BackendSpec, Capability, Options
+from ohm_subagents._plugins.backends.request import Exchange
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import Checkpointed, TextDelta, ToolEnded, ToolStarted, UsageAdded
 from ohm_subagents.contract.result import Err

@@ -19,7 +19,8 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
 
-    from ohm_subagents._plugins.backends.interface import RunRequest, Sink
+    from ohm_subagents._plugins.backends.interface import Sink
+    from ohm_subagents._plugins.backends.request import RunRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,8 @@ from ohm_subagents.contract.truncation import shortened
 from ohm_subagents.testing.scenarios import request_for
 
 if TYPE_CHECKING:
-    from ohm_subagents._plugins.backends.interface import Backend, RunRequest
+    from ohm_subagents._plugins.backends.interface import Backend
+    from ohm_subagents._plugins.backends.request import RunRequest
     from ohm_subagents.testing.scenarios import Scenarios
 
 Heard: TypeAlias = tuple[str, str, list[str]]

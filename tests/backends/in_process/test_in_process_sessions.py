@@ -5,7 +5,7 @@ import pytest
 from model_server import Call, ModelServer, Request, Say, Stall, Status, Wire
 from subagent_runs import EventLog, acme, answer, child_tool, error, opened, request
 
-from ohm_subagents._plugins.backends.interface import Exchange
+from ohm_subagents._plugins.backends.request import Exchange
 from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
 from ohm_subagents.contract import Checkpointed, DiagnosticRaised, ErrorCode, ToolEnded, UsageAdded
 

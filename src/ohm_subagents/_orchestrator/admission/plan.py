@@ -14,7 +14,8 @@ from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.admission.model_order import named_model
 from ohm_subagents._orchestrator.admission.sourced_tools import SourcedTools, sourced_tools, ungiven_sources
-from ohm_subagents._plugins.backends.interface import Capability, RunSpec
+from ohm_subagents._plugins.backends.interface import Capability
+from ohm_subagents._plugins.backends.request import RunSpec
 from ohm_subagents._policy.permissions import decide
 from ohm_subagents.contract.commands import StartItem, check_cwd
 from ohm_subagents.contract.limits import NO_BUDGET, Limits, LoopPolicy

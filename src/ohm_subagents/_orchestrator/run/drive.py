@@ -16,8 +16,9 @@ from ohm_subagents._orchestrator.run.guard import RunGuard
 from ohm_subagents._orchestrator.run.intake import InvalidValueError, bounded, checked_output
 from ohm_subagents._orchestrator.run.sink import RunSink
 from ohm_subagents._orchestrator.run.sourced_tools import with_sourced_tools
-from ohm_subagents._plugins.backends.interface import Exchange, RunOutput, RunRequest, RunSpec
+from ohm_subagents._plugins.backends.interface import RunOutput
 from ohm_subagents._plugins.backends.preparation import not_ready
+from ohm_subagents._plugins.backends.request import Exchange, RunRequest, RunSpec
 from ohm_subagents._plugins.suites.finalization import finalize_tool
 from ohm_subagents._plugins.suites.restraint import restrained
 from ohm_subagents.contract.diagnostics import Diagnostic

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.admission.sourced_tools import SourcedTools
     from ohm_subagents._orchestrator.run.live import LiveTask
-    from ohm_subagents._plugins.backends.interface import RunSpec
+    from ohm_subagents._plugins.backends.request import RunSpec
     from ohm_subagents._plugins.suites.interface import Tool, ToolSource
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.result import Result

@@ -8,7 +8,7 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 
 if TYPE_CHECKING:
-    from ohm_subagents._plugins.backends.interface import RunRequest
+    from ohm_subagents._plugins.backends.request import RunRequest
     from ohm_subagents.contract.agent import AgentOptions
     from ohm_subagents.contract.model_pattern import ModelPattern, Thinking
     from ohm_subagents.contract.profile import Profile

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.backends.context import Log
     from ohm_subagents._plugins.backends.gate import Gate, Grant, RequestNeed
-    from ohm_subagents._plugins.backends.interface import Backend, Inbox, RunOutput, RunRequest, Sink
+    from ohm_subagents._plugins.backends.interface import Backend, RunOutput, Sink
+    from ohm_subagents._plugins.backends.request import Inbox, RunRequest
     from ohm_subagents._plugins.suites.interface import JsonObject
     from ohm_subagents.contract.events import RunEvent
     from ohm_subagents.contract.model_pattern import ModelPattern

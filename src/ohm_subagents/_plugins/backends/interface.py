@@ -1,24 +1,20 @@
-"""The contract of backends, models and observers. Everything here is public as `.plugin`; tools are in `suites`."""
+"""What plugins offer: backends, and models for one of them. Public as `.plugin`; what a run gets is in `request`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass, field
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol
 
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypeVar
 
-from ohm_subagents._plugins.backends.gate import Gate
-from ohm_subagents._plugins.suites.interface import Tool
+from ohm_subagents._plugins.backends.request import RunRequest
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import RunEvent
-from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.model_pattern import ModelPattern
-from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.result import Result
 
 if TYPE_CHECKING:
@@ -58,137 +54,6 @@ class Capability(StrEnum):
     """Is `Preparing`: it has a method `prepare` that is called before each run."""
     TRACES = "traces"
     """Makes the spans of its model requests and tool calls itself; for any other, they are made from its events."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """An earlier run of the session.
-
-    Fields:
-        prompt: what was asked.
-        output: what was answered; empty if the run failed.
-    """
-
-    prompt: str
-    output: str
-
-
-class Inbox(Protocol):
-    """Follow-ups that arrive while a run goes on."""
-
-    def steered_by(
-        self, steer: Callable[[str], bool], finish: Callable[[str], bool] | None = None
-    ) -> AbstractContextManager[None]:
-        """Offer every follow-up to `steer` while this is open, those that wait already first.
-
-        `steer` says whether the run has taken it; what it refuses becomes the next run. `finish` is called at most once
-        with the engine's wish that the run answers now with what it has: the text is for the model, which gets no tools
-        any more. Both are called in the event loop's thread, must not block, and are never called after the context
-        was left.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSpec:
-    """The facts about the runs of a task that a backend may know.
-
-    Fields:
-        profile: the profile that does the work.
-        description: what the task is called.
-        instructions: the system text; it says who the subagent is.
-        cwd: the directory of the task.
-        tools: the names of the child tools that the policy allows.
-        tools_are_bounded: no other tool may be given, not even one of the backend's own.
-        child_tools: tools that plugins bring for subagents.
-        model: the model that is asked for; None leaves the choice to the backend.
-        mode: `defaultMode` of ohm.json.
-        is_one_shot: no follow-up is expected, so nothing has to be kept ready for one.
-        env: the environment that the `Ohm` was opened with, keys included.
-    """
-
-    profile: Profile
-    description: str
-    instructions: str
-    cwd: Path
-    tools: tuple[str, ...] = ()
-    tools_are_bounded: bool = True
-    child_tools: tuple[Tool, ...] = ()
-    model: ModelPattern | None = None
-    mode: str = "smart"
-    is_one_shot: bool = False
-    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
-    """One prompt for one backend. The fields of `spec` can be read here as well.
-
-    Fields:
-        task_id, session_id: the task, and the session that it belongs to.
-        prompt: the text for the model, untouched.
-        spec: how the run is made.
-        history: the session so far, oldest first.
-        checkpoint: the newest state that this backend recorded in the session.
-        inbox: follow-ups to this run, for a backend that declares `STEERING`.
-        gate: asked before each model request; for a backend that never asks, budgets are checked afterwards, from the
-            usage that it reports.
-        depth: how deep this subagent is, 1 for one that a program starts.
-    """
-
-    task_id: TaskId
-    session_id: SessionId
-    prompt: str
-    spec: RunSpec
-    history: tuple[Exchange, ...] = ()
-    checkpoint: str | None = None
-    inbox: Inbox | None = None
-    gate: Gate | None = None
-    depth: int = 1
-
-    @property
-    def profile(self) -> Profile:
-        return self.spec.profile
-
-    @property
-    def description(self) -> str:
-        return self.spec.description
-
-    @property
-    def instructions(self) -> str:
-        return self.spec.instructions
-
-    @property
-    def cwd(self) -> Path:
-        return self.spec.cwd
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        return self.spec.tools
-
-    @property
-    def tools_are_bounded(self) -> bool:
-        return self.spec.tools_are_bounded
-
-    @property
-    def child_tools(self) -> tuple[Tool, ...]:
-        return self.spec.child_tools
-
-    @property
-    def model(self) -> ModelPattern | None:
-        return self.spec.model
-
-    @property
-    def mode(self) -> str:
-        return self.spec.mode
-
-    @property
-    def is_one_shot(self) -> bool:
-        return self.spec.is_one_shot
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        return self.spec.env
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

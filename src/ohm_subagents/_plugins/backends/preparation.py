@@ -9,7 +9,8 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
-    from ohm_subagents._plugins.backends.interface import Backend, RunOutput, RunRequest, Sink
+    from ohm_subagents._plugins.backends.interface import Backend, RunOutput, Sink
+    from ohm_subagents._plugins.backends.request import RunRequest
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result

@@ -12,8 +12,9 @@ from ohm_subagents.contract.profile import FINALIZE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ohm_subagents._plugins.backends.interface import RunOutput, RunRequest, Sink
+    from ohm_subagents._plugins.backends.interface import RunOutput, Sink
     from ohm_subagents._plugins.backends.preparation import PreparingBackend
+    from ohm_subagents._plugins.backends.request import RunRequest
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile

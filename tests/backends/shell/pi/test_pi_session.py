@@ -5,7 +5,7 @@ import json
 import pytest
 from pi_streams import TRANSCRIPTS, request
 
-from ohm_subagents._plugins.backends.interface import Exchange
+from ohm_subagents._plugins.backends.request import Exchange
 from ohm_subagents.backends.pi.session import SessionFile
 from ohm_subagents.contract import Checkpointed, DiagnosticRaised
 

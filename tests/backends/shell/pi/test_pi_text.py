@@ -6,7 +6,7 @@ from dataclasses import asdict
 import pytest
 from pi_streams import ENDED, TRANSCRIPTS, pattern, request, told
 
-from ohm_subagents._plugins.backends.interface import Exchange
+from ohm_subagents._plugins.backends.request import Exchange
 from ohm_subagents.backends.pi.flags import TOOLS
 from ohm_subagents.backends.pi.text import TextReader, composed, text_arguments, text_prompt
 from ohm_subagents.contract import Err, ErrorCode, RouteResolved
