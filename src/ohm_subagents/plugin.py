@@ -4,7 +4,15 @@ from ohm_subagents._concurrency.event_loop import on_asyncio
 from ohm_subagents._concurrency.faults import as_exception
 from ohm_subagents._concurrency.own_loop import ClosedError, WrongEventLoopError
 from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S, SharedResource
-from ohm_subagents._plugins.backends.agent_choice import overriding_model, profile_key, thinking_level, unused_key
+from ohm_subagents._plugins.backends.agent_options import (
+    agent_fields,
+    full_instructions,
+    overriding_model,
+    profile_key,
+    thinking_level,
+    unsupported_options,
+    unused_key,
+)
 from ohm_subagents._plugins.backends.context import BackendContext, Log
 from ohm_subagents._plugins.backends.fallback import INTERACTIVE_SDK, INTERACTIVE_SHELL
 from ohm_subagents._plugins.backends.gate import Gate, Grant, RequestNeed
@@ -32,13 +40,13 @@ from ohm_subagents._plugins.backends.provider_failures import (
     unknown_thinking_level,
     without_thinking,
 )
-from ohm_subagents._plugins.backends.request import Exchange, Inbox, RunRequest, RunSpec
-from ohm_subagents._plugins.backends.unsupported_options import (
-    agent_fields,
-    full_instructions,
+from ohm_subagents._plugins.backends.request import (
+    Exchange,
+    Inbox,
+    RunRequest,
+    RunSpec,
     has_another_tool,
     missing_tools,
-    unsupported_options,
 )
 from ohm_subagents._plugins.hooks.specs import Hooks, hookimpl
 from ohm_subagents._plugins.host.host import PluginInfo, PluginInvalidError

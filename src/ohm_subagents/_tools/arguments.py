@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.backends.interface import OptionsT
 
+ASYNC: Final = "Return the task ids at once; the work goes on in the background, and op wait of task gives the answers."
+"""The description of the argument `async`."""
 _OWN: Final = "not_"
 """The prefix of the error types of a suite's own checks, whose message says what is allowed."""
 

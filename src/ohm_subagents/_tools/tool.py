@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import traceback
 from dataclasses import replace
@@ -13,7 +14,6 @@ from ohm_subagents._concurrency.faults import as_exception
 from ohm_subagents._plugins.hooks.specs import PROJECT
 from ohm_subagents._plugins.suites.interface import ToolResult
 from ohm_subagents._tools.updates import Frames
-from ohm_subagents._tools.wording import how_to_collect
 from ohm_subagents._views.cells import wrapped
 from ohm_subagents._views.debug import debug_text
 from ohm_subagents._views.framed_text import framed_text
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.suites.interface import JsonObject, SuiteContext, Tool, ToolCall
     from ohm_subagents._plugins.suites.observer import Observer
+    from ohm_subagents._views.reply_lines import ReplyLines
     from ohm_subagents.contract.commands import Command
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.replies import Reply
@@ -106,7 +107,7 @@ def result_of(
 
     if now_ms is None:
         write = framed_text if settings.model_text == "framed" else model_text
-        text = f"{write(lines, output_max_chars=cap, ignored=ignored)}{how_to_collect(lines)}"
+        text = f"{write(lines, output_max_chars=cap, ignored=ignored)}{_how_to_collect(lines)}"
     else:
         status = context.host.status()
         head = None if status is None else frame_head(lines, status, now_ms=now_ms)
@@ -118,6 +119,15 @@ def result_of(
         view=shown,
         preview_max_lines=settings.result_preview_lines,
     )
+
+
+def _how_to_collect(reply: ReplyLines) -> str:
+    """Say what to do next about work that goes on in the background; empty for all other work."""
+    ids = [task.id for task in reply.tasks if not task.is_terminal]
+    if not ids or reply.op != "start":
+        return ""
+    waiting = json.dumps({"op": "wait", "ids": ids})
+    return f"\n\nThe work goes on in the background. To get the answers, call task: {waiting}"
 
 
 def unknown_tool(name: str, tools: Mapping[str, Tool], wrong: Iterable[Diagnostic] = ()) -> ToolResult:

@@ -12,10 +12,10 @@ import anyio
 from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents._concurrency.leavable_group import GRACE_S
 from ohm_subagents._concurrency.shared_resource import CLOSE_GRACE_S, SharedResource
+from ohm_subagents._plugins.backends.agent_options import WithoutAgentOptions
 from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents._plugins.backends.options import validated
 from ohm_subagents._plugins.backends.preparation import PreparingBackend, Unprepared, not_ready
-from ohm_subagents._plugins.backends.unsupported_options import WithoutAgentOptions
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 

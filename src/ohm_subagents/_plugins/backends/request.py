@@ -1,8 +1,8 @@
-"""What one run gets: its prompt, the facts about its task, the session so far, and follow-ups. Public as `.plugin`."""
+"""The request of one run: its prompt, the facts about its task, the session so far, follow-ups. Public as `.plugin`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +10,10 @@ from typing import Protocol
 
 from ohm_subagents._plugins.backends.gate import Gate
 from ohm_subagents._plugins.suites.interface import Tool
+from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.model_pattern import ModelPattern
-from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.profile import FINALIZE, Profile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,3 +145,15 @@ class RunRequest:
     @property
     def env(self) -> Mapping[str, str]:
         return self.spec.env
+
+
+def missing_tools(missing: Sequence[str], request: RunRequest, what: str) -> Diagnostic:
+    """Return the warning that a subagent lacks these tools; `what` says why. `TOOLLESS` if it has no other."""
+    if has_another_tool(missing, request):
+        return Diagnostic(subject="tools", message=f"{what}; the subagent works without it.")
+    return Diagnostic(subject=TOOLLESS, message=f"{what}; the subagent works without any tool.")
+
+
+def has_another_tool(missing: Sequence[str], request: RunRequest) -> bool:
+    """Return True if the subagent has a tool beside these, and beside that by which it hands in its answer."""
+    return any(tool not in (*missing, FINALIZE) for tool in request.tools)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._tools.arguments import overridden_key, unknown_key
-from ohm_subagents._tools.wording import ASYNC
+from ohm_subagents._tools.arguments import ASYNC, overridden_key, unknown_key
 from ohm_subagents.contract.commands import StartItem
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import InputSpec

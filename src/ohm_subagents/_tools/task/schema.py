@@ -6,8 +6,8 @@ import json
 from functools import cache
 from typing import Any
 
+from ohm_subagents._tools.arguments import ASYNC
 from ohm_subagents._tools.task.inputs import OPS, SendFields, StartBatch, StartSingle, WaitFields
-from ohm_subagents._tools.wording import ASYNC
 
 
 def schema(*, starts_async: bool = False) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""Texts of tools: a short title, a failure without an id, work in the background, and guidance for a system prompt."""
+"""Texts that suites share: the title of a task, its failure in their own words, guidance for a system prompt."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -12,12 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from ohm_subagents._plugins.suites.interface import Tool
-    from ohm_subagents._views.reply_lines import ReplyLines
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.redaction.redactor import Redaction
 
-ASYNC: Final = "Return the task ids at once; the work goes on in the background, and op wait of task gives the answers."
-"""The description of the argument `async`."""
 MAX_CHARS: Final = 60
 _BACKEND = "backend failed: "
 
@@ -35,15 +31,6 @@ def plain_failure(error: OhmError, *, who: str) -> OhmError:
         return error
     failed = said.removeprefix(_BACKEND)
     return replace(error, message=f"{who} {said}" if failed == said else f"{who} failed: {failed}")
-
-
-def how_to_collect(reply: ReplyLines) -> str:
-    """Say what to do next about work that goes on in the background; empty for all other work."""
-    ids = [task.id for task in reply.tasks if not task.is_terminal]
-    if not ids or reply.op != "start":
-        return ""
-    waiting = json.dumps({"op": "wait", "ids": ids})
-    return f"\n\nThe work goes on in the background. To get the answers, call task: {waiting}"
 
 
 def tool_guidance(tools: Collection[Tool]) -> str:

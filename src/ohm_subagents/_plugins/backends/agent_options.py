@@ -1,22 +1,25 @@
-"""Warnings about settings of an agent profile that a backend does not support."""
+"""The options of an agent profile, `Profile.agent`, for a backend: what a run takes of them, and warnings of the rest.
+
+The call and ohm.json come before the model, the thinking level and the key that the file of the profile names.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
+from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
-from ohm_subagents.contract.profile import FINALIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from ohm_subagents._plugins.backends.interface import RunOutput, Sink
     from ohm_subagents._plugins.backends.preparation import PreparingBackend
     from ohm_subagents._plugins.backends.request import RunRequest
+    from ohm_subagents.contract.agent import AgentOptions
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.contract.model_pattern import ModelPattern, Thinking
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
 
@@ -41,6 +44,40 @@ class WithoutAgentOptions:
         return await self._backend.run(request, sink)
 
 
+def overriding_model(request: RunRequest) -> ModelPattern | None:
+    """Return the model of the run if the call or ohm.json chose it, and not the file of its profile."""
+    agent = request.profile.agent
+    is_own = agent is not None and _names_model(agent) and request.model == request.profile.model
+    return None if is_own else request.model
+
+
+def thinking_level(agent: AgentOptions, other: ModelPattern | None) -> Thinking | None:
+    """Return the level of the profile's file, for the file's own model, or for `other` if the file names none.
+
+    None too where `other` brings a level of its own.
+    """
+    return None if other is not None and (other.thinking or _names_model(agent)) else agent.thinking
+
+
+def _names_model(agent: AgentOptions) -> bool:
+    return bool(agent.provider or agent.model)
+
+
+def profile_key(profile: Profile, provider: str | None) -> str | None:
+    """Return the key of the profile if it is for this provider: the one that it names, or any if it names none."""
+    agent = profile.agent
+    if agent is None or provider is None:
+        return None
+    meant = profile.model.provider if profile.model is not None else (agent.provider or "").lower()
+    return agent.api_key if not meant or meant == provider else None
+
+
+def unused_key(profile: Profile, why: str) -> DiagnosticRaised:
+    """Return the warning that the key of a profile is not used."""
+    said = f'The apiKey of profile "{profile.name}" is not used: {why}.'
+    return DiagnosticRaised(diagnostic=Diagnostic(subject="apiKey", message=said))
+
+
 def full_instructions(prompt: str, appended: str) -> str:
     """Return the system prompt, and below it what is appended."""
     return "\n\n".join(text for text in (prompt, appended) if text)
@@ -52,18 +89,6 @@ def unsupported_options(request: RunRequest, fields: Iterable[str], *, backend_i
     if names:
         said = f'Backend "{backend_id}" does not look at these fields of profile "{request.profile.name}": {names}.'
         yield DiagnosticRaised(diagnostic=Diagnostic(subject="profile", message=said))
-
-
-def missing_tools(missing: Sequence[str], request: RunRequest, what: str) -> Diagnostic:
-    """Return the warning that a subagent lacks these tools; `what` says why. `TOOLLESS` if it has no other."""
-    if has_another_tool(missing, request):
-        return Diagnostic(subject="tools", message=f"{what}; the subagent works without it.")
-    return Diagnostic(subject=TOOLLESS, message=f"{what}; the subagent works without any tool.")
-
-
-def has_another_tool(missing: Sequence[str], request: RunRequest) -> bool:
-    """Return True if the subagent has a tool beside these, and beside that by which it hands in its answer."""
-    return any(tool not in (*missing, FINALIZE) for tool in request.tools)
 
 
 def agent_fields(profile: Profile) -> Iterator[str]:
