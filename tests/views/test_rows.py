@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from ohm_subagents._views.task_texts import assistant_text, tool_rows
+from ohm_subagents._views.answer import assistant_text
+from ohm_subagents._views.task_texts import tool_rows
 from ohm_subagents.contract import TextDelta, ThinkingDelta, ToolEnded, ToolStarted, ToolUpdated
 
 

@@ -8,14 +8,16 @@ from hashlib import sha256
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._views.answer import cut_answer
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.reply_lines import TaskLine
-from ohm_subagents._views.task_texts import answer_of, assistant_text, tool_rows
+from ohm_subagents._views.task_texts import tool_rows
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from ohm_subagents._views.answer import CutAnswer
     from ohm_subagents._views.reply_lines import ErrorLine, ReplyLines
     from ohm_subagents.contract.task import Task
 
@@ -50,13 +52,14 @@ def framed_text(reply: ReplyLines, *, output_max_chars: int, ignored: Iterable[s
     return "\n".join([*parts, *notes, *([reply.footer] if reply.footer else [])])
 
 
-def framed(tag: str, task_id: str, whole: str, *, offset: int, shown: str) -> str:
-    """Return a part of a text in a frame, with the place of the part in the text and the digest of the whole text.
+def framed(answer: CutAnswer, task_id: str) -> str:
+    """Return what is shown of an answer in a frame, with its place in the whole answer and the digest of that.
 
     The digest is SHA-256 over UTF-8. Tags and role markers in the part are made harmless (`without_markers`).
     """
-    digest = sha256(whole.encode("utf-8", "replace")).hexdigest()
-    place = f'offset="{offset}" chars="{len(shown)}" total="{len(whole)}"'
+    tag, shown = "task_partial" if answer.is_partial else "task_output", answer.shown
+    digest = sha256(answer.whole.encode("utf-8", "replace")).hexdigest()
+    place = f'offset="{answer.offset}" chars="{len(shown)}" total="{len(answer.whole)}"'
     return f'<{tag} id="{escape(task_id)}" sha256="{digest}" {place}>\n{without_markers(shown)}\n</{tag}>'
 
 
@@ -94,20 +97,13 @@ def _parts_of_task(line: TaskLine, output_max_chars: int) -> Iterator[str]:
         return
     if task.error is not None:
         yield f"error ({task.id}): {_inline(str(task.error))}"
-    if answer := answer_of(task):
-        yield from _answer(task, answer, output_max_chars)
-    elif partial := assistant_text(task):
+    answer = cut_answer(task, output_max_chars)
+    if answer.is_partial:
         yield from (f"tool ({task.id}): {_inline(row)}" for row in tool_rows(task)[-MOST_ROWS:])
-        yield framed("task_partial", task.id, partial, offset=0, shown=truncate(partial, output_max_chars).text)
-    else:
-        yield from (f"tool ({task.id}): {_inline(row)}" for row in tool_rows(task)[-MOST_ROWS:])
-
-
-def _answer(task: Task, answer: str, output_max_chars: int) -> Iterator[str]:
-    shown = truncate(answer, output_max_chars)
-    yield framed("task_output", task.id, answer, offset=0, shown=shown.text)
-    if shown.is_truncated:
-        yield how_to_read_on(task.id, shown.returned_chars)
+    if answer.whole:
+        yield framed(answer, task.id)
+    if answer.is_truncated and not answer.is_partial:
+        yield how_to_read_on(task.id, answer.end)
 
 
 def _notes(task: Task) -> Iterator[str]:

@@ -6,9 +6,9 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ohm_subagents._views.answer import cut_answer
 from ohm_subagents._views.cells import cells
 from ohm_subagents._views.reply_lines import ReplyLines, TaskLine
-from ohm_subagents._views.task_texts import answer_of, assistant_text
 from ohm_subagents._views.tree import PREFIX, collapsed
 from ohm_subagents._views.tree_entries import entry_of, entry_of_line
 from ohm_subagents._views.view_text import WIDTH, drawn
@@ -17,6 +17,7 @@ from ohm_subagents.contract.truncation import truncate
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ohm_subagents._views.answer import CutAnswer
     from ohm_subagents._views.reply_lines import ErrorLine
     from ohm_subagents._views.tree import TreeEntry
     from ohm_subagents.contract.errors import OhmError
@@ -114,20 +115,19 @@ def _below(line: TaskLine | ErrorLine, output_max_chars: int) -> list[Block]:
     if not task.is_terminal:
         return []
     error = [] if task.error is None else [_of_error(task.error, task.id)]
-    if output := answer_of(task):
-        return [*error, _capped("output", task, output, output_max_chars)]
-    said = assistant_text(task)
-    return [*error, *([_capped("partial answer", task, said, output_max_chars)] if said else [])]
+    answer = cut_answer(task, output_max_chars)
+    return [*error, *([_of_answer(answer, task.id)] if answer.whole else [])]
 
 
 def _of_error(error: OhmError, of: str) -> Block:
     return Block("error", of, str(error), gist=error.message, more=error.advice)
 
 
-def _capped(kind: str, task: Task, text: str, output_max_chars: int) -> Block:
-    capped = truncate(text, output_max_chars)
-    cut = f", truncated {capped.returned_chars}/{capped.total_chars} chars" if capped.is_truncated else ""
-    return Block(kind, task.id, capped.text, cut=cut, gist="" if cut else text.strip())
+def _of_answer(answer: CutAnswer, of: str) -> Block:
+    kind = "partial answer" if answer.is_partial else "output"
+    if answer.is_truncated:
+        return Block(kind, of, answer.shown, cut=f", {answer.extent}")
+    return Block(kind, of, answer.shown, gist=answer.whole.strip())
 
 
 def _notes(reply: ReplyLines) -> list[str]:

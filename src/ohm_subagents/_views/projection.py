@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ohm_subagents._views.answer import answer_of, assistant_text, cut
 from ohm_subagents._views.reply_lines import TaskLine, sent
-from ohm_subagents._views.task_texts import activity, answer_of, assistant_text, tool_rows
+from ohm_subagents._views.task_texts import activity, tool_rows
 from ohm_subagents.contract.envelope import (
     BatchEnvelope,
     CancelEnvelope,
@@ -17,7 +18,6 @@ from ohm_subagents.contract.envelope import (
 )
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.task import UNAVAILABLE, Route
-from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,8 +69,8 @@ def _of_task(make: type[RecordT], line: TaskLine, output_max_chars: int, **own: 
     """Make the record of a task: the keys that an envelope and an item share, then its `own`."""
     task = line.task
     asked, done = task.assignment, task.activity
-    answer = truncate(answer_of(task), output_max_chars)
-    is_available = answer.total_chars > 0
+    answer = cut(answer_of(task), output_max_chars)
+    is_available = bool(answer.whole)
     keys: dict[str, Any] = {
         "status": line.status,
         "summary": task.summary,
@@ -83,7 +83,7 @@ def _of_task(make: type[RecordT], line: TaskLine, output_max_chars: int, **own: 
         "output_available": is_available,
         "tool_rows": tool_rows(task),
         "event_count": len(done.events),
-        "assistant_text": truncate(assistant_text(task), output_max_chars).text or None,
+        "assistant_text": cut(assistant_text(task), output_max_chars).shown or None,
         "usage": _usage(done.usage),
         "duration_ms": None if task.started_ms is None else task.updated_ms - task.started_ms,
         "session_id": task.session_id,
@@ -96,10 +96,10 @@ def _of_task(make: type[RecordT], line: TaskLine, output_max_chars: int, **own: 
         "diagnostics": [str(diagnostic) for diagnostic in task.diagnostics] or None,
     }
     if is_available:
-        keys["output"] = answer.text
+        keys["output"] = answer.shown
         keys["output_truncated"] = answer.is_truncated
-        keys["output_total_chars"] = answer.total_chars
-        keys["output_returned_chars"] = answer.returned_chars
+        keys["output_total_chars"] = len(answer.whole)
+        keys["output_returned_chars"] = len(answer.shown)
     if task.error is not None:
         keys |= _failure(task.error)
     keys |= own

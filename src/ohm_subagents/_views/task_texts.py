@@ -1,14 +1,13 @@
-"""The texts of a task that all views share: title, answer, tool rows (from events, never from output), activity."""
+"""The texts of a task that all views share: title, tool rows (from events, never from output), activity."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ohm_subagents.contract.errors import ErrorCode
-from ohm_subagents.contract.events import Event, TextDelta, ToolEnded, ToolStarted, ToolUpdated
+from ohm_subagents._views.answer import has_no_answer
+from ohm_subagents.contract.events import Event, ToolEnded, ToolStarted, ToolUpdated
 from ohm_subagents.contract.listed_task import ListedTask
-from ohm_subagents.contract.outcome import Failed
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
@@ -30,20 +29,6 @@ def task_title(profile: str, description: str) -> str:
     return f"{kind} · {description}" if kind and description else kind or description
 
 
-def answer_of(task: Task) -> str:
-    """Return the answer of a task that succeeded, or the part of one that a broken run left, or empty.
-
-    One that was cancelled while it worked on a follow-up had answered before.
-    """
-    if task.status == "succeeded":
-        return task.output
-    is_broken_off = task.error is not None and task.error.code == ErrorCode.REHYDRATED_INCOMPLETE
-    is_broken_off |= task.status == "cancelled" and bool(task.runs) and task.runs[-1].is_follow_up
-    if task.status == "failed" and task.runs and isinstance(task.runs[-1].outcome, Failed):
-        is_broken_off |= bool(task.runs[-1].output)
-    return task.output if is_broken_off else ""
-
-
 def elapsed_ms(task: Task | ListedTask, *, now_ms: int) -> int:
     """Return the milliseconds that a task has worked, until now or its end; before that, those it has waited."""
     created_ms = task.created_ms if isinstance(task, ListedTask) else task.assignment.created_ms
@@ -57,7 +42,7 @@ def tool_rows(task: Task, wording: Wording | None = None) -> tuple[str, ...]:
     Newlines inside a payload stay: this is the `tool_rows` of task.v1. A tree shows the first line of a row. They are
     those of the kept events, but for a task that ended without an answer, whose work they tell.
     """
-    kept = task.activity.calls if _has_no_answer(task) else task.activity.events
+    kept = task.activity.calls if has_no_answer(task) else task.activity.events
     rows = [tool_row(recorded.event, wording) for recorded in kept]
     return tuple([row for row in rows if row is not None])
 
@@ -75,21 +60,6 @@ def tool_row(event: Event, wording: Wording | None = None) -> str | None:
             return None
 
 
-def assistant_text(task: Task) -> str:
-    """Return the tail of what the assistant said, as far as its events are kept; empty when it said nothing.
-
-    A task that ended without an answer tells all of it: partial work is not lost to the cap on events.
-    """
-    if _has_no_answer(task) or len(task.activity.events) == task.activity.event_total:
-        return task.text.strip()
-    said: list[str] = []
-    for earlier, recorded in zip((None, *task.activity.events), task.activity.events, strict=False):
-        if isinstance(recorded.event, TextDelta):
-            told_apart = said and earlier is not None and not isinstance(earlier.event, TextDelta)
-            said.append(f"\n\n{recorded.event.text}" if told_apart else recorded.event.text)
-    return "".join(said).strip()
-
-
 def activity(task: Task) -> str | None:
     """Return one line: the newest tool call of a task that runs, or the end of what it says; None for neither."""
     if task.is_terminal or not task.activity.events:
@@ -99,10 +69,6 @@ def activity(task: Task) -> str | None:
         return row.split("\n", 1)[0]
     newest = next((line.strip() for line in reversed(task.text[-_NEWEST_CHARS:].splitlines()) if line.strip()), None)
     return newest and truncate(newest, PAYLOAD_MAX_CHARS).text
-
-
-def _has_no_answer(task: Task) -> bool:
-    return task.status in {"failed", "cancelled"}
 
 
 def _row(marker: str, tool: str, payload: str, wording: Wording | None) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ohm_subagents._views.answer import answer_of, assistant_text, cut
 from ohm_subagents._views.cells import last_lines, printable
 from ohm_subagents._views.reply_lines import TaskLine
-from ohm_subagents._views.task_texts import answer_of, assistant_text, elapsed_ms, task_title, tool_rows
+from ohm_subagents._views.task_texts import elapsed_ms, task_title, tool_rows
 from ohm_subagents._views.tree import EXPANDED, MIN_WIDTH, PREFIX, TreeEntry
-from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ def entry_of_line(line: TaskLine | ErrorLine, draw: Callable[[Task], TreeEntry])
 def _result(task: Task, *, expanded: bool, output_max_chars: int) -> str:
     """Return the text of the last child. Output is shown as it is, never parsed for tool lines."""
     if output := answer_of(task):
-        return answer(output, expanded=expanded, output_max_chars=output_max_chars)
+        return _answer(output, expanded=expanded, output_max_chars=output_max_chars)
     message = task.error.message if task.error else ""
     match task.status:
         case "queued" | "running":
@@ -79,9 +79,8 @@ def _result(task: Task, *, expanded: bool, output_max_chars: int) -> str:
             return assistant_text(task) or message or task.summary
 
 
-def answer(output: str, *, expanded: bool, output_max_chars: int) -> str:
+def _answer(output: str, *, expanded: bool, output_max_chars: int) -> str:
     """Return the last line that is not blank, or all of them when expanded, and how much was cut."""
-    capped = truncate(output, output_max_chars)
-    lines = [shown for line in capped.text.splitlines() if (shown := line.strip())] or ["(no output)"]
-    cut = f" (truncated {capped.returned_chars}/{capped.total_chars} chars)" if capped.is_truncated else ""
-    return "\n".join(lines if expanded else lines[-1:]) + cut
+    answer = cut(output, output_max_chars)
+    lines = [shown for line in answer.shown.splitlines() if (shown := line.strip())] or ["(no output)"]
+    return "\n".join(lines if expanded else lines[-1:]) + (f" ({answer.extent})" if answer.is_truncated else "")

@@ -9,9 +9,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from ohm_subagents._plugins.suites.interface import Tool, ToolResult
 from ohm_subagents._tools.arguments import explain_error, whole_number
+from ohm_subagents._views.answer import cut_answer
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.framed_text import READ_RESULT, framed, how_to_read_on, without_markers
-from ohm_subagents._views.task_texts import answer_of, assistant_text
 from ohm_subagents.contract.commands import GetTasks
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.replies import Accepted, CommandRejected, Missing, TasksReply
@@ -111,8 +111,8 @@ def _task_of(reply: object) -> Result[Task, OhmError]:
 
 def _read(task: Task, asked: ReadFields, output_max_chars: int) -> ToolResult:
     """Return the part of an answer that was asked for; `details.text` is exact, in the text markers are harmless."""
-    answer = answer_of(task)
-    tag, whole_text = ("task_output", answer) if answer else ("task_partial", assistant_text(task))
+    answer = cut_answer(task, output_max_chars, offset=asked.offset)
+    whole_text = answer.whole
     details: JsonObject = {
         "task_id": task.id,
         "sha256": sha256(whole_text.encode("utf-8", "replace")).hexdigest(),
@@ -123,14 +123,13 @@ def _read(task: Task, asked: ReadFields, output_max_chars: int) -> ToolResult:
         return _refused(_wrong(message))
     if asked.pattern is not None:
         return _found(whole_text, asked, details, output_max_chars)
-    rest_of_it = whole_text[asked.offset :]
-    shown = truncate(rest_of_it, output_max_chars).text or rest_of_it[:output_max_chars]  # one character may be longer
-    end = asked.offset + len(shown)
-    text = framed(tag, task.id, whole_text, offset=asked.offset, shown=shown)
-    rest: int | None = end if end < len(whole_text) else None
+    if not answer.shown:  # one character may be longer than the limit
+        answer = answer._replace(shown=whole_text[asked.offset :][:output_max_chars])
+    text = framed(answer, task.id)
+    rest: int | None = answer.end if answer.is_truncated else None
     return ToolResult(
         text=text if rest is None else f"{text}\n{how_to_read_on(task.id, rest)}",
-        details={**details, "offset": asked.offset, "text": shown, "next_offset": rest},
+        details={**details, "offset": asked.offset, "text": answer.shown, "next_offset": rest},
     )
 
 
