@@ -161,7 +161,7 @@ def test_a_new_file_says_what_was_typed(ohm, folders):
 
 @pytest.mark.parametrize("value", ["5", "true", "null", "2024-01-01", "~", "[a]", "a: b", "ünïcödé 🙂", " x "])
 def test_what_is_typed_stays_a_text(ohm, folders, value):
-    assert ohm("profile", "new", "p", "--model", value).returncode == 0
+    assert ohm("profile", "new", "p", "--prompt", "You help.", "--model", value).returncode == 0
     assert parsed(folders["mine"] / "p.md").agent.model == value
 
 
@@ -169,6 +169,15 @@ def test_the_prompt_may_come_from_a_pipe(ohm, folders):
     done = ohm("profile", "new", "p", stdin="You hélp.\n".encode())
     assert done.returncode == 0
     assert parsed(folders["mine"] / "p.md").prompt == "You hélp."
+
+
+@pytest.mark.parametrize("typed", [(), ("--prompt", ""), ("--prompt", " \n")])
+def test_a_profile_without_instructions_is_written_and_said_to_lack_them(ohm, folders, typed):
+    done = ohm("profile", "new", "p", *typed)
+    assert (done.returncode, parsed(folders["mine"] / "p.md").prompt) == (0, "")
+    told = "The profile 'p' has no instructions. Write them into the file, below its second '---'."
+    assert done.stderr == f"warning: {told}\n"
+    assert ohm("profile", "new", "q", "--append", "Be brief.").stderr == ""
 
 
 def test_a_prompt_that_is_no_text_is_refused(ohm, folders):
@@ -255,7 +264,7 @@ def test_a_new_profile_runs_at_once_here_and_in_a_project(ohm, folders):
 )
 def test_what_would_not_work_of_a_new_profile_is_said_and_the_file_written(ohm, folders, typed, warning):
     ohm.configure({})
-    done = ohm("profile", "new", *typed)
+    done = ohm("profile", "new", *typed, "--prompt", "You help.")
     assert done.returncode == 0
     assert done.stderr.startswith(f"warning: {warning}")
     assert len(done.stderr.splitlines()) == 1

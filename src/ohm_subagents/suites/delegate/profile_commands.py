@@ -165,6 +165,9 @@ async def write_agent(typed: NewProfile) -> int:
     print_text(f"Wrote the agent profile '{typed.name}' to {path}.")
     for one in others:
         print_text(f"It replaces {one.source} here." if typed.is_local else f"Here {one.source} replaces it.")
+    if not prompt.strip() and not typed.keys.get("appendSystemPrompt"):
+        what = f"The profile '{typed.name}' has no instructions"
+        complain(f"warning: {what}. Write them into the file, below its second '---'.")
     await _warn(str(path), typed)
     return SUCCESS
 
