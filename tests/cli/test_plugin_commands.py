@@ -95,6 +95,14 @@ def test_one_that_the_user_leaves_out_is_not_imported(ohm, tmp_path) -> None:
     assert [(one.returncode, one.stdout, one.stderr) for one in (blocked, written, unlisted)] == [(2, "", told)] * 3
 
 
+def test_one_that_is_left_out_counts_as_installed_and_a_misspelt_one_is_named(ohm) -> None:
+    left_out = ohm("plugins", OHM_SUBAGENTS_BLOCK_PLUGINS="review")
+    misspelt = ohm("plugins", OHM_SUBAGENTS_BLOCK_PLUGINS="reveiw")
+
+    assert left_out.stderr == ""
+    assert "'blockPlugins' names 'reveiw', which is not installed. Did you mean 'review'?" in misspelt.stderr
+
+
 def test_an_unreadable_configuration_runs_no_code_of_others(ohm, tmp_path) -> None:
     (tmp_path / "ohm.json").write_text("{")
     done = ohm("review", "a.py", PI_CONFIG_DIR=str(tmp_path))

@@ -58,7 +58,7 @@ def test_options_and_redaction_of_a_suite_that_there_is_not_are_named_with_their
 
 
 def plugins(loaded) -> tuple[object, ...]:
-    return unmatched_plugins(loaded, ["echo", "single"])
+    return unmatched_plugins(loaded, ["echo", "single"], tuple)
 
 
 def test_a_plugin_that_is_not_installed_is_named_with_the_place_of_its_list(tmp_path):

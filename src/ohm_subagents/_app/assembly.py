@@ -26,6 +26,7 @@ from ohm_subagents._orchestrator.observe.log import LogObserver
 from ohm_subagents._plugins.backends.context import BackendContext
 from ohm_subagents._plugins.backends.fallback import with_fallback
 from ohm_subagents._plugins.backends.model_choice import ModelChoice
+from ohm_subagents._plugins.commands import commands_of_plugins
 from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._plugins.host.host import PluginHost
 from ohm_subagents._plugins.stores import RetentionPolicy, StoreRequest
@@ -148,7 +149,7 @@ class Assembly:
             yield from unmatched_entries(self.loaded.ok_value, ruled, unlisted=sources)
             yield from unmatched_backends(self.loaded.ok_value, self.host.backends())
             yield from unmatched_suites(self.loaded.ok_value, self.host.tool_suites())
-            yield from unmatched_plugins(self.loaded.ok_value, self.host.installed())
+            yield from unmatched_plugins(self.loaded.ok_value, self.host.installed(), commands_of_plugins)
             yield from void_ceilings(self.loaded.ok_value, self.catalog.profiles)
         yield from unmatched_agents(self.config.subagents.agent_profiles, agents)
         yield from chain.from_iterable(source.diagnostics() for source in sources.values())

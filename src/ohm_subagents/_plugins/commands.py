@@ -49,3 +49,8 @@ def installed_commands() -> dict[str, InstalledCommand]:
     for command in sorted(found, key=lambda one: (not one.is_own, one.distribution.lower(), one.name)):
         by_name.setdefault(command.name, command)
     return by_name
+
+
+def commands_of_plugins() -> tuple[str, ...]:
+    """Return the names of the commands of other distributions, which `blockPlugins` leaves out like plugins."""
+    return tuple(name for name, command in installed_commands().items() if not command.is_own)

@@ -9,7 +9,7 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.profile import fold_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from ohm_subagents._config.load import LoadedConfig
 
@@ -44,10 +44,17 @@ def unmatched_suites(loaded: LoadedConfig, suites: Iterable[str]) -> tuple[Diagn
     return tuple(_unoffered(loaded, "tool suite", written, suites))
 
 
-def unmatched_plugins(loaded: LoadedConfig, installed: Iterable[str]) -> tuple[Diagnostic, ...]:
-    """Name each plugin of `loadPlugins` and `blockPlugins` that is not installed."""
+def unmatched_plugins(
+    loaded: LoadedConfig, installed: Iterable[str], commands: Callable[[], Iterable[str]]
+) -> tuple[Diagnostic, ...]:
+    """Name each plugin of `loadPlugins` and `blockPlugins` that is not installed.
+
+    The names of `commands`, which take long to look up, are asked for only where no plugin has a name.
+    """
     available = {name: name for name in sorted(installed)}
     lists = {"loadPlugins": loaded.config.load_plugins or (), "blockPlugins": loaded.config.block_plugins}
+    if any(name not in available for names in lists.values() for name in names):
+        available = {name: name for name in sorted({*available, *commands()})}
     return tuple(
         Diagnostic(
             subject=key,
