@@ -220,7 +220,7 @@ def test_a_store_that_no_plugin_offers_is_told_with_those_that_there_are(ohm) ->
     assert done.stderr == f"There is no store 'shelve'. Set subagents.store to one of {allowed}.\n"
     refused = ohm("run", "finder", "x", "--backend", "none")
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert done.stderr in refused.stderr
+    assert refused.stderr == f"error: No task may start: {done.stderr}", "and not a second time"
     found = ohm("doctor")
     assert found.returncode == 1
     assert f"No task may start: {done.stderr.strip()}" in found.stdout

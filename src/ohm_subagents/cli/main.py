@@ -193,7 +193,7 @@ def config_schema() -> None:
     finish(print_schema)
 
 
-@policy_app.command("explain")
+@policy_app.command("explain", short_help="Show whether a subagent may run, and why.")
 def policy_explain(
     profile: Annotated[str, typer.Argument(metavar="id", help="Id of the subagent.")],
     *,

@@ -78,7 +78,7 @@ async def run(profile: str, prompt: str, *, model: str | None, backend: str | No
         if typed.as_json:
             _print_envelope(ended, watch.task, ohm.config.subagent_backend)
         else:
-            _print_answer(ended, watch.task, is_live=is_live)
+            _print_answer(ended, watch.task, is_live=is_live, told=told)
     match ended:
         case Ok():
             return SUCCESS
@@ -162,8 +162,11 @@ def _print_envelope(ended: _Ended, task: Task | None, backend: str) -> None:
                 print_json(task_envelope(task, output_max_chars=WHOLE).payload())
 
 
-def _print_answer(ended: _Ended, task: Task | None, *, is_live: bool) -> None:
-    """Print a success on standard output; a failure, and what was done until then, on standard error."""
+def _print_answer(ended: _Ended, task: Task | None, *, is_live: bool, told: frozenset[str]) -> None:
+    """Print a success on standard output; a failure, and what was done until then, on standard error.
+
+    A failure whose text was `told` before, as a part of a diagnostic, is not told again.
+    """
     match ended:
         case Ok():
             if is_live:
@@ -174,7 +177,8 @@ def _print_answer(ended: _Ended, task: Task | None, *, is_live: bool) -> None:
                 complain(_tree(task))
                 if task.text.strip():
                     complain(f"{task.text.strip()}\n")
-            complain(ended.err_value if isinstance(ended, Err) else "Interrupted.")
+            if not (isinstance(ended, Err) and any(str(ended.err_value) in message for message in told)):
+                complain(ended.err_value if isinstance(ended, Err) else "Interrupted.")
 
 
 def _tree(task: Task | None) -> str:

@@ -49,6 +49,7 @@ class _ByName(TyperGroup):
 profile_app = typer.Typer(
     help="Show an agent profile, or write a `new` one.",
     cls=_ByName,
+    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
