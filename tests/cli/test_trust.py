@@ -140,6 +140,19 @@ def test_trust_that_has_lapsed_is_marked_in_the_list(ohm, helper):
     assert ohm("trust", "--list").stdout == f"{ohm.project} (3 files){told}"
 
 
+def test_what_trust_allows_is_listed_as_often_as_doctor_counts_it_and_without_the_advice_to_trust(ohm, helper):
+    ohm("trust")
+    helper.write_text(EVIL + "More.\n")
+    counted = ohm("doctor").stdout
+    lapse, head, *lines, trusted, _, _, _ = ohm("trust").stdout.splitlines()
+    assert lapse == "The project is not trusted any more: '.pi/subagents/helper.md' is not as it was."
+    assert head == "What was refused before, and is allowed once the project is trusted:"
+    assert f"3 files only tighten, {len(lines)} things refused" in counted
+    assert len(lines) > 1
+    assert [line for line in lines if "trust the project" in line] == []
+    assert trusted.startswith("Trusted: ")
+
+
 def test_one_file_is_counted_as_one(ohm):
     (ohm.project / ".pi").mkdir()
     (ohm.project / ".pi" / "ohm.json").write_text("{}")

@@ -442,7 +442,7 @@ def test_a_project_cannot_choose_a_backend_whose_tools_are_not_confined(home):
     assert str(entry("task").model) == "a/c"
     why = (
         "which has no effect: a project chooses none, interactive-sdk once it is trusted, and what the user has "
-        "chosen; set it in the user's file."
+        "chosen. To choose it, set it in the user's file."
     )
     assert home.told(loaded) == [
         f".pi/ohm.json:1: 'subagentBackend' is 'interactive-shell', {why}",

@@ -55,7 +55,7 @@ class Folded:
             if counts != given:
                 place, origin = layer.place(path), self.places.get(path if said is not None else _general(path))
                 one = Refused(value=given, in_force=in_force, origin=str(origin or "default"))
-                refused[path] = place.diagnostic(f"'{place.key}' {merge.refusal(one)}")
+                refused[path] = place.diagnostic(f"'{place.key}' {merge.refusal(one)}", advice=merge.advice(one))
                 if counts != in_force:
                     met[path] = counts
         kept = without_values(layer, refused)

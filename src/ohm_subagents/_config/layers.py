@@ -38,10 +38,15 @@ class Location:
     def __str__(self) -> str:
         return self.source if self.line is None else f"{self.source}:{self.line}"
 
-    def diagnostic(self, message: str, *, severity: Severity = "warning") -> Diagnostic:
-        source = None if self.source == f"env {self.key}" else self.source
+    def diagnostic(self, message: str, *, advice: str = "", severity: Severity = "warning") -> Diagnostic:
         return Diagnostic(
-            subject=self.key, message=message, severity=severity, source=source, line=self.line, column=self.column
+            subject=self.key,
+            message=message,
+            advice=advice,
+            severity=severity,
+            source=None if self.source == f"env {self.key}" else self.source,
+            line=self.line,
+            column=self.column,
         )
 
 

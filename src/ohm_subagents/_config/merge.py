@@ -47,7 +47,9 @@ class Merge:
     untrusted: Meet
     """For one that its user does not trust."""
     refusal: Callable[[Refused], str]
-    """Say, after the key, why a value does not count, and what would help."""
+    """Say, after the key, why a value does not count."""
+    advice: Callable[[Refused], str]
+    """Say what would help, or nothing."""
     project: str
     """In the reference: what a project's file may do with the field."""
     users_members: frozenset[str] = frozenset()
@@ -67,11 +69,18 @@ def backend_choices(*, is_trusted: bool) -> frozenset[str]:
     return _TRUSTED if is_trusted else _TOOLLESS
 
 
-def backend_refusal(chosen: JsonValue) -> str:
-    """Say why a project may not choose this backend, and who can."""
-    advice = f", or trust the project ('{TRUST_COMMAND}')" if chosen in _TRUSTED else ""
-    rule = "a project chooses none, interactive-sdk once it is trusted, and what the user has chosen"
-    return f"{rule}; set it in the user's file{advice}"
+BACKEND_RULE: Final = "a project chooses none, interactive-sdk once it is trusted, and what the user has chosen"
+"""The reason why a project may not choose a backend."""
+
+
+def backend_advice(chosen: JsonValue) -> str:
+    """Say who can choose this backend."""
+    trust = f", or trust the project ('{TRUST_COMMAND}')" if chosen in _TRUSTED else ""
+    return f"To choose it, set it in the user's file{trust}."
+
+
+def _no_advice(_refused: Refused) -> str:
+    return ""
 
 
 def amount(value: JsonValue) -> Decimal:
@@ -139,10 +148,8 @@ def _off_below(refused: Refused) -> str:
     return "the default is false" if refused.origin == "default" else f"{refused.origin} says false"
 
 
-_NOT_TRUSTED: Final = (
-    "a project that is not trusted only tightens. To allow it, set it in the user's file, or trust the project "
-    f"('{TRUST_COMMAND}')"
-)
+_NOT_TRUSTED: Final = "a project that is not trusted only tightens"
+_TRUST_IT: Final = f"To allow it, set it in the user's file, or trust the project ('{TRUST_COMMAND}')."
 
 
 def _given_in_vain(_refused: Refused) -> str:
@@ -151,11 +158,17 @@ def _given_in_vain(_refused: Refused) -> str:
 
 def _unless_trusted(project: str, untrusted: Meet) -> Merge:
     refusal = _void(lambda _refused: _NOT_TRUSTED)
-    return Merge(trusted=_given, untrusted=untrusted, refusal=refusal, project=f"{project}set it if trusted")
+    return Merge(
+        trusted=_given,
+        untrusted=untrusted,
+        refusal=refusal,
+        advice=lambda _refused: _TRUST_IT,
+        project=f"{project}set it if trusted",
+    )
 
 
 def _always(project: str, meet: Meet, refusal: Callable[[Refused], str]) -> Merge:
-    return Merge(trusted=meet, untrusted=meet, refusal=refusal, project=project)
+    return Merge(trusted=meet, untrusted=meet, refusal=refusal, advice=_no_advice, project=project)
 
 
 REPLACE: Final = _unless_trusted("", _in_force)
@@ -179,7 +192,8 @@ DENY_WINS: Final = _always("switch it off", _both, _void(_off_below))
 BACKEND: Final = Merge(
     trusted=_backend(is_trusted=True),
     untrusted=_backend(is_trusted=False),
-    refusal=_void(lambda refused: backend_refusal(refused.value)),
+    refusal=_void(lambda _refused: BACKEND_RULE),
+    advice=lambda refused: backend_advice(refused.value),
     project="choose `none`, or `interactive-sdk` if trusted",
 )
 """One that the user has chosen, or one that a project of its trust may choose."""

@@ -103,16 +103,12 @@ class Trust:
         for project in self._projects:
             name = "The project" if project is here else f"The project '{project.folder}'"
             if project.damaged:
-                message = (
-                    f"{name} is not trusted: its record cannot be read ({project.damaged}). See '{TRUST_COMMAND}'."
-                )
-                yield Diagnostic(subject=TRUST_COMMAND, message=message)
+                message = f"{name} is not trusted: its record cannot be read ({project.damaged})."
+                yield Diagnostic(subject=TRUST_COMMAND, message=message, advice=f"See '{TRUST_COMMAND}'.")
             if project.changed:
-                message = (
-                    f"{name} is not trusted any more: '{project.changed}' is not as it was. Until you trust it anew "
-                    f"('{TRUST_COMMAND}'), its files only tighten."
-                )
-                yield Diagnostic(subject=TRUST_COMMAND, message=message)
+                message = f"{name} is not trusted any more: '{project.changed}' is not as it was."
+                advice = f"Until you trust it anew ('{TRUST_COMMAND}'), its files only tighten."
+                yield Diagnostic(subject=TRUST_COMMAND, message=message, advice=advice)
 
 
 def read_trust(cwd: Path, directory: Path, *, is_given: bool = False) -> Trust:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic.alias_generators import to_camel
 
-from ohm_subagents._config.merge import backend_choices, backend_refusal
+from ohm_subagents._config.merge import BACKEND_RULE, backend_advice, backend_choices
 from ohm_subagents._config.tool_rules import common_tools, fold_tool, has_tool
 from ohm_subagents._config.trust import TRUST_COMMAND
 from ohm_subagents.contract.agent import AgentOptions
@@ -72,12 +72,10 @@ def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> 
     lost = tuple(_unless_trusted(profile, joined, held))
     if not lost:
         return held, tuple(found)
-    message = (
-        f"The profile '{profile.name}' of a project that is not trusted does not get {', '.join(lost)}. To allow it, "
-        f"trust the project ('{TRUST_COMMAND}')."
-    )
-    lapsed = Diagnostic(subject=profile.id, message=message, source=profile.source or None)
-    return replace(held, notes=(*held.notes, message)), (*found, lapsed)
+    message = f"The profile '{profile.name}' of a project that is not trusted does not get {', '.join(lost)}."
+    advice = f"To allow it, trust the project ('{TRUST_COMMAND}')."
+    lapsed = Diagnostic(subject=profile.id, message=message, advice=advice, source=profile.source or None)
+    return replace(held, notes=(*held.notes, f"{message} {advice}")), (*found, lapsed)
 
 
 def untrusted(profile: Profile, former: Profile | None) -> tuple[Profile, tuple[Diagnostic, ...]]:
@@ -150,8 +148,8 @@ def _refused(profile: Profile, base: Profile, joined: Profile, *, is_trusted: bo
                 "user's file can."
             )
     if profile.backend not in {None, base.backend, *backend_choices(is_trusted=is_trusted)}:
-        why = backend_refusal(profile.backend)
-        yield f"{who} names '{profile.backend}' as 'backend', which has no effect: {why}."
+        why = f"{BACKEND_RULE}. {backend_advice(profile.backend)}"
+        yield f"{who} names '{profile.backend}' as 'backend', which has no effect: {why}"
     options = [key for key in _STARTED if getattr(joined.agent, key, None) != getattr(profile.agent, key, None)]
     if options:
         keys = ", ".join(f"'{to_camel(key)}'" for key in options)

@@ -74,7 +74,7 @@ async def run(profile: str, prompt: str, *, model: str | None, backend: str | No
         with drawn(watch.frame) if is_live else nullcontext():
             ended = await until_signal(work)
         if watch.task is not None:
-            report(one for one in watch.task.diagnostics if one.message not in told)
+            report(one for one in watch.task.diagnostics if one.text not in told)
         if typed.as_json:
             _print_envelope(ended, watch.task, ohm.config.subagent_backend)
         else:
@@ -120,14 +120,14 @@ async def call(tool: str, arguments: str, typed: Typed) -> int:
 async def _opened(typed: Typed) -> AsyncGenerator[tuple[Ohm, frozenset[str]]]:
     """Open an `Ohm`; report what is wrong with it, and at the end what else came up, say a task that was not kept.
 
-    Yields it with the messages that were reported.
+    Yields it with the texts that were reported.
     """
     from ohm_subagents import Ohm
 
     async with Ohm.open(cwd=typed.cwd, config=typed.config) as ohm:
         reported = ohm.diagnostics
         report(reported)
-        yield ohm, frozenset(each.message for each in reported)
+        yield ohm, frozenset(each.text for each in reported)
     report(each for each in ohm.diagnostics if each not in reported)
 
 

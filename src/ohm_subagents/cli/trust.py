@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ohm_subagents.commands import SUCCESS, TASK_FAILED, complain, print_text, system_clock
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents.config import Trust
+    from ohm_subagents.contract import Diagnostic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +33,8 @@ class _Review:
 
     trust: Trust
     """The user's trust in the project, with all files that were looked up."""
-    refused: tuple[str, ...]
-    """A line for each setting that is refused until the project is trusted."""
+    refused: tuple[Diagnostic, ...]
+    """A diagnostic for each setting that is refused until the project is trusted."""
 
 
 async def trust(cwd: Path) -> int:
@@ -43,7 +44,7 @@ async def trust(cwd: Path) -> int:
     if not asked:
         print_text(f"Nothing to trust: {cwd} has no file for subagents.")
         return SUCCESS
-    print_text("\n".join(_allowed(review.refused)))
+    print_text("\n".join(_allowed(review)))
     try:
         for project, files in asked.items():
             write_trust(_record(project, files, system_clock()), config_dir(process_env()))
@@ -119,19 +120,22 @@ async def _reviewed(cwd: Path) -> _Review:
 
     now_ms = system_clock()
 
-    async def opened(*, trusts: bool) -> tuple[Trust, list[str]]:
+    async def opened(*, trusts: bool) -> tuple[Trust, list[Diagnostic]]:
         store = MemoryStore(lambda: now_ms)
         async with Ohm.open(cwd=cwd, suites=(), clock=lambda: now_ms, store=store, trust=trusts) as ohm:
             parts = ohm.inspect()
-            return parts.trust, [str(one) for one in (*ohm.diagnostics, *parts.checks(parts.suites))]
+            return parts.trust, [*ohm.diagnostics, *parts.checks(parts.suites)]
 
     (found, before), (_, after) = await opened(trusts=False), await opened(trusts=True)
-    return _Review(trust=found, refused=tuple(one for one in before if one not in after))
+    same = {*after, *found.diagnostics()}
+    return _Review(trust=found, refused=tuple(one for one in dict.fromkeys(before) if one not in same))
 
 
-def _allowed(refused: tuple[str, ...]) -> Iterator[str]:
-    if not refused:
+def _allowed(review: _Review) -> Iterator[str]:
+    """Yield why trust had lapsed, then what was refused; leave out the advice to trust the project."""
+    yield from (one.message for one in review.trust.diagnostics())
+    if not review.refused:
         yield "Nothing was refused before."
     else:
         yield "What was refused before, and is allowed once the project is trusted:"
-        yield from (f"  {one}" for one in refused)
+        yield from (f"  {replace(one, advice='')}" for one in review.refused)

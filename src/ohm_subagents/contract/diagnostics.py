@@ -16,6 +16,8 @@ class Diagnostic:
     """The name of a plugin, or a key of the configuration."""
     message: str
     """The sentence."""
+    advice: str = ""
+    """The sentence on what to do about it, which follows; empty where the message says it."""
     severity: Severity = "warning"
     """The severity; no diagnostic stops the work."""
     source: str | None = None
@@ -26,9 +28,14 @@ class Diagnostic:
     """The column (1-based), where it is known."""
 
     def __str__(self) -> str:
-        """Return `file:line:column: message`, as far as these are known."""
+        """Return `file:line:column: message advice`, as far as these are known."""
         place = ":".join(str(part) for part in (self.source, self.line, self.column) if part)
-        return f"{place}: {self.message}" if self.source else self.message
+        return f"{place}: {self.text}" if self.source else self.text
+
+    @property
+    def text(self) -> str:
+        """The message and the advice, without the place."""
+        return f"{self.message} {self.advice}" if self.advice else self.message
 
 
 UNREADABLE_SESSION: Final = Diagnostic(

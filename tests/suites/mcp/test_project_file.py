@@ -32,10 +32,10 @@ async def test_an_untrusted_file_is_shown_and_offers_nothing(project):
     assert prefixes == ()
     assert said[0].startswith("'odd.command' of '.mcp.json' has to be a text that is not blank; it is ignored.")
     assert said[1].startswith("The MCP server 'calc' of '.mcp.json' starts '")
-    assert said[1].endswith("'; it is off until you trust the project ('ohm trust').")
+    assert said[1].endswith("'; it is off. To allow it, trust the project ('ohm trust').")
     assert said[2] == (
-        "The MCP server 'web' of '.mcp.json' asks 'http://127.0.0.1:9/mcp'; it is off until you trust the project "
-        "('ohm trust')."
+        "The MCP server 'web' of '.mcp.json' asks 'http://127.0.0.1:9/mcp'; it is off. To allow it, trust the "
+        "project ('ohm trust')."
     )
 
 

@@ -129,7 +129,7 @@ def _own(task: Task, event: Event) -> dict[str, object]:
         case GuardTripped():
             return {"guard": event.guard, "step": event.step, "guard_message": event.message}
         case DiagnosticRaised(diagnostic=diagnostic):
-            return {"subject": diagnostic.subject, "diagnostic": diagnostic.message}
+            return {"subject": diagnostic.subject, "diagnostic": diagnostic.text}
         case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):
             error = outcome.error if isinstance(outcome, Failed) else None
             return {

@@ -118,7 +118,8 @@ def redacted_event(event: Event, redactor: Redactor) -> Event:
         case DiagnosticRaised(diagnostic=diagnostic):
             source = None if diagnostic.source is None else redactor.text(diagnostic.source)
             subject, message = redactor.text(diagnostic.subject), redactor.text(diagnostic.message)
-            changes["diagnostic"] = replace(diagnostic, subject=subject, message=message, source=source)
+            advice = redactor.text(diagnostic.advice)
+            changes["diagnostic"] = replace(diagnostic, subject=subject, message=message, advice=advice, source=source)
         case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):
             changes["outcome"] = _redacted_outcome(outcome, redactor)
         case _:

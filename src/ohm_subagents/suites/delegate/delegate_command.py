@@ -75,7 +75,7 @@ async def delegate(
 
         result, number = await call_live(ohm, DELEGATE, tasks, draw=draw if is_live else None, clean=styled)
         if result is not None:
-            told = {one.message for one in reported}
+            told = {one.text for one in reported}
             _print(result, is_live=is_live, as_json=as_json, told=told)
         if number is not None:
             complain("Interrupted.")

@@ -148,9 +148,9 @@ class _Reader:
             return True
         message = (
             f"is {quoted_value(value)}, which has no effect: a project that is not trusted may say at most {in_force:g}"
-            f"{', and not 0' if rule is _LOOPING else ''}. To allow it, trust the project ('{TRUST_COMMAND}')."
+            f"{', and not 0' if rule is _LOOPING else ''}."
         )
-        self._note(layer, (SECTION, key), message)
+        self._note(layer, (SECTION, key), message, advice=f"To allow it, trust the project ('{TRUST_COMMAND}').")
         return False
 
     def number(self, rule: _Rule) -> float:
@@ -164,6 +164,6 @@ class _Reader:
             self._note(layer, (SECTION, rule.key), message)
         return held
 
-    def _note(self, layer: Layer, path: tuple[str, ...], message: str) -> None:
+    def _note(self, layer: Layer, path: tuple[str, ...], message: str, *, advice: str = "") -> None:
         place = layer.place(path)
-        self.wrong.append(place.diagnostic(f"'{place.key}' {message}"))
+        self.wrong.append(place.diagnostic(f"'{place.key}' {message}", advice=advice))

@@ -72,7 +72,8 @@ def left_out(skills: Skills) -> Diagnostic | None:
     return Diagnostic(
         subject=FOLDER,
         message=f"The skill{'' if one else 's'} {named} of a project that is not trusted {'is' if one else 'are'} left "
-        f"out. To allow {'it' if one else 'them'}, trust the project ('{TRUST_COMMAND}').",
+        "out.",
+        advice=f"To allow {'it' if one else 'them'}, trust the project ('{TRUST_COMMAND}').",
     )
 
 

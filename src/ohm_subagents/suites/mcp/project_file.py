@@ -69,9 +69,9 @@ def _untrusted(servers: Mapping[str, McpServer]) -> Iterator[Diagnostic]:
 
     for name, server in list(servers.items())[:_MOST]:
         reached = f"starts '{' '.join((server.command, *server.args))}'" if server.command else f"asks '{server.url}'"
-        off = f"it is off until you trust the project ('{TRUST_COMMAND}')"
-        message = f"The MCP server '{name}' of '{FILE_NAME}' {reached:.300}; {off}."
-        yield Diagnostic(subject=FILE_NAME, message=message)
+        message = f"The MCP server '{name}' of '{FILE_NAME}' {reached:.300}; it is off."
+        advice = f"To allow it, trust the project ('{TRUST_COMMAND}')."
+        yield Diagnostic(subject=FILE_NAME, message=message, advice=advice)
     if len(servers) > _MOST:
         message = f"{len(servers) - _MOST} more MCP servers of '{FILE_NAME}' are off, too."
         yield Diagnostic(subject=FILE_NAME, message=message)
