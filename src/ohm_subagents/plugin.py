@@ -13,6 +13,7 @@ from ohm_subagents._plugins.backends.agent_options import (
     unsupported_options,
     unused_key,
 )
+from ohm_subagents._plugins.backends.child_call import call_child_tool
 from ohm_subagents._plugins.backends.context import BackendContext, Log
 from ohm_subagents._plugins.backends.fallback import INTERACTIVE_SDK, INTERACTIVE_SHELL
 from ohm_subagents._plugins.backends.gate import Gate, Grant, RequestNeed
@@ -217,6 +218,7 @@ __all__ = [
     "agent_fields",
     "as_count",
     "as_exception",
+    "call_child_tool",
     "did_you_mean",
     "encodable",
     "encodable_json",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from hmac import compare_digest
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -12,26 +11,39 @@ import anyio
 from pydantic_core import from_json
 
 from ohm_subagents.commands import MAX_MESSAGE_BYTES, message_too_long, request_id_in_use
-from ohm_subagents.mcp.options import PATH
-from ohm_subagents.mcp.server import CLIENT_LEFT
+from ohm_subagents.mcp.options import CLIENT_LEFT, PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from pydantic import JsonValue
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LOCAL_HOSTS: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _INVALID_REQUEST: Final = -32600
+UNKNOWN_CLIENT: Final = "The token is missing or wrong. Send the header 'Authorization: Bearer <token>'."
 
 
 class Guard:
-    """Lets a request through that has the token, no foreign origin, a body of bounded size and an id of its own."""
+    """Lets a request through that has a token, no foreign origin, a body of bounded size and an id of its own."""
 
-    def __init__(self, app: ASGIApp, *, token: str, origins: Iterable[str], is_local: bool) -> None:
-        """`origins`: web pages that may ask, besides local ones. `is_local`: only this machine can connect."""
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        admits: Callable[[bytes], bool],
+        origins: Iterable[str] = (),
+        is_local: bool = True,
+        refusal: str = UNKNOWN_CLIENT,
+    ) -> None:
+        """Guard an app.
+
+        `admits` says if the value of the header Authorization is right, and `refusal` is told to who has another.
+        `origins`: web pages that may ask, besides local ones. `is_local`: only this machine can connect.
+        """
         self._app = app
-        self._bearer = f"Bearer {token}".encode()
+        self._admits = admits
+        self._wrong_token = refusal
         self._origins = frozenset(origins)
         self._is_local = is_local
         self._in_use: set[tuple[str, str]] = set()
@@ -58,7 +70,10 @@ class Guard:
             self._in_use.add(key)
         try:
             left = anyio.Event()
-            await self._app({**scope, CLIENT_LEFT: left}, _Rest(body, receive, left), send)
+            async with anyio.create_task_group() as watch:
+                watch.start_soon(_wait_for_its_end, receive, left)
+                await self._app({**scope, CLIENT_LEFT: left}, _Rest(body, left), send)
+                watch.cancel_scope.cancel()
         finally:
             if key is not None:
                 self._in_use.discard(key)
@@ -69,8 +84,8 @@ class Guard:
             return 421, f"The host {host!r:.80} is not this machine. Connect to 127.0.0.1."
         if origin and _hostname(origin) not in _LOCAL_HOSTS and origin not in self._origins:
             return 403, f"The origin {origin!r:.80} may not connect. Allow it with --origin."
-        if not compare_digest(headers.get(b"authorization", b""), self._bearer):
-            return 401, "The token is missing or wrong. Send the header 'Authorization: Bearer <token>'."
+        if not self._admits(headers.get(b"authorization", b"")):
+            return 401, self._wrong_token
         if path != PATH:
             return 404, f"There is nothing at {path!r:.80}. Connect to {PATH}."
         return None
@@ -79,19 +94,23 @@ class Guard:
 class _Rest:
     """The `receive` of a request whose body has been read."""
 
-    def __init__(self, body: bytes, receive: Receive, left: anyio.Event) -> None:
+    def __init__(self, body: bytes, left: anyio.Event) -> None:
         self._body: bytes | None = body
-        self._receive = receive
         self._left = left
 
     async def __call__(self) -> Message:
         if self._body is not None:
             body, self._body = self._body, None
             return {"type": "http.request", "body": body, "more_body": False}
-        message = await self._receive()
-        if message["type"] == "http.disconnect":
-            self._left.set()
-        return message
+        await self._left.wait()
+        return {"type": "http.disconnect"}
+
+
+async def _wait_for_its_end(receive: Receive, left: anyio.Event) -> None:
+    """Set the event when the client has closed the connection, or has its answer."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    left.set()
 
 
 async def _body(receive: Receive) -> tuple[bytes, int]:

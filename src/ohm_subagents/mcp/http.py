@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import socket
-from contextlib import contextmanager
 from functools import partial
+from hmac import compare_digest
 from secrets import token_hex, token_urlsafe
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-import anyio
-import uvicorn
 from anyio.lowlevel import checkpoint
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
@@ -18,21 +15,16 @@ from ohm_subagents.commands import BAD_USAGE, MAX_MESSAGE_BYTES, SUCCESS, compla
 from ohm_subagents.config import process_env
 from ohm_subagents.contract import Err, Ok, Result
 from ohm_subagents.mcp.guard import Guard
+from ohm_subagents.mcp.listening import listener_at, serve
 from ohm_subagents.mcp.options import PATH
 from ohm_subagents.mcp.server import server_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from mcp.server import Server
-    from starlette.types import ASGIApp
-
     from ohm_subagents.mcp.options import ServerOptions
 
 TOKEN: Final = "OHM_MCP_TOKEN"  # noqa: S105  the name of the variable
 SHORTEST_TOKEN: Final = 16
 _LOCAL: Final = frozenset({"127.0.0.1", "::1", "localhost"})
-_GRACE_S: Final = 1
 
 
 class Address(NamedTuple):
@@ -65,7 +57,7 @@ async def serve_http(options: ServerOptions, typed: str, *, origins: tuple[str, 
         complain(wrong)
         return BAD_USAGE
     try:
-        listener = _listener(at)
+        listener = listener_at(at.host, at.port)
     except OSError as error:
         complain(f"Cannot listen at {typed!r:.80}: {error.strerror or error}. Choose another address.")
         return BAD_USAGE
@@ -77,9 +69,17 @@ async def serve_http(options: ServerOptions, typed: str, *, origins: tuple[str, 
         async with Ohm.open(cwd=options.cwd, config=options.config, new_task_id=_new_task_id) as ohm:
             report(ohm.diagnostics)
             server = server_of(ohm, {}, structured=options.structured)
-            guard = partial(Guard, token=token, origins=origins, is_local=at.is_local)
+            sessions = StreamableHTTPSessionManager(server, max_request_body_size=MAX_MESSAGE_BYTES)
+            admits = partial(compare_digest, f"Bearer {token}".encode())
+            guard = Guard(sessions.handle_request, admits=admits, origins=origins, is_local=at.is_local)
             complain(f"Serving MCP at {at}")
-            ended = await until_signal(lambda: _served(server, guard, listener))
+
+            async def served() -> None:
+                async with sessions.run():
+                    await serve(guard, listener)
+                await checkpoint()  # tell the command that a signal has ended it
+
+            ended = await until_signal(served)
     return SUCCESS if ended is None else 128 + ended
 
 
@@ -108,45 +108,3 @@ def _token_fault(at: Address, token: str) -> str | None:
 def _new_task_id() -> str:
     """Make an id that nobody guesses: whoever has the token and the id of a task may read it."""
     return f"task_{token_hex(16)}"
-
-
-def _listener(at: Address) -> socket.socket:
-    family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
-    listener = socket.create_server((at.host, at.port), family=family, backlog=2048)
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or each answer waits 40 ms; connections inherit it
-    return listener
-
-
-async def _served(server: Server[Any], guarded: Callable[[ASGIApp], Guard], listener: socket.socket) -> None:
-    """Serve until this is cancelled; then take no more requests, and end those that go on after a moment."""
-    sessions = StreamableHTTPSessionManager(server, max_request_body_size=MAX_MESSAGE_BYTES)
-    listening = _Listening(
-        uvicorn.Config(
-            guarded(sessions.handle_request),
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            timeout_graceful_shutdown=_GRACE_S,
-        )
-    )
-
-    async def end_with_it() -> None:
-        try:
-            await anyio.sleep_forever()
-        finally:
-            listening.should_exit = True
-
-    async with sessions.run(), anyio.create_task_group() as group:
-        group.start_soon(end_with_it)
-        with anyio.CancelScope(shield=True):
-            await listening.serve(sockets=[listener])
-        group.cancel_scope.cancel()
-    await checkpoint()  # tell the command that a signal has ended it
-
-
-class _Listening(uvicorn.Server):
-    """An HTTP server that leaves signals to the command, which closes the engine too."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield

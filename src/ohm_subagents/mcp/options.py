@@ -15,6 +15,8 @@ INSTRUCTIONS: Final = (
 )
 PATH: Final = "/mcp"
 """The path of the server over HTTP."""
+CLIENT_LEFT: Final = "ohm.client_left"
+"""The key of an HTTP scope with the event that is set when the client closes its connection."""
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 
 

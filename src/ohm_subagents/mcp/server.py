@@ -11,7 +11,7 @@ from mcp.server import Server
 from mcp_types import CallToolResult, ListToolsResult, TextContent
 
 from ohm_subagents import ClosedError
-from ohm_subagents.mcp.options import INSTRUCTIONS, NAME, TASKS_EXTENSION
+from ohm_subagents.mcp.options import CLIENT_LEFT, INSTRUCTIONS, NAME, TASKS_EXTENSION
 from ohm_subagents.mcp.results import call_result, progress_line, tool_entry
 from ohm_subagents.mcp.tasks import TaskParams, Tasks, UpdateParams, takes_tasks
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from ohm_subagents import Call, CallOptions, Ohm
     from ohm_subagents.mcp.tasks import Context
     from ohm_subagents.suite import ToolResult
-
-CLIENT_LEFT = "ohm.client_left"
-"""The key of an HTTP scope with the event that is set when the client closes its connection."""
 
 
 def server_of(ohm: Ohm, options: CallOptions, *, structured: bool) -> Server[Any]:

@@ -11,7 +11,7 @@ from pydantic_ai.tools import Tool as UpstreamTool
 from pydantic_core import SchemaValidator, core_schema
 
 from ohm_subagents.backends.in_process.tools.use import refuse_if_closed
-from ohm_subagents.plugin import Sink, Tool, ToolCall, ToolResult, ToolUpdated, encodable
+from ohm_subagents.plugin import Sink, Tool, call_child_tool
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -28,21 +28,13 @@ def offered(tool: Tool, sink: Sink) -> UpstreamTool[object]:
     """
 
     async def execute(ctx: RunContext[object], /, **arguments: JsonValue) -> str | list[str | BinaryContent]:
-        def on_update(frame: ToolResult) -> None:
-            sink.emit(ToolUpdated(call_id=ctx.tool_call_id or "", tool=tool.name, text=frame.text))
-
         refuse_if_closed(ctx)
-        try:
-            result = await tool.execute(ToolCall(arguments=arguments, on_update=on_update))
-        except Exception as error:
-            message = f"{type(error).__name__}: {error}"
-            raise ToolFailed(message) from error
+        result = await call_child_tool(tool, arguments, call_id=ctx.tool_call_id or "", sink=sink)
         if result.is_error:
-            raise ToolFailed(encodable(result.text))
-        text = encodable(result.text)
+            raise ToolFailed(result.text)
         if not result.images:
-            return text
-        return [text, *(BinaryContent(data=one.data, media_type=one.media_type) for one in result.images)]
+            return result.text
+        return [result.text, *(BinaryContent(data=one.data, media_type=one.media_type) for one in result.images)]
 
     given = UpstreamTool[object].from_schema(
         execute,
