@@ -13,7 +13,7 @@ from anyio.abc import Process
 from ohm_subagents._isolation.interpreter import has_interpreter, loader_environment
 from ohm_subagents.shell.inheritance import with_default_signals
 
-_SCRIPT: Final = Path(__file__).with_name("orphans.py")
+_SCRIPT: Final = Path(__file__).with_name("reaper_script.py")
 _ISOLATED: Final = ("-I", "-S") if sys.platform == "linux" else ("-I",)  # elsewhere the script needs psutil
 _PATIENCE_S: Final = 5.0
 

@@ -73,7 +73,7 @@ async def test_a_process_that_is_asked_to_end_ends_without_force(started, deaf):
 
 @pytest.mark.anyio
 async def test_the_reaper_hears_every_signal(deaf, tmp_path, monkeypatch):
-    script = tmp_path / "orphans.py"
+    script = tmp_path / "reaper_script.py"
     script.write_text("import shutil, sys; shutil.copy('/proc/self/status', sys.argv[4])", encoding="utf-8")
     monkeypatch.setattr(reaper, "_SCRIPT", script)
     watching = await reaper.Reaper.start("nobody", 0.1, tmp_path)
