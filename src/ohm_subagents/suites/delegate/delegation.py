@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.suite import (
-    AgentOptions,
     Err,
     ErrorCode,
     ItemRejected,
@@ -26,13 +24,12 @@ from ohm_subagents.suite import (
     TaskSettled,
 )
 from ohm_subagents.suites.delegate.attachments import preface
-from ohm_subagents.suites.delegate.details import SessionRun, Window, Windows
+from ohm_subagents.suites.delegate.details import SessionRun, Windows
 from ohm_subagents.suites.delegate.inputs import MAX_TASKS
-from ohm_subagents.suites.delegate.live_window import LiveWindow
 from ohm_subagents.suites.delegate.outcome import Ending, ending, failure
-from ohm_subagents.suites.delegate.profile_summary import profile_summary
 from ohm_subagents.suites.delegate.rules import conflict, unusable_cwd
 from ohm_subagents.suites.delegate.settings import load_settings, terminal_columns
+from ohm_subagents.suites.delegate.subagent import SubAgent, new_subagent
 from ohm_subagents.suites.delegate.transcripts import resume_text
 
 if TYPE_CHECKING:
@@ -54,38 +51,6 @@ ABORT_ON: Final = (
 """Errors that refuse the whole call; of several, the first of these is reported."""
 _DAY_MS: Final = 86_400_000
 _UNNAMED: Final = "sub-agent"
-
-
-@dataclass(kw_only=True)
-class SubAgent:
-    """One task of the call, from its place in the call to its end; a run of its session."""
-
-    fields: DelegateTaskFields
-    session_id: str
-    profile_name: str | None
-    window: LiveWindow
-    created_ms: int
-    ended: Ending = field(default_factory=lambda: Ending(status="running"))
-    is_known: bool = False
-    task_id: TaskId | None = None
-
-    def record(self) -> SessionRun:
-        """Return the run as it is kept, and as the host's log gets it."""
-        seen = self.window.window()
-        return SessionRun(
-            session_id=self.session_id,
-            task_name=self.fields.name,
-            prompt=self.fields.prompt,
-            status=self.ended.status,
-            messages=self.window.messages,
-            exit_code=self.ended.exit_code,
-            cwd=self.fields.cwd,
-            profile_name=self.profile_name,
-            model=seen.model,
-            stop_reason=self.ended.stop_reason,
-            error_message=self.ended.error_message,
-            started_at=self.created_ms,
-        )
 
 
 class Delegation:
@@ -122,7 +87,8 @@ class Delegation:
         session_id, context, unusable = await self._session(task)
         name = (task.profile if task.profile is not None else self._asked.profile) or ""
         found = self._agents.find(name)
-        self._subagents.setdefault(session_id, self._subagent(task, session_id, name, found))
+        subagent = new_subagent(task, session_id, name, found, context=self._context, settings=self._settings)
+        self._subagents.setdefault(session_id, subagent)
         profile = self._profile(found, task, unusable)
         return StartItem(
             profile=profile.ok_value if isinstance(profile, Ok) else name,
@@ -204,38 +170,6 @@ class Delegation:
         ids = (self._context.new_uuid().hex[:16] for _ in range(MAX_TASKS * MAX_TASKS))
         return next(one for one in ids if one not in self._subagents)
 
-    def _subagent(
-        self, task: DelegateTaskFields, session_id: str, name: str, found: Result[Profile, OhmError]
-    ) -> SubAgent:
-        profile = found.ok_value if name and isinstance(found, Ok) else None
-        agent = (profile and profile.agent) or AgentOptions()
-        window = Window(
-            name=task.name,
-            session_id=session_id,
-            profile_name=name or None,
-            profile_info=(name or None) if profile is None else profile_summary(profile),
-            timeout=task.timeout,
-            tool_count=_tool_count(name, profile, self._context.host.active_tools()),
-            file_count=len(task.files or ()),
-            provider=agent.provider,
-            model=agent.model,
-            thinking_level=agent.thinking,
-        )
-        return SubAgent(
-            fields=task,
-            session_id=session_id,
-            profile_name=name or None,
-            window=LiveWindow(
-                window,
-                prompt=task.prompt,
-                max_lines=self._settings.max_lines_per_window,
-                preview_width=self._settings.command_preview_width,
-                cwd=Path(task.cwd or self._context.place.cwd),
-                home=self._context.place.home,
-            ),
-            created_ms=self._context.clock(),
-        )
-
     def notify(self, task: Task, event: Event) -> None:
         """Follow an event of one of the tasks."""
         subagent = self._subagents[task.session_id]
@@ -259,15 +193,7 @@ class Delegation:
             self._sessions.add(subagent.session_id, subagent)
 
     def _end(self, subagent: SubAgent, ended: Ending) -> None:
-        subagent.ended = ended
-        subagent.window.change(
-            status=ended.status,
-            exit_code=ended.exit_code,
-            stop_reason=ended.stop_reason,
-            error_message=ended.error_message,
-            notes=(*subagent.fields.ignored, *ended.notes) or None,
-            completed_at=self._context.clock(),
-        )
+        subagent.end(ended, at_ms=self._context.clock())
         self._sessions.persist(subagent.record())
 
     def seen(self, reply: Reply) -> Windows:
@@ -285,12 +211,3 @@ class Delegation:
 
 def _cannot_resume(code: ErrorCode, session_id: str, why: str) -> OhmError:
     return OhmError(code=code, message=f'Cannot resume: session "{session_id}" {why}')
-
-
-def _tool_count(name: str, profile: Profile | None, parent_tools: tuple[str, ...]) -> int:
-    """Return the number of tools in a header: those that are allowed, else the parent's."""
-    if profile is None:
-        return 0 if name else len(parent_tools)
-    if profile.tools.allowed is not None:
-        return len(profile.tools.allowed)
-    return len([tool for tool in parent_tools if tool not in profile.tools.denied])
