@@ -21,7 +21,7 @@ from ohm_subagents._lazy import lazy_names
 from ohm_subagents._plugins.commands import COMMAND_GROUP, InstalledCommand, installed_commands
 
 if TYPE_CHECKING:
-    from ohm_subagents._app.assembly import system_clock
+    from ohm_subagents._app.sources import system_clock
     from ohm_subagents._terminal.command import (
         BAD_USAGE,
         HERE,
@@ -117,7 +117,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "_app.assembly": "system_clock",
+        "_app.sources": "system_clock",
         "_terminal.command": "BAD_USAGE HERE INTERRUPTED SUCCESS TASK_FAILED AsJson Config Cwd "
         "complain directory finish inspect print_refusal report typed_count typed_path typed_text",
         "_terminal.live": "TaskWatch call_live drawn finished_lines running_lines",

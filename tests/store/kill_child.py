@@ -13,7 +13,7 @@ from pathlib import Path
 import anyio
 
 from ohm_subagents import Ohm
-from ohm_subagents._app.assembly import system_clock
+from ohm_subagents._app.sources import system_clock
 from ohm_subagents.contract import Checkpointed, RouteResolved, TextDelta, ToolEnded, ToolStarted, UsageAdded
 from ohm_subagents.contract.usage import Usage
 from ohm_subagents.store import RetentionPolicy, StoreRequest

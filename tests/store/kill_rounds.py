@@ -22,7 +22,7 @@ sys.path.insert(0, str(HERE))
 
 from kill_child import POLICY, answer  # noqa: E402  a program beside this one
 
-from ohm_subagents._app.assembly import system_clock  # noqa: E402  after the path above
+from ohm_subagents._app.sources import system_clock  # noqa: E402  after the path above
 from ohm_subagents.contract import Err  # noqa: E402  after the path above
 from ohm_subagents.store import StoreRequest  # noqa: E402  after the path above
 from ohm_subagents.stores.sqlite.opening import open_sqlite  # noqa: E402  after the path above

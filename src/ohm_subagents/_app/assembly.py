@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, cast
-
-from pydantic_core import to_jsonable_python
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._app.mounting import MountedSuites
 from ohm_subagents._app.services import Services, services_of
-from ohm_subagents._config.env import agent_dir, cache_dir, config_dir, home_dir, nesting, nesting_depth, process_env
+from ohm_subagents._config.env import agent_dir, cache_dir, config_dir, home_dir, nesting, nesting_depth
 from ohm_subagents._config.load import LoadedConfig, load_config
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.trust import read_trust
 from ohm_subagents._orchestrator.admission.context import AdmissionContext
-from ohm_subagents._orchestrator.observe.host_faults import HostFaults
 from ohm_subagents._orchestrator.observe.log import LogObserver
 from ohm_subagents._plugins.backends.context import BackendContext
 from ohm_subagents._plugins.backends.fallback import with_fallback
@@ -46,74 +39,25 @@ from ohm_subagents._store.opening import open_store
 from ohm_subagents._tools import hooks as builtin_suites
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.place import Place
-from ohm_subagents.contract.profile import CHILD_TOOLS
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from pydantic import JsonValue
 
+    from ohm_subagents._app.sources import Sources
     from ohm_subagents._config.trust import Trust
-    from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents._plugins.backends.interface import BackendSpec
     from ohm_subagents._plugins.stores import Store
-    from ohm_subagents._plugins.suites.embedding import Host
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents._plugins.suites.profile_source import ProfileSource
-    from ohm_subagents._tools.live_ui import LiveUi
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.ids import Clock
-    from ohm_subagents.contract.profile import Profile
 
 
 BUILTIN_SUITES: Final = "suites"
-ConfigSource = Mapping[str, object] | Path | str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
-    """The sources of an `Ohm`."""
-
-    cwd: Path
-    config: Mapping[str, JsonValue] | Path | None
-    env: Mapping[str, str]
-    plugins: tuple[object, ...]
-    profiles: tuple[Profile, ...] | None
-    logger: Logger
-    clock: Clock
-    faults: HostFaults = field(default_factory=HostFaults)
-    host: Host | None = None
-    given_host: Host | None = None
-    live_ui: LiveUi | None = None
-    trusts: bool = False
-
-    def parent_tools(self) -> tuple[str, ...]:
-        """Return the parent agent's active tools, or all child tools if the host reports none; ignore non-strings."""
-        try:
-            named = cast("Iterable[object]", () if self.host is None else self.host.active_tools())
-            names = () if isinstance(named, str) else tuple(name for name in named if isinstance(name, str))
-        except Exception:
-            self.logger.exception("host.active_tools", host=repr(self.host))
-            names = ()
-        return names or CHILD_TOOLS
-
-
-def source_of(config: ConfigSource) -> Mapping[str, JsonValue] | Path | None:
-    """Return the path of a text, and a mapping as plain JSON. Raises TypeError for anything else."""
-    if config is None or isinstance(config, str | Path):
-        return Path(config) if isinstance(config, str) else config
-    if not isinstance(cast("object", config), Mapping):
-        wrong = f"config is {config!r:.60}; allowed: a mapping, the path of a file, or None."
-        raise TypeError(wrong)
-    plain: dict[str, JsonValue] = to_jsonable_python(dict(config), fallback=repr)
-    return plain
-
-
-def env_of(env: Mapping[str, str] | None) -> Mapping[str, str]:
-    """Return a read-only copy of the environment; None is that of the process."""
-    return MappingProxyType(dict(process_env() if env is None else env))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,8 +237,3 @@ def retention_of(config: OhmConfig) -> RetentionPolicy:
         max_reasons=config.task_max_expired_entries,
         max_events=config.task_max_events,
     )
-
-
-def system_clock() -> int:
-    """Epoch milliseconds."""
-    return time.time_ns() // 1_000_000

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from ohm_subagents._app.assembly import system_clock
+from ohm_subagents._app.sources import system_clock
 from ohm_subagents._concurrency.faults import FaultError, error_line
 from ohm_subagents.contract.usage import MOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ohm_subagents._app.assembly import Sources
+    from ohm_subagents._app.sources import Sources
     from ohm_subagents._orchestrator.observe.host_faults import HostFaults
     from ohm_subagents._plugins.suites.embedding import Host, WidgetPlacement
     from ohm_subagents._plugins.suites.interface import JsonObject

@@ -9,12 +9,12 @@ from secrets import SystemRandom
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
-from ohm_subagents._app.assembly import system_clock
 from ohm_subagents._app.calls import Calls
 from ohm_subagents._app.embedder import session_file, steady
 from ohm_subagents._app.host_events import HostEvents
 from ohm_subagents._app.known_secrets import KnownSecrets
 from ohm_subagents._app.mounting import TASK, mount_all, settings_of, taken_names
+from ohm_subagents._app.sources import system_clock
 from ohm_subagents._app.streams import EventStream
 from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents._orchestrator.new_ids import not_kept, trusted
@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from ohm_subagents._app.assembly import Assembly, Sources
+    from ohm_subagents._app.assembly import Assembly
     from ohm_subagents._app.background import Background
+    from ohm_subagents._app.sources import Sources
     from ohm_subagents._plugins.backends.pool import BackendPool
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.embedding import Host

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping
     from types import EllipsisType
 
-    from ohm_subagents._app.assembly import ConfigSource
     from ohm_subagents._app.engine import Engine
     from ohm_subagents._app.inspection import Inspection
+    from ohm_subagents._app.sources import ConfigSource
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.interface import JsonObject, Tool

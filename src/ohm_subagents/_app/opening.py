@@ -10,9 +10,10 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, TypedDict
 from uuid import UUID
 
-from ohm_subagents._app.assembly import ConfigSource, Sources, assemble, env_of, source_of, system_clock
+from ohm_subagents._app.assembly import assemble
 from ohm_subagents._app.embedder import SteadyHost, steady_clock
 from ohm_subagents._app.lifetime import working_engine
+from ohm_subagents._app.sources import ConfigSource, Sources, env_of, source_of, system_clock
 from ohm_subagents._orchestrator.observe.host_faults import HostFaults
 from ohm_subagents._orchestrator.observe.logger import HostLogger, Logger, SteadyLogger
 from ohm_subagents._plugins.stores import Store

@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ohm_subagents._app.assembly import retention_of, system_clock
+from ohm_subagents._app.assembly import retention_of
+from ohm_subagents._app.sources import system_clock
 from ohm_subagents._config.env import config_dir, process_env
 from ohm_subagents._plugins.host.host import PluginHost
 from ohm_subagents._plugins.stores import Store, StoreRequest
