@@ -13,6 +13,7 @@ from ohm_subagents._plugins.backends.agent_options import (
     unsupported_options,
     unused_key,
 )
+from ohm_subagents._plugins.backends.backend_type import BackendType
 from ohm_subagents._plugins.backends.child_call import call_child_tool
 from ohm_subagents._plugins.backends.context import BackendContext, Log
 from ohm_subagents._plugins.backends.fallback import INTERACTIVE_SDK, INTERACTIVE_SHELL
@@ -141,6 +142,7 @@ __all__ = [
     "Backend",
     "BackendContext",
     "BackendSpec",
+    "BackendType",
     "Capability",
     "Checkpointed",
     "ClosedError",

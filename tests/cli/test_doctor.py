@@ -173,7 +173,7 @@ def test_the_configuration_that_holds_is_shown_as_json(ohm) -> None:
         ({"subagentBackend": "nowhere"}, "✕ finder: no plugin offers the backend 'nowhere'; available: ", 1),
         (
             {"subagentBackend": "stage", "subagents": {"backends": {"stage": {"speed": "sk-1"}}}},
-            "✕ finder: 'subagents.backends.stage.speed' is not an option of backend 'stage'.",
+            "✕ finder: {path}:1: 'subagents.backends.stage.speed' is not an option of backend 'stage'.",
             1,
         ),
         (

@@ -12,6 +12,7 @@ from ohm_subagents._plugins.host.host import PluginHost
 from ohm_subagents.plugin import (
     Backend,
     BackendSpec,
+    BackendType,
     Decision,
     Diagnostic,
     ModelSpec,
@@ -42,6 +43,10 @@ async def nothing(options: Options) -> Any:
 
 def backend(id: str, summary: str = "") -> BackendSpec:
     return BackendSpec(id=id, summary=summary, options=Options, open=nothing)
+
+
+def backend_type(id: str) -> BackendType:
+    return BackendType(id=id, summary="", instance=backend)
 
 
 def model(provider: str) -> ModelSpec:
@@ -88,6 +93,7 @@ def messages(host: PluginHost) -> list[str]:
 
 OFFERS: list[tuple[str, str, Callable[[str], object], Callable[[PluginHost], Iterable[str]]]] = [
     ("ohm_backends", "backend", backend, lambda host: host.backends()),
+    ("ohm_backend_types", "backend type", backend_type, lambda host: host.backend_types()),
     ("ohm_models", "model provider", model, lambda host: host.models()),
     ("ohm_stores", "store", store, lambda host: host.stores()),
     ("ohm_tool_suites", "tool suite", suite, lambda host: host.tool_suites()),

@@ -12,8 +12,8 @@ from ohm_subagents._plugins.host.host import PluginHost, PluginInvalidError
 from ohm_subagents.plugin import Decision, ErrorCode, PermissionRequest, ToolRowRequest, hookimpl
 
 HOOK_LIST = (
-    "Hooks: ohm_backends, ohm_checks, ohm_models, ohm_observers, ohm_permission, ohm_profile_sources, ohm_profiles, "
-    "ohm_secrets, ohm_stores, ohm_tool_row, ohm_tool_suites."
+    "Hooks: ohm_backend_types, ohm_backends, ohm_checks, ohm_models, ohm_observers, ohm_permission, "
+    "ohm_profile_sources, ohm_profiles, ohm_secrets, ohm_stores, ohm_tool_row, ohm_tool_suites."
 )
 
 
@@ -188,6 +188,7 @@ def test_a_misdeclared_plugin_is_refused_in_one_clear_sentence_and_leaves_no_tra
 def test_the_list_of_hooks_is_the_specs() -> None:
     assert HOOKS == {
         "ohm_backends": ("context",),
+        "ohm_backend_types": ("context",),
         "ohm_models": ("context",),
         "ohm_profiles": ("config", "place"),
         "ohm_profile_sources": ("config", "place", "clock", "parent_tools"),

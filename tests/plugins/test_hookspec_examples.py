@@ -15,21 +15,26 @@ from ohm_subagents._plugins.hooks.specs import Hooks
 from ohm_subagents._plugins.host.declaration import HOOKS
 from ohm_subagents._plugins.host.host import PluginHost
 from ohm_subagents.plugin import (
+    BackendSpec,
     Decision,
     Err,
     Ok,
+    Options,
     PermissionRequest,
     Place,
     Profile,
     RunRequest,
     RunSpec,
+    Sink,
     SuiteContext,
     TextDelta,
     ToolCall,
     ToolRowRequest,
+    validated_options,
 )
 from ohm_subagents.store import RetentionPolicy, StoreRequest
 
+WRITTEN = {"east": {"type": "server", "host": "one"}}
 PROFILE = Profile(id="finder", name="Finder", summary="Finds.", prompt="Find.")
 
 
@@ -41,22 +46,36 @@ def example(hook: str) -> ModuleType:
     return module
 
 
+class Heard:
+    def __init__(self) -> None:
+        self.heard: list[object] = []
+
+    def emit(self, event: object) -> None:
+        self.heard.append(event)
+
+
+def run(spec: BackendSpec, options: Options, sink: Sink) -> str:
+    how = RunSpec(profile=PROFILE, description="", instructions="", cwd=Path.cwd())
+
+    async def answer() -> str:
+        async with spec.open(options) as backend:
+            request = RunRequest(task_id="t", session_id="s", prompt="hi", spec=how)
+            return (await backend.run(request, sink)).unwrap().text
+
+    return anyio.run(answer)
+
+
 def backends(host: PluginHost, _: ModuleType) -> None:
     spec = host.backends()["shout"]
-    heard: list[object] = []
+    sink = Heard()
+    assert run(spec, spec.options(), sink) == "HI"
+    assert sink.heard == [TextDelta(text="HI")]
 
-    class Heard:
-        def emit(self, event: object) -> None:
-            heard.append(event)
 
-    async def run() -> str:
-        how = RunSpec(profile=PROFILE, description="", instructions="", cwd=Path.cwd())
-        request = RunRequest(task_id="t", session_id="s", prompt="hi", spec=how)
-        async with spec.open(spec.options()) as backend:
-            return (await backend.run(request, Heard())).unwrap().text
-
-    assert anyio.run(run) == "HI"
-    assert heard == [TextDelta(text="HI")]
+def backend_types(host: PluginHost, _: ModuleType) -> None:
+    spec = host.backends()["east"]
+    assert run(spec, validated_options(spec, WRITTEN).unwrap(), Heard()) == "east at one"
+    assert spec.backend_type == "server"
 
 
 def models(host: PluginHost, _: ModuleType) -> None:
@@ -140,6 +159,7 @@ def secrets(host: PluginHost, _: ModuleType) -> None:
 
 CHECKS: dict[str, Callable[[PluginHost, ModuleType], None]] = {
     "ohm_backends": backends,
+    "ohm_backend_types": backend_types,
     "ohm_models": models,
     "ohm_profiles": profiles,
     "ohm_profile_sources": profile_sources,
@@ -159,7 +179,7 @@ def test_every_hook_has_an_example_and_a_check() -> None:
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_the_example_of_a_hook_works_as_it_stands(hook: str) -> None:
-    host = PluginHost()
+    host = PluginHost(written=WRITTEN)
     plugin = example(hook)
     host.register(plugin)
     CHECKS[hook](host, plugin)

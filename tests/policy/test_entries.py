@@ -10,7 +10,7 @@ def entries(loaded) -> tuple[object, ...]:
 
 
 def backends(loaded) -> tuple[object, ...]:
-    return unmatched_backends(loaded, ["none", "interactive-shell"])
+    return unmatched_backends(loaded, ["none", "interactive-shell", "mine"], lambda: ["acp", "ray"])
 
 
 def told(tmp_path, text: str, asked=entries) -> list[str]:
@@ -36,9 +36,18 @@ def test_options_of_a_backend_that_there_is_not_are_named_with_their_place(tmp_p
     text = '{"subagents": {"backends": {\n"interactive-shel": {\n"mode": "json"}, "none": {}, "x": {}}}}'
     assert told(tmp_path, text, backends) == [
         "ohm.json:3: no plugin offers the backend 'interactive-shel', so its options have no effect. "
-        "Did you mean 'interactive-shell'? Available: interactive-shell, none.",
+        "Did you mean 'interactive-shell'? Available: interactive-shell, mine, none.",
         "ohm.json: no plugin offers the backend 'x', so its options have no effect. "
-        "Available: interactive-shell, none.",
+        "Available: interactive-shell, mine, none.",
+    ]
+
+
+def test_a_backend_type_that_there_is_not_is_named_with_its_place(tmp_path):
+    text = '{"subagents": {"backends": {\n"a": {\n"type": "acpp"}, "mine": {"type": "acp"}, "b": {"type": 7}}}}'
+    assert told(tmp_path, text, backends) == [
+        "ohm.json:3: no plugin offers the backend type 'acpp', so the options of 'a' have no effect. "
+        "Did you mean 'acp'? Available: acp, ray.",
+        "ohm.json:3: no plugin offers the backend type '7', so the options of 'b' have no effect. Available: acp, ray.",
     ]
 
 

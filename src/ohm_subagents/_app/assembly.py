@@ -91,7 +91,7 @@ class Assembly:
         yield from unmatched(self.config.subagents.permissions, ruled, unlisted=sources)
         if isinstance(self.loaded, Ok):
             yield from unmatched_entries(self.loaded.ok_value, ruled, unlisted=sources)
-            yield from unmatched_backends(self.loaded.ok_value, self.host.backends())
+            yield from unmatched_backends(self.loaded.ok_value, self.host.backends(), self.host.backend_types)
             yield from unmatched_suites(self.loaded.ok_value, self.host.tool_suites())
             yield from unmatched_plugins(self.loaded.ok_value, self.host.installed(), commands_of_plugins)
             yield from void_ceilings(self.loaded.ok_value, self.catalog.profiles)
@@ -181,7 +181,8 @@ def assemble(sources: Sources) -> Assembly:
     config = loaded.ok_value.config if isinstance(loaded, Ok) else OhmConfig()
     services = services_of(config.providers, sources.env)
     cache, log = cache_dir(sources.env), sources.logger
-    host = PluginHost(BackendContext(env=sources.env, providers=services.providers, cache_directory=cache, log=log))
+    context = BackendContext(env=sources.env, providers=services.providers, cache_directory=cache, log=log)
+    host = PluginHost(context, written=config.subagents.backends)
     host.register_own(config.allows_own_plugin)
     host.register(builtin_suites, BUILTIN_SUITES, origin="builtin")
     host.register(builtin_stores, "stores", origin="builtin")

@@ -54,6 +54,11 @@ class LoadedConfig:
         around = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
         return next((self.origins[one] for one in around if one in self.origins), "default")
 
+    def place(self, key: str) -> str:
+        """Return where an object is written: the origin of its first member; `ohm.json` for an empty one."""
+        written = next((at for name, at in self.origins.items() if name.startswith(f"{key}.")), self.origin(key))
+        return "ohm.json" if written == "default" else written
+
 
 def load_config(
     *, cwd: Path, config: Mapping[str, JsonValue] | Path | None, env: Mapping[str, str], trusts: Covers = trust_nothing

@@ -172,7 +172,9 @@ class Subagents(Scheduling, Storage):
         default={}, description="The long form of `subagents.<id>`; the short form wins."
     )
     backends: Annotated[Mapping[str, JsonObject], USER_ONLY] = Field(
-        default={}, description="Options of backends, by backend id; not for project files."
+        default={},
+        description="Options of backends, by backend id. `type` makes another backend, of a type that a plugin "
+        "offers. Not for project files.",
     )
 
     _ceilings: frozenset[KeyPath] = PrivateAttr(default=frozenset())

@@ -22,7 +22,7 @@ def unmatched_entries(
     return tuple(
         Diagnostic(
             subject=f"subagents.{written}",
-            message=f"{_place(loaded, f'subagents.profiles.{written}')}: the settings for '{written}' name no "
+            message=f"{loaded.place(f'subagents.profiles.{written}')}: the settings for '{written}' name no "
             f"subagent. {_instead(written, available)}",
         )
         for written in loaded.config.subagents.profiles
@@ -30,10 +30,24 @@ def unmatched_entries(
     )
 
 
-def unmatched_backends(loaded: LoadedConfig, backend_ids: Iterable[str]) -> tuple[Diagnostic, ...]:
-    """Name each `subagents.backends.<id>` that no plugin offers."""
-    written = ((f"subagents.backends.{one}", one, "its options have") for one in loaded.config.subagents.backends)
-    return tuple(_unoffered(loaded, "backend", written, backend_ids))
+def unmatched_backends(
+    loaded: LoadedConfig, backend_ids: Collection[str], type_ids: Callable[[], Iterable[str]]
+) -> tuple[Diagnostic, ...]:
+    """Name each `subagents.backends.<id>` that no plugin offers, and that is of no type that one offers.
+
+    `type_ids` is called only if some options name a type.
+    """
+    written = {one: options.get("type") for one, options in loaded.config.subagents.backends.items()}
+    plain = [(f"subagents.backends.{one}", one, "its options have") for one, named in written.items() if named is None]
+    types = [
+        (f"subagents.backends.{one}.type", str(named), f"the options of '{one}' have")
+        for one, named in written.items()
+        if named is not None and one not in backend_ids
+    ]
+    return (
+        *_unoffered(loaded, "backend", plain, backend_ids),
+        *_unoffered(loaded, "backend type", types, type_ids() if types else ()),
+    )
 
 
 def unmatched_suites(loaded: LoadedConfig, suites: Iterable[str]) -> tuple[Diagnostic, ...]:
@@ -58,8 +72,7 @@ def unmatched_plugins(
     return tuple(
         Diagnostic(
             subject=key,
-            message=f"{_place(loaded, key)}: '{key}' names '{name}', which is not installed. "
-            f"{_instead(name, available)}",
+            message=f"{loaded.place(key)}: '{key}' names '{name}', which is not installed. {_instead(name, available)}",
         )
         for key, names in lists.items()
         for name in dict.fromkeys(names)
@@ -89,15 +102,9 @@ def _unoffered(
         if name not in available:
             yield Diagnostic(
                 subject=key,
-                message=f"{_place(loaded, key)}: no plugin offers the {kind} '{name}', so {subject} no effect. "
+                message=f"{loaded.place(key)}: no plugin offers the {kind} '{name}', so {subject} no effect. "
                 f"{_instead(name, available)}",
             )
-
-
-def _place(loaded: LoadedConfig, key: str) -> str:
-    """Return where a key is written; an empty object has no place of its own."""
-    written = next((at for name, at in loaded.origins.items() if name.startswith(f"{key}.")), loaded.origin(key))
-    return "ohm.json" if written == "default" else written
 
 
 def _instead(written: str, available: Mapping[str, str]) -> str:

@@ -53,7 +53,7 @@ async def doctor(*, cwd: Path, config: Path | None) -> int:
             "Keys": [*_keys(parts)],
             "Default models, first match wins": [*_defaults(parts)],
             "Subagents": subagents,
-            "Backends": [*_backends(ohm, parts)],
+            "Backends": [*_backends(parts)],
             "Plugins": [f"{_WRONG if one.state == 'failed' else _OK} {plugin_line(one)}" for one in parts.plugins],
             "Tasks": [_tasks(ohm)],
             "Diagnostics": [f"{_MARKS[one.severity]} {one}" for one in dict.fromkeys(faults)] or [f"{_OK} none"],
@@ -105,11 +105,12 @@ def _subagents(ohm: Ohm, loaded: LoadedConfig, faults: list[Diagnostic]) -> Iter
             yield f"{_OK} {profile.id}" + (f": {model}" if model else "")
 
 
-def _backends(ohm: Ohm, parts: Inspection) -> Iterator[str]:
+def _backends(parts: Inspection) -> Iterator[str]:
     for backend_id, spec in parts.backends.items():
-        obstacle = unusable(spec, ohm.config, parts.place.env)
+        obstacle = unusable(spec, parts.loaded.ok(), parts.place.env)
         mark = _OK if obstacle is None else _WRONG if obstacle.is_fault else _MISSING
-        yield f"{mark} {backend_id}: {spec.summary if obstacle is None else obstacle.why}"
+        name = f"{backend_id} ({spec.backend_type})" if spec.backend_type else backend_id
+        yield f"{mark} {name}: {spec.summary if obstacle is None else obstacle.why}"
 
 
 def _tasks(ohm: Ohm) -> str:

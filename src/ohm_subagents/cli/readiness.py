@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ohm_subagents import Inspection, Ohm
-    from ohm_subagents.config import LoadedConfig, NamedModel, OhmConfig, ResolvedTools
+    from ohm_subagents.config import LoadedConfig, NamedModel, ResolvedTools
     from ohm_subagents.contract import ModelPattern, OhmError, Profile, Result
-    from ohm_subagents.plugin import BackendSpec, ModelChoice
+    from ohm_subagents.plugin import BackendSpec, JsonObject, ModelChoice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class Readiness:
         return found if found is None or is_chosen else replace(found, is_fault=False)
 
     def _unusable(self, spec: BackendSpec) -> Obstacle | None:
-        return unusable(spec, self._loaded.config, self.parts.place.env)
+        return unusable(spec, self._loaded, self.parts.place.env)
 
     def _obstacles(self, profile: Profile) -> Iterator[Obstacle]:
         config = self._loaded.config
@@ -148,15 +148,17 @@ class Readiness:
             yield Obstacle(why=f"{pattern}, {decided}, needs {' or '.join(spec.key_names)}", is_bootstrap=True)
 
 
-def unusable(spec: BackendSpec, config: OhmConfig, env: Mapping[str, str]) -> Obstacle | None:
-    """Return the obstacle to a backend: a fault of `subagents.backends.<id>`, or what the backend lacks.
+def unusable(spec: BackendSpec, loaded: LoadedConfig | None, env: Mapping[str, str]) -> Obstacle | None:
+    """Return the obstacle to a backend: a fault of `subagents.backends.<id>` with its place, or what the backend lacks.
 
     The obstacle leaves out the value, which may be a secret. A backend without settings is no fault.
     """
-    written = config.subagents.backends
+    written: Mapping[str, JsonObject] = loaded.config.subagents.backends if loaded else {}
     options = validated_options(spec, written)
     if isinstance(options, Err):
-        return Obstacle(why=str(options.err_value), is_fault=spec.id in written)
+        if loaded is None or spec.id not in written:
+            return Obstacle(why=str(options.err_value), is_fault=False)
+        return Obstacle(why=f"{loaded.place(f'subagents.backends.{spec.id}')}: {options.err_value}")
     lacking = spec.lacks(options.ok_value, env)
     return None if lacking is None else Obstacle(why=lacking, is_fault=False)
 

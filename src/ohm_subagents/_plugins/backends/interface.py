@@ -100,14 +100,13 @@ class BackendSpec(Generic[OptionsT]):
     Fields:
         id: the name that `subagentBackend` and calls use.
         summary: one sentence for `ohm doctor`.
-        open: a context manager of the backend, for its options. Entered on first use and left with the `Ohm`; a
-            failure is the error of the task that needed it. A run waits for it, and for `Preparing.prepare` of a
-            backend that `PREPARES`, before its clocks begin.
+        open: a context manager of the backend, for its options, entered on first use, left with the `Ohm`; a failure is
+            that of the task that needed it. A run waits for it, and for `Preparing.prepare`, before its clocks begin.
         options: the model by which `subagents.backends.<id>` of ohm.json is validated.
         capabilities: what the backend does beyond one prompt, one answer.
         label: the name that envelopes show as `backend`; empty for the id.
-        lacks: returns in one sentence what is missing to use the backend with these options in this environment, or
-            None. Called by `ohm doctor` only.
+        lacks: returns one sentence on what these options lack in this environment, or None; for `ohm doctor` alone.
+        backend_type: the `BackendType` of which ohm.json made it; the core sets it, and it is empty for all others.
     """
 
     id: str
@@ -117,6 +116,7 @@ class BackendSpec(Generic[OptionsT]):
     capabilities: frozenset[Capability] = frozenset()
     label: str = ""
     lacks: Callable[[OptionsT, Mapping[str, str]], str | None] = lambda _options, _env: None
+    backend_type: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
+from ohm_subagents._plugins.backends.backend_type import TYPE_KEY
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -35,8 +36,10 @@ def validated(spec: BackendSpec, options: Mapping[str, JsonObject]) -> Result[Op
 
     Options may hold a secret, and the text is read by a model.
     """
+    written = options.get(spec.id, {})
+    given = {key: value for key, value in written.items() if key != TYPE_KEY} if spec.backend_type else written
     try:
-        return Ok(spec.options.model_validate(options.get(spec.id, {})))
+        return Ok(spec.options.model_validate(given))
     except ValidationError as invalid:
         first = invalid.errors(include_url=False, include_input=False)[0]
     known = ", ".join(sorted(field.alias or name for name, field in spec.options.model_fields.items())) or "none"
@@ -54,6 +57,8 @@ def _fact(spec: BackendSpec, error: ErrorDetails) -> str:
     match error:
         case {"type": "missing"}:
             return f"'{key}' is missing."
+        case {"type": "extra_forbidden", "loc": (str(name),)} if name == TYPE_KEY:
+            return f"'{key}' has no effect: a plugin offers the backend '{spec.id}' itself. Give yours another id."
         case {"type": "extra_forbidden"}:
             return f"'{key}' is not an option of backend '{spec.id}'.{_guess(spec, error)}"
         case {"type": "too_short", "ctx": {"min_length": 1}}:

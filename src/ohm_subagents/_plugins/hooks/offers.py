@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from ohm_subagents._plugins.backends.backend_type import BackendType
     from ohm_subagents._plugins.backends.context import BackendContext
     from ohm_subagents._plugins.backends.interface import BackendSpec, ModelSpec
     from ohm_subagents._plugins.stores import StoreSpec
@@ -65,6 +66,56 @@ class Offers(Protocol):
         @hookimpl
         def ohm_backends() -> Iterable[BackendSpec]:
             yield BackendSpec(id="shout", summary="Says it louder.", options=Options, open=open_shout)
+        ```
+        """
+        ...
+
+    @hookspec
+    def ohm_backend_types(self, context: BackendContext) -> Iterable[BackendType]:
+        """Offer backend types, of which the user's ohm.json makes backends.
+
+        **Called** once, if `subagents.backends.<id>.type` is written, and as `ohm_backends` from then on; `instance` is
+        called for each id that names the type. **Arguments**: `context`, as for `ohm_backends`. **None** is no type.
+        **Errors**: one diagnostic, and the plugin brings no type. A type that is taken stays with its first owner; an
+        id that a plugin offers itself stays a backend of that plugin.
+
+        ```python
+        from collections.abc import AsyncGenerator, Iterable
+        from contextlib import asynccontextmanager
+        from dataclasses import dataclass
+
+        from anyio.lowlevel import checkpoint
+
+        from ohm_subagents.plugin import (
+            Backend, BackendSpec, BackendType, OhmError, Ok, Options, Result, RunOutput, RunRequest, Sink, hookimpl,
+        )
+
+
+        class ServerOptions(Options):
+            host: str
+
+
+        @dataclass(frozen=True)
+        class Server:
+            id: str
+            host: str = ""
+
+            async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+                await checkpoint()
+                return Ok(RunOutput(text=f"{self.id} at {self.host}"))
+
+            @asynccontextmanager
+            async def __call__(self, options: ServerOptions) -> AsyncGenerator[Backend, None]:
+                yield Server(self.id, options.host)
+
+
+        def server(id: str) -> BackendSpec[ServerOptions]:
+            return BackendSpec(id=id, summary="Runs prompts on a server.", options=ServerOptions, open=Server(id))
+
+
+        @hookimpl
+        def ohm_backend_types() -> Iterable[BackendType]:
+            yield BackendType(id="server", summary="A server.", instance=server)
         ```
         """
         ...

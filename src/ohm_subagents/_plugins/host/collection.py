@@ -3,36 +3,45 @@
 from __future__ import annotations
 
 import logging
-import reprlib
-from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar, cast
 
 from ohm_subagents._concurrency.faults import error_line
+from ohm_subagents._plugins.backends.backend_type import BackendType, instance_of, written_types
 from ohm_subagents._plugins.backends.interface import BackendSpec, ModelSpec, ToolRowRequest
 from ohm_subagents._plugins.hooks.specs import PROJECT
+from ohm_subagents._plugins.host.answers import (
+    is_diagnostic,
+    is_observer,
+    is_text,
+    read_decisions,
+    read_items,
+    read_row,
+)
 from ohm_subagents._plugins.stores import StoreSpec
 from ohm_subagents._plugins.suites.interface import ToolSuiteSpec
 from ohm_subagents._plugins.suites.profile_source import ProfileSource
 from ohm_subagents.contract.diagnostics import Diagnostic, Severity
-from ohm_subagents.contract.profile import Decision, PermissionRequest, Profile, Verdict
+from ohm_subagents.contract.profile import Decision, PermissionRequest, Profile
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
     import pluggy
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.backends.context import BackendContext
+    from ohm_subagents._plugins.suites.interface import JsonObject
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.place import Place
 
 logger = logging.getLogger(PROJECT)
 T = TypeVar("T")
-VERDICTS: Final = get_args(Verdict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +54,7 @@ class _Kind(Generic[T]):
     key: Callable[[T], str]
 
     def read(self, results: Iterable[object]) -> Result[list[T], str]:
-        return _items(results, self._accepts, f"a {self.type.__name__} with a name")
+        return read_items(results, self._accepts, f"a {self.type.__name__} with a name")
 
     def _accepts(self, item: object) -> TypeGuard[T]:
         return isinstance(item, self.type) and bool(self.key(item).strip())
@@ -67,6 +76,7 @@ def _profile_key(profile: Profile) -> str:
 BACKENDS: Final[_Kind[BackendSpec]] = _Kind(
     hook="ohm_backends", noun="backend", type=BackendSpec, key=lambda spec: spec.id
 )
+TYPES: Final = _Kind(hook="ohm_backend_types", noun="backend type", type=BackendType, key=lambda one: one.id)
 MODELS: Final = _Kind(hook="ohm_models", noun="model provider", type=ModelSpec, key=lambda spec: spec.provider)
 STORES: Final = _Kind(hook="ohm_stores", noun="store", type=StoreSpec, key=lambda spec: spec.id)
 PROFILES: Final = _Kind(hook="ohm_profiles", noun="profile", type=Profile, key=_profile_key)
@@ -77,10 +87,16 @@ SUITES: Final = _Kind(hook="ohm_tool_suites", noun="tool suite", type=ToolSuiteS
 
 
 class Collection:
-    """Asks the registered plugins, one at a time. A key belongs to its first owner; offers are kept until `_forget`."""
+    """Asks the registered plugins, one at a time. A key belongs to its first owner; offers are kept until `_forget`.
 
-    def __init__(self, manager: pluggy.PluginManager, context: BackendContext) -> None:
+    `written` are the options of backends, as ohm.json has them.
+    """
+
+    def __init__(
+        self, manager: pluggy.PluginManager, context: BackendContext, written: Mapping[str, JsonObject]
+    ) -> None:
         self._manager = manager
+        self._written = written
         self._context = replace(context, models=self.models)
         self._forget()
 
@@ -88,6 +104,7 @@ class Collection:
         """Ask again from now on: the plugins have changed."""
         self._problems: dict[tuple[str, str, str], Diagnostic] = {}
         self._kept: dict[str, _Offers[Any]] = {}
+        self._backends: Mapping[str, BackendSpec] | None = None
         self._observers: tuple[Observer, ...] | None = None
         self._deciders: tuple[str, ...] | None = None
 
@@ -97,8 +114,16 @@ class Collection:
         return tuple(self._problems.values())
 
     def backends(self) -> Mapping[str, BackendSpec]:
-        """Return the backends by id."""
-        return self._once(BACKENDS, context=self._context).items
+        """Return the backends by id: those of plugins, then those that ohm.json makes of their types."""
+        if self._backends is None:
+            offered = self._once(BACKENDS, context=self._context).items
+            made = {one.id: one for one in self._instances() if one.id not in offered}
+            self._backends = MappingProxyType({**offered, **made}) if made else offered
+        return self._backends
+
+    def backend_types(self) -> Mapping[str, BackendType]:
+        """Return the types of which ohm.json makes backends, by id."""
+        return self._once(TYPES, context=self._context).items
 
     def models(self) -> Mapping[str, ModelSpec]:
         """Return the model providers by name."""
@@ -119,7 +144,7 @@ class Collection:
     def observers(self) -> tuple[Observer, ...]:
         """Return the observers of every task."""
         if self._observers is None:
-            self._observers = self._listed("ohm_observers", _is_observer, "an object with notify(task, event)")
+            self._observers = self._listed("ohm_observers", is_observer, "an object with notify(task, event)")
         return self._observers
 
     def profiles(self, config: Mapping[str, JsonValue], place: Place) -> tuple[Profile, ...]:
@@ -141,11 +166,11 @@ class Collection:
 
     def checks(self, place: Place, suites: Mapping[str, Mapping[str, JsonValue]]) -> tuple[Diagnostic, ...]:
         """Ask every plugin what works and what does not; `suites` are the options of mounted suites."""
-        return self._listed("ohm_checks", _is_diagnostic, "a Diagnostic", place=place, suites=suites)
+        return self._listed("ohm_checks", is_diagnostic, "a Diagnostic", place=place, suites=suites)
 
     def secrets(self, place: Place) -> tuple[str, ...]:
         """Ask every plugin for the values that no text may show."""
-        return self._listed("ohm_secrets", _is_text, "a text", place=place)
+        return self._listed("ohm_secrets", is_text, "a text", place=place)
 
     def permission(self, request: PermissionRequest) -> tuple[Decision, ...]:
         """Return the decisions of the plugins that make one. A plugin that raises, or returns anything else, denies."""
@@ -154,7 +179,7 @@ class Collection:
             self._deciders = self._owners(hook)
         decisions: list[Decision] = []
         for owner in self._deciders:
-            match self._ask(hook, owner, _decisions, request=request):
+            match self._ask(hook, owner, read_decisions, request=request):
                 case Ok(given):
                     decisions += given
                 case Err(reason):
@@ -165,10 +190,21 @@ class Collection:
         """Return the first plugin's wording of a tool row, or None."""
         hook = "ohm_tool_row"
         for owner in self._owners(hook):
-            row = self._ask(hook, owner, _row, call=call).unwrap_or(None)
+            row = self._ask(hook, owner, read_row, call=call).unwrap_or(None)
             if row is not None:
                 return row
         return None
+
+    def _instances(self) -> Iterator[BackendSpec]:
+        for backend_id, type_id in written_types(self._written):
+            offers = self._once(TYPES, context=self._context)
+            if type_id in offers.items:
+                match instance_of(offers.items[type_id], backend_id):
+                    case Ok(spec):
+                        yield spec
+                    case Err(reason):
+                        fact = f"made no backend {backend_id!r} of its type {type_id!r}: it {reason}."
+                        self._note(TYPES.hook, offers.owners[type_id], fact, key=backend_id)
 
     def _once(self, kind: _Kind[T], **arguments: object) -> _Offers[T]:
         """Return offers by key, asked for the first time and then kept."""
@@ -182,7 +218,7 @@ class Collection:
     ) -> tuple[T, ...]:
         """Return the items of every plugin in order; a plugin that gives anything but `what` has none."""
         answers = (
-            self._ask(hook, owner, lambda results: _items(results, accepts, what), **arguments)
+            self._ask(hook, owner, lambda results: read_items(results, accepts, what), **arguments)
             for owner in self._owners(hook)
         )
         return tuple(chain.from_iterable(answer.unwrap_or([]) for answer in answers))
@@ -233,42 +269,3 @@ class Collection:
 
 def _own_copy(config: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
     return MappingProxyType(deepcopy(dict(config)))
-
-
-def _items(results: Iterable[object], accepts: Callable[[object], TypeGuard[T]], what: str) -> Result[list[T], str]:
-    """Return all that a plugin's implementations of a hook give, or an error if one gives something else."""
-    items: list[T] = []
-    for result in results:
-        if not isinstance(result, Iterable):
-            return Err(f"gave {reprlib.repr(result)}, which is not an iterable")
-        for item in cast("Iterable[object]", result):  # a generator of the plugin runs here
-            if not accepts(item):
-                return Err(f"gave {reprlib.repr(item)}, which is not {what}")
-            items.append(item)
-    return Ok(items)
-
-
-def _is_observer(item: object) -> TypeGuard[Observer]:
-    return not isinstance(item, type) and callable(getattr(item, "notify", None))
-
-
-def _is_text(item: object) -> TypeGuard[str]:
-    return isinstance(item, str)
-
-
-def _is_diagnostic(item: object) -> TypeGuard[Diagnostic]:
-    return isinstance(item, Diagnostic)
-
-
-def _decisions(results: Iterable[object]) -> Result[list[Decision], str]:
-    return _items([results], _is_decision, "a Decision to allow or to deny")
-
-
-def _is_decision(item: object) -> TypeGuard[Decision]:
-    return isinstance(item, Decision) and item.verdict in VERDICTS
-
-
-def _row(result: object) -> Result[str | None, str]:
-    if result is None or isinstance(result, str):
-        return Ok(result)
-    return Err(f"gave {reprlib.repr(result)}, which is not a text")

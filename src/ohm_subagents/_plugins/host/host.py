@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 from inspect import ismodule
 from itertools import chain, count
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from ohm_subagents._concurrency.faults import error_line
@@ -30,8 +31,9 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
+    from ohm_subagents._plugins.suites.interface import JsonObject
     from ohm_subagents.contract.errors import OhmError
 
 logger = logging.getLogger(PROJECT)
@@ -70,15 +72,17 @@ class PluginHost(Collection):
 
     What plugins offer is collected once, when first asked for, and again after a registration. Order is the order of
     registration, and the first owner of an id keeps it: register our own first. `context` is what backends and models
-    of plugins may use.
+    of plugins may use; `written` are the options of backends in ohm.json, which may make some of a plugin's types.
     """
 
-    def __init__(self, context: BackendContext | None = None) -> None:
+    def __init__(
+        self, context: BackendContext | None = None, *, written: Mapping[str, JsonObject] = MappingProxyType({})
+    ) -> None:
         self._manager = HookManager(PROJECT)
         self._manager.add_hookspecs(Hooks)
         self._plugins: list[PluginInfo] = []
         self._diagnostics: list[Diagnostic] = []
-        super().__init__(self._manager, context or BackendContext())
+        super().__init__(self._manager, context or BackendContext(), written)
 
     def register(self, plugin: object, name: str | None = None, *, origin: Origin = "passed in") -> None:
         """Register a module or an object; raises `PluginInvalidError` when it is not declared as the hooks demand.
