@@ -44,7 +44,7 @@ def test_the_users_agents_become_the_users_profiles(ohm):
 def test_a_directory_of_no_known_program_is_refused(ohm):
     done = ohm("profiles", "import", "--from", ".cloud")
     assert done.returncode == 2
-    assert "'.cloud' is no directory of a known program. Expected one of .claude, .opencode, .codex," in done.stderr
+    assert "'.cloud' is nothing of a known program. Expected one of .claude, .opencode, .codex," in done.stderr
 
 
 def test_the_list_of_agent_profiles_names_the_command_below_it(ohm):

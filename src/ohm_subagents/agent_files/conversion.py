@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from ohm_subagents.agent_files.config_file import configured_agents
 from ohm_subagents.agent_files.dialects import DIALECTS
 from ohm_subagents.agent_files.roster import agents_in, folders_below
 from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, print_text, report
@@ -24,10 +26,12 @@ def convert(source: Path, ohm: Ohm, loaded: LoadedConfig) -> int:
     """Write each agent below `source`, a directory of another program, as a profile; return the exit code."""
     place = ohm.inspect().place
     whole = place.cwd / source
-    folders = tuple(_folders(whole))
-    if not folders:
-        names = dict.fromkeys(str(PurePath(folder).parent) for one in DIALECTS.values() for folder in one.project)
-        complain(f"'{source}' is no directory of a known program. Expected one of {', '.join(names)}.")
+    folders, files = tuple(_folders(whole)), tuple(_files(whole))
+    if not folders and not files:
+        known = [*DIALECTS.values()]
+        names = dict.fromkeys(str(PurePath(folder).parent) for one in known for folder in one.project)
+        names |= dict.fromkeys(PurePath(path).name for one in known for path in one.project_files)
+        complain(f"'{source}' is nothing of a known program. Expected one of {', '.join(names)}.")
         return BAD_USAGE
     target = place.cwd / ".pi" / "subagents" if whole.is_relative_to(place.cwd) else config_dir(place.env) / "subagents"
     aliases = loaded.config.subagents.model_aliases
@@ -38,8 +42,13 @@ def convert(source: Path, ohm: Ohm, loaded: LoadedConfig) -> int:
         for below in folders_below(folder)
         for _, file, _ in agents_in(below, dialect, folded, place, is_local=False)
     ]
+    found += [
+        file
+        for dialect, path in files
+        for _, file, _ in configured_agents(path, dialect, folded, place, is_local=False)
+    ]
     if not found:
-        print_text(f"No agents in {', '.join(str(folder) for _, folder in folders)}.")
+        print_text(f"No agents in {', '.join(str(path) for _, path in (*folders, *files))}.")
     has_failed = False
     for file in found:
         report(file.diagnostics)
@@ -54,6 +63,18 @@ def _folders(source: Path) -> Iterator[tuple[Dialect, Path]]:
         for folder in dict.fromkeys(map(PurePath, (*dialect.project, *dialect.user))):
             if folder.parent.name == source.name:
                 yield dialect, source / folder.name
+
+
+def _files(source: Path) -> Iterator[tuple[Dialect, Path]]:
+    """Yield the files with agents in the directory of a program, or the one that is named."""
+    for dialect in DIALECTS.values():
+        for name in dict.fromkeys(PurePath(file).name for file in dialect.project_files):
+            if source.name == name:
+                yield dialect, source
+            elif os.path.isfile(source / name) and any(
+                PurePath(one).parent.name == source.name for one in dialect.project
+            ):
+                yield dialect, source / name
 
 
 def _written(profile: Profile, path: Path) -> bool:

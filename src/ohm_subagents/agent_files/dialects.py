@@ -45,6 +45,10 @@ class Dialect:
     """Its folders below the home directory."""
     keys: Mapping[str, Role]
     """The meaning of each key."""
+    project_files: tuple[str, ...] = ()
+    """The files below the project that have agents as entries of `agent`, in JSON with comments."""
+    user_files: tuple[str, ...] = ()
+    """The same below the home directory."""
     tools: ToolNames = field(default_factory=dict[str, tuple[str, ...]])
     """Our tools for each of its names, folded; none for a tool that only that program has."""
     providers: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -111,6 +115,13 @@ _GEMINI_TOOLS: Final[ToolNames] = {
     **dict.fromkeys(("web_fetch", "google_web_search", "write_todos", "todo_write", "task", "skill"), _NONE),
 }
 _GITHUB_TOOLS: Final[ToolNames] = {
+    **dict.fromkeys(("execute/runinterminal", "runinterminal"), ("bash",)),
+    **dict.fromkeys(("read/readfile", "readfile"), ("read",)),
+    **dict.fromkeys(("edit/editfiles", "edit/createfile", "createfile"), _WRITING),
+    **dict.fromkeys(("search/codebase", "search/searchresults", "searchresults"), ("grep", "find")),
+    **dict.fromkeys(("search/textsearch", "textsearch"), ("grep",)),
+    **dict.fromkeys(("search/filesearch", "filesearch"), ("find",)),
+    **dict.fromkeys(("search/listdirectory", "listdirectory"), ("ls",)),
     **dict.fromkeys(("execute", "shell", "bash", "powershell", "runcommands"), ("bash",)),
     "read": ("read",),
     "notebookread": ("read",),
@@ -122,7 +133,24 @@ _GITHUB_TOOLS: Final[ToolNames] = {
         ("notebookedit", "agent", "custom-agent", "task", "web", "websearch", "webfetch", "fetch", "todo", "todowrite"),
         _NONE,
     ),
+    **dict.fromkeys(
+        (
+            *("changes", "extensions", "findtestfiles", "githubrepo", "new", "opensimplebrowser", "problems"),
+            *("runnotebooks", "runsubagent", "runtasks", "runtests", "terminalcommand", "terminallastcommand"),
+            *("terminalselection", "testfailure", "todos", "usages", "vscode", "vscodeapi"),
+        ),
+        _NONE,
+    ),
 }
+
+RESTRAINTS: Final[Mapping[str, Role]] = {
+    "tools": "tools",
+    "disallowedTools": "denied",
+    "permissionMode": "mode",
+    "readonly": "read_only",
+    "sandbox_mode": "sandbox",
+}
+"""Keys that take tools away in one format; a file of another that has one means the same by it."""
 
 DIALECTS: Final[Mapping[str, Dialect]] = {
     one.id: one
@@ -153,6 +181,10 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
             id="opencode",
             project=(".opencode/agent", ".opencode/agents"),
             user=(".config/opencode/agent", ".config/opencode/agents"),
+            project_files=tuple(
+                f"{folder}opencode.{end}" for folder in ("", ".opencode/") for end in ("json", "jsonc")
+            ),
+            user_files=(".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"),
             keys=_keys(
                 {
                     "description": "description",
@@ -238,6 +270,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
                     "cosmetic": "is_background",
                 }
             ),
+            tools=_CLAUDE_TOOLS,
         ),
         Dialect(
             id="qwen",

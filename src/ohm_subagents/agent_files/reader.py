@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents.agent_files import SUITE
+from ohm_subagents.agent_files.dialects import RESTRAINTS
 from ohm_subagents.agent_files.models import EFFORTS, model_of
 from ohm_subagents.agent_files.texts import AgentText, read_markdown, read_toml
 from ohm_subagents.agent_files.tools import Tools, is_on, shown
@@ -61,7 +62,14 @@ def parse_agent_file(
     read = read_toml(text) if dialect.suffix == ".toml" else read_markdown(text)
     if isinstance(read, Err):
         return left_out(source, stem, read.err_value)
-    reading = _Reading(dialect=dialect, text=read.ok_value, source=source, aliases=aliases)
+    return read_agent(read.ok_value, dialect, source=source, stem=stem, aliases=aliases)
+
+
+def read_agent(
+    text: AgentText, dialect: Dialect, *, source: str, stem: str, aliases: Mapping[str, ModelPattern]
+) -> AgentFile:
+    """Read the keys and the prompt of one agent, as `parse_agent_file` does."""
+    reading = _Reading(dialect=dialect, text=text, source=source, aliases=aliases)
     try:
         return reading.file(stem)
     except _RefusedError as refused:
@@ -105,6 +113,9 @@ class _Reading:
             self._add("front matter", f"It {fault.fact}, and is read line by line. {fault.advice}", "info", fault.line)
         for key, value in self.text.values.items():
             role = self.dialect.keys.get(key)
+            if role is None and not self.dialect.is_strict and key in RESTRAINTS:
+                self._note(key, "is a key of another format, and is kept to")
+                role = RESTRAINTS[key]
             if role is None:
                 self._unknown(key)
             else:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.agent_files import SUITE
+from ohm_subagents.agent_files.config_file import configured_agents
 from ohm_subagents.agent_files.dialects import DIALECTS
 from ohm_subagents.agent_files.reader import AgentFile, left_out, parse_agent_file
 from ohm_subagents.agent_files.skills import with_skills
@@ -49,19 +50,18 @@ def load_agents(config: Mapping[str, JsonValue], place: Place) -> AgentRoster:
     by_id: dict[str, Profile] = {}
     for is_local in (False, True):
         seen: dict[str, Profile] = {}
-        for dialect, folder in _folders(chosen, place, is_local=is_local):
-            for path, file, is_trusted in agents_in(folder, dialect, aliases, place, is_local=is_local):
-                profile = file.profile
-                diagnostics += file.diagnostics
-                if profile is None:
-                    continue
-                if profile.id in seen:
-                    diagnostics.append(_replaced(profile, seen[profile.id], path))
-                    continue
-                if is_local:
-                    profile, lost = tightened(profile, by_id.get(profile.id), is_trusted=is_trusted)
-                    diagnostics += lost
-                seen[profile.id] = profile
+        for path, file, is_trusted in _agents(chosen, aliases, place, is_local=is_local):
+            profile = file.profile
+            diagnostics += file.diagnostics
+            if profile is None:
+                continue
+            if profile.id in seen:
+                diagnostics.append(_replaced(profile, seen[profile.id], path))
+                continue
+            if is_local:
+                profile, lost = tightened(profile, by_id.get(profile.id), is_trusted=is_trusted)
+                diagnostics += lost
+            seen[profile.id] = profile
         by_id |= seen
     return AgentRoster(profiles=tuple(by_id.values()), diagnostics=tuple(diagnostics))
 
@@ -108,14 +108,23 @@ def model_aliases(setting: JsonValue) -> Mapping[str, ModelPattern]:
     return {alias: model.ok_value for alias, model in parsed if isinstance(model, Ok)}
 
 
-def _folders(dialects: Iterable[Dialect], place: Place, *, is_local: bool) -> Iterator[tuple[Dialect, Path]]:
-    """Yield the folders of agents that exist; of the user alone, if a project's is the same."""
+def _agents(
+    dialects: Iterable[Dialect], aliases: Mapping[str, ModelPattern], place: Place, *, is_local: bool
+) -> Iterator[tuple[Path, AgentFile, bool]]:
+    """Yield the agents of the formats; of the user alone, if a project's folder or file is the same."""
     for dialect in dialects:
-        users = [place.home / one for one in dialect.user]
-        for folder in [place.cwd / one for one in dialect.project] if is_local else users:
-            is_users = is_local and any(is_one_place(folder, one) for one in users)
-            for below in () if is_users else folders_below(folder):
-                yield dialect, below
+        for folder in _places(dialect.project, dialect.user, place, is_local=is_local):
+            for below in folders_below(folder):
+                yield from agents_in(below, dialect, aliases, place, is_local=is_local)
+        for path in _places(dialect.project_files, dialect.user_files, place, is_local=is_local):
+            yield from configured_agents(path, dialect, aliases, place, is_local=is_local)
+
+
+def _places(project: Iterable[str], user: Iterable[str], place: Place, *, is_local: bool) -> Iterator[Path]:
+    users = [place.home / one for one in user]
+    for path in [place.cwd / one for one in project] if is_local else users:
+        if not is_local or not any(is_one_place(path, one) for one in users):
+            yield path
 
 
 def folders_below(folder: Path) -> Iterator[Path]:

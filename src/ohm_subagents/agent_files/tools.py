@@ -26,6 +26,8 @@ _SWITCHES: Final[Mapping[str, bool]] = {"true": True, "false": False}
 _SCOPED: Final = re.compile(r"([\w*-]+)\s*\(.*\)?", re.DOTALL)
 _PLAIN: Final = re.compile(r"[\w./:@-]+")
 _SERVER: Final = re.compile(r"([\w.-]+)/([\w.*-]+)")
+_TOOL_SETS: Final = ("agent", "edit", "execute", "read", "search", "todo", "vscode", "web")
+"""The sets of VS Code's own tools, which are named like tools of a server: `search/usages`."""
 _SPLIT: Final = re.compile(r",(?![^()]*\))")
 """A comma outside of parentheses: `Bash(git:*, ls)` is one name."""
 
@@ -93,7 +95,9 @@ class Tools:
         server = _SERVER.fullmatch(name)
         if name.startswith("mcp__"):
             return (name,)
-        return None if server is None else (f"mcp__{server[1]}__{server[2]}",)
+        if server is None:
+            return None
+        return () if server[1] in _TOOL_SETS else (f"mcp__{server[1]}__{server[2]}",)
 
     def deny(self, key: str, value: object) -> None:
         """Read a list of the tools that the agent has not; one that cannot be read leaves none."""
@@ -148,10 +152,13 @@ class Tools:
             elif known:
                 given |= dict.fromkeys(known, allows)
             elif allows or known is None:
-                self.tell(f"{key}.{name}", "is of a tool that has no counterpart here")
-                if not allows and "*" in name:
+                is_pattern = not allows and "*" in name
+                taken = [one for one in CHILD_TOOLS if is_pattern and fnmatchcase(one, name)]
+                told = self.note if is_pattern and not taken else self.tell
+                told(f"{key}.{name}", "is of a tool that has no counterpart here")
+                if is_pattern:
                     self.limit(CHILD_TOOLS)
-                    self.take(one for one in CHILD_TOOLS if fnmatchcase(one, name))
+                    self.take(taken)
         if not is_open:
             self.limit(name for name, allows in given.items() if allows)
         self.take(name for name, allows in given.items() if not allows)
