@@ -1,7 +1,8 @@
 """Hand a focused task to a subagent and get one honest result back.
 
 `Ohm` is the way in; `run_sync` is the shortest one. Data types are in `ohm_subagents.contract`, everything for plugin
-authors in `ohm_subagents.plugin`, test doubles and conformance kits in `ohm_subagents.testing`.
+authors in `ohm_subagents.plugin`, test doubles and conformance kits in `ohm_subagents.testing`. Which function decides
+what is a table in `docs/contributing.md`; the docstring of each package names its own.
 """
 
 from importlib import import_module

@@ -1,18 +1,33 @@
-"""The page for contributors names what there is."""
+"""The page for contributors, and the packages themselves, name what there is."""
 
+import ast
 import re
+from functools import cache
 from pathlib import Path
 
-MODULE = re.compile(r"`([\w/]+\.py)`")
+PLACE = re.compile(r"`([\w/]+\.py)(?::([\w.]+))?`")
+IN_PACKAGE = re.compile(r"`(\w+)\.(\w+(?:\.\w+)?)`")
 
 
-def test_every_module_that_says_where_something_is_decided_exists(root: Path) -> None:
+def test_every_place_where_something_is_decided_exists(root: Path) -> None:
     page = (root / "docs/contributing.md").read_text(encoding="utf-8")
     table = page.partition("### Where is it decided")[2].partition("\n#")[0]
-    named = MODULE.findall(table)
+    named = PLACE.findall(table)
 
     assert named
-    assert [name for name in named if not (root / "src/ohm_subagents" / name).is_file()] == []
+    assert [place for place in named if not is_there(root / "src/ohm_subagents" / place[0], place[1])] == []
+
+
+def test_every_place_that_a_package_names_exists(root: Path) -> None:
+    wrong: list[tuple[str, str]] = []
+    for package in (root / "src/ohm_subagents").rglob("__init__.py"):
+        said = ast.get_docstring(ast.parse(package.read_text(encoding="utf-8"))) or ""
+        for module, name in IN_PACKAGE.findall(said):
+            is_inside = any(part.startswith("_") for part in package.parent.parts[-2:])
+            if is_inside and not is_there(package.with_name(f"{module}.py"), name):
+                wrong.append((f"{package.relative_to(root)}", f"{module}.{name}"))
+
+    assert wrong == []
 
 
 def test_every_package_has_its_row(root: Path) -> None:
@@ -22,3 +37,25 @@ def test_every_package_has_its_row(root: Path) -> None:
     packages = {path.parent.name for path in (root / "src/ohm_subagents").glob("*/__init__.py")}
 
     assert packages - rows == set()
+
+
+def is_there(module: Path, name: str) -> bool:
+    """Look for a function, class, method or constant; an empty name is the module itself."""
+    return module.is_file() and (not name or name in defined(module))
+
+
+@cache
+def defined(module: Path) -> frozenset[str]:
+    names: set[str] = set()
+    for node in ast.parse(module.read_text(encoding="utf-8")).body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names.add(name)
+            case ast.ClassDef(name=name, body=body):
+                own = (one.name for one in body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
+                names |= {name, *(f"{name}.{each}" for each in own)}
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names.add(name)
+            case _:
+                pass
+    return frozenset(names)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ohm_subagents._config.load import load_config
 from ohm_subagents._config.schema import FEATURES
 from ohm_subagents._config.trust import trust_nothing
-from ohm_subagents._policy.permissions import decide
+from ohm_subagents._policy.permissions import may_run
 from ohm_subagents._policy.tools import resolve_tools
 from ohm_subagents.contract import Profile
 from ohm_subagents.contract.profile import ToolPolicy
@@ -138,7 +138,7 @@ class Rights:
 
 def decide_of(profile_id, permissions):
     profile = Profile(id=profile_id, name="", summary="", prompt="")
-    return not isinstance(decide(profile=profile, permissions=permissions, opinions=lambda: ()), Err)
+    return not isinstance(may_run(profile=profile, permissions=permissions, opinions=lambda: ()), Err)
 
 
 def tools_of(entry):

@@ -5,7 +5,7 @@ import pytest
 from acting import ActingBackend
 
 from ohm_subagents import Limits, Ohm
-from ohm_subagents._orchestrator.run.throttle import Throttle
+from ohm_subagents._orchestrator.run.throttle import MAX_WAIT_S, Throttle, retry_decision
 from ohm_subagents.contract import TextDelta
 from ohm_subagents.plugin import Ok, RequestNeed
 from ohm_subagents.testing import HERMETIC
@@ -228,3 +228,22 @@ class TestAlone:
             group.start_soon(turn, throttle, acme)
 
         assert acme.served == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "retry_after_s", "asks_again", "wait_s"),
+    [
+        (1, None, True, 0.25),
+        (2, None, True, 0.5),
+        (3, None, False, 1),
+        (1, 7, True, 7),
+        (1, MAX_WAIT_S, True, MAX_WAIT_S),
+        (1, MAX_WAIT_S + 1, False, MAX_WAIT_S),
+        (99, None, False, MAX_WAIT_S / 2),
+    ],
+)
+def test_a_refused_request_is_sent_again_within_its_retries_and_the_longest_wait(
+    attempt, retry_after_s, asks_again, wait_s
+):
+    decision = retry_decision(attempt=attempt, retries=2, retry_after_s=retry_after_s, jitter=0.5)
+    assert (decision.asks_again, decision.wait_s) == (asks_again, wait_s)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ohm_subagents._config.permissions import Permissions
-from ohm_subagents._policy.permissions import decide, misspelt_denials, unmatched, visible
+from ohm_subagents._policy.permissions import may_run, misspelt_denials, unmatched, visible
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.profile import Decision, Profile
 from ohm_subagents.contract.result import Err, Ok
@@ -32,7 +32,7 @@ def profile(profile_id: str = "finder", *, internal: bool = False) -> Profile:
     ],
 )
 def test_a_deny_from_anywhere_stands(rule, opinions, denied_by):
-    decided = decide(profile=profile(), permissions=Permissions(default=rule), opinions=lambda: opinions)
+    decided = may_run(profile=profile(), permissions=Permissions(default=rule), opinions=lambda: opinions)
     if denied_by is None:
         assert decided == Ok(rule)
         return
@@ -45,14 +45,14 @@ def test_a_deny_from_anywhere_stands(rule, opinions, denied_by):
 
 def test_the_rule_of_a_profile_is_stronger_than_the_default():
     permissions = Permissions(default=DENY, subagents={"finder": ALLOW})
-    assert decide(profile=profile("Finder"), permissions=permissions, opinions=lambda: ()) == Ok(ALLOW)
-    assert isinstance(decide(profile=profile("oracle"), permissions=permissions, opinions=lambda: ()), Err)
+    assert may_run(profile=profile("Finder"), permissions=permissions, opinions=lambda: ()) == Ok(ALLOW)
+    assert isinstance(may_run(profile=profile("oracle"), permissions=permissions, opinions=lambda: ()), Err)
 
 
 @pytest.mark.parametrize("rules", [{}, {"finder": ALLOW}, {"finder": DENY}])
 def test_an_internal_profile_is_hidden_even_when_a_rule_allows_it(rules):
     permissions = Permissions(subagents=rules)
-    decided = decide(profile=profile(internal=True), permissions=permissions, opinions=lambda: [PLUGIN_ALLOWS])
+    decided = may_run(profile=profile(internal=True), permissions=permissions, opinions=lambda: [PLUGIN_ALLOWS])
     assert isinstance(decided, Err)
     assert decided.err_value.code == ErrorCode.INTERNAL_SUBAGENT_HIDDEN
     assert decided.err_value.message == "Subagent 'finder' is internal and unavailable by current policy"
@@ -64,15 +64,15 @@ def test_an_internal_profile_is_hidden_even_when_a_rule_allows_it(rules):
 def test_plugins_see_no_task_that_the_configuration_refuses(rule, is_internal, is_asked):
     asked = []
     permissions = Permissions(default=rule)
-    decide(profile=profile(internal=is_internal), permissions=permissions, opinions=lambda: asked.append(1) or ())
+    may_run(profile=profile(internal=is_internal), permissions=permissions, opinions=lambda: asked.append(1) or ())
     assert bool(asked) is is_asked
 
 
 def test_internal_routing_leaves_the_other_rules_in_force():
     routed = Permissions(allow_internal_routing=True)
-    assert isinstance(decide(profile=profile(internal=True), permissions=routed, opinions=lambda: ()), Ok)
+    assert isinstance(may_run(profile=profile(internal=True), permissions=routed, opinions=lambda: ()), Ok)
     denied = Permissions(allow_internal_routing=True, default=DENY)
-    refused = decide(profile=profile(internal=True), permissions=denied, opinions=lambda: ())
+    refused = may_run(profile=profile(internal=True), permissions=denied, opinions=lambda: ())
     assert isinstance(refused, Err)
     assert refused.err_value.code == ErrorCode.PERMISSION_DENIED
 
@@ -125,5 +125,5 @@ OPINIONS = st.lists(st.sampled_from([ALLOW, DENY, PLUGIN_ALLOWS, PLUGIN_DENIES])
 @given(st.sampled_from([ALLOW, DENY]), OPINIONS, OPINIONS)
 def test_one_more_opinion_never_loosens(rule, opinions, more):
     permissions = Permissions(default=rule)
-    if isinstance(decide(profile=profile(), permissions=permissions, opinions=lambda: opinions), Err):
-        assert isinstance(decide(profile=profile(), permissions=permissions, opinions=lambda: [*opinions, *more]), Err)
+    if isinstance(may_run(profile=profile(), permissions=permissions, opinions=lambda: opinions), Err):
+        assert isinstance(may_run(profile=profile(), permissions=permissions, opinions=lambda: [*opinions, *more]), Err)

@@ -1,5 +1,6 @@
-"""Merging a project's file with what is in force: a policy at each field of the schema.
+"""Merging a project's file with what is in force: a policy at each field of the schema, below in capital letters.
 
+`ONLY_LOWER` and those like it say what a project may do; `docs/reference/config.md` lists it for each field.
 Each policy is the meet of two values: the project's, and the one in force below it. A project that its user does not
 trust only tightens; every other layer replaces what is below it.
 """

@@ -1,1 +1,5 @@
-"""Pure decisions over the configuration and a profile: may it run, with which tools and limits. They read no file."""
+"""Pure decisions over the configuration and a profile. They read no file.
+
+`permissions.may_run` says whether a profile may run, `tools.denied_tools` who may deny a tool, `tools.resolve_tools`
+which tools a profile has, `allowance.run_limits` which limits hold; `sources.explain_limits` says where they are from.
+"""

@@ -31,7 +31,7 @@ def effective_decision(*, profile: Profile, permissions: Permissions, opinions: 
     return _strictest(permissions.decision(profile.id), opinions)
 
 
-def decide(
+def may_run(
     *, profile: Profile, permissions: Permissions, opinions: Callable[[], Iterable[Decision]]
 ) -> Result[Decision, OhmError]:
     """Return the decision in force, or the error that refuses a start.

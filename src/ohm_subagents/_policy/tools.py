@@ -1,4 +1,8 @@
-"""Resolve the child tools of a profile: its lists, under the rules of the configuration."""
+"""Resolve the child tools of a profile: its lists, under the rules of the configuration.
+
+`denied_tools` says who may deny a tool. What a tool may do once it is given is no matter of policy, but for the actions
+that an agent profile names (`_plugins/suites/restraint.py`).
+"""
 
 from __future__ import annotations
 
@@ -84,7 +88,7 @@ def resolve_tools(
     unknown = () if is_agent else (one for row in named for one in _unknown(*row, available, prefixes))
     base = policy if rules.allowed is None else ToolPolicy(allowed=rules.allowed)
     listed = users if base.allowed is None else base.allowed
-    denied = (*base.denied, *rules.denied)
+    denied = denied_tools(base, rules)
     names = tuple(
         name
         for name in available
@@ -97,6 +101,14 @@ def resolve_tools(
     asked = listed if listed is None or rules.at_most is None else common_tools(listed, rules.at_most)
     later = _later(asked or (), denied, prefixes)
     return Ok(ResolvedTools(names=names, are_bounded=are_bounded, diagnostics=diagnostics, later=later))
+
+
+def denied_tools(policy: ToolPolicy, rules: ToolRules | None) -> tuple[str, ...]:
+    """Return the names and patterns of the tools that nothing gives back: any of these may deny a tool, none lifts it.
+
+    `policy` has what the profile's file denies, `rules` what the user's and the project's ohm.json deny.
+    """
+    return policy.denied if rules is None else (*policy.denied, *rules.denied)
 
 
 def _later(asked: tuple[str, ...], denied: tuple[str, ...], prefixes: tuple[str, ...]) -> LaterTools | None:

@@ -1,4 +1,6 @@
 """The tools of a parent agent: `task`, the direct tools of primary profiles, and the parts that all suites share.
 
-Never the tools of subagents, which live with their backend; never the engine, which a tool reaches by `Executor`.
+`tool.run_command` carries out a call, `tool.result_of` makes its result, `redacting.redacted_result` takes the secrets
+out, `mounting.mount` gives each name to one tool. Never the tools of subagents, which live with their backend; never
+the engine, which a tool reaches by `Executor`.
 """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents._config.tool_rules import has_tool
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._plugins.backends.interface import Capability
+from ohm_subagents._policy.tools import denied_tools
 from ohm_subagents.contract.profile import CHILD_TOOLS, FINALIZE
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ def ungiven(
     names = [tool.name for tool in tools]
     if spec is not None and Capability.CHILD_TOOLS not in spec.capabilities:
         return refusals.tools_unsupported(names, spec.id)
-    rules = resolved.own.tools
-    denied = (*resolved.profile.tools.denied, *(() if rules is None else rules.denied))
+    denied = denied_tools(resolved.profile.tools, resolved.own.tools)
     for index, name in enumerate(names):
         if name in {*names[:index], *CHILD_TOOLS, *offered, FINALIZE}:
             return refusals.tool_taken(name)

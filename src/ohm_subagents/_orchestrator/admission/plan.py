@@ -16,7 +16,7 @@ from ohm_subagents._orchestrator.admission.model_order import named_model
 from ohm_subagents._orchestrator.admission.sourced_tools import SourcedTools, sourced_tools, ungiven_sources
 from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents._plugins.backends.request import RunSpec
-from ohm_subagents._policy.permissions import decide
+from ohm_subagents._policy.permissions import may_run
 from ohm_subagents.contract.commands import StartItem, check_cwd
 from ohm_subagents.contract.limits import NO_BUDGET, Limits, LoopPolicy
 from ohm_subagents.contract.profile import FINALIZE, PermissionRequest
@@ -172,7 +172,7 @@ def _allowed(
         cwd=cwd,
         tools=tools.shown,
     )
-    verdict = decide(
+    verdict = may_run(
         profile=profile, permissions=config.subagents.permissions, opinions=partial(context.host.permission, request)
     )
     return verdict if isinstance(verdict, Err) else Ok((tools, limits.ok_value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
@@ -50,6 +50,33 @@ class _Probe:
             self._line.probe.release()
 
 
+class RetryDecision(NamedTuple):
+    """What follows when a provider has refused a request.
+
+    Fields:
+        asks_again: the request is sent again; else its caller gets the refusal.
+        wait_s: how long all requests to the provider wait.
+        backoff_s: the window over which they are spread afterwards.
+    """
+
+    asks_again: bool
+    wait_s: float
+    backoff_s: float
+
+
+def retry_decision(*, attempt: int, retries: int, retry_after_s: float | None, jitter: float) -> RetryDecision:
+    """Decide on the retry of a request whose `attempt`, from 1 on, was refused.
+
+    All wait as long as the provider asked for, else for a random part (`jitter`, from 0 to 1) of a time that doubles
+    with each attempt. `retries` is `subagents.requestRetries`.
+    """
+    backoff_s = min(FIRST_BACKOFF_S * 2 ** min(attempt - 1, 16), MAX_WAIT_S)
+    wait_s = backoff_s * jitter if retry_after_s is None else retry_after_s
+    return RetryDecision(
+        asks_again=attempt <= retries and wait_s <= MAX_WAIT_S, wait_s=min(wait_s, MAX_WAIT_S), backoff_s=backoff_s
+    )
+
+
 class Throttle:
     """One line a provider, shared by every run of an `Ohm`. `jitter` gives numbers from 0 to 1.
 
@@ -71,16 +98,18 @@ class Throttle:
             line.slots.total_tokens = limits.get(provider, math.inf)
 
     def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
-        """Note that the provider refused a request; return whether to ask again.
-
-        If so, all wait: as long as the provider asked for, else a random part of a time that doubles with each attempt.
-        """
+        """Note that the provider refused a request; return whether to ask again (`retry_decision`)."""
+        decision = retry_decision(
+            attempt=attempt,
+            retries=self._retries,
+            retry_after_s=retry_after_s,
+            jitter=self._jitter(),
+        )
         line = self._line(provider)
         line.refusals += 1
-        line.backoff_s = min(FIRST_BACKOFF_S * 2 ** min(attempt - 1, 16), MAX_WAIT_S)
-        wait_s = line.backoff_s * self._jitter() if retry_after_s is None else retry_after_s
-        line.open_at = max(line.open_at, anyio.current_time() + min(wait_s, MAX_WAIT_S))
-        return attempt <= self._retries and wait_s <= MAX_WAIT_S
+        line.backoff_s = decision.backoff_s
+        line.open_at = max(line.open_at, anyio.current_time() + decision.wait_s)
+        return decision.asks_again
 
     @asynccontextmanager
     async def turn(
